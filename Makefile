@@ -1,0 +1,51 @@
+# Two commands: `make up` runs the product, `make test` passes every test. Nothing comes before them.
+SHELL := /bin/sh
+PYTHON ?= python3
+BIN := .venv/bin
+UV := $(BIN)/uv
+WEB := frontend/dist/.stamp
+WEB_SOURCES := $(shell find frontend -path frontend/node_modules -prune -o -path frontend/dist -prune -o -type f -print 2>/dev/null)
+
+.PHONY: up test check unit web-test e2e bench lock fix dev clean
+
+up: .venv/.stamp $(WEB)
+	@$(BIN)/lamplighter up
+
+test: check unit web-test e2e
+
+check: .venv/.stamp
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/mypy && $(BIN)/lint-imports --no-logo
+
+unit: .venv/.stamp $(WEB)
+	$(BIN)/pytest -n 2 --dist worksteal tests
+
+web-test: frontend/node_modules/.stamp
+	cd frontend && npm run --silent check && npm test --silent
+
+e2e: .venv/.stamp $(WEB)
+	$(BIN)/python e2e/chromium.py && $(BIN)/pytest e2e
+
+bench: .venv/.stamp $(WEB)
+	$(BIN)/python e2e/chromium.py && $(BIN)/python -m benchmarks
+
+.venv/.stamp: requirements/dev.lock pyproject.toml
+	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install -q --disable-pip-version-check uv==0.13.9
+	VIRTUAL_ENV=.venv $(UV) pip sync -q --require-hashes requirements/dev.lock
+	mkdir -p frontend/dist && VIRTUAL_ENV=.venv $(UV) pip install -q --no-deps --no-build-isolation -e . && touch $@
+
+frontend/node_modules/.stamp: frontend/package-lock.json
+	cd frontend && npm ci --silent && touch node_modules/.stamp
+
+$(WEB): frontend/node_modules/.stamp $(WEB_SOURCES)
+	cd frontend && npm run --silent build && touch dist/.stamp
+
+lock: .venv/.stamp
+	$(UV) pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate requirements/run.in -o requirements/run.lock
+	$(UV) pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate requirements/dev.in -o requirements/dev.lock
+
+fix: .venv/.stamp
+	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+
+clean:
+	rm -rf .venv frontend/node_modules frontend/dist

@@ -1,0 +1,3 @@
+"""An operations agent that remembers."""
+
+__version__ = "0.1.0"

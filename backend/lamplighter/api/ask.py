@@ -1,0 +1,104 @@
+"""What is asked: body, query and path read strictly, every wrong field named at once."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar, get_origin
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from lamplighter.api.answer import read_cursor
+from lamplighter.domain.errors import Invalid, Wrong
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+MAX_LIMIT: Final = 200
+MAX_ID: Final = 2**63 - 1
+_AT: Final = re.compile(r" - at `\$(.*)`$")
+
+
+async def body(request: Request, form: type[S]) -> S:
+    """Read a JSON body; 415, 400, or Invalid with every wrong field."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "The body is to be JSON with the content type application/json.")
+    try:
+        given = msgspec.json.decode(await request.body())
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise HTTPException(400, f"The body is not JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise Invalid(Wrong("body", "is not an object"))
+    return _read(given, form, strict=True)
+
+
+def query(request: Request, form: type[S]) -> S:
+    """Read the query; Invalid names each parameter that is unknown, repeated or wrong."""
+    lists = {field.name for field in msgspec.structs.fields(form) if _is_list(field.type)}
+    given: dict[str, Any] = {}
+    wrong: list[Wrong] = []
+    for name, value in request.query_params.multi_items():
+        if name in lists:
+            given.setdefault(name, []).append(value)
+        elif name in given:
+            wrong.append(Wrong(name, "is given more than once"))
+        else:
+            given[name] = value
+    return _read(given, form, strict=False, wrong=wrong)
+
+
+def number(request: Request, name: str = "id") -> int:
+    """Return a number of the path; one that no row can have is simply not there."""
+    found = int(request.path_params[name])
+    if found > MAX_ID:
+        raise HTTPException(404, f"There is nothing with the number {found}.")
+    return found
+
+
+def position(cursor: str | None) -> list[Any] | None:
+    """Return where a page goes on; Invalid when the cursor is not ours."""
+    try:
+        return None if cursor is None else read_cursor(cursor)
+    except ValueError as error:
+        raise Invalid(Wrong("cursor", str(error))) from error
+
+
+def version(request: Request, row_id: int) -> int | None:
+    """Return the version that If-Match asks for, -1 for one that cannot be; None without it."""
+    given = request.headers.get("if-match")
+    if given is None or given.strip() == "*":
+        return None
+    found = re.fullmatch(r'(?:W/)?"(\d{1,18})-(\d{1,18})"', given.strip())
+    return int(found[2]) if found and int(found[1]) == row_id else -1
+
+
+def _read(
+    given: Mapping[str, Any], form: type[S], *, strict: bool, wrong: Sequence[Wrong] = ()
+) -> S:
+    problems = list(wrong)
+    fields = {field.encode_name: field for field in msgspec.structs.fields(form)}
+    problems += [Wrong(name, "is not known here") for name in given if name not in fields]
+    values: dict[str, Any] = {}
+    for name, field in fields.items():
+        if name not in given:
+            if field.required:
+                problems.append(Wrong(name, "is missing"))
+            continue
+        try:
+            values[field.name] = msgspec.convert(given[name], field.type, strict=strict)
+        except msgspec.ValidationError as error:
+            problems.append(Wrong(name, _words(str(error))))
+    if problems:
+        raise Invalid(*problems)
+    return form(**values)
+
+
+def _words(message: str) -> str:
+    found = _AT.search(message)
+    where = f" (at {found[1].lstrip('.')})" if found and found[1] else ""
+    return _AT.sub("", message)[:1].lower() + _AT.sub("", message)[1:] + where
+
+
+def _is_list(kind: Any) -> bool:
+    origin = get_origin(kind)
+    return origin in (list, tuple)

@@ -1,0 +1,40 @@
+"""What every route needs: the database, the rules in force, and the feed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from starlette.requests import Request
+
+from lamplighter.api.hub import Hub
+from lamplighter.domain.context import DEFAULT_BUDGET
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.service import Services
+from lamplighter.repository import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """One web process's view of the product; `services` raises when the file is broken."""
+
+    db: Database
+    hub: Hub
+    now: Callable[[], datetime]
+    services: Callable[[], Services]
+    problems: Callable[[], list[dict[str, object]]]
+    services_path: str
+    redact: Redactor
+    session_files: Path
+    budget: int = DEFAULT_BUDGET
+    hosts: tuple[str, ...] = ()
+
+    def known(self) -> list[str]:
+        """Return the names of the services as they are spelled."""
+        return [service.name for service in self.services()]
+
+
+def door(request: Request) -> Door:
+    """Return the door a request came in by."""
+    found: Door = request.app.state.door
+    return found

@@ -1,0 +1,75 @@
+"""The change feed: asked for in pages, or followed as server-sent events."""
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+import msgspec
+from sse_starlette import EventSourceResponse
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter import __version__
+from lamplighter.api import ask, shapes
+from lamplighter.api.answer import answer
+from lamplighter.api.door import Door, door
+from lamplighter.api.hub import as_json, frame
+from lamplighter.repository import changes, reading
+
+PING_SECONDS: Final = 15
+SEND_SECONDS: Final = 10.0
+REPLAY_AT_ONCE: Final = 500
+LAST_EVENT_ID: Final = "last-event-id"
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/changes."""
+    here, wanted = door(request), ask.query(request, shapes.ChangesQuery)
+    async with reading(here.db):
+        seq = await changes.last(here.db)
+        if await changes.missed(here.db, wanted.after):
+            return answer({"reset": True, "seq": seq})
+        found = await changes.since(here.db, wanted.after, limit=wanted.limit)
+    reached = found[-1].seq if found else wanted.after
+    return answer({"items": [as_json(change) for change in found], "next": reached, "seq": seq})
+
+
+async def stream(request: Request) -> Response:
+    """GET /api/v1/stream."""
+    here, wanted = door(request), ask.query(request, shapes.StreamQuery)
+    last = request.headers.get(LAST_EVENT_ID, "")
+    after = int(last) if last.isdecimal() and len(last) < 19 else wanted.after
+    return EventSourceResponse(
+        _frames(here, after), ping=PING_SECONDS, send_timeout=SEND_SECONDS, sep="\n"
+    )
+
+
+async def _frames(here: Door, after: int | None) -> AsyncIterator[bytes]:
+    seq = await changes.last(here.db) if after is None else after
+    yield b"retry: 2000\n" + _event("hello", {"seq": seq, "version": __version__})
+    while True:
+        found = here.hub.since(seq)
+        if found:
+            seq = found[-1][0]
+            yield b"".join(encoded for _, encoded in found)
+        elif found is None or seq > here.hub.seq:
+            seq, replayed = await _replay(here, seq)
+            if replayed:
+                yield replayed
+            else:
+                await here.hub.more()
+        else:
+            await here.hub.more()
+
+
+async def _replay(here: Door, seq: int) -> tuple[int, bytes]:
+    """Return what is kept after `seq`, or a reset where something is missing."""
+    async with reading(here.db):
+        if await changes.missed(here.db, seq):
+            seq = await changes.last(here.db)
+            return seq, _event("reset", {"seq": seq})
+        found = await changes.since(here.db, seq, limit=REPLAY_AT_ONCE)
+    return (found[-1].seq if found else seq), b"".join(frame(change) for change in found)
+
+
+def _event(name: str, body: dict[str, object]) -> bytes:
+    return f"event: {name}\ndata: ".encode() + msgspec.json.encode(body) + b"\n\n"

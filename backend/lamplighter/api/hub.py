@@ -1,0 +1,84 @@
+"""The hub: each change is read and encoded once, then handed to every client."""
+
+import asyncio
+import logging
+from collections import deque
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from lamplighter.domain import plain
+from lamplighter.domain.change import Change
+from lamplighter.repository import Database, changes
+from lamplighter.repository.driver import Error
+from lamplighter.repository.feed import Listener
+
+logger = logging.getLogger(__name__)
+
+RING: Final = 2_000
+PATIENCE_SECONDS: Final = 60.0
+
+Frame = tuple[int, bytes]
+_encode = msgspec.json.Encoder().encode
+
+
+class Hub:
+    """Follows the change feed for all clients of this process."""
+
+    def __init__(self, db: Database, listener: Listener) -> None:
+        self._db, self._listener = db, listener
+        self._ring: deque[Frame] = deque(maxlen=RING)
+        self._next: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.seq = 0
+
+    async def follow(self) -> None:
+        """Read what is new each time the database may hold something, for ever."""
+        self.seq = await changes.last(self._db)
+        while True:
+            try:
+                await self._read()
+            except Error as error:
+                logger.warning("The change feed cannot be read now: %s", error)
+                await asyncio.sleep(0.5)
+            await self._listener.wait(PATIENCE_SECONDS)
+
+    def since(self, seq: int) -> list[Frame] | None:
+        """Return the frames after `seq`; None when they are no longer all in memory."""
+        if seq >= self.seq:
+            return []
+        if not self._ring or self._ring[0][0] > seq + 1:
+            return None
+        return [frame for frame in self._ring if frame[0] > seq]
+
+    async def more(self) -> None:
+        """Wait for the next frames."""
+        await asyncio.shield(self._next)
+
+    async def _read(self) -> None:
+        while found := await changes.since(self._db, self.seq):
+            self._ring.extend((change.seq, frame(change)) for change in found)
+            self.seq = found[-1].seq
+            waiting, self._next = self._next, asyncio.get_running_loop().create_future()
+            with suppress(asyncio.InvalidStateError):
+                waiting.set_result(None)
+
+
+def frame(change: Change) -> bytes:
+    """Encode a change as a server-sent event."""
+    body = {"op": change.op, "id": change.entity_id, "version": change.version, "row": change.row}
+    head = f"id: {change.seq}\nevent: {change.entity}\ndata: ".encode()
+    return head + _encode(body) + b"\n\n"
+
+
+def as_json(change: Change) -> dict[str, object]:
+    """Return a change as JSON."""
+    return {
+        "seq": change.seq,
+        "entity": change.entity,
+        "id": change.entity_id,
+        "op": change.op,
+        "version": change.version,
+        "row": change.row,
+        "at": plain.at(change.at),
+    }

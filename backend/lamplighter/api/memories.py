@@ -1,0 +1,192 @@
+"""Memories: listed, read, added, corrected and deleted."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import ask, shapes
+from lamplighter.api.answer import answer, page, versioned
+from lamplighter.api.door import door
+from lamplighter.domain import plain
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.memory import GENERAL, Candidate, Edit, Source, Trust
+from lamplighter.domain.service import fold
+from lamplighter.repository import Database, changes, history, memories, reading
+from lamplighter.repository.memories import Filter, Sort
+from lamplighter.usecases import curate
+from lamplighter.usecases.naming import spelled
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/memories."""
+    here, wanted = door(request), ask.query(request, shapes.MemoryQuery)
+    position = ask.position(wanted.cursor)
+    sort = Sort(wanted.sort)
+    async with reading(here.db):
+        chosen = await _filter(here.db, wanted, here.known())
+        found = await memories.page(
+            here.db, chosen, sort=sort, limit=wanted.limit, position=position
+        )
+        total = await memories.count(here.db, chosen)
+        seq = await changes.last(here.db)
+    items = [plain.memory(memory) for memory in found.items]
+    return page(request, items, found.position, seq, total=total)
+
+
+async def facets(request: Request) -> Response:
+    """GET /api/v1/memories/facets."""
+    here, wanted = door(request), ask.query(request, shapes.FacetQuery)
+    async with reading(here.db):
+        chosen = await _filter(here.db, wanted, here.known())
+        services = await memories.services(here.db, chosen)
+        categories = await memories.categories(here.db, chosen)
+        states = {
+            state: await memories.count(here.db, replace(chosen, active=active))
+            for state, active in (("active", True), ("inactive", False))
+        }
+        seq = await changes.last(here.db)
+    return answer(
+        {
+            "services": [{"service": name, "count": count} for name, count in services],
+            "categories": [{"category": name, "count": count} for name, count in categories],
+            "states": states,
+            "seq": seq,
+        }
+    )
+
+
+async def create(request: Request) -> Response:
+    """POST /api/v1/memories."""
+    here, given = door(request), await ask.body(request, shapes.MemoryIn)
+    candidate = Candidate(
+        category=given.category,
+        service=given.service,
+        observation=given.observation,
+        confidence=_finite(given.confidence),
+        tier=0,
+        session_id=None,
+        source=Source.OPERATOR,
+        trust=Trust.TRUSTED,
+        title=given.title,
+        tags=tuple(given.tags),
+    )
+    memory = await curate.create(
+        here.db, candidate, now=here.now(), redact=here.redact, known=here.known()
+    )
+    location = f"/api/v1/memories/{memory.id}"
+    return versioned(plain.memory(memory), 201, Location=location)
+
+
+async def show(request: Request) -> Response:
+    """GET /api/v1/memories/{id}."""
+    memory = await curate.get(door(request).db, ask.number(request))
+    return versioned(plain.memory(memory))
+
+
+async def update(request: Request) -> Response:
+    """PATCH /api/v1/memories/{id}."""
+    here, memory_id = door(request), ask.number(request)
+    given = await ask.body(request, shapes.MemoryEdit)
+    memory = await curate.edit(
+        here.db,
+        memory_id,
+        _edit(given),
+        version=ask.version(request, memory_id),
+        now=here.now(),
+        redact=here.redact,
+        known=here.known(),
+    )
+    return versioned(plain.memory(memory))
+
+
+async def delete(request: Request) -> Response:
+    """DELETE /api/v1/memories/{id}."""
+    here, memory_id = door(request), ask.number(request)
+    version = ask.version(request, memory_id)
+    await curate.delete(here.db, memory_id, version=version, now=here.now())
+    return Response(status_code=204)
+
+
+async def past(request: Request) -> Response:
+    """GET /api/v1/memories/{id}/history."""
+    here, wanted = door(request), ask.query(request, shapes.PageQuery)
+    memory_id, position = ask.number(request), ask.position(wanted.cursor)
+    async with reading(here.db):
+        found = await history.of(here.db, memory_id, limit=wanted.limit, position=position)
+        if not found.items:
+            await curate.get(here.db, memory_id)
+        seq = await changes.last(here.db)
+    return page(request, [_entry(each) for each in found.items], found.position, seq)
+
+
+async def bulk(request: Request) -> Response:
+    """POST /api/v1/memories/bulk."""
+    here, given = door(request), await ask.body(request, shapes.Bulk)
+    if given.action == "delete":
+        ids = await curate.delete_all(here.db, given.ids, now=here.now())
+    else:
+        ids = await curate.edit_all(here.db, given.ids, _bulk_edit(given), now=here.now())
+    seq = await changes.last(here.db)
+    return answer({"changed": len(ids), "ids": ids, "seq": seq})
+
+
+async def _filter(
+    db: Database, wanted: shapes.MemoryQuery | shapes.FacetQuery, known: list[str]
+) -> Filter:
+    service = wanted.service
+    if service is not None:
+        plain_name = GENERAL if fold(service) == GENERAL else service
+        service = await spelled(db, plain_name, known) or GENERAL
+    return Filter(
+        q=wanted.q,
+        service=service,
+        category=wanted.category,
+        kind=wanted.kind,
+        project=wanted.project,
+        scope=wanted.scope,
+        active={"active": True, "inactive": False, "all": None}[wanted.state],
+    )
+
+
+def _edit(given: shapes.MemoryEdit) -> Edit:
+    fields = {
+        name: value
+        for name, value in msgspec.structs.asdict(given).items()
+        if value is not msgspec.UNSET
+    }
+    if "service" in fields and fields["service"] is None:
+        fields["service"] = GENERAL
+    if "confidence" in fields:
+        fields["confidence"] = _finite(fields["confidence"])
+    return Edit(**fields)
+
+
+def _bulk_edit(given: shapes.Bulk) -> Edit:
+    if given.action == "deactivate":
+        return Edit(active=False)
+    if given.value is None:
+        raise Invalid(Wrong("value", "is missing: the confidence to set"))
+    return Edit(confidence=_finite(given.value))
+
+
+def _finite(confidence: float) -> float:
+    if not math.isfinite(confidence):
+        raise Invalid(Wrong("confidence", "is not a number"))
+    return confidence
+
+
+def _entry(each: history.Entry) -> dict[str, Any]:
+    return {
+        "version": each.version,
+        "at": plain.at(each.at),
+        "actor": each.actor,
+        "session_id": each.session_id,
+        "cause": each.cause,
+        "reason": each.reason,
+        "before": each.before,
+        "after": each.after,
+    }

@@ -1,0 +1,124 @@
+"""OpenAPI 3.1, made from the same list and shapes as the routes."""
+
+import html
+import re
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from lamplighter import __version__
+from lamplighter.api import shapes
+from lamplighter.api.answer import PROBLEM, answer
+from lamplighter.api.routes import OPS, Op
+
+_REF: Final = "#/components/schemas/{name}"
+_ID: Final = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
+
+
+async def document(request: Request) -> Response:
+    """GET /api/openapi.json."""
+    return answer(openapi())
+
+
+async def docs(request: Request) -> Response:
+    """GET /api/docs: the same as a page to read."""
+    return HTMLResponse(_page())
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """Return the whole description."""
+    forms = [form for op in OPS for form in (op.body, op.query, op.gives) if form]
+    kinds = list(dict.fromkeys([*forms, shapes.Problem]))
+    _, components = msgspec.json.schema_components(kinds, ref_template=_REF)
+    paths: dict[str, dict[str, Any]] = {}
+    for op in OPS:
+        path = op.path.replace(":int", "")
+        paths.setdefault(path, {})[op.method.lower()] = _operation(op, components)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Lamplighter",
+            "version": __version__,
+            "description": "Errors are application/problem+json and name every wrong field.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": paths,
+        "components": {"schemas": components},
+    }
+
+
+def _operation(op: Op, components: dict[str, Any]) -> dict[str, Any]:
+    words = re.sub("[^a-zA-Z]+", "_", op.path.replace(":int", ""))
+    found: dict[str, Any] = {
+        "operationId": f"{op.method.lower()}{words}",
+        "summary": op.about,
+        "parameters": _parameters(op, components),
+        "responses": _responses(op),
+    }
+    if op.body:
+        schema = {"$ref": _REF.format(name=op.body.__name__)}
+        content = {"application/json": {"schema": schema}}
+        found["requestBody"] = {"required": True, "content": content}
+    return found
+
+
+def _parameters(op: Op, components: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    if "{id:int}" in op.path:
+        found.append({"name": "id", "in": "path", "required": True, "schema": _ID})
+    if op.query:
+        form = components[op.query.__name__]
+        for name, schema in form["properties"].items():
+            found.append({"name": name, "in": "query", "required": False, "schema": schema})
+    if op.matches:
+        about = "The version the change is meant for, as the ETag gave it."
+        schema = {"type": "string"}
+        found.append({"name": "If-Match", "in": "header", "description": about, "schema": schema})
+    return found
+
+
+def _responses(op: Op) -> dict[str, Any]:
+    good: dict[str, Any] = {"description": op.about}
+    if op.gives:
+        schema = {"$ref": _REF.format(name=op.gives.__name__)}
+        good["content"] = {op.media: {"schema": schema}}
+    elif op.status == 200:
+        good["content"] = {op.media: {"schema": {"type": "string"}}}
+    wrong = {"description": "What is wrong.", "content": _problem_content()}
+    statuses = {403, 503, *op.problems}
+    if op.query or op.body:
+        statuses.add(422)
+    if op.body:
+        statuses |= {400, 413, 415}
+    return {str(op.status): good, **{str(status): wrong for status in sorted(statuses)}}
+
+
+def _problem_content() -> dict[str, Any]:
+    return {PROBLEM: {"schema": {"$ref": _REF.format(name="Problem")}}}
+
+
+@cache
+def _page() -> str:
+    rows = "".join(
+        f"<tr><td><code>{op.method}</code></td><td><code>{html.escape(_readable(op))}</code></td>"
+        f"<td>{html.escape(op.about)}</td></tr>"
+        for op in OPS
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><title>Lamplighter API</title></head>'
+        "<body><main><h1>Lamplighter API</h1><p>Version "
+        f'{__version__}. The whole description: <a href="/api/openapi.json">OpenAPI 3.1</a>.</p>'
+        f"<table><thead><tr><th>Method</th><th>Address</th><th>What it does</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table></main></body></html>"
+    )
+
+
+def _readable(op: Op) -> str:
+    path = op.path.replace(":int", "")
+    names = [field.encode_name for field in msgspec.structs.fields(op.query)] if op.query else []
+    return f"{path} ?{' '.join(names)}" if names else path

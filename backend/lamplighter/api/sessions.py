@@ -1,0 +1,204 @@
+"""Sessions and the requests for them: listed, asked for, followed and stopped."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import ask, shapes
+from lamplighter.api.answer import answer, page, versioned
+from lamplighter.api.door import Door, door
+from lamplighter.domain import plain
+from lamplighter.domain.errors import NotFound
+from lamplighter.domain.session import Plan, Session, Trigger
+from lamplighter.domain.transcript import Odd, shown
+from lamplighter.engines import stream
+from lamplighter.engines.tail import Tail
+from lamplighter.repository import changes, exposures, marks, reading, requests, sessions
+from lamplighter.repository.sessions import Filter
+from lamplighter.usecases import observe
+from lamplighter.usecases import sessions as lifecycle
+
+LOG_ENTRY_CHARS: Final = 20_000
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/sessions."""
+    here, wanted = door(request), ask.query(request, shapes.SessionQuery)
+    position = ask.position(wanted.cursor)
+    chosen = Filter(status=wanted.status, tier=wanted.tier, trigger=wanted.trigger)
+    async with reading(here.db):
+        found = await sessions.page(here.db, chosen, limit=wanted.limit, position=position)
+        seq = await changes.last(here.db)
+    return page(request, [plain.session(each) for each in found.items], found.position, seq)
+
+
+async def create(request: Request) -> Response:
+    """POST /api/v1/sessions."""
+    here, given = door(request), await ask.body(request, shapes.SessionIn)
+    plan = Plan(
+        tier=given.tier,
+        trigger=Trigger.MANUAL,
+        services=None if given.services is None else tuple(given.services),
+        prompt="" if given.prompt is msgspec.UNSET else given.prompt,
+        dry_run=given.dry_run,
+    )
+    filed = await lifecycle.ask(here.db, plan, services=here.services(), now=here.now())
+    headers = {"Location": f"/api/v1/requests/{filed.id}"}
+    return answer(plain.request(filed), 202, headers=headers)
+
+
+async def show(request: Request) -> Response:
+    """GET /api/v1/sessions/{id}."""
+    return versioned(plain.session(await _session(door(request), ask.number(request))))
+
+
+async def stop(request: Request) -> Response:
+    """POST /api/v1/sessions/{id}/stop."""
+    here = door(request)
+    session = await lifecycle.stop(here.db, ask.number(request), now=here.now())
+    return versioned(plain.session(session), 202)
+
+
+async def log(request: Request) -> Response:
+    """GET /api/v1/sessions/{id}/log."""
+    here, wanted = door(request), ask.query(request, shapes.LogQuery)
+    async with reading(here.db):
+        session = await _session(here, ask.number(request))
+        seq = await changes.last(here.db)
+    path = here.session_files / f"{session.id}.jsonl"
+    # what is shown is what was taken in: the file itself may be further on
+    until = session.log_offset if session.running else None
+    found = await asyncio.to_thread(_entries, here, path, wanted.after, wanted.limit, until)
+    found["complete"] = not session.running and not found["more"]
+    return answer({**found, "seq": seq})
+
+
+async def markers(request: Request) -> Response:
+    """GET /api/v1/sessions/{id}/markers."""
+    here = door(request)
+    async with reading(here.db):
+        session = await _session(here, ask.number(request))
+        found = await marks.of(here.db, session.id)
+        seq = await changes.last(here.db)
+    return page(request, [plain.mark(each) for each in found], None, seq)
+
+
+async def take(request: Request) -> Response:
+    """PUT /api/v1/markers/{id}/taken."""
+    here = door(request)
+    await ask.body(request, shapes.Empty)
+    mark = await observe.take_ignored(
+        here.db, ask.number(request), now=here.now(), redact=here.redact, known=here.known()
+    )
+    return versioned(plain.mark(mark))
+
+
+async def prompt(request: Request) -> Response:
+    """GET /api/v1/sessions/{id}/prompt."""
+    here = door(request)
+    async with reading(here.db):
+        session = await _session(here, ask.number(request))
+        given = await exposures.prompt(here.db, session.id)
+        told = await exposures.of(here.db, session.id)
+        seq = await changes.last(here.db)
+    if given is None:
+        raise NotFound(f"Session {session.id} was told nothing.")
+    return answer(
+        {
+            "system": given.system,
+            "injected": given.injected,
+            "prompt": given.message,
+            "tokens": given.tokens,
+            "budget": given.budget,
+            "memories": [_told(each) for each in told],
+            "seq": seq,
+        }
+    )
+
+
+async def queue(request: Request) -> Response:
+    """GET /api/v1/requests."""
+    here, wanted = door(request), ask.query(request, shapes.RequestQuery)
+    position = ask.position(wanted.cursor)
+    async with reading(here.db):
+        found = await requests.page(here.db, wanted.state, limit=wanted.limit, position=position)
+        seq = await changes.last(here.db)
+    return page(request, [plain.request(each) for each in found.items], found.position, seq)
+
+
+async def wish(request: Request) -> Response:
+    """GET /api/v1/requests/{id}."""
+    found = await requests.get(door(request).db, ask.number(request))
+    if found is None:
+        raise NotFound(f"There is no request {ask.number(request)}.")
+    return versioned(plain.request(found))
+
+
+async def cancel(request: Request) -> Response:
+    """DELETE /api/v1/requests/{id}."""
+    here = door(request)
+    await lifecycle.cancel(here.db, ask.number(request), now=here.now())
+    return Response(status_code=204)
+
+
+async def _session(here: Door, session_id: int) -> Session:
+    session = await sessions.get(here.db, session_id)
+    if session is None:
+        raise NotFound(f"There is no session {session_id}.")
+    return session
+
+
+def _entries(here: Door, path: Path, after: int, limit: int, until: int | None) -> dict[str, Any]:
+    items: list[dict[str, Any]] = []
+    try:
+        tail = Tail(path, after)
+    except FileNotFoundError:
+        return {"items": [], "next": after, "more": False}
+    at = after
+    try:
+        while True:
+            lines = tail.read()
+            if not lines and tail.at_end:
+                last = tail.last() if until is None else None
+                lines = [last] if last else []
+                if not lines:
+                    return {"items": items, "next": at, "more": False}
+            for line in lines:
+                if until is not None and line.end > until:
+                    return {"items": items, "next": at, "more": False}
+                if len(items) >= limit:
+                    return {"items": items, "next": at, "more": True}
+                items += _shown(here, line.start, line.content, line.problem)
+                at = line.end
+    finally:
+        tail.close()
+
+
+def _shown(here: Door, offset: int, content: bytes, problem: str) -> list[dict[str, Any]]:
+    found = [Odd(problem)] if problem else stream.parse(content)
+    entries = ((index, shown(item)) for index, item in enumerate(found))
+    return [
+        {
+            "offset": offset,
+            "index": index,
+            "kind": entry.kind,
+            "text": here.redact(entry.text[:LOG_ENTRY_CHARS]),
+        }
+        for index, entry in entries
+        if entry is not None
+    ]
+
+
+def _told(each: exposures.Exposure) -> dict[str, Any]:
+    return {
+        "memory_id": each.memory_id,
+        "version": each.version,
+        "position": each.position,
+        "included": each.position is not None,
+        "why": each.why,
+        "line": each.line,
+    }

@@ -1,0 +1,44 @@
+"""The app: its page at every address that is not the API's, its files for ever."""
+
+from pathlib import Path
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+FOREVER: Final = "public, max-age=31536000, immutable"
+MISSING: Final = (
+    "The app has not been built. In a checkout `make up` builds it; the API works without it."
+)
+
+
+class Assets(StaticFiles):
+    """Files whose names change with their content."""
+
+    def file_response(self, *given: object, **more: object) -> Response:
+        """Answer with a file that never changes."""
+        response = super().file_response(*given, **more)  # type: ignore[arg-type]
+        response.headers["Cache-Control"] = FOREVER
+        return response
+
+
+def routes(web: Path) -> list[BaseRoute]:
+    """Return the routes of the app that lies in the directory `web`."""
+    page = web / "index.html"
+
+    async def app(request: Request) -> Response:
+        path = request.path_params["path"]
+        if path.startswith("api/") or path == "api":
+            raise HTTPException(404, f"There is nothing at /{path}.")
+        file = web / path
+        if "/" not in path and "." in path and ".." not in path and file.is_file():
+            return FileResponse(file, headers={"Cache-Control": "no-cache"})
+        if not page.is_file():
+            return Response(MISSING, 503, media_type="text/plain")
+        return FileResponse(page, headers={"Cache-Control": "no-cache"})
+
+    assets = Assets(directory=web / "assets", check_dir=False)
+    return [Mount("/assets", assets), Route("/{path:path}", app, methods=["GET"])]

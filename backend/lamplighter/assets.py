@@ -1,0 +1,14 @@
+"""Where the app, migrations/ and prompts/ are: in the checkout, or in the wheel."""
+
+from pathlib import Path
+from typing import Final
+
+_PACKAGE: Final = Path(__file__).parent
+_CHECKOUT: Final = _PACKAGE.parents[1]
+_INSTALLED: Final = _PACKAGE / "_assets"
+
+# The checkout comes first: an editable install leaves copies behind that grow stale.
+IN_CHECKOUT: Final = (_CHECKOUT / "pyproject.toml").is_file()
+MIGRATIONS: Final = (_CHECKOUT if IN_CHECKOUT else _INSTALLED) / "migrations"
+PROMPTS: Final = (_CHECKOUT if IN_CHECKOUT else _INSTALLED) / "prompts"
+WEB: Final = _CHECKOUT / "frontend" / "dist" if IN_CHECKOUT else _INSTALLED / "web"

@@ -1,0 +1,1 @@
+"""Configuration, read at the edge and passed inward as plain values."""

@@ -1,0 +1,274 @@
+"""Settings: from the environment, else from `lamplighter.toml` in the home, else the default."""
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+import platformdirs
+
+from lamplighter.domain.context import DEFAULT_BUDGET
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.session import MAX_TIER
+
+PREFIX: Final = "LAMPLIGHTER_"
+SPEC_BUDGET: Final = "CLAUDEOPS_MEMORY_BUDGET"
+FILE: Final = "lamplighter.toml"
+ENGINES: Final = ("probe", "exec")
+LEVELS: Final = ("debug", "info", "warning", "error")
+_NOT_SETTINGS: Final = frozenset({"LAMPLIGHTER_SESSION"})
+_DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*")
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, None: 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing an operator may turn: its words in the docs, its default, how it is read."""
+
+    name: str
+    default: str
+    read: Callable[[str], Any]
+    about: str
+
+    @property
+    def variable(self) -> str:
+        """The name of its environment variable."""
+        return f"{PREFIX}{self.name.upper()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A setting's value as it was written, and where it comes from."""
+
+    setting: Setting
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything in force, as values."""
+
+    home: Path
+    host: str
+    port: int
+    database_url: str
+    services: Path
+    interval: float
+    engine: str
+    exec_command: str
+    max_tier: int
+    dry_run: bool
+    memory_budget: int
+    session_timeout: float
+    idle_timeout: float
+    max_markers: int
+    log_level: str
+    found: tuple[Found, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _duration(text: str) -> float:
+    found = _DURATION.fullmatch(text)
+    if not found:
+        raise ValueError("is not a duration such as 30, 90s, 5m or 1h")
+    seconds = float(found[1]) * _UNITS[found[2]]
+    if not 0.1 <= seconds <= 366 * 86_400:
+        raise ValueError("is not between 100ms and 366d")
+    return seconds
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\s*[+-]?\d{1,12}\s*", text):
+            raise ValueError("is not a whole number")
+        if not low <= int(text) <= high:
+            raise ValueError(f"is not between {low:,} and {high:,}")
+        return int(text)
+
+    return read
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text.strip().lower() not in words:
+            raise ValueError(f"is not one of {', '.join(words)}")
+        return text.strip().lower()
+
+    return read
+
+
+def _flag(text: str) -> bool:
+    folded = text.strip().lower()
+    if folded in ("1", "true", "yes", "on"):
+        return True
+    if folded in ("0", "false", "no", "off", ""):
+        return False
+    raise ValueError("is neither yes nor no")
+
+
+def _path(text: str) -> Path:
+    if "\0" in text:
+        raise ValueError("is not a path")
+    return Path(text).expanduser().absolute()
+
+
+def _database(text: str) -> str:
+    if text and not text.startswith("sqlite:///"):
+        raise ValueError("is not sqlite:///PATH, the one kind of database this version keeps")
+    return text
+
+
+SETTINGS: Final = (
+    Setting("home", "", _path, "The data directory: database, session files, services.yaml."),
+    Setting(
+        "host", "127.0.0.1", str.strip, "The address the web process listens on; loopback only."
+    ),
+    Setting("port", "8080", _whole(1, 65_535), "The port the web process listens on."),
+    Setting("database_url", "", _database, "Another database file: sqlite:///PATH."),
+    Setting("services", "", _path, "Another services.yaml."),
+    Setting("interval", "1h", _duration, "The time from one round to the next: 90s, 15m, 1h."),
+    Setting("engine", "probe", _one_of(*ENGINES), "What runs the sessions: probe or exec."),
+    Setting(
+        "exec_command", "", str.strip, "The command of the engine exec; it prints stream-json."
+    ),
+    Setting("max_tier", "3", _whole(1, MAX_TIER), "The highest tier a session may have."),
+    Setting("dry_run", "no", _flag, "Whether sessions only say what they would do."),
+    Setting(
+        "memory_budget",
+        str(DEFAULT_BUDGET),
+        _whole(0, 1_000_000),
+        "How many tokens of memories a session is told; 0 tells none.",
+    ),
+    Setting("session_timeout", "15m", _duration, "How long a session may run."),
+    Setting("idle_timeout", "5m", _duration, "How long a session may print nothing."),
+    Setting(
+        "max_markers", "5000", _whole(1, 1_000_000), "How many markers one session may record."
+    ),
+    Setting("log_level", "info", _one_of(*LEVELS), "What is logged: debug, info, warning, error."),
+)
+
+
+def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
+    """Read every setting. Raises Invalid naming each wrong one; a typo is never a default."""
+    wrong, warnings = _unknown(environ)
+    home = _home(environ)
+    given = _from_file(home / FILE, wrong)
+    found = tuple(_found(setting, environ, given, home) for setting in SETTINGS)
+    values: dict[str, Any] = {}
+    for each in found:
+        try:
+            values[each.setting.name] = each.setting.read(each.text)
+        except ValueError as error:
+            name = each.setting.variable if each.source == "environment" else each.setting.name
+            wrong.append(Wrong(name, f"{each.text!r} {error}"))
+    if not wrong:
+        wrong += _together(values)
+    if wrong:
+        raise Invalid(*wrong)
+    return Settings(**_filled(values, home), found=found, warnings=tuple(warnings))
+
+
+def describe(settings: Settings) -> list[dict[str, str]]:
+    """Return each setting with its value and where it comes from."""
+    return [
+        {
+            "name": each.setting.variable,
+            "value": each.text,
+            "source": each.source,
+            "about": each.setting.about,
+        }
+        for each in settings.found
+    ]
+
+
+def _together(values: Mapping[str, Any]) -> list[Wrong]:
+    if values["host"] not in ("127.0.0.1", "::1", "localhost"):
+        message = f"{values['host']!r} is not loopback; without a login nothing else may reach it"
+        return [Wrong(f"{PREFIX}HOST", message)]
+    return []
+
+
+def _filled(values: dict[str, Any], home: Path) -> dict[str, Any]:
+    values["home"] = home
+    if not values["database_url"]:
+        from urllib.parse import quote
+
+        values["database_url"] = f"sqlite:///{quote(str(home / 'lamplighter.db'))}"
+    return values
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    given = environ.get(f"{PREFIX}HOME", "").strip()
+    default = platformdirs.user_data_dir("lamplighter", appauthor=False)
+    return Path(given or default).expanduser().absolute()
+
+
+def _found(
+    setting: Setting, environ: Mapping[str, str], given: Mapping[str, str], home: Path
+) -> Found:
+    if setting.variable in environ:
+        return Found(setting, environ[setting.variable], "environment")
+    if setting.name == "memory_budget" and SPEC_BUDGET in environ:
+        return Found(setting, environ[SPEC_BUDGET], "environment")
+    if setting.name in given:
+        return Found(setting, given[setting.name], FILE)
+    defaults = {"home": str(home), "services": str(home / "services.yaml")}
+    return Found(setting, defaults.get(setting.name, setting.default), "default")
+
+
+def _from_file(path: Path, wrong: list[Wrong]) -> dict[str, str]:
+    try:
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        wrong.append(Wrong(str(path), f"cannot be read: {error}"))
+        return {}
+    known = {setting.name: setting for setting in SETTINGS}
+    for name in read:
+        if name not in known:
+            wrong.append(Wrong(f"{path}: {name}", f"is not a setting{_hint(name, list(known))}"))
+    return {name: _as_text(value) for name, value in read.items() if name in known}
+
+
+def _as_text(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def _unknown(environ: Mapping[str, str]) -> tuple[list[Wrong], list[str]]:
+    known = [setting.variable for setting in SETTINGS]
+    wrong: list[Wrong] = []
+    warnings: list[str] = []
+    for name in sorted(environ):
+        if not name.startswith(PREFIX) or name in known or name in _NOT_SETTINGS:
+            continue
+        if hint := _hint(name, known):
+            wrong.append(Wrong(name, f"is not a setting{hint}"))
+        else:
+            warnings.append(f"{name} is not a setting of Lamplighter; it is not used.")
+    return wrong, warnings
+
+
+def _hint(name: str, known: list[str]) -> str:
+    near = next((each for each in known if edits(name, each) <= 2), None)
+    return f"; did you mean {near}?" if near else ""
+
+
+def edits(left: str, right: str) -> int:
+    """Return how many single letters differ between two words (Levenshtein)."""
+    row = list(range(len(right) + 1))
+    for at, letter in enumerate(left, 1):
+        last, row[0] = row[0], at
+        for place, other in enumerate(right, 1):
+            step = last if letter == other else 1 + min(last, row[place], row[place - 1])
+            last, row[place] = row[place], step
+    return row[-1]
+
+
+assert {each.name for each in SETTINGS} == {
+    each.name for each in fields(Settings) if each.name not in ("found", "warnings")
+}

@@ -1,0 +1,218 @@
+"""A YAML file read strictly: plain nodes with their places, and every mistake noted."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.text import one_line, shortened
+
+FILE_BYTES: Final = 1024 * 1024
+DEPTH: Final = 20
+SUGGESTED: Final = 100
+"""How many problems may look for a better word: it takes time, and nobody reads more."""
+
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TAG: Final = "tag:yaml.org,2002:"
+_FOUND: Final = {
+    "str": "text",
+    "int": "a number",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "nothing",
+    "seq": "a list",
+    "map": "a mapping",
+    "timestamp": "a date",
+}
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One mistake in the file, and where it is; lines and columns count from 1."""
+
+    path: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}: {self.message}"
+
+
+class ServicesError(LamplighterError):
+    """The file cannot be used; `problems` names every mistake in it, in reading order."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(sorted(problems))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+@dataclass(slots=True)
+class Sheet:
+    """The file while it is read, and what was found wrong so far."""
+
+    path: str
+    problems: list[Problem] = field(default_factory=list)
+
+    def wrong(self, node: yaml.Node, message: str) -> None:
+        """Note a mistake at a node."""
+        self.note(node.start_mark.line, node.start_mark.column, message)
+
+    def note(self, line: int, column: int, message: str) -> None:
+        """Note a mistake at a place, counted from 0."""
+        words = shortened(one_line(message), 300)
+        self.problems.append(Problem(self.path, line + 1, column + 1, words))
+
+    def stop_if_wrong(self) -> None:
+        """Give up when anything was wrong so far."""
+        if self.problems:
+            raise ServicesError(self.problems)
+
+    def text(self, path: Path) -> str:
+        """Return what the file says; too large, not text or not there is the end."""
+        try:
+            with path.open("rb") as file:
+                raw = file.read(FILE_BYTES + 1)
+        except (OSError, ValueError) as error:
+            self.note(0, 0, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+            raise ServicesError(self.problems) from error
+        if len(raw) > FILE_BYTES:
+            self.note(0, 0, "the file is larger than 1 MiB")
+        try:
+            text = raw[:FILE_BYTES].decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            before = raw[: error.start].decode("utf-8", "replace")
+            self.note(before.count("\n"), len(before.rpartition("\n")[2]), "not UTF-8")
+            text = ""
+        self.stop_if_wrong()
+        return text
+
+    def root(self, text: str) -> yaml.Node | None:
+        """Return the outermost node, None of an empty file; not YAML is the end."""
+        if odd := yaml.reader.Reader.NON_PRINTABLE.search(text):
+            before = text[: odd.start()]
+            place = before.count("\n"), len(before.rpartition("\n")[2])
+            self.note(*place, f"a character that cannot be shown: U+{ord(odd[0]):04X}")
+            self.stop_if_wrong()
+        try:
+            self._bounded(text)
+            return yaml.compose(text, _LOADER)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            place = (mark.line, mark.column) if mark else (0, 0)
+            self.note(*place, f"not YAML: {error.problem or error.context}")
+        except (yaml.YAMLError, ValueError) as error:
+            self.note(0, 0, f"not YAML: {error}")
+        raise ServicesError(self.problems)
+
+    def _bounded(self, text: str) -> None:
+        depth = 0
+        for event in yaml.parse(text, _LOADER):
+            if isinstance(event, yaml.AliasEvent):
+                self.wrong(event, "an alias is not taken here; write the value out")  # type: ignore[arg-type]  # an event has its marks too
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEPTH:
+                self.wrong(event, f"nested more than {DEPTH} deep")  # type: ignore[arg-type]  # as above
+                break
+        self.stop_if_wrong()
+
+    def mapping(
+        self, node: yaml.Node, wanted: str, keys: Sequence[str] | None = None
+    ) -> dict[str, yaml.Node]:
+        """Return the values by key; a key that comes twice or is not one of `keys` is named."""
+        values: dict[str, yaml.Node] = {}
+        for key, value in self.pairs(node, wanted):
+            if (name := self.string(key, "a key")) is None:
+                continue
+            if name in values:
+                self.wrong(key, f"duplicate key {name!r}")
+            elif keys and name not in keys:
+                self.wrong(key, f"unknown key {name!r}{self.hint(name, keys)}")
+            values.setdefault(name, value)
+        return values
+
+    def pairs(self, node: yaml.Node, wanted: str) -> list[tuple[yaml.Node, yaml.Node]]:
+        """Return the keys and values of a mapping, the same key as often as it comes."""
+        if isinstance(node, yaml.MappingNode):
+            return list(node.value)
+        self.wrong(node, f"found {found(node)}, wanted {wanted}")
+        return []
+
+    def hint(self, word: str, words: Iterable[str]) -> str:
+        """Return `; did you mean …?` when a known word is near, else nothing."""
+        near = _nearest(word, words) if len(self.problems) < SUGGESTED else None
+        return f"; did you mean {near!r}?" if near else ""
+
+    def list(self, node: yaml.Node, wanted: str) -> list[yaml.Node]:
+        """Return the nodes of a list."""
+        if isinstance(node, yaml.SequenceNode):
+            return list(node.value)
+        self.wrong(node, f"found {found(node)}, wanted {wanted}")
+        return []
+
+    def string(self, node: yaml.Node, wanted: str) -> str | None:
+        """Return a text; None when it is something else."""
+        if isinstance(node, yaml.ScalarNode) and node.tag == f"{_TAG}str":
+            return str(node.value)
+        quotes = "; put it in quotes" if isinstance(node, yaml.ScalarNode) and node.value else ""
+        self.wrong(node, f"found {found(node)}, wanted {wanted}{quotes}")
+        return None
+
+    def boolean(self, node: yaml.Node) -> bool:
+        """Return true or false."""
+        if node.tag == f"{_TAG}bool":
+            return str(node.value).lower() in ("true", "yes", "on")
+        self.wrong(node, f"found {found(node)}, wanted true or false")
+        return False
+
+    def number(self, node: yaml.Node, bounds: tuple[int, int]) -> int:
+        """Return a whole number within its bounds."""
+        if node.tag != f"{_TAG}int" or not re.fullmatch(r"-?[0-9]{1,9}", node.value):
+            self.wrong(node, f"found {found(node)}, wanted a whole number")
+        elif not bounds[0] <= int(node.value) <= bounds[1]:
+            self.wrong(node, f"{node.value} is not between {bounds[0]} and {bounds[1]}")
+        else:
+            return int(node.value)
+        return bounds[0]
+
+    def seconds(self, node: yaml.Node, bounds: tuple[float, float]) -> float:
+        """Return a duration in seconds, within its bounds."""
+        said = str(node.value) if isinstance(node, yaml.ScalarNode) else ""
+        read = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(ms|s|m)?", said)
+        if not read:
+            self.wrong(node, f"found {found(node)}, wanted a duration such as 500ms, 2s or 1m")
+            return bounds[0]
+        seconds = round(float(read[1]) * _SECONDS[read[2]], 6)
+        if not bounds[0] <= seconds <= bounds[1]:
+            self.wrong(node, f"{said} is not between {bounds[0]:g} s and {bounds[1]:g} s")
+        return seconds
+
+
+def found(node: yaml.Node) -> str:
+    """Say in words what a node is."""
+    return _FOUND.get(node.tag.removeprefix(_TAG), f"a value tagged {node.tag}")
+
+
+def _nearest(word: str, words: Iterable[str]) -> str | None:
+    close = (other for other in words if abs(len(word) - len(other)) <= 2)
+    near = [(edits, other) for other in close if (edits := _edits(word, other)) <= 2]
+    edits, other = min(near, default=(0, ""))
+    return other if edits < len(word) and other else None
+
+
+def _edits(left: str, right: str) -> int:
+    """Count the letters to change, add or leave out; two that are swapped count as one."""
+    two, one, row = [0], [0], list(range(len(right) + 1))
+    for i, char in enumerate(left, 1):
+        two, one, row = one, row, [i]
+        for j, other in enumerate(right, 1):
+            row.append(min(one[j] + 1, row[-1] + 1, one[j - 1] + (char != other)))
+            if i > 1 and j > 1 and char == right[j - 2] and other == left[i - 2]:
+                row[j] = min(row[j], two[j - 2] + 1)
+    return row[-1]

@@ -1,0 +1,182 @@
+"""What a session is told: its surroundings, then what we remember, within a token budget."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from math import ceil
+from typing import Final
+
+from lamplighter.domain.memory import GENERAL, Memory, MemoryId, Trust
+from lamplighter.domain.service import Service
+from lamplighter.domain.session import MAX_TIER, TIERS, Plan
+from lamplighter.domain.text import one_line
+
+CHARS_PER_TOKEN: Final = 4
+DEFAULT_BUDGET: Final = 2_000
+_SHORTEST_BULLET: Final = len("- [config] x (confidence: 1.0)\n")
+
+FITS: Final = "within the budget"
+TOO_LONG: Final = "does not fit what is left of the budget"
+NO_ROOM: Final = "the budget was used up"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Why a memory is in the block or out of it; `position` counts from 0 in reading order."""
+
+    memory: Memory
+    line: str
+    why: str
+    position: int | None = None
+
+    @property
+    def included(self) -> bool:
+        """Whether the session is told of it."""
+        return self.position is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The memory block, byte for byte, with the reason for each memory in or out."""
+
+    text: str = ""
+    tokens: int = 0
+    placements: tuple[Placement, ...] = ()
+
+
+def tokens(text: str) -> int:
+    """Estimate a text's tokens: a quarter of its characters, rounded up (SPEC-0015)."""
+    return ceil(len(text) / CHARS_PER_TOKEN)
+
+
+def build_env_context(plan: Plan, services: Sequence[Service], *, now: datetime) -> str:
+    """Describe a session's surroundings: time, tier, dry run and the services in scope."""
+    lines = [
+        "## Environment",
+        "",
+        f"- Time: {now:%Y-%m-%d %H:%M} UTC",
+        f"- Tier: {plan.tier} of {MAX_TIER} ({TIERS[plan.tier]})",
+        f"- Dry run: {'yes, nothing may be changed' if plan.dry_run else 'no'}",
+        f"- Services in scope: {len(services)}",
+    ]
+    return "\n".join([*lines, *map(_service_line, services)]) + "\n"
+
+
+def _service_line(service: Service) -> str:
+    checks = ", ".join(f"{check.name} ({check.target})" for check in service.checks) or "no checks"
+    after = f"; depends on {', '.join(service.depends_on)}" if service.depends_on else ""
+    return f"  - {service.name}: {one_line(checks)}{after}; actions: none declared"
+
+
+def build_memory_context(
+    memories: Iterable[Memory], *, total: int | None = None, budget: int = DEFAULT_BUDGET
+) -> Block:
+    """Render the operational memory block (SPEC-0015, Token Budget Enforcement).
+
+    `memories` come in the order of choice; `total` is how many there are in all.
+    The whole block is at most `budget` tokens; what does not fit is skipped.
+    No memory, or a budget of 0: an empty block.
+    """
+    memories = list(memories)
+    packing = Packing(budget, total=len(memories) if total is None else total)
+    for memory in memories:
+        packing.offer(memory)
+    return packing.block()
+
+
+@dataclass(slots=True)
+class Packing:
+    """Fills a block with memories as they are offered, best first."""
+
+    budget: int
+    total: int
+    _chosen: list[Placement] = field(default_factory=list)
+    _left_out: list[Placement] = field(default_factory=list)
+    _services: set[str | None] = field(default_factory=set)
+    _body: int = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether not even the shortest memory would still fit."""
+        return not self._fits(len(self._chosen) + 1, self._body + _SHORTEST_BULLET)
+
+    def offer(self, memory: Memory) -> None:
+        """Take a memory if the block with it stays within the budget."""
+        line = bullet(memory)
+        body = self._body + len(line) + 1
+        if memory.service not in self._services:
+            body += len(_heading(memory.service))
+        if self._fits(len(self._chosen) + 1, body):
+            self._body = body
+            self._services.add(memory.service)
+            self._chosen.append(Placement(memory, line, FITS))
+        else:
+            self._left_out.append(Placement(memory, line, NO_ROOM if self.full else TOO_LONG))
+
+    def block(self) -> Block:
+        """Render what was taken."""
+        if not self._chosen:
+            return Block(placements=tuple(self._left_out))
+        ordered = _grouped(self._chosen)
+        text = _header(len(ordered), self.total, self._body) + _body(ordered)
+        placed = [
+            Placement(each.memory, each.line, each.why, position)
+            for position, each in enumerate(ordered)
+        ]
+        return Block(text, tokens(text), (*placed, *self._left_out))
+
+    def _fits(self, count: int, body: int) -> bool:
+        size = len(_header(count, self.total, body)) + body
+        return ceil(size / CHARS_PER_TOKEN) <= self.budget
+
+
+def bullet(memory: Memory) -> str:
+    """Render one memory as the session reads it, always on one line."""
+    doubt = ", unverified" if memory.trust is Trust.UNVERIFIED else ""
+    said = one_line(memory.observation)
+    return f"- [{memory.category}] {said} (confidence: {round(memory.confidence, 2)}{doubt})"
+
+
+def _grouped(chosen: Sequence[Placement]) -> list[Placement]:
+    best: dict[str | None, float] = {}
+    for each in chosen:
+        held = best.get(each.memory.service, 0.0)
+        best[each.memory.service] = max(held, each.memory.confidence)
+
+    def group(each: Placement) -> tuple[bool, float, str]:
+        service = each.memory.service
+        return service is None, -best[service], service or ""
+
+    return sorted(chosen, key=group)  # a stable sort: within a group the order of choice stays
+
+
+def _body(ordered: Sequence[Placement]) -> str:
+    lines: list[str] = []
+    service: str | None = ""
+    for each in ordered:
+        if each.memory.service != service:
+            service = each.memory.service
+            lines.append(_heading(service))
+        lines.append(f"{each.line}\n")
+    return "".join(lines)
+
+
+def _heading(service: str | None) -> str:
+    return f"\n### {service or GENERAL}\n"
+
+
+def _header(count: int, total: int, body: int) -> str:
+    """Return the header whose token number is that of the whole block, itself included."""
+    many = f"{count:,} memories" if count == total else f"{count:,} of {total:,} memories"
+    number = ceil(body / CHARS_PER_TOKEN)
+    while True:
+        header = f"## Operational Memory ({many}, ~{number:,} tokens)\n"
+        needed = ceil((len(header) + body) / CHARS_PER_TOKEN)
+        if needed <= number:
+            return header
+        number += 1
+
+
+def positions(placements: Iterable[Placement]) -> dict[MemoryId, int]:
+    """Return where each included memory stands in the block."""
+    return {each.memory.id: each.position for each in placements if each.position is not None}

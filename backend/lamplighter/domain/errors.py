@@ -1,0 +1,48 @@
+"""What can be wrong with what somebody asks for."""
+
+from dataclasses import dataclass
+from typing import Final
+
+EXIT_FAILED: Final = 1
+EXIT_UNUSABLE: Final = 2
+"""The exit status of a process that cannot work as things are: starting it again will not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """One wrong field: its name as the caller wrote it, and what is wrong with its value."""
+
+    field: str
+    message: str
+
+
+class LamplighterError(Exception):
+    """An error whose message is meant for a person."""
+
+
+class Invalid(LamplighterError):
+    """A value breaks a rule; `wrong` names every field that does."""
+
+    def __init__(self, *wrong: Wrong) -> None:
+        self.wrong = wrong
+        super().__init__("; ".join(f"{each.field}: {each.message}" for each in wrong))
+
+
+class NotFound(LamplighterError):
+    """Nothing goes by that name or number."""
+
+
+class Conflict(LamplighterError):
+    """It cannot be done as things stand now."""
+
+
+class Stale(LamplighterError):
+    """Somebody else changed it first; `current` is how it stands now."""
+
+    def __init__(self, current: object) -> None:
+        self.current = current
+        super().__init__("It was changed since you read it.")
+
+
+class Unavailable(LamplighterError):
+    """What we need is not there or cannot be used now; the message says what to do."""

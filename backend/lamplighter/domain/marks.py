@@ -1,0 +1,48 @@
+"""What became of each marker of a session, and each look at a service."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from lamplighter.domain.markers import Reading, What
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One marker as it was dealt with.
+
+    `offset` is the byte at which its line begins in the session's file, `item`
+    which of that line's entries it stood in, `line` the line within the entry.
+    """
+
+    id: int
+    session_id: int
+    offset: int
+    item: int
+    line: int
+    what: What
+    state: Reading
+    outcome: str
+    reason: str
+    text: str
+    service: str | None
+    category: str | None
+    memory_id: int | None
+    event_id: int | None
+    created_at: datetime
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """The result of one check in one round; `latency_ms` of the last attempt."""
+
+    service: str
+    name: str
+    kind: str
+    ok: bool
+    status: int | None = None
+    latency_ms: float | None = None
+    attempts: int = 1
+    flapped: bool = False
+    detail: str = ""
+    at: datetime | None = None

@@ -1,0 +1,241 @@
+"""The memory: one curated piece of knowledge."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, NewType
+
+MemoryId = NewType("MemoryId", int)
+
+INITIAL_CONFIDENCE: Final = 0.7
+ACTIVE_THRESHOLD: Final = 0.3
+REINFORCEMENT: Final = 0.1
+MAX_OBSERVATION_CHARS: Final = 50_000
+LONG_MARKER_CHARS: Final = 2_000
+GENERAL: Final = "general"
+OPERATIONS: Final = "ops"
+
+
+class Category(StrEnum):
+    """What a memory is about: five operational categories, eight of knowledge."""
+
+    TIMING = "timing"
+    DEPENDENCY = "dependency"
+    BEHAVIOR = "behavior"
+    REMEDIATION = "remediation"
+    MAINTENANCE = "maintenance"
+    DECISION = "decision"
+    DISCOVERY = "discovery"
+    BUGFIX = "bugfix"
+    PATTERN = "pattern"
+    ARCHITECTURE = "architecture"
+    CONFIG = "config"
+    LEARNING = "learning"
+    PREFERENCE = "preference"
+
+
+OPERATIONAL: Final = tuple(Category)[:5]
+MEANINGS: Final = {
+    Category.TIMING: "start-up delays, timeout patterns",
+    Category.DEPENDENCY: "ordering, prerequisites",
+    Category.BEHAVIOR: "quirks, workarounds, known issues",
+    Category.REMEDIATION: "what works, what does not",
+    Category.MAINTENANCE: "scheduled and periodic needs",
+}
+
+
+class Kind(StrEnum):
+    """How a memory is kept and recalled."""
+
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROJECT = "project"
+    PROCEDURAL = "procedural"
+
+
+class Trust(StrEnum):
+    """Who stands behind a memory."""
+
+    TRUSTED = "trusted"
+    OBSERVED = "observed"
+    UNVERIFIED = "unverified"
+
+
+class Source(StrEnum):
+    """Which door a memory came in by."""
+
+    MARKER = "marker"
+    OPERATOR = "operator"
+    CLIENT = "client"
+    CAPTURED = "captured"
+    EXTRACTED = "extracted"
+    IMPORTED = "imported"
+    NOTEBOOK = "notebook"
+
+
+class InactiveReason(StrEnum):
+    """Why a memory is no longer told to sessions."""
+
+    LOW = "low"
+    SUPERSEDED = "superseded"
+    ARCHIVED = "archived"
+    EXPIRED = "expired"
+    DELETED = "deleted"
+    OPERATOR = "operator"
+
+
+_KINDS: Final = {
+    Category.REMEDIATION: Kind.PROCEDURAL,
+    Category.MAINTENANCE: Kind.PROCEDURAL,
+    Category.PREFERENCE: Kind.PROCEDURAL,
+    Category.PATTERN: Kind.PROCEDURAL,
+    Category.LEARNING: Kind.PROCEDURAL,
+    Category.ARCHITECTURE: Kind.PROJECT,
+    Category.CONFIG: Kind.PROJECT,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A memory someone proposes, before we know whether we already hold it.
+
+    `session_id` is the session that says it, None for a person; `tier` is 0 for
+    a person, 1 to 3 for a session.
+    """
+
+    category: Category
+    service: str | None
+    observation: str
+    tier: int
+    session_id: int | None
+    confidence: float = INITIAL_CONFIDENCE
+    source: Source = Source.MARKER
+    source_ref: str | None = None
+    trust: Trust = Trust.OBSERVED
+    title: str = ""
+    tags: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """How the row is kept: by what it is about."""
+        return kind_of(self.category)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """A memory we hold; its fields are the columns of its row."""
+
+    id: MemoryId
+    category: Category
+    service: str | None
+    observation: str
+    confidence: float
+    active: bool
+    tier: int
+    session_id: int | None
+    created_at: datetime
+    updated_at: datetime
+    kind: Kind = Kind.SEMANTIC
+    trust: Trust = Trust.OBSERVED
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    project: str = OPERATIONS
+    scope: str = "project"
+    topic_key: str | None = None
+    content_hash: str = ""
+    revision_count: int = 1
+    duplicate_count: int = 1
+    source: Source = Source.MARKER
+    source_ref: str | None = None
+    inactive_reason: InactiveReason | None = None
+    decayed_weeks: int = 0
+    pinned: bool = False
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """What a person changes of a memory; None leaves a field as it is.
+
+    `service` is GENERAL to make a memory true of all services.
+    """
+
+    observation: str | None = None
+    confidence: float | None = None
+    category: Category | None = None
+    service: str | None = None
+    active: bool | None = None
+    pinned: bool | None = None
+
+
+def clamp(confidence: float) -> float:
+    """Keep a confidence in [0, 1], to two decimals."""
+    return round(min(1.0, max(0.0, confidence)), 2)
+
+
+def kind_of(category: Category) -> Kind:
+    """Say how a memory of this category is kept."""
+    return _KINDS.get(category, Kind.SEMANTIC)
+
+
+def with_confidence(memory: Memory, confidence: float) -> Memory:
+    """Set a confidence; below 0.30 a memory turns inactive (SPEC-0015, Confidence Scoring).
+
+    Raising it brings a memory back only when low confidence or an operator had
+    put it aside; what was superseded or deleted stays so.
+    """
+    confidence = clamp(confidence)
+    if confidence < ACTIVE_THRESHOLD:
+        reason = memory.inactive_reason or InactiveReason.LOW
+        return replace(memory, confidence=confidence, active=False, inactive_reason=reason)
+    if memory.inactive_reason in (None, InactiveReason.LOW, InactiveReason.OPERATOR):
+        return replace(memory, confidence=confidence, active=True, inactive_reason=None)
+    return replace(memory, confidence=confidence)
+
+
+def reinforced(memory: Memory, *, now: datetime) -> Memory:
+    """Raise a memory that was seen again by 0.1, at most to 1.0 (SPEC-0015, Reinforcement)."""
+    raised = with_confidence(memory, memory.confidence + REINFORCEMENT)
+    return replace(raised, updated_at=now, decayed_weeks=0, version=memory.version + 1)
+
+
+def edited(memory: Memory, edit: Edit, *, now: datetime) -> Memory:
+    """Apply a person's edit. Only text, confidence, category and service refresh `updated_at`."""
+    changed = _with_words(memory, edit)
+    if edit.confidence is not None:
+        changed = with_confidence(changed, edit.confidence)
+    if edit.active is not None and edit.active != changed.active:
+        changed = _switched(changed, active=edit.active)
+    if edit.pinned is not None:
+        changed = replace(changed, pinned=edit.pinned)
+    if changed == memory and edit.confidence is None:
+        return memory
+    touched = any(
+        each is not None
+        for each in (edit.observation, edit.confidence, edit.category, edit.service)
+    )
+    if touched:
+        changed = replace(changed, updated_at=now, decayed_weeks=0)
+    return replace(changed, version=memory.version + 1)
+
+
+def _with_words(memory: Memory, edit: Edit) -> Memory:
+    category = edit.category or memory.category
+    return replace(
+        memory,
+        observation=memory.observation if edit.observation is None else edit.observation,
+        category=category,
+        kind=kind_of(category) if edit.category else memory.kind,
+        service=_service(memory.service, edit.service),
+    )
+
+
+def _service(held: str | None, given: str | None) -> str | None:
+    if given is None:
+        return held
+    return None if given == GENERAL else given
+
+
+def _switched(memory: Memory, *, active: bool) -> Memory:
+    reason = None if active else InactiveReason.OPERATOR
+    return replace(memory, active=active, inactive_reason=reason)

@@ -1,0 +1,154 @@
+"""Values as plain JSON: one shape for the API, the change feed and the command line."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from lamplighter.domain.event import Event
+from lamplighter.domain.leader import Leader
+from lamplighter.domain.marks import Mark
+from lamplighter.domain.memory import Memory
+from lamplighter.domain.session import Request, Session
+
+
+def at(moment: datetime | None) -> str | None:
+    """Write a moment as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
+    return None if moment is None else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
+
+
+def memory(each: Memory) -> dict[str, Any]:
+    """Return a memory as JSON."""
+    return {
+        "id": each.id,
+        "service": each.service,
+        "category": each.category,
+        "observation": each.observation,
+        "confidence": each.confidence,
+        "active": each.active,
+        "created_at": at(each.created_at),
+        "updated_at": at(each.updated_at),
+        "session_id": each.session_id,
+        "tier": each.tier,
+        "kind": each.kind,
+        "trust": each.trust,
+        "source": each.source,
+        "source_ref": each.source_ref,
+        "title": each.title,
+        "tags": list(each.tags),
+        "project": each.project,
+        "scope": each.scope,
+        "topic_key": each.topic_key,
+        "inactive_reason": each.inactive_reason,
+        "pinned": each.pinned,
+        "duplicate_count": each.duplicate_count,
+        "revision_count": each.revision_count,
+        "version": each.version,
+    }
+
+
+def event(each: Event) -> dict[str, Any]:
+    """Return an event as JSON."""
+    return {
+        "id": each.id,
+        "level": each.level,
+        "service": each.service,
+        "text": each.text,
+        "session_id": each.session_id,
+        "tier": each.tier,
+        "source": each.source,
+        "created_at": at(each.created_at),
+        "version": each.version,
+    }
+
+
+def session(each: Session) -> dict[str, Any]:
+    """Return a session as JSON, without its prompt block and its log."""
+    return {
+        "id": each.id,
+        "external_id": each.external_id,
+        "agent": each.agent,
+        "project": each.project,
+        "tier": each.tier,
+        "engine": each.engine,
+        "model": each.model,
+        "trigger": each.trigger,
+        "status": each.status,
+        "reason": each.reason,
+        "prompt": each.prompt,
+        "parent_id": each.parent_id,
+        "services": _names(each.services),
+        "dry_run": each.dry_run,
+        "started_at": at(each.started_at),
+        "ended_at": at(each.ended_at),
+        "exit_code": each.exit_code,
+        "response": each.response,
+        "summary": each.summary,
+        "cost_usd": each.cost_usd,
+        "turns": each.turns,
+        "duration_ms": each.duration_ms,
+        "log_offset": each.log_offset,
+        "learned": each.learned,
+        "reinforced": each.reinforced,
+        "events": each.events,
+        "ignored": each.ignored,
+        "stopping": each.running and each.stop_requested_at is not None,
+        "version": each.version,
+    }
+
+
+def request(each: Request) -> dict[str, Any]:
+    """Return a request as JSON."""
+    return {
+        "id": each.id,
+        "state": each.state,
+        "position": each.position,
+        "session_id": each.session_id,
+        "tier": each.tier,
+        "services": _names(each.services),
+        "prompt": each.prompt,
+        "dry_run": each.dry_run,
+        "trigger": each.trigger,
+        "created_at": at(each.created_at),
+        "version": each.version,
+    }
+
+
+def mark(each: Mark) -> dict[str, Any]:
+    """Return what became of a marker as JSON."""
+    return {
+        "id": each.id,
+        "session_id": each.session_id,
+        "offset": each.offset,
+        "index": each.item,
+        "line": each.line,
+        "what": each.what,
+        "state": each.state,
+        "outcome": each.outcome,
+        "reason": each.reason,
+        "text": each.text,
+        "service": each.service,
+        "category": each.category,
+        "memory_id": each.memory_id,
+        "event_id": each.event_id,
+        "created_at": at(each.created_at),
+        "version": each.version,
+    }
+
+
+def leader(each: Leader | None, *, now: datetime) -> dict[str, Any]:
+    """Return the supervisor's state as JSON; None is a supervisor that never ran."""
+    away = each is None or each.state(now=now) == "away"
+    return {
+        "state": "away" if each is None else each.state(now=now),
+        "pid": None if each is None or away else each.pid,
+        "heartbeat_at": at(each.heartbeat_at) if each else None,
+        "next_round_at": at(each.next_round_at) if each and not away else None,
+        "session_id": each.session_id if each and not away else None,
+        "interval_seconds": each.interval_seconds if each else None,
+        "engine": each.engine if each else None,
+        "dry_run": each.dry_run if each else False,
+        "revision": each.version if each else 0,
+    }
+
+
+def _names(services: tuple[str, ...] | None) -> list[str] | None:
+    return None if services is None else list(services)

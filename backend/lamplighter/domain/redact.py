@@ -1,0 +1,94 @@
+"""Secrets are masked before anything is kept.
+
+Two sources: the values of secrets we know (from the environment), longest first
+so that one that begins like another is not left half open, and the shapes that
+well-known services give their keys. Every pattern is linear in the text.
+"""
+
+import base64
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote
+
+MIN_SECRET_CHARS: Final = 8
+_SECRET_NAME: Final = re.compile(
+    r"(?:PASS|PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|PRIVATE_KEY|CREDENTIALS?)$", re.IGNORECASE
+)
+_SHAPES: Final = (
+    ("anthropic-key", r"\bsk-ant-[A-Za-z0-9_-]{8,}"),
+    ("openai-key", r"\bsk-(?:proj-)?[A-Za-z0-9_-]{20,}"),
+    ("aws-key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    ("github-token", r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
+    ("slack-token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
+    ("google-key", r"\bAIza[A-Za-z0-9_-]{30,}"),
+    ("jwt", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"),
+    ("private-key", r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]{0,8000}"),
+)
+_AFTER: Final = (
+    ("bearer", r"(\bBearer\s+)([A-Za-z0-9._~+/-]{12,}=*)"),
+    ("url-password", r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"']{1,100}:)([^\s/@\"']{1,200})(?=@)"),
+    # "the password is required" is no secret: a word with a digit or a sign in it may be one
+    (
+        "password",
+        r"(?i)(\b(?:password|passwd|pwd)\s*(?:is\s+|[:=]\s*))"
+        r"((?=[^\s\"',;]{0,199}[\d!@#$%^&*_])[^\s\"',;]{4,200})",
+    ),
+)
+_COMPILED: Final = tuple((name, re.compile(shape)) for name, shape in _SHAPES)
+_COMPILED_AFTER: Final = tuple((name, re.compile(shape)) for name, shape in _AFTER)
+
+
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """Masks secrets in text. `known` maps each secret, in each way it is written, to its name."""
+
+    known: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, text: str) -> str:
+        """Replace every secret by `[REDACTED:name]`."""
+        for secret in sorted(self.known, key=len, reverse=True):
+            if secret in text:
+                text = text.replace(secret, f"[REDACTED:{self.known[secret]}]")
+        for name, shape in _COMPILED:
+            text = shape.sub(f"[REDACTED:{name}]", text)
+        for name, shape in _COMPILED_AFTER:
+            text = shape.sub(rf"\1[REDACTED:{name}]", text)
+        return text
+
+    def masked(self, line: bytes) -> bytes:
+        """Mask secrets in a raw line with as many stars, so that every offset stays true."""
+        spans = self._spans(line.decode("utf-8", "surrogateescape"))
+        text = line.decode("utf-8", "surrogateescape")
+        for start, end in spans:
+            size = len(text[start:end].encode("utf-8", "surrogateescape"))
+            before = len(text[:start].encode("utf-8", "surrogateescape"))
+            line = line[:before] + b"*" * size + line[before + size :]
+        return line
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        spans = [
+            (found.start(), found.end())
+            for secret in self.known
+            for found in re.finditer(re.escape(secret), text)
+        ]
+        spans += [found.span() for _, shape in _COMPILED for found in shape.finditer(text)]
+        spans += [found.span(2) for _, shape in _COMPILED_AFTER for found in shape.finditer(text)]
+        return spans
+
+
+def redactor(environ: Iterable[tuple[str, str]]) -> Redactor:
+    """Know the secrets of an environment by their names, in every way they may be written."""
+    known: dict[str, str] = {}
+    for name, value in environ:
+        if _SECRET_NAME.search(name) and len(value) >= MIN_SECRET_CHARS:
+            known |= {
+                written: f"{name}{how}" for how, written in _ways(value) if written not in known
+            }
+    return Redactor(known)
+
+
+def _ways(secret: str) -> list[tuple[str, str]]:
+    encoded = base64.b64encode(secret.encode()).decode()
+    return [("", secret), (":urlencoded", quote(secret, safe="")), (":base64", encoded)]

@@ -1,0 +1,124 @@
+"""The session: one run of an engine at one tier."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+MAX_TIER: Final = 3
+TIERS: Final = {1: "observe", 2: "investigate", 3: "remediate"}
+
+
+class Status(StrEnum):
+    """Where a session stands; all but `running` are final."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    ESCALATED = "escalated"
+    STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
+
+
+class Trigger(StrEnum):
+    """What started a session."""
+
+    SCHEDULED = "scheduled"
+    MANUAL = "manual"
+    API = "api"
+    ALERT = "alert"
+    ESCALATION = "escalation"
+    CLIENT = "client"
+
+
+class RequestState(StrEnum):
+    """Where a request for a session stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a session is to do: `services` None means all of them."""
+
+    tier: int = 1
+    engine: str = "probe"
+    trigger: Trigger = Trigger.SCHEDULED
+    services: tuple[str, ...] | None = None
+    prompt: str = ""
+    dry_run: bool = False
+    parent_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One session as it is kept; times in UTC, `log_offset` in bytes of its file."""
+
+    id: int
+    tier: int
+    engine: str
+    trigger: Trigger
+    status: Status
+    started_at: datetime
+    external_id: str | None = None
+    agent: str | None = None
+    project: str = "ops"
+    model: str | None = None
+    reason: str = ""
+    prompt: str = ""
+    parent_id: int | None = None
+    services: tuple[str, ...] | None = None
+    dry_run: bool = False
+    ended_at: datetime | None = None
+    exit_code: int | None = None
+    response: str = ""
+    summary: str = ""
+    cost_usd: float | None = None
+    turns: int | None = None
+    duration_ms: int | None = None
+    log_offset: int = 0
+    learned: int = 0
+    reinforced: int = 0
+    events: int = 0
+    ignored: int = 0
+    stop_requested_at: datetime | None = None
+    leader_epoch: int = 0
+    version: int = 1
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended yet."""
+        return self.status is Status.RUNNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Somebody's wish for a session, waiting for the supervisor."""
+
+    id: int
+    state: RequestState
+    tier: int
+    trigger: Trigger
+    created_at: datetime
+    services: tuple[str, ...] | None = None
+    prompt: str = ""
+    engine: str | None = None
+    dry_run: bool = False
+    session_id: int | None = None
+    position: int | None = None
+    version: int = 1
+
+    def plan(self, *, engine: str) -> Plan:
+        """Say what the session it asks for is to do, by `engine` unless it names one."""
+        return Plan(
+            tier=self.tier,
+            engine=self.engine or engine,
+            trigger=self.trigger,
+            services=self.services,
+            prompt=self.prompt,
+            dry_run=self.dry_run,
+        )

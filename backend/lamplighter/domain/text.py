@@ -1,0 +1,76 @@
+"""Words as we keep them: one line, no tricks, and when two texts are the same."""
+
+import hashlib
+import re
+import unicodedata
+from typing import Final
+
+_PRIVATE: Final = re.compile(r"<private>.*?(?:</private>|\Z)", re.IGNORECASE | re.DOTALL)
+_SPACE: Final = re.compile(r"\s+")
+_DASHES: Final = str.maketrans(
+    dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("“”„«»", '"') | dict.fromkeys("‘’‚", "'")
+)
+REDACTED: Final = "[REDACTED]"
+
+
+def one_line(text: str) -> str:
+    """Collapse white space and drop control, bidi and surrogate characters.
+
+    An observation of several lines could forge a heading in the prompt it is
+    told in; a bidi override could show an operator other words than are stored.
+    """
+    return _SPACE.sub(" ", _visible(text)).strip()
+
+
+def several_lines(text: str) -> str:
+    """Drop what cannot be seen, but keep the lines: knowledge may be a page long."""
+    lines = (_visible(line).rstrip() for line in text.splitlines())
+    return "\n".join(lines).strip()
+
+
+def without_private(text: str) -> str:
+    """Replace each `<private>…</private>` by `[REDACTED]`; an unclosed one hides the rest."""
+    return _PRIVATE.sub(REDACTED, text)
+
+
+def content_hash(text: str) -> str:
+    """Return the SHA-256 of the lower-cased text with its white space collapsed."""
+    return hashlib.sha256(_SPACE.sub(" ", text.lower()).strip().encode()).hexdigest()
+
+
+def same_words(text: str) -> str:
+    """Return what two observations share when they are the same text.
+
+    Case, white space, the shape of quotes and dashes and a final full stop do
+    not make two observations.
+    """
+    plain = one_line(text).casefold().translate(_DASHES)
+    return _SPACE.sub(" ", plain).rstrip(".! ")
+
+
+def shortened(text: str, limit: int) -> str:
+    """Cut a text to `limit` characters, the last of them an ellipsis where it was cut."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _visible(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(" " if char.isspace() else char for char in text if _shown(char))
+
+
+def _shown(char: str) -> bool:
+    if char.isspace():
+        return True
+    # Cc control, Cf format (bidi, zero width), Cs lone surrogate, Co/Cn private and unassigned
+    category = unicodedata.category(char)
+    return category not in {"Cc", "Cs", "Co", "Cn"} and (category != "Cf" or char in "\u200c\u200d")
+
+
+def terminal(text: str) -> str:
+    """Return a text that no terminal takes for an order: control characters are shown."""
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode()

@@ -1,0 +1,168 @@
+"""What an engine prints, as items, and how an operator reads each."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lamplighter.domain.text import shortened
+
+TOOL_INPUT_CHARS: Final = 200
+TOOL_RESULT_CHARS: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a session's file: the bytes at which it begins and ends, and what it holds.
+
+    `problem` says why a line could not be kept; it holds nothing then.
+    """
+
+    start: int
+    end: int
+    content: bytes
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The engine is up."""
+
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words of the assistant. Markers count only where `own` is true.
+
+    Words of a helper agent, and what the engine itself puts in the assistant's
+    mouth (an API error), are shown but not believed.
+    """
+
+    text: str
+    own: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """The assistant uses a tool."""
+
+    name: str
+    input: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answered. Never searched for markers; `found` is its structured form."""
+
+    text: str
+    is_error: bool = False
+    found: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """A tool use was refused by policy."""
+
+    tool: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The engine's model did not answer; it tries again."""
+
+    attempt: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The engine's own last word about the session."""
+
+    is_error: bool
+    response: str = ""
+    turns: int | None = None
+    cost_usd: float | None = None
+    duration_ms: int | None = None
+    why: str = ""
+    report: dict[str, Any] | None = field(default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A line that is not in the protocol, passed through as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Odd:
+    """A line that could not be kept whole; `problem` says why."""
+
+    problem: str
+
+
+Item = Started | Text | ToolUse | ToolResult | Denied | Retry | Finished | Raw | Odd
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One entry of a session's log as a person reads it."""
+
+    kind: str
+    text: str
+
+
+def shown(item: Item) -> Shown | None:
+    """Say how an item is shown; None for what has nothing to show."""
+    match item:
+        case Text(text):
+            return Shown("text", text.strip()) if text.strip() else None
+        case ToolUse(name, given):
+            return Shown("tool", f"[tool] {name}: {_cut(_compact(given), TOOL_INPUT_CHARS)}")
+        case ToolResult(text):
+            return Shown("result", f"[result] {_cut(text, TOOL_RESULT_CHARS)}")
+        case Started():
+            return Shown("started", "--- session started ---")
+        case Finished():
+            return Shown("finished", _finished(item))
+        case _:
+            return _aside(item)
+
+
+def _aside(item: Item) -> Shown | None:
+    match item:
+        case Denied(tool, message):
+            return Shown("denied", f"[denied] {tool}: {message}")
+        case Retry(attempt, error):
+            return Shown("retry", f"[retry {attempt}] {error}")
+        case Raw(text):
+            return Shown("raw", text) if text.strip() else None
+        case Odd(problem):
+            return Shown("notice", problem)
+    return None
+
+
+def summary(said: list[str], *, started: int = 200) -> str:
+    """Return a session's summary: how much was said, its first and its last words."""
+    if not said:
+        return ""
+    first, last = shortened(said[0], started), shortened(said[-1], started)
+    count = "1 message" if len(said) == 1 else f"{len(said)} messages"
+    return f'Session with {count}. Started: "{first}" — Ended: "{last}"'
+
+
+def _finished(item: Finished) -> str:
+    if item.is_error:
+        return f"--- session error ({item.why or item.response or 'no reason given'}) ---"
+    cost = f"${item.cost_usd or 0:.4f}"
+    took = f"duration={item.duration_ms or 0}ms"
+    return f"--- session complete (turns={item.turns or 0}, cost={cost}, {took}) ---"
+
+
+def _compact(given: Any) -> str:
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[:limit] + "..."

@@ -1,0 +1,55 @@
+"""Who thinks: what runs a session, and the stream it prints.
+
+An engine says whether it is ready and which command runs a session. Running
+that command, following what it prints and ending it is the same for all.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from lamplighter.domain.marks import Look
+from lamplighter.domain.memory import Memory
+from lamplighter.domain.service import Service
+from lamplighter.domain.session import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """All that an engine is given for one session.
+
+    `system` is the tier's prompt, `injected` what is appended to it, `message`
+    what is asked. `told` are the memories in `injected`; `looks` the last
+    results of each check, newest first, by "service/check".
+    """
+
+    session: Session
+    system: str
+    injected: str
+    message: str
+    services: tuple[Service, ...] = ()
+    told: tuple[Memory, ...] = ()
+    looks: Mapping[str, tuple[Look, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What to start: never through a shell. `stdin` is all that it can read."""
+
+    argv: tuple[str, ...]
+    stdin: bytes = b""
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """What runs a session."""
+
+    @property
+    def name(self) -> str:
+        """The word for it in settings and rows."""
+
+    def probe(self) -> str | None:
+        """Say why it cannot run here; None when it is ready."""
+
+    def command(self, task: Task) -> Command:
+        """Return the command that runs this session and prints stream-json."""

@@ -1,0 +1,54 @@
+"""The `probe` engine: real checks of real services, with no model and no key."""
+
+import json
+import os
+import sys
+from typing import Any, Final
+
+from lamplighter.domain import plain
+from lamplighter.domain.marks import Look
+from lamplighter.domain.memory import Memory
+from lamplighter.domain.service import service_to_json
+from lamplighter.engines import Command, Task
+
+NAME: Final = "probe"
+_PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+class ProbeEngine:
+    """Looks at services in a process of its own."""
+
+    name = NAME
+
+    def probe(self) -> str | None:
+        """It is always ready: it needs nothing but this installation."""
+        return None
+
+    def command(self, task: Task) -> Command:
+        """Return the command that makes this round."""
+        request = {
+            "session": task.session.id,
+            "tier": task.session.tier,
+            "now": plain.at(task.session.started_at),
+            "services": [service_to_json(service) for service in task.services],
+            "memories": [_memory(memory) for memory in task.told],
+            "history": {key: [_look(look) for look in looks] for key, looks in task.looks.items()},
+        }
+        env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        argv = (sys.executable, "-m", "lamplighter.engines.probe")
+        return Command(argv=argv, stdin=json.dumps(request).encode(), env=env)
+
+
+def _memory(memory: Memory) -> dict[str, Any]:
+    return {
+        "id": memory.id,
+        "service": memory.service,
+        "category": memory.category,
+        "observation": memory.observation,
+        "confidence": memory.confidence,
+        "updated_at": plain.at(memory.updated_at),
+    }
+
+
+def _look(look: Look) -> dict[str, Any]:
+    return {"ok": look.ok, "status": look.status, "flapped": look.flapped, "at": plain.at(look.at)}

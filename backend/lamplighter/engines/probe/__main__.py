@@ -1,0 +1,83 @@
+"""`python -m lamplighter.engines.probe`: a request on stdin, stream-json on stdout."""
+
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final
+
+from lamplighter.engines.probe import lines
+from lamplighter.engines.probe.words import harmless
+
+THREADS: Final = 64
+"""For name servers that do not answer: each holds its thread until the system gives up."""
+
+BAD_REQUEST: Final = 2
+INTERRUPTED: Final = 130
+
+
+@dataclass(slots=True)
+class Output:
+    """Standard output, a line at a time; it counts the checks that were told of."""
+
+    started: float
+    session: str | None = None
+    turns: int = 0
+
+    def say(self, line: lines.Line) -> None:
+        """Print one line at once."""
+        self.turns += line["type"] == "user"
+        text = json.dumps({**line, "session_id": self.session})
+        sys.stdout.buffer.write(text.encode() + b"\n")
+        sys.stdout.buffer.flush()
+
+    def end(self, result: str, *, failed: bool = False) -> None:
+        """Print the last line."""
+        last = lines.failed if failed else lines.finished
+        elapsed = round((monotonic() - self.started) * 1000)
+        self.say(last(result, turns=self.turns, duration_ms=elapsed))
+
+
+def main() -> int:
+    """Make one round and return the exit code; a failing service is a finding, not a failure."""
+    output = Output(monotonic())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        return _round(output)
+    except KeyboardInterrupt:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        output.end("The round was interrupted.", failed=True)
+        return INTERRUPTED
+    except BrokenPipeError:  # nobody listens any more
+        return 1
+    except Exception as error:  # a mistake of ours is told in the stream as well
+        output.end(harmless(f"The probe failed: {type(error).__name__}: {error}"), failed=True)
+        return 1
+
+
+def _round(output: Output) -> int:
+    # late, so that an interrupt meanwhile finds main ready for it
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    from lamplighter.engines.probe import request, rounds
+
+    try:
+        asked = request.read(sys.stdin.buffer.read())
+    except ValueError as error:
+        output.end(harmless(f"The request is not understood: {error}"), failed=True)
+        return BAD_REQUEST
+    output.session = asked.session
+    loop = asyncio.new_event_loop()
+    loop.set_default_executor(ThreadPoolExecutor(THREADS))
+    output.end(loop.run_until_complete(rounds.run(asked, output.say)))
+    return 0
+
+
+if __name__ == "__main__":
+    # not sys.exit: that would wait for threads that wait for a name server
+    os._exit(main())

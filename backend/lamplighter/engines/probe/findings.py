@@ -1,0 +1,190 @@
+"""What a round tells: pure, from what was seen, was seen before and is remembered."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from lamplighter.domain.event import Level
+from lamplighter.domain.service import Check, HttpCheck, Service, fold
+from lamplighter.domain.text import same_words
+from lamplighter.engines.probe.facts import Facts, Held, Outcome
+from lamplighter.engines.probe.words import harmless, shown
+
+ROUNDS: Final = 3
+"""How many times alike make it something to remember."""
+
+STALE: Final = timedelta(days=7)
+EVENT_CHARACTERS: Final = 1000
+NAMED: Final = 5
+
+_ORDER: Final = (Level.CRITICAL, Level.WARNING, Level.INFO)
+_ANSWERS: Final = re.compile(
+    r"\b(?:answers?|returns?|responds?)\b(?: with)?(?: an?)?(?: HTTP)?(?: status)? ([1-5]\d\d)\b"
+    r"(?: (?:at|on|for|from) (/\S*(?: \([\w-]+ check\))?))?",
+    re.IGNORECASE,
+)
+_HEALTHY: Final = re.compile(r"\bhealthy\b", re.IGNORECASE)
+_NOT_HEALTHY: Final = re.compile(r"\bnot healthy\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What is to be said of one check."""
+
+    level: Level
+    words: str
+
+
+def wants_another_look(service: Service, check: Check, facts: Facts) -> bool:
+    """Say whether nothing is known yet of what a healthy service answers to this check."""
+    if not isinstance(check, HttpCheck) or check.statuses:
+        return False
+    return not facts.past(service, check) and not _claims(service, check, facts)
+
+
+def about(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> list[str]:
+    """Return the marker lines of one service: its event, then what is worth remembering."""
+    learned = (
+        f"[MEMORY:behavior:{service.name}] {words}"
+        for outcome in outcomes
+        for words in _learned(service, outcome, facts)
+    )
+    return [_event(service, outcomes, facts), *learned]
+
+
+def level(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> Level:
+    """Return how bad the worst of its checks is."""
+    levels = [_remark(service, outcome, facts).level for outcome in outcomes]
+    return min(levels, key=_ORDER.index, default=Level.INFO)
+
+
+def summary(told: Sequence[tuple[Service, Sequence[Outcome], Level]]) -> str:
+    """Return the whole round in one sentence."""
+    if not told:
+        return "No services to check."
+    failing = [(service, outcomes) for service, outcomes, worst in told if worst is Level.CRITICAL]
+    warned = sum(worst is Level.WARNING for _, _, worst in told)
+    words = f"{len(told) - len(failing)} of {len(told)} services healthy"
+    words += f", {warned} with a warning" if warned else ""
+    for service, outcomes in failing[:NAMED]:
+        words += f"; {service.name}: {next(each.detail for each in outcomes if not each.ok)}"
+    words += f"; and {len(failing) - NAMED} more" if len(failing) > NAMED else ""
+    return f"{shown(words, EVENT_CHARACTERS)}."
+
+
+def _event(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> str:
+    remarks = [_remark(service, outcome, facts) for outcome in outcomes]
+    worst = level(service, outcomes, facts)
+    if worst is Level.INFO:
+        words = "Healthy: " + (", ".join(each.words for each in remarks) or "nothing to check")
+    else:
+        told = [each for each in remarks if each.level is not Level.INFO]
+        told.sort(key=lambda each: _ORDER.index(each.level))
+        words = "; ".join(each.words for each in told)
+    return f"[EVENT:{worst}:{service.name}] {shown(words, EVENT_CHARACTERS)}"
+
+
+def _remark(service: Service, outcome: Outcome, facts: Facts) -> Remark:
+    name = outcome.check.name
+    if not outcome.ok:
+        return Remark(Level.CRITICAL, f"{name}: {outcome.detail}")
+    if troubles := list(_troubles(service, outcome, facts)):
+        return Remark(Level.WARNING, f"{name}: {', '.join(troubles)}")
+    if outcome.status is None:
+        return Remark(Level.INFO, f"{name} open")
+    took = _took(outcome)
+    if outcome.status in (status for status, _ in _claims(service, outcome.check, facts)):
+        label = "" if name == outcome.check.kind else f"{name}: "
+        return Remark(Level.INFO, f"{label}HTTP {outcome.status}, as remembered, in {took}")
+    return Remark(Level.INFO, f"{name} {outcome.status} in {took}")
+
+
+def _troubles(service: Service, outcome: Outcome, facts: Facts) -> Iterator[str]:
+    check = outcome.check
+    if outcome.flapped:
+        known = ", as remembered" if _held(service, _flaps(check), facts) else ""
+        yield f"failed {outcome.failed} of {outcome.attempts} attempts{known} ({outcome.detail})"
+    if not isinstance(check, HttpCheck):
+        return
+    if check.latency_ms is not None and outcome.latency_ms > check.latency_ms:
+        yield f"took {_took(outcome)}, slower than {check.latency_ms} ms"
+    claimed = [status for status, _ in _claims(service, check, facts)]
+    if not check.statuses and claimed and outcome.status not in claimed:
+        yield f"answers HTTP {outcome.status} where it used to answer {claimed[0]}"
+
+
+def _took(outcome: Outcome) -> str:
+    return f"{max(1, round(outcome.latency_ms))} ms"
+
+
+def _learned(service: Service, outcome: Outcome, facts: Facts) -> Iterator[str]:
+    if (words := _usual(service, outcome, facts)) and _worth_saying(service, words, facts):
+        yield words
+    past = facts.past(service, outcome.check)[: ROUNDS - 1]
+    if outcome.flapped and len(past) == ROUNDS - 1 and all(each.flapped for each in past):
+        words = _flaps(outcome.check)
+        if _worth_saying(service, words, facts):
+            yield words
+
+
+def _usual(service: Service, outcome: Outcome, facts: Facts) -> str | None:
+    """Return what this healthy service answers, once it has answered alike often enough."""
+    check, status = outcome.check, outcome.status
+    if not outcome.ok or status is None or not isinstance(check, HttpCheck) or check.statuses:
+        return None
+    past = facts.past(service, check)[: ROUNDS - 1]
+    rounds = (status, *(each.status for each in past if each.ok))
+    if (status,) * ROUNDS not in (rounds, outcome.looks):
+        return None
+    words = f"Answers HTTP {status} at {_place(service, check)} when healthy"
+    words += "" if status == 200 else ", not 200"
+    alike = [held for claimed, held in _claims(service, check, facts) if claimed == status]
+    # where somebody said so in other words, ours would only be a second memory
+    return None if alike and not _held(service, words, facts) else words
+
+
+def _flaps(check: Check) -> str:
+    return f"The {check.name} check fails now and then and passes when tried again"
+
+
+def _worth_saying(service: Service, words: str, facts: Facts) -> bool:
+    """Say whether it is new, or saying it again would make it stronger."""
+    held = _held(service, words, facts)
+    return held is None or held.confidence < 1.0 or facts.now - held.updated_at > STALE
+
+
+def _held(service: Service, words: str, facts: Facts) -> Held | None:
+    same = same_words(words)
+    return next(
+        (each for each in _of(service, facts) if same_words(each.observation) == same), None
+    )
+
+
+def _claims(service: Service, check: Check, facts: Facts) -> list[tuple[int, Held]]:
+    """Return the statuses that memories tell of this check when healthy, the surest first."""
+    if not isinstance(check, HttpCheck):
+        return []
+    places = {harmless(check.place, 80), _place(service, check)}
+    if sum(isinstance(each, HttpCheck) for each in service.checks) == 1:
+        places.add("")
+    claims = []
+    for held in sorted(_of(service, facts), key=lambda each: -each.confidence):
+        told = _ANSWERS.search(held.observation)
+        if told and _HEALTHY.search(held.observation) and not _NOT_HEALTHY.search(held.observation):
+            claims += [(int(told[1]), held)] if (told[2] or "").rstrip(",.;") in places else []
+    return claims
+
+
+def _of(service: Service, facts: Facts) -> Iterator[Held]:
+    name = fold(service.name)
+    return (each for each in facts.memories if each.service and fold(each.service) == name)
+
+
+def _place(service: Service, check: HttpCheck) -> str:
+    """Return the path, and the check's name where another check asks for the same path."""
+    path = harmless(check.place, 80)
+    twins = [each for each in service.checks if isinstance(each, HttpCheck)]
+    alone = sum(each.place == check.place for each in twins) == 1
+    return path if alone else f"{path} ({check.name} check)"

@@ -1,0 +1,138 @@
+"""One attempt of an HTTP check."""
+
+import asyncio
+import socket
+import ssl
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import httpx2
+import re2
+
+from lamplighter.domain.service import HttpCheck, url_problem
+from lamplighter.engines.probe import network
+from lamplighter.engines.probe.facts import Answer
+from lamplighter.engines.probe.words import harmless, shown
+
+BODY_BYTES: Final = 1024 * 1024
+REDIRECTS: Final = 5
+SEEN_BYTES: Final = 400
+
+_PORTS: Final = {"http": 80, "https": 443}
+_OURS: Final = {"User-Agent": "lamplighter-probe", "Accept": "*/*", "Accept-Encoding": "identity"}
+_QUIET: Final = re2.Options()
+_QUIET.log_errors = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    status: int
+    location: str | None
+    body: bytes
+
+
+async def ready() -> None:
+    """Load what is loaded at a first request, so that it is not taken for a service's time."""
+    _context("https", verify=True)
+    with suppress(httpx2.HTTPError, OSError), socket.socket() as shut:
+        shut.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{shut.getsockname()[1]}/"
+        await ask(HttpCheck(name="ready", url=url))
+
+
+async def ask(check: HttpCheck) -> Answer:
+    """Ask once, following redirects where the check says so, and judge the answer."""
+    url = httpx2.URL(check.url)
+    for hop in range(REDIRECTS + 1):
+        reply = await (_led_to(check, url) if hop else _reply(check, url))
+        if not (check.redirects and 300 <= reply.status < 400 and reply.location):
+            return await _judged(check, reply)
+        url = url.join(reply.location)
+        if url_problem(str(url)):
+            raise network.RefusedError(f"redirected to {reply.location}, which is no URL to ask")
+    return Answer(ok=False, detail="too many redirects", status=reply.status)
+
+
+async def _judged(check: HttpCheck, reply: _Reply) -> Answer:
+    if not check.accepts(reply.status):
+        detail = f"answered {reply.status}, expected {check.expected}"
+        return Answer(ok=False, detail=detail, status=reply.status)
+    if check.body is None:
+        return Answer(ok=True, status=reply.status)
+    pattern = re2.compile(check.body, _QUIET)
+    # in a thread: a long search must not make the other services wait
+    if await asyncio.to_thread(pattern.search, reply.body):
+        return Answer(ok=True, status=reply.status)
+    seen = harmless(reply.body[:SEEN_BYTES].decode(errors="replace"))
+    detail = shown(f"body does not match {check.body}")
+    return Answer(ok=False, detail=detail, status=reply.status, seen=seen)
+
+
+async def _led_to(check: HttpCheck, url: httpx2.URL) -> _Reply:
+    """Ask where a redirect leads; what fails there is not the fault of the first host."""
+    try:
+        return await _reply(check, url)
+    except Exception as error:
+        why = network.why(error, target=network.host_and_port(url), timeout=check.timeout)
+        raise network.RefusedError(f"redirected, then {why}") from error
+
+
+async def _reply(check: HttpCheck, url: httpx2.URL) -> _Reply:
+    host = url.raw_host.decode("ascii")
+    addresses = await network.addresses(host, url.port or _PORTS[url.scheme])
+    for left, address in enumerate(addresses, 1 - len(addresses)):
+        try:
+            return await _exchange(check, url, address, connect=check.timeout / len(addresses))
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            if left == 0:
+                raise
+    raise network.RefusedError(f"name not known: {host}")
+
+
+async def _exchange(check: HttpCheck, url: httpx2.URL, address: str, *, connect: float) -> _Reply:
+    """Ask this address, under the name that the URL has.
+
+    The client is told nothing by the environment: a proxy would answer for the service.
+    """
+    limits = httpx2.Timeout(check.timeout, connect=connect)
+    context = _context(url.scheme, verify=check.verify_tls)
+    async with httpx2.AsyncClient(trust_env=False, verify=context, timeout=limits) as client:
+        request = client.build_request(
+            check.method,
+            url.copy_with(host=address),
+            headers=_headers(check, url),
+            extensions={"sni_hostname": url.raw_host.decode("ascii")},
+        )
+        response = await client.send(request, stream=True)
+        try:
+            body = await _body(response) if check.body is not None else b""
+            return _Reply(response.status_code, response.headers.get("location"), body)
+        finally:
+            await response.aclose()
+
+
+def _headers(check: HttpCheck, url: httpx2.URL) -> dict[str, str]:
+    """Return what to send; the check's own headers go only to the host it names."""
+    asked = httpx2.URL(check.url)
+    same = (asked.scheme, asked.netloc) == (url.scheme, url.netloc)
+    return {**_OURS, "Host": url.netloc.decode("ascii"), **(dict(check.headers) if same else {})}
+
+
+async def _body(response: httpx2.Response) -> bytes:
+    """Read at most 1 MiB of the body, and unpack no more than that."""
+    raw = bytearray()
+    async for chunk in response.aiter_raw():
+        raw += chunk
+        if len(raw) >= BODY_BYTES:
+            break
+    if response.headers.get("content-encoding", "").strip().lower() != "gzip":
+        return bytes(raw[:BODY_BYTES])
+    return zlib.decompressobj(wbits=31).decompress(bytes(raw), BODY_BYTES)
+
+
+@cache
+def _context(scheme: str, *, verify: bool) -> ssl.SSLContext:
+    return httpx2.create_ssl_context(verify=verify and scheme == "https")

@@ -1,0 +1,119 @@
+"""The lines the probe prints: the stream-json form of the Claude CLI."""
+
+from collections.abc import Mapping
+
+from lamplighter.domain.service import Service
+from lamplighter.engines.probe.facts import Outcome
+from lamplighter.engines.probe.words import harmless
+
+Line = Mapping[str, object]
+
+
+def started(tier: int, services: int) -> Line:
+    """Return the first line of a session. There is no model, and none is pretended."""
+    return {
+        "type": "system",
+        "subtype": "init",
+        "model": None,
+        "engine": "probe",
+        "tools": ["check"],
+        "mcp_servers": [],
+        "tier": tier,
+        "services": services,
+    }
+
+
+def asked(service: Service, outcome: Outcome, use: str) -> Line:
+    """Return the line that says which check is made."""
+    check = outcome.check
+    given = {
+        "service": service.name,
+        "check": check.name,
+        "kind": check.kind,
+        "target": check.target,
+    }
+    return _assistant({"type": "tool_use", "id": use, "name": "check", "input": given})
+
+
+def answered(service: Service, outcome: Outcome, use: str) -> Line:
+    """Return the line that says what a check came to, in words and as values."""
+    block = {
+        "type": "tool_result",
+        "tool_use_id": use,
+        "content": told(outcome),
+        "is_error": not outcome.ok,
+    }
+    return {
+        "type": "user",
+        "message": {"role": "user", "content": [block]},
+        "parent_tool_use_id": None,
+        "tool_use_result": _values(service, outcome),
+    }
+
+
+def said(text: str) -> Line:
+    """Return a line of the probe's own words."""
+    return _assistant({"type": "text", "text": text})
+
+
+def finished(result: str, *, turns: int, duration_ms: int) -> Line:
+    """Return the last line of a round that was made to its end."""
+    return _result("success", result, turns=turns, duration_ms=duration_ms, is_error=False)
+
+
+def failed(result: str, *, turns: int, duration_ms: int) -> Line:
+    """Return the last line of a session that could not be brought to its end."""
+    line = _result(
+        "error_during_execution", result, turns=turns, duration_ms=duration_ms, is_error=True
+    )
+    return {**line, "errors": [result]}
+
+
+def told(outcome: Outcome) -> str:
+    """Say what a check came to, with what an event leaves out."""
+    words = outcome.detail if not outcome.ok else f"{outcome.check.name} passed"
+    words += f" with {outcome.status}" if outcome.ok and outcome.status else ""
+    words += f" in {outcome.latency_ms:g} ms"
+    words += f", {outcome.failed} of {outcome.attempts} attempts failed" if outcome.failed else ""
+    words += f" ({outcome.detail})" if outcome.flapped else ""
+    if len(outcome.looks) > 1:
+        words += f"; looked again: {', '.join(str(status) for status in outcome.looks[1:])}"
+    return words + (f'; the body begins "{harmless(outcome.seen)}"' if outcome.seen else "")
+
+
+def _values(service: Service, outcome: Outcome) -> Line:
+    return {
+        "service": service.name,
+        "check": outcome.check.name,
+        "kind": outcome.check.kind,
+        "ok": outcome.ok,
+        "status": outcome.status,
+        "latency_ms": outcome.latency_ms,
+        "attempts": outcome.attempts,
+        "flapped": outcome.flapped,
+        "detail": outcome.detail,
+        "looks": list(outcome.looks),
+    }
+
+
+def _assistant(block: Line) -> Line:
+    message = {
+        "type": "message",
+        "role": "assistant",
+        "model": None,
+        "content": [block],
+        "stop_reason": None,
+    }
+    return {"type": "assistant", "message": message, "parent_tool_use_id": None}
+
+
+def _result(subtype: str, result: str, *, turns: int, duration_ms: int, is_error: bool) -> Line:
+    return {
+        "type": "result",
+        "subtype": subtype,
+        "is_error": is_error,
+        "num_turns": turns,
+        "total_cost_usd": 0,
+        "duration_ms": duration_ms,
+        "result": result,
+    }

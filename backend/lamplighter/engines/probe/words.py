@@ -1,0 +1,29 @@
+"""Words of others, made harmless."""
+
+import re
+import unicodedata
+from typing import Final
+
+from lamplighter.domain.text import one_line, shortened
+
+CHARACTERS: Final = 200
+
+_MARKER: Final = re.compile(r"\[(?=\W*[A-Za-z]+\W*:)")
+# without [ there is no marker, without a back-tick no code that hides one of ours
+_HARMLESS: Final = str.maketrans({"[": "(", "]": ")", "`": "'"})
+
+
+def harmless(text: str, limit: int = CHARACTERS) -> str:
+    """Return what a service said as one short line in which nothing can be a marker."""
+    plain = unicodedata.normalize("NFKC", text[: 4 * limit])
+    return shortened(one_line(plain).translate(_HARMLESS), limit)
+
+
+def shown(text: str, limit: int = CHARACTERS) -> str:
+    """Return an operator's own words, a pattern say, as one line; only a marker is undone."""
+    return shortened(_MARKER.sub("(", one_line(text)).replace("`", "'"), limit)
+
+
+def seconds(count: float) -> str:
+    """Return a time as one says it."""
+    return f"{count:g} s"

@@ -1,0 +1,164 @@
+"""The one place that starts engines, and the sweep for what a dead supervisor left behind."""
+
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from lamplighter.engines import Command, warden
+
+MARK: Final = "LAMPLIGHTER_SESSION"
+GRACE_SECONDS: Final = 2.0
+STDERR_LINES: Final = 20
+
+
+@dataclass(slots=True)
+class Run:
+    """A running engine behind its warden."""
+
+    mark: str
+    errors: Path
+    _process: asyncio.subprocess.Process
+    _control: int
+    _closed: bool = field(default=False)
+
+    async def wait(self) -> int:
+        """Wait for its end and return its exit status."""
+        status = await self._process.wait()
+        self._close()
+        return status
+
+    @property
+    def ended(self) -> bool:
+        """Whether the engine and all it started are gone."""
+        return self._process.returncode is not None
+
+    def interrupt(self) -> None:
+        """Ask it to stop and to say how far it came."""
+        self._order(b"i")
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._order(b"t")
+
+    def kill(self) -> None:
+        """End it and all it started."""
+        self._order(b"k")
+
+    def last_words(self) -> list[str]:
+        """Return the end of what it wrote to its standard error."""
+        with suppress(OSError):
+            size = self.errors.stat().st_size
+            with self.errors.open("rb") as file:
+                file.seek(max(0, size - 8192))
+                lines = file.read().decode("utf-8", "replace").splitlines()
+                return [line.strip() for line in lines if line.strip()][-STDERR_LINES:]
+        return []
+
+    def _order(self, order: bytes) -> None:
+        if not self._closed:
+            with suppress(BrokenPipeError):
+                os.write(self._control, order)
+
+    def _close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            os.close(self._control)
+
+
+async def start(command: Command, *, session_id: int, output: Path) -> Run:
+    """Start an engine whose standard output goes straight to the file `output`.
+
+    What it prints is therefore kept even when nobody is left to read it.
+    """
+    mark = f"{session_id}:{os.getpid()}:{_started_at(os.getpid())}"
+    errors = output.with_suffix(".err")
+    control, ours = os.pipe()
+    with (
+        tempfile.TemporaryFile() as given,
+        os.fdopen(_append_only(output), "wb") as out,
+        os.fdopen(_append_only(errors), "wb") as err,
+    ):
+        given.write(command.stdin)
+        given.seek(0)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    warden.__file__,
+                    str(control),
+                    str(GRACE_SECONDS),
+                    "--",
+                ),
+                *command.argv,
+                stdin=given,
+                stdout=out,
+                stderr=err,
+                env={**command.env, MARK: mark},
+                cwd=output.parent,
+                pass_fds=(control,),
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(ours)
+            raise
+        finally:
+            os.close(control)
+    return Run(mark, errors, process, ours)
+
+
+async def sweep(mark: str | None = None) -> int:
+    """Kill what a session (or, without a mark, any session of a dead supervisor) left running.
+
+    Returns how many processes there were; none of them runs when it returns.
+    """
+    found = 0
+    for _ in range(50):
+        left = [
+            pid for pid, value in _marked() if value == mark or (mark is None and _orphan(value))
+        ]
+        if not left:
+            break
+        found = max(found, len(left))
+        for pid in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        await asyncio.sleep(0.02)
+    return found
+
+
+def _marked() -> Iterable[tuple[int, str]]:
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            value = process.environ().get(MARK)
+            if value and process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE:
+                yield process.pid, value
+
+
+def _orphan(mark: str) -> bool:
+    """Whether the supervisor that started a marked process is dead."""
+    _, _, rest = mark.partition(":")
+    pid, _, started = rest.partition(":")
+    return pid.isdigit() and _started_at(int(pid)) != started
+
+
+def _started_at(pid: int) -> str:
+    try:
+        return f"{psutil.Process(pid).create_time():.2f}"
+    except psutil.Error:
+        return ""
+
+
+def _append_only(path: Path) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,156 @@
+"""The stream-json protocol: one line of an engine's output in, items out, no I/O.
+
+Nothing an engine prints may stop the reader: a line that is not JSON passes
+through raw, JSON of an odd shape becomes what can be made of it, and `parse`
+never raises.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from lamplighter.domain.transcript import (
+    Denied,
+    Finished,
+    Item,
+    Odd,
+    Raw,
+    Retry,
+    Started,
+    Text,
+    ToolResult,
+    ToolUse,
+)
+
+SYNTHETIC: Final = "<synthetic>"
+
+
+def parse(line: bytes) -> list[Item]:
+    """Return the items of one line; a line of a kind we do not know has none."""
+    text = line.decode("utf-8", "replace").lstrip("\ufeff").strip()
+    if not text:
+        return []
+    if not text.startswith("{"):
+        return [Raw(_clean(text))]
+    try:
+        message = json.loads(text, strict=False)
+    except RecursionError:
+        return [Odd("A line is nested too deeply to be read; it was left out.")]
+    except ValueError:
+        return [Raw(_clean(text))]
+    return list(_items(message))
+
+
+def _items(message: dict[str, Any]) -> Iterator[Item]:
+    match message.get("type"):
+        case "assistant":
+            yield from _assistant(message)
+        case "user":
+            yield from _user(message)
+        case "system":
+            yield from _system(message)
+        case "result":
+            yield _finished(message)
+
+
+def _assistant(message: dict[str, Any]) -> Iterator[Item]:
+    said = _dict(message.get("message"))
+    own = not (
+        message.get("parent_tool_use_id")
+        or message.get("is_api_error_message")
+        or said.get("model") == SYNTHETIC
+    )
+    for block in _blocks(said.get("content")):
+        match block.get("type"):
+            case "text":
+                yield Text(_string(block.get("text")), own=own)
+            case "tool_use":
+                yield ToolUse(_string(block.get("name")) or "?", _cleaned(block.get("input")))
+
+
+def _user(message: dict[str, Any]) -> Iterator[Item]:
+    found = message.get("tool_use_result")
+    for block in _blocks(_dict(message.get("message")).get("content")):
+        if block.get("type") == "tool_result":
+            yield ToolResult(
+                _joined(block.get("content")),
+                is_error=block.get("is_error") is True,
+                found=_cleaned(found) if isinstance(found, dict) else None,
+            )
+
+
+def _system(message: dict[str, Any]) -> Iterator[Item]:
+    match message.get("subtype"):
+        case "init":
+            yield Started(_string(message.get("model")) or None)
+        case "permission_denied":
+            yield Denied(_string(message.get("tool_name")), _string(message.get("message")))
+        case "api_retry":
+            yield Retry(_whole(message.get("attempt")) or 0, _string(message.get("error")))
+
+
+def _finished(message: dict[str, Any]) -> Finished:
+    # is_error, not the subtype: a failed API call says subtype "success"
+    is_error = message.get("is_error") is not False
+    errors = message.get("errors")
+    why = _string(errors[0]) if isinstance(errors, list) and errors else ""
+    report = message.get("structured_output")
+    return Finished(
+        is_error=is_error,
+        response=_string(message.get("result")),
+        turns=_whole(message.get("num_turns")),
+        cost_usd=_number(message.get("total_cost_usd")),
+        duration_ms=_whole(message.get("duration_ms")),
+        why=why or (_string(message.get("subtype")) if is_error else ""),
+        report=_cleaned(report) if isinstance(report, dict) else None,
+    )
+
+
+def _blocks(content: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(content, str):
+        yield {"type": "text", "text": content}
+    elif isinstance(content, list):
+        yield from (block for block in content if isinstance(block, dict))
+
+
+def _joined(content: Any) -> str:
+    if isinstance(content, list):
+        return " ".join(_string(block.get("text")) for block in content if isinstance(block, dict))
+    return _string(content)
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _string(value: Any) -> str:
+    return _clean(value) if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    # json.loads takes NaN and Infinity, which no database column and no JSON answer can hold
+    return number if -1e15 < number < 1e15 else None
+
+
+def _whole(value: Any) -> int | None:
+    number = _number(value)
+    return None if number is None else int(number)
+
+
+def _clean(text: str) -> str:
+    """Replace lone surrogates: valid in JSON, refused by every encoder after it."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _cleaned(value: Any) -> Any:
+    """Make a decoded value safe to keep as JSON."""
+    try:
+        return json.loads(_clean(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+    except (ValueError, RecursionError):
+        return None

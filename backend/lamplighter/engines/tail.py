@@ -1,0 +1,104 @@
+"""Follow a session's file as it grows, in complete lines."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from lamplighter.domain.transcript import Line
+
+MAX_LINE_BYTES: Final = 4 * 2**20
+CHUNK_BYTES: Final = 256 * 1024
+POLL_SECONDS: Final = 0.05
+
+
+class Tail:
+    """Reads lines from a byte offset on; what is not a whole line yet waits.
+
+    A line longer than `max_line` is passed over without being held in memory.
+    """
+
+    def __init__(self, path: Path, offset: int = 0, *, max_line: int = MAX_LINE_BYTES) -> None:
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._max_line = max_line
+        self._start = offset  # where the unfinished line begins
+        self._size = 0  # how much of it was read
+        self._rest = bytearray()  # what of it is held: all, or nothing when it is too long
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def read(self) -> list[Line]:
+        """Return the lines that end in the next part of the file."""
+        chunk = os.pread(self._file, CHUNK_BYTES, self._start + self._size)
+        lines: list[Line] = []
+        begin = 0
+        while (end := chunk.find(b"\n", begin)) >= 0:
+            self._grow(chunk[begin:end])
+            lines.append(self._ended(line_end=1))
+            begin = end + 1
+        self._grow(chunk[begin:])
+        return lines
+
+    @property
+    def at_end(self) -> bool:
+        """Whether there is nothing more to read now."""
+        return self._start + self._size >= os.fstat(self._file).st_size
+
+    def last(self) -> Line | None:
+        """Return what stands behind the last line end of a file that grows no more."""
+        if not self._size:
+            return None
+        line = self._ended(line_end=0)
+        cut = line.content.lstrip().startswith(b"{") and not line.content.rstrip().endswith(b"}")
+        if cut:
+            return Line(line.start, line.end, b"", "The last line is cut off; it was left out.")
+        return line
+
+    def _grow(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size <= self._max_line:
+            self._rest += part
+        else:
+            self._rest.clear()
+
+    def _ended(self, *, line_end: int) -> Line:
+        end = self._start + self._size + line_end
+        problem = ""
+        if self._size > self._max_line:
+            problem = f"A line of {self._size / 2**20:.1f} MB is too long; it was left out."
+        line = Line(self._start, end, bytes(self._rest), problem)
+        self._start, self._size = end, 0
+        self._rest.clear()
+        return line
+
+
+@asynccontextmanager
+async def growing(path: Path) -> AsyncIterator[asyncio.Event]:
+    """Yield an event that is set each time the file grows, where inotify can tell.
+
+    It is a hint: whoever waits for it looks every POLL_SECONDS besides.
+    """
+    grown = asyncio.Event()
+    watcher = asyncio.create_task(_notice(path, grown))
+    try:
+        yield grown
+    finally:
+        watcher.cancel()
+        with suppress(asyncio.CancelledError):
+            await watcher
+
+
+async def _notice(path: Path, grown: asyncio.Event) -> None:
+    if sys.platform != "linux":
+        return
+    from asyncinotify import Inotify, Mask
+
+    with suppress(OSError), Inotify() as inotify:  # no watch left on this machine: polls do
+        inotify.add_watch(path, Mask.MODIFY)
+        async for _ in inotify:
+            grown.set()

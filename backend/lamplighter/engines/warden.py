@@ -1,0 +1,175 @@
+"""The warden stands between the supervisor and an engine, so that no engine outlives it.
+
+Started as `python -I -S warden.py CONTROL GRACE -- ENGINE…` with the standard
+library alone. It runs the engine in a session of its own, passes its exit status
+on, and ends the whole tree when the supervisor is gone: that is when the pipe
+CONTROL, whose other end only the supervisor holds, comes to its end. Bytes on
+the pipe are orders: `i` interrupt, `t` terminate, `k` kill.
+
+On Linux it is the subreaper of the tree: whatever an engine leaves behind, even
+in a session of its own, becomes the warden's child and ends with it.
+"""
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+NOT_FOUND = 127
+ORDERS = {"i": signal.SIGINT, "t": signal.SIGTERM, "k": signal.SIGKILL}
+LINUX = sys.platform == "linux"
+
+
+class Warden:
+    """Runs one engine until it and all it started have ended."""
+
+    def __init__(self, control: int, grace: float, argv: list[str]) -> None:
+        self._control, self._grace = control, grace
+        self._watched = [control]
+        self._steps: list[signal.Signals] = []
+        self._deadline: float | None = None
+        self._status: int | None = None
+        self._libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
+        self._child_ended = self._prepare()
+        self._engine = subprocess.Popen(
+            argv, start_new_session=True, preexec_fn=self._become_engine
+        )
+
+    def guard(self) -> int:
+        """Wait for the engine's end, carrying out orders; return its exit status."""
+        while self._status is None:
+            ready, _, _ = select.select([*self._watched, self._child_ended], [], [], self._left())
+            if self._child_ended in ready:
+                os.read(self._child_ended, 4096)
+                self._reap()
+            if self._control in ready:
+                self._obey(os.read(self._control, 64).decode("ascii", "replace"))
+            if self._deadline is not None and time.monotonic() >= self._deadline:
+                self._press_on()
+        self._kill_tree()
+        return self._status if self._status >= 0 else 128 - self._status
+
+    def _prepare(self) -> int:
+        os.set_inheritable(self._control, False)
+        if self._libc is not None:
+            self._libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # orders come over the pipe alone
+        ended, wake = os.pipe()
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        return ended
+
+    def _become_engine(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        if self._libc is not None:
+            self._libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+    def _left(self) -> float | None:
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
+    def _obey(self, orders: str) -> None:
+        if not orders:  # the supervisor is gone
+            self._watched = []
+            self._steps = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+            self._press_on()
+        for order in orders:
+            if order in ORDERS:
+                self._signal(ORDERS[order])
+
+    def _press_on(self) -> None:
+        self._signal(self._steps.pop(0) if self._steps else signal.SIGKILL)
+        self._deadline = time.monotonic() + self._grace
+
+    def _signal(self, number: signal.Signals) -> None:
+        if number == signal.SIGKILL:
+            self._kill_tree()
+            return
+        with contextlib.suppress(OSError):
+            os.kill(self._engine.pid, number)
+
+    def _kill_tree(self) -> None:
+        for _ in range(200):
+            living = [pid for pid in descendants(os.getpid()) if not is_zombie(pid)]
+            for pid in living:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            self._reap()
+            if not living:
+                return
+            time.sleep(0.005)
+
+    def _reap(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if pid == self._engine.pid:
+                    self._status = os.waitstatus_to_exitcode(status)
+
+
+def descendants(pid: int) -> list[int]:
+    """Return all processes below this one."""
+    children: dict[int, list[int]] = {}
+    for child, parent in parents():
+        children.setdefault(parent, []).append(child)
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+def parents() -> list[tuple[int, int]]:
+    """Return (process, its parent) of all processes of this machine."""
+    if not LINUX:
+        listed = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, text=True)
+        pairs = (line.split() for line in listed.stdout.splitlines())
+        return [(int(child), int(parent)) for child, parent in pairs]
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                found.append((int(name), int(stat_fields(int(name))[1])))
+    return found
+
+
+def stat_fields(pid: int) -> list[str]:
+    """Return a process's stat fields behind its name: state, parent, …"""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        return file.read().rsplit(")", 1)[1].split()
+
+
+def is_zombie(pid: int) -> bool:
+    """Whether a process is dead and only waits to be reaped."""
+    try:
+        return LINUX and stat_fields(pid)[0] == "Z"
+    except (OSError, IndexError):
+        return True
+
+
+def main() -> None:
+    """Guard the engine that the command line names."""
+    control, grace, argv = int(sys.argv[1]), float(sys.argv[2]), sys.argv[4:]
+    try:
+        warden = Warden(control, grace, argv)
+    except OSError as error:
+        sys.stderr.write(f"{argv[0]}: {error.strerror}\n")
+        sys.stderr.flush()
+        os._exit(NOT_FOUND)
+    os._exit(warden.guard())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Column types that read and write the same on both databases."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.types import TypeDecorator
+
+TIME_FORM: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+class UTCDateTime(TypeDecorator[datetime]):
+    """An aware UTC moment, kept as `YYYY-MM-DDTHH:MM:SS.ffffffZ`: text that sorts as time."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Any) -> str | None:
+        """Write a moment; one without a time zone is a mistake of ours."""
+        return None if value is None else stamp(value)
+
+    def process_result_value(self, value: str | None, dialect: Any) -> datetime | None:
+        """Read a moment back."""
+        return None if value is None else moment(value)
+
+
+class Json(TypeDecorator[Any]):
+    """A value kept as JSON text."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Any) -> str | None:
+        """Write a value; None is NULL."""
+        return (
+            None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        )
+
+    def process_result_value(self, value: str | None, dialect: Any) -> Any:
+        """Read a value back."""
+        return None if value is None else json.loads(value)
+
+
+class Flag(TypeDecorator[bool]):
+    """Yes or no, kept as 1 or 0 and compared as a number on both databases."""
+
+    impl = sa.Integer
+    cache_ok = True
+
+    def process_bind_param(self, value: bool | None, dialect: Any) -> int | None:
+        """Write a flag."""
+        return None if value is None else int(value)
+
+    def process_result_value(self, value: int | None, dialect: Any) -> bool | None:
+        """Read a flag back."""
+        return None if value is None else bool(value)
+
+
+def stamp(at: datetime) -> str:
+    """Write a moment in the one text form we use everywhere."""
+    if at.tzinfo is None:
+        raise ValueError("a moment without a time zone")
+    return at.astimezone(UTC).strftime(TIME_FORM).rjust(len("0001-01-01T00:00:00.000000Z"), "0")
+
+
+def moment(text: str) -> datetime:
+    """Read our text form; a row written by hand may leave out the fraction."""
+    return datetime.fromisoformat(text).astimezone(UTC)

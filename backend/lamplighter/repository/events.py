@@ -1,0 +1,92 @@
+"""Queries on events, one function each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from lamplighter.domain import plain
+from lamplighter.domain.change import Op
+from lamplighter.domain.event import Event, Level
+from lamplighter.domain.memory import GENERAL
+from lamplighter.repository import changes
+from lamplighter.repository.database import Database
+from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.tables import events
+
+ENTITY = "event"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which events are asked for; empty or None asks for all."""
+
+    levels: tuple[Level, ...] = ()
+    service: str | None = None
+    session: int | None = None
+    q: str | None = None
+
+
+async def insert(
+    db: Database,
+    level: Level,
+    text: str,
+    *,
+    service: str | None = None,
+    session_id: int | None = None,
+    tier: int = 0,
+    source: str,
+    now: datetime,
+) -> Event:
+    """Record that something happened."""
+    statement = (
+        sa.insert(events)
+        .values(
+            level=level,
+            service=service,
+            text=text,
+            session_id=session_id,
+            tier=tier,
+            source=source,
+            created_at=now,
+        )
+        .returning(events)
+    )
+    event = _event(await db.fetch_one(statement))
+    await changes.append(
+        db, ENTITY, event.id, Op.CREATED, now=now, version=event.version, row=plain.event(event)
+    )
+    return event
+
+
+async def page(
+    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Event]:
+    """Return one page of events, newest first."""
+    query = sa.select(events).where(*_conditions(wanted))
+    if position is not None:
+        query = query.where(after([Key(events.c.id, descending=True)], position))
+    query = query.order_by(events.c.id.desc()).limit(limit + 1)
+    found = [_event(row) for row in await db.fetch_all(query)]
+    behind = [found[limit - 1].id] if len(found) > limit else None
+    return Page(found[:limit], behind)
+
+
+def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+    found: list[sa.ColumnElement[bool]] = []
+    if wanted.levels:
+        found.append(events.c.level.in_(wanted.levels))
+    if wanted.service is not None:
+        service = None if wanted.service == GENERAL else wanted.service
+        found.append(events.c.service.is_not_distinct_from(service))
+    if wanted.session is not None:
+        found.append(events.c.session_id == wanted.session)
+    if wanted.q:
+        found.append(events.c.text.icontains(wanted.q, autoescape=True))
+    return found
+
+
+def _event(row: Any) -> Event:
+    return Event(**{**row, "level": Level(row["level"])})

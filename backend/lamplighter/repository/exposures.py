@@ -1,0 +1,84 @@
+"""What each session was told: the exact text, and why each memory was in or out of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from lamplighter.domain.context import Placement
+from lamplighter.repository.database import Database
+from lamplighter.repository.tables import exposures, prompts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What a session was given: the tier's prompt, what was injected, the request's words."""
+
+    system: str
+    injected: str
+    message: str
+    tokens: int
+    budget: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exposure:
+    """One memory in or out of a session's prompt; `position` None is out."""
+
+    memory_id: int
+    version: int
+    position: int | None
+    why: str
+    line: str
+
+
+async def insert(
+    db: Database, session_id: int, prompt: Prompt, placements: Sequence[Placement]
+) -> None:
+    """Keep what a session is told."""
+    await db.execute(
+        sa.insert(prompts).values(
+            session_id=session_id,
+            system=prompt.system,
+            injected=prompt.injected,
+            message=prompt.message,
+            tokens=prompt.tokens,
+            budget=prompt.budget,
+        )
+    )
+    rows = [
+        {
+            "session_id": session_id,
+            "memory_id": each.memory.id,
+            "version": each.memory.version,
+            "position": each.position,
+            "why": each.why,
+            "line": each.line if each.included else "",
+        }
+        for each in placements
+    ]
+    if rows:
+        await db.execute_many(sa.insert(exposures), rows)
+
+
+async def prompt(db: Database, session_id: int) -> Prompt | None:
+    """Return what a session was given."""
+    row = await db.fetch_one(sa.select(prompts).where(prompts.c.session_id == session_id))
+    if row is None:
+        return None
+    return Prompt(**{name: row[name] for name in row if name != "session_id"})
+
+
+async def of(db: Database, session_id: int) -> list[Exposure]:
+    """Return the memories that were chosen among for a session, those told first."""
+    query = (
+        sa.select(exposures)
+        .where(exposures.c.session_id == session_id)
+        .order_by(exposures.c.position.is_(None), exposures.c.position, exposures.c.id)
+    )
+    return [_exposure(row) for row in await db.fetch_all(query)]
+
+
+def _exposure(row: Any) -> Exposure:
+    return Exposure(**{name: row[name] for name in row if name not in ("id", "session_id")})

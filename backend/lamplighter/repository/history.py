@@ -1,0 +1,108 @@
+"""Every change of a memory: who, when, why, and what it was before. Also the audit log."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from lamplighter.domain.memory import Memory, MemoryId
+from lamplighter.repository.database import Database
+from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.tables import history
+
+REINFORCED = "reinforced"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One change of a memory; `before` and `after` hold its text, confidence and activity."""
+
+    version: int
+    at: datetime
+    actor: str
+    session_id: int | None
+    cause: str
+    reason: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+async def append(
+    db: Database,
+    before: Memory | None,
+    now_is: Memory | None,
+    *,
+    cause: str,
+    actor: str,
+    reason: str = "",
+    session_id: int | None = None,
+    now: datetime,
+) -> None:
+    """Record what became of a memory; `before` None is a new one, `now_is` None a deleted one."""
+    memory = now_is or before
+    assert memory is not None
+    statement = sa.insert(history).values(
+        memory_id=memory.id,
+        version=memory.version if now_is else memory.version + 1,
+        at=now,
+        actor=actor,
+        session_id=session_id,
+        cause=cause,
+        reason=reason,
+        before=_state(before),
+        after=_state(now_is),
+    )
+    await db.execute(statement)
+
+
+async def of(
+    db: Database, memory_id: int, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Entry]:
+    """Return the changes of a memory, newest first."""
+    keys = [Key(history.c.id, descending=True)]
+    query = sa.select(history).where(history.c.memory_id == memory_id)
+    if position is not None:
+        query = query.where(after(keys, position))
+    query = query.order_by(history.c.id.desc()).limit(limit + 1)
+    rows = await db.fetch_all(query)
+    behind = [rows[limit - 1]["id"]] if len(rows) > limit else None
+    return Page([_entry(row) for row in rows[:limit]], behind)
+
+
+async def reinforced_by(db: Database, session_id: int) -> set[MemoryId]:
+    """Return the memories that a session has reinforced so far."""
+    query = (
+        sa.select(history.c.memory_id)
+        .where(history.c.session_id == session_id)
+        .where(history.c.cause == REINFORCED)
+    )
+    return {MemoryId(row["memory_id"]) for row in await db.fetch_all(query)}
+
+
+async def forget_texts(db: Database, memory_id: int) -> None:
+    """Blank the texts of a memory that was deleted for good; who, when and why stay."""
+    statement = (
+        sa.update(history)
+        .where(history.c.memory_id == memory_id)
+        .values(before=sa.null(), after=sa.null(), reason="")
+    )
+    await db.execute(statement)
+
+
+def _state(memory: Memory | None) -> dict[str, Any] | None:
+    if memory is None:
+        return None
+    return {
+        "observation": memory.observation,
+        "confidence": memory.confidence,
+        "active": memory.active,
+        "category": memory.category,
+        "service": memory.service,
+    }
+
+
+def _entry(row: Any) -> Entry:
+    fields = {name: row[name] for name in row if name not in ("id", "memory_id")}
+    return Entry(**fields)

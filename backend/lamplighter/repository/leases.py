@@ -1,0 +1,79 @@
+"""Which supervisor leads. The lock itself is a file; this row is what others read."""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from lamplighter.domain import plain
+from lamplighter.domain.change import Op
+from lamplighter.domain.leader import Leader
+from lamplighter.repository import changes
+from lamplighter.repository.database import Database
+from lamplighter.repository.tables import leases
+
+ENTITY = "supervisor"
+SUPERVISOR = "supervisor"
+
+
+async def take(
+    db: Database,
+    *,
+    pid: int,
+    engine: str,
+    interval_seconds: float,
+    dry_run: bool,
+    now: datetime,
+) -> Leader:
+    """Lead from now on, in an epoch of its own; call it while holding the lock."""
+    values = {
+        "pid": pid,
+        "engine": engine,
+        "interval_seconds": interval_seconds,
+        "dry_run": dry_run,
+        "heartbeat_at": now,
+        "next_round_at": None,
+        "session_id": None,
+    }
+    if await get(db) is None:
+        await db.execute(sa.insert(leases).values(name=SUPERVISOR, epoch=0, **values))
+    return await _update(db, {"epoch": leases.c.epoch + 1, **values}, now=now)
+
+
+async def get(db: Database) -> Leader | None:
+    """Return the supervisor that leads or led last."""
+    row = await db.fetch_one(sa.select(leases).where(leases.c.name == SUPERVISOR))
+    return None if row is None else _leader(row)
+
+
+async def beat(db: Database, epoch: int, *, now: datetime) -> None:
+    """Show that the supervisor is alive; no screen needs to hear of it."""
+    statement = (
+        sa.update(leases)
+        .where(leases.c.name == SUPERVISOR)
+        .where(leases.c.epoch == epoch)
+        .values(heartbeat_at=now)
+    )
+    await db.execute(statement)
+
+
+async def tell(db: Database, *, now: datetime, **values: Any) -> Leader:
+    """Store what the supervisor does now (session_id, next_round_at, pid) and tell everyone."""
+    return await _update(db, {"heartbeat_at": now, **values}, now=now)
+
+
+async def _update(db: Database, values: dict[str, Any], *, now: datetime) -> Leader:
+    statement = (
+        sa.update(leases)
+        .where(leases.c.name == SUPERVISOR)
+        .values(**values, version=leases.c.version + 1)
+        .returning(leases)
+    )
+    leader = _leader(await db.fetch_one(statement))
+    row = plain.leader(leader, now=now)
+    await changes.append(db, ENTITY, 1, Op.UPDATED, now=now, version=leader.version, row=row)
+    return leader
+
+
+def _leader(row: Any) -> Leader:
+    return Leader(**{name: row[name] for name in row if name not in ("id", "name")})

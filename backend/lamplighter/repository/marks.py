@@ -1,0 +1,70 @@
+"""What became of each marker of a session."""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from lamplighter.domain import plain
+from lamplighter.domain.change import Op
+from lamplighter.domain.markers import Reading, What
+from lamplighter.domain.marks import Mark
+from lamplighter.repository import changes
+from lamplighter.repository.database import Database
+from lamplighter.repository.tables import markers
+
+ENTITY = "marker"
+
+
+async def insert(db: Database, *, now: datetime, **values: Any) -> Mark:
+    """Record what became of a marker; `values` are the fields of a Mark but its id."""
+    statement = sa.insert(markers).values(**values, created_at=now).returning(markers)
+    mark = _mark(await db.fetch_one(statement))
+    await _tell(db, mark, Op.CREATED, now=now)
+    return mark
+
+
+async def get(db: Database, mark_id: int) -> Mark | None:
+    """Return one marker."""
+    row = await db.fetch_one(sa.select(markers).where(markers.c.id == mark_id))
+    return None if row is None else _mark(row)
+
+
+async def take(db: Database, mark_id: int, *, now: datetime, **values: Any) -> Mark | None:
+    """Turn an ignored marker into a taken one; None when it is not an ignored one."""
+    statement = (
+        sa.update(markers)
+        .where(markers.c.id == mark_id)
+        .where(markers.c.state == Reading.IGNORED)
+        .values(state=Reading.TAKEN, version=markers.c.version + 1, **values)
+        .returning(markers)
+    )
+    row = await db.fetch_one(statement)
+    if row is None:
+        return None
+    mark = _mark(row)
+    await _tell(db, mark, Op.UPDATED, now=now)
+    return mark
+
+
+async def of(db: Database, session_id: int) -> list[Mark]:
+    """Return the markers of a session in the order they were printed."""
+    query = sa.select(markers).where(markers.c.session_id == session_id).order_by(markers.c.id)
+    return [_mark(row) for row in await db.fetch_all(query)]
+
+
+async def count(db: Database, session_id: int) -> int:
+    """Return how many markers a session has printed."""
+    query = (
+        sa.select(sa.func.count()).select_from(markers).where(markers.c.session_id == session_id)
+    )
+    return int(await db.fetch_val(query))
+
+
+async def _tell(db: Database, mark: Mark, op: Op, *, now: datetime) -> None:
+    row = plain.mark(mark)
+    await changes.append(db, ENTITY, mark.id, op, now=now, version=mark.version, row=row)
+
+
+def _mark(row: Any) -> Mark:
+    return Mark(**{**row, "what": What(row["what"]), "state": Reading(row["state"])})

@@ -1,0 +1,300 @@
+"""Queries on memories, one function each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+
+from lamplighter.domain import plain
+from lamplighter.domain.change import Op
+from lamplighter.domain.memory import (
+    ACTIVE_THRESHOLD,
+    GENERAL,
+    OPERATIONAL,
+    OPERATIONS,
+    Candidate,
+    Category,
+    InactiveReason,
+    Kind,
+    Memory,
+    MemoryId,
+    Source,
+    Trust,
+    clamp,
+)
+from lamplighter.domain.service import fold
+from lamplighter.domain.text import content_hash
+from lamplighter.repository import changes
+from lamplighter.repository.database import Database
+from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.tables import memories
+
+ENTITY = "memory"
+
+
+class Sort(StrEnum):
+    """In which order a list of memories comes."""
+
+    CONFIDENCE = "confidence"
+    UPDATED = "updated"
+    CREATED = "created"
+    SERVICE = "service"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which memories are asked for; None asks for all. `service` "general" means NULL."""
+
+    q: str | None = None
+    service: str | None = None
+    category: Category | None = None
+    kind: Kind | None = None
+    project: str | None = None
+    scope: str | None = None
+    active: bool | None = None
+
+
+async def get(db: Database, memory_id: int) -> Memory | None:
+    """Return one memory."""
+    row = await db.fetch_one(sa.select(memories).where(memories.c.id == memory_id))
+    return None if row is None else _memory(row)
+
+
+async def beside(db: Database, candidate: Candidate) -> list[Memory]:
+    """Return what may be the same: its service's and category's active rows and inactive twins."""
+    same_words = memories.c.content_hash == content_hash(candidate.observation)
+    query = (
+        sa.select(memories)
+        .where(memories.c.category == candidate.category)
+        .where(memories.c.service.is_not_distinct_from(candidate.service))
+        .where((memories.c.active == 1) | same_words)
+        .order_by(memories.c.confidence.desc(), memories.c.id)
+    )
+    return [_memory(row) for row in await db.fetch_all(query)]
+
+
+async def spelling(db: Database, service: str) -> str | None:
+    """Return how a service is spelled in the memories we hold, whatever its case here."""
+    known = sa.select(memories.c.service).where(memories.c.service == service).limit(1)
+    if await db.fetch_val(known) is not None:
+        return service
+    query = sa.select(memories.c.service).distinct().order_by(memories.c.service)
+    names = [row["service"] for row in await db.fetch_all(query) if row["service"]]
+    return next((name for name in names if fold(name) == fold(service)), None)
+
+
+async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory:
+    """Keep a candidate as a new memory."""
+    confidence = clamp(candidate.confidence)
+    active = confidence >= ACTIVE_THRESHOLD
+    statement = (
+        sa.insert(memories)
+        .values(
+            service=candidate.service,
+            category=candidate.category,
+            observation=candidate.observation,
+            confidence=confidence,
+            active=active,
+            created_at=now,
+            updated_at=now,
+            session_id=candidate.session_id,
+            tier=candidate.tier,
+            kind=candidate.kind,
+            trust=candidate.trust,
+            title=candidate.title,
+            tags=list(candidate.tags),
+            project=OPERATIONS,
+            scope="project",
+            content_hash=content_hash(candidate.observation),
+            source=candidate.source,
+            source_ref=candidate.source_ref,
+            inactive_reason=None if active else InactiveReason.LOW,
+        )
+        .returning(memories)
+    )
+    memory = _memory(await db.fetch_one(statement))
+    await _tell(db, memory, Op.CREATED, now=now)
+    return memory
+
+
+async def update(db: Database, memory: Memory, *, now: datetime) -> None:
+    """Store a memory as it now is."""
+    statement = sa.update(memories).where(memories.c.id == memory.id).values(**_changeable(memory))
+    await db.execute(statement)
+    await _tell(db, memory, Op.UPDATED, now=now)
+
+
+async def delete(db: Database, memory: Memory, *, now: datetime) -> None:
+    """Remove a memory for good; only its number stays in the feed."""
+    await db.execute(sa.delete(memories).where(memories.c.id == memory.id))
+    await changes.forget_row(db, ENTITY, memory.id)
+    await changes.append(
+        db, ENTITY, memory.id, Op.DELETED, now=now, version=memory.version + 1, row=None
+    )
+
+
+async def page(
+    db: Database, wanted: Filter, *, sort: Sort, limit: int, position: Sequence[Any] | None = None
+) -> Page[Memory]:
+    """Return one page of memories, behind `position` when it is given."""
+    keys = _order(sort)
+    query = sa.select(memories).where(*_conditions(wanted))
+    if position is not None:
+        query = query.where(after(keys, position))
+    query = query.order_by(*(key.ordered() for key in keys)).limit(limit + 1)
+    found = [_memory(row) for row in await db.fetch_all(query)]
+    behind = _position(sort, found[limit - 1]) if len(found) > limit else None
+    return Page(found[:limit], behind)
+
+
+async def count(db: Database, wanted: Filter) -> int:
+    """Return how many memories there are."""
+    query = sa.select(sa.func.count()).select_from(memories).where(*_conditions(wanted))
+    return int(await db.fetch_val(query))
+
+
+async def services(db: Database, wanted: Filter) -> list[tuple[str | None, int]]:
+    """Return how many memories each service has, its own filter left out."""
+    column = memories.c.service
+    rows = await _counted(db, column, replace(wanted, service=None))
+    return [(row["service"], row["count"]) for row in rows]
+
+
+async def categories(db: Database, wanted: Filter) -> list[tuple[str, int]]:
+    """Return how many memories each category has, its own filter left out."""
+    rows = await _counted(db, memories.c.category, replace(wanted, category=None))
+    return [(row["category"], row["count"]) for row in rows]
+
+
+async def tellable(
+    db: Database,
+    *,
+    services: Sequence[str] | None,
+    inside: bool,
+    limit: int,
+    position: Sequence[Any] | None = None,
+) -> Page[Memory]:
+    """Return active operational memories in the order sessions are told them.
+
+    `services` None means all; else those of these services (`inside`) or all
+    the others.
+    """
+    keys = _order(Sort.CONFIDENCE)
+    query = sa.select(memories).where(*_tellable())
+    if services is not None:
+        own = memories.c.service.in_(services)
+        query = query.where(own if inside else memories.c.service.is_(None) | ~own)
+    if position is not None:
+        query = query.where(after(keys, position))
+    query = query.order_by(*(key.ordered() for key in keys)).limit(limit + 1)
+    found = [_memory(row) for row in await db.fetch_all(query)]
+    behind = _position(Sort.CONFIDENCE, found[limit - 1]) if len(found) > limit else None
+    return Page(found[:limit], behind)
+
+
+async def count_tellable(db: Database) -> int:
+    """Return how many memories sessions could be told."""
+    query = sa.select(sa.func.count()).select_from(memories).where(*_tellable())
+    return int(await db.fetch_val(query))
+
+
+def _tellable() -> list[sa.ColumnElement[bool]]:
+    return [
+        memories.c.active == 1,
+        memories.c.confidence >= ACTIVE_THRESHOLD,
+        memories.c.category.in_(OPERATIONAL),
+    ]
+
+
+def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+    found: list[sa.ColumnElement[bool]] = []
+    if wanted.q:
+        found.append(memories.c.observation.icontains(wanted.q, autoescape=True))
+    if wanted.service is not None:
+        service = None if wanted.service == GENERAL else wanted.service
+        found.append(memories.c.service.is_not_distinct_from(service))
+    if wanted.active is not None:
+        found.append(memories.c.active == int(wanted.active))
+    for name in ("category", "kind", "project", "scope"):
+        value = getattr(wanted, name)
+        if value is not None:
+            found.append(memories.c[name] == value)
+    return found
+
+
+def _order(sort: Sort) -> list[Key]:
+    newest, number = Key(memories.c.updated_at, descending=True), Key(memories.c.id)
+    match sort:
+        case Sort.CONFIDENCE:
+            return [Key(memories.c.confidence, descending=True), newest, number]
+        case Sort.UPDATED:
+            return [newest, number]
+        case Sort.CREATED:
+            return [Key(memories.c.id, descending=True)]
+        case Sort.SERVICE:
+            # general, which has no name, comes last
+            named = sa.func.coalesce(memories.c.service, "\U0010ffff")
+            return [Key(named), Key(memories.c.confidence, descending=True), number]
+
+
+def _position(sort: Sort, memory: Memory) -> list[Any]:
+    updated = memory.updated_at
+    match sort:
+        case Sort.CONFIDENCE:
+            return [memory.confidence, updated, memory.id]
+        case Sort.UPDATED:
+            return [updated, memory.id]
+        case Sort.CREATED:
+            return [memory.id]
+        case Sort.SERVICE:
+            return [memory.service or "\U0010ffff", memory.confidence, memory.id]
+
+
+async def _counted(db: Database, column: Any, wanted: Filter) -> list[Any]:
+    query = (
+        sa.select(column, sa.func.count().label("count"))
+        .where(*_conditions(wanted))
+        .group_by(column)
+        .order_by(column.is_(None), column)
+    )
+    return list(await db.fetch_all(query))
+
+
+async def _tell(db: Database, memory: Memory, op: Op, *, now: datetime) -> None:
+    row = plain.memory(memory)
+    await changes.append(db, ENTITY, memory.id, op, now=now, version=memory.version, row=row)
+
+
+def _changeable(memory: Memory) -> dict[str, Any]:
+    return {
+        "service": memory.service,
+        "category": memory.category,
+        "observation": memory.observation,
+        "confidence": memory.confidence,
+        "active": memory.active,
+        "updated_at": memory.updated_at,
+        "kind": memory.kind,
+        "trust": memory.trust,
+        "content_hash": content_hash(memory.observation),
+        "duplicate_count": memory.duplicate_count,
+        "inactive_reason": memory.inactive_reason,
+        "decayed_weeks": memory.decayed_weeks,
+        "pinned": memory.pinned,
+        "version": memory.version,
+    }
+
+
+def _memory(row: Any) -> Memory:
+    fields = dict(row)
+    fields["id"] = MemoryId(fields["id"])
+    fields["category"] = Category(fields["category"])
+    fields["kind"] = Kind(fields["kind"])
+    fields["trust"] = Trust(fields["trust"])
+    fields["source"] = Source(fields["source"])
+    fields["tags"] = tuple(fields["tags"])
+    if fields["inactive_reason"] is not None:
+        fields["inactive_reason"] = InactiveReason(fields["inactive_reason"])
+    return Memory(**fields)

@@ -1,0 +1,47 @@
+"""Keyset pages: a page goes on from the last row it showed, whatever came or went meanwhile."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import sqlalchemy as sa
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One column of an order, and whether it runs downward."""
+
+    column: sa.ColumnElement[Any]
+    descending: bool = False
+
+    def ordered(self) -> sa.ColumnElement[Any]:
+        """Return the column as ORDER BY takes it."""
+        return self.column.desc() if self.descending else self.column.asc()
+
+    def beyond(self, value: Any) -> sa.ColumnElement[bool]:
+        """Return what is true of rows after `value`."""
+        found: sa.ColumnElement[bool]
+        found = self.column < value if self.descending else self.column > value
+        return found
+
+
+def after(keys: Sequence[Key], values: Sequence[Any]) -> sa.ColumnElement[bool]:
+    """Return what is true of the rows behind the one with these values in this order."""
+    alternatives = [
+        sa.and_(
+            *(key.column == value for key, value in zip(keys[:at], values[:at], strict=True)),
+            keys[at].beyond(values[at]),
+        )
+        for at in range(len(keys))
+    ]
+    return sa.or_(*alternatives)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some rows, and the position to go on from when there are more."""
+
+    items: list[T]
+    position: list[Any] | None = None

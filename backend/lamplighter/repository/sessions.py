@@ -1,0 +1,163 @@
+"""Queries on sessions, one function each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from lamplighter.domain import plain
+from lamplighter.domain.change import Op
+from lamplighter.domain.session import Plan, Session, Status, Trigger
+from lamplighter.repository import changes
+from lamplighter.repository.database import Database
+from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.tables import sessions
+
+ENTITY = "session"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which sessions are asked for; None asks for all."""
+
+    status: Status | None = None
+    tier: int | None = None
+    trigger: Trigger | None = None
+
+
+async def insert(
+    db: Database, plan: Plan, *, model: str | None, epoch: int, now: datetime
+) -> Session:
+    """Open a session."""
+    statement = (
+        sa.insert(sessions)
+        .values(
+            tier=plan.tier,
+            engine=plan.engine,
+            model=model,
+            trigger=plan.trigger,
+            status=Status.RUNNING,
+            prompt=plan.prompt,
+            parent_id=plan.parent_id,
+            services=None if plan.services is None else list(plan.services),
+            dry_run=plan.dry_run,
+            started_at=now,
+            leader_epoch=epoch,
+        )
+        .returning(sessions)
+    )
+    session = _session(await db.fetch_one(statement))
+    await _tell(db, session, Op.CREATED, now=now)
+    return session
+
+
+async def get(db: Database, session_id: int) -> Session | None:
+    """Return one session."""
+    row = await db.fetch_one(sa.select(sessions).where(sessions.c.id == session_id))
+    return None if row is None else _session(row)
+
+
+async def progress(
+    db: Database,
+    session_id: int,
+    *,
+    log_offset: int,
+    learned: int = 0,
+    reinforced: int = 0,
+    events: int = 0,
+    ignored: int = 0,
+    now: datetime,
+) -> Session:
+    """Move a session on to `log_offset` and add to what it has brought."""
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(
+            log_offset=log_offset,
+            learned=sessions.c.learned + learned,
+            reinforced=sessions.c.reinforced + reinforced,
+            events=sessions.c.events + events,
+            ignored=sessions.c.ignored + ignored,
+            version=sessions.c.version + 1,
+        )
+        .returning(sessions)
+    )
+    session = _session(await db.fetch_one(statement))
+    await _tell(db, session, Op.UPDATED, now=now)
+    return session
+
+
+async def end(
+    db: Database, session_id: int, status: Status, *, now: datetime, **found: Any
+) -> Session | None:
+    """End a running session; None when it has ended already.
+
+    `found` are further columns: exit_code, response, summary, reason, cost_usd, turns, duration_ms.
+    """
+    return await _change(db, session_id, {"status": status, "ended_at": now, **found}, now=now)
+
+
+async def request_stop(db: Database, session_id: int, *, now: datetime) -> Session | None:
+    """Ask for a running session to be stopped; None when it has ended already."""
+    return await _change(db, session_id, {"stop_requested_at": now}, now=now)
+
+
+async def running(db: Database) -> list[Session]:
+    """Return the sessions that have not ended, oldest first."""
+    query = sa.select(sessions).where(sessions.c.status == Status.RUNNING).order_by(sessions.c.id)
+    return [_session(row) for row in await db.fetch_all(query)]
+
+
+async def page(
+    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Session]:
+    """Return one page of sessions, newest first."""
+    query = sa.select(sessions).where(*_conditions(wanted))
+    if position is not None:
+        query = query.where(after([Key(sessions.c.id, descending=True)], position))
+    query = query.order_by(sessions.c.id.desc()).limit(limit + 1)
+    found = [_session(row) for row in await db.fetch_all(query)]
+    behind = [found[limit - 1].id] if len(found) > limit else None
+    return Page(found[:limit], behind)
+
+
+async def _change(
+    db: Database, session_id: int, values: dict[str, Any], *, now: datetime
+) -> Session | None:
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .where(sessions.c.status == Status.RUNNING)
+        .values(**values, version=sessions.c.version + 1)
+        .returning(sessions)
+    )
+    row = await db.fetch_one(statement)
+    if row is None:
+        return None
+    session = _session(row)
+    await _tell(db, session, Op.UPDATED, now=now)
+    return session
+
+
+def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+    given = {"status": wanted.status, "tier": wanted.tier, "trigger": wanted.trigger}
+    return [sessions.c[name] == value for name, value in given.items() if value is not None]
+
+
+async def _tell(db: Database, session: Session, op: Op, *, now: datetime) -> None:
+    row = plain.session(session)
+    await changes.append(db, ENTITY, session.id, op, now=now, version=session.version, row=row)
+
+
+def _session(row: Any) -> Session:
+    services = row["services"]
+    return Session(
+        **{
+            **row,
+            "status": Status(row["status"]),
+            "trigger": Trigger(row["trigger"]),
+            "services": None if services is None else tuple(services),
+        }
+    )

@@ -1,0 +1,232 @@
+"""The tables, as SQL Core sees them. migrations/ creates them; a test compares the two."""
+
+import sqlalchemy as sa
+
+from lamplighter.repository.columns import Flag, Json, UTCDateTime
+
+metadata = sa.MetaData()
+CONFIDENCE: sa.Double[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("external_id", sa.Text),
+    sa.Column("agent", sa.Text),
+    sa.Column("project", sa.Text, nullable=False),
+    sa.Column("tier", sa.Integer, nullable=False),
+    sa.Column("engine", sa.Text, nullable=False),
+    sa.Column("model", sa.Text),
+    sa.Column("trigger", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("prompt", sa.Text, nullable=False),
+    sa.Column("parent_id", sa.Integer, sa.ForeignKey("sessions.id")),
+    sa.Column("services", Json),
+    sa.Column("dry_run", Flag, nullable=False),
+    sa.Column("started_at", UTCDateTime, nullable=False),
+    sa.Column("ended_at", UTCDateTime),
+    sa.Column("exit_code", sa.Integer),
+    sa.Column("response", sa.Text, nullable=False),
+    sa.Column("summary", sa.Text, nullable=False),
+    sa.Column("cost_usd", sa.Double),
+    sa.Column("turns", sa.Integer),
+    sa.Column("duration_ms", sa.Integer),
+    sa.Column("log_offset", sa.Integer, nullable=False),
+    sa.Column("learned", sa.Integer, nullable=False),
+    sa.Column("reinforced", sa.Integer, nullable=False),
+    sa.Column("events", sa.Integer, nullable=False),
+    sa.Column("ignored", sa.Integer, nullable=False),
+    sa.Column("stop_requested_at", UTCDateTime),
+    sa.Column("leader_epoch", sa.Integer, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("level", sa.Text, nullable=False),
+    sa.Column("service", sa.Text),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id")),
+    sa.Column("tier", sa.Integer, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+)
+
+cooldowns = sa.Table(
+    "cooldowns",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("service", sa.Text, nullable=False),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id")),
+    sa.Column("tier", sa.Integer, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+)
+
+changes = sa.Table(
+    "changes",
+    metadata,
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("entity", sa.Text, nullable=False),
+    sa.Column("entity_id", sa.Integer, nullable=False),
+    sa.Column("op", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("row", sa.Text),
+    sa.Column("at", UTCDateTime, nullable=False),
+)
+
+memories = sa.Table(
+    "memories",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("service", sa.Text),
+    sa.Column("category", sa.Text, nullable=False),
+    sa.Column("observation", sa.Text, nullable=False),
+    sa.Column("confidence", CONFIDENCE, nullable=False),
+    sa.Column("active", Flag, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("updated_at", UTCDateTime, nullable=False),
+    sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id")),
+    sa.Column("tier", sa.Integer, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("trust", sa.Text, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("tags", Json, nullable=False),
+    sa.Column("project", sa.Text, nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("topic_key", sa.Text),
+    sa.Column("content_hash", sa.Text, nullable=False),
+    sa.Column("revision_count", sa.Integer, nullable=False),
+    sa.Column("duplicate_count", sa.Integer, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("source_ref", sa.Text),
+    sa.Column("inactive_reason", sa.Text),
+    sa.Column("decayed_weeks", sa.Integer, nullable=False),
+    sa.Column("pinned", Flag, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+)
+
+history = sa.Table(
+    "history",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("memory_id", sa.Integer, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Integer),
+    sa.Column("cause", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("before", Json),
+    sa.Column("after", Json),
+)
+
+links = sa.Table(
+    "links",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("memory_id", sa.Integer, nullable=False),
+    sa.Column("target_id", sa.Integer, nullable=False),
+    sa.Column("what", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Integer),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+)
+
+requests = sa.Table(
+    "requests",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("tier", sa.Integer, nullable=False),
+    sa.Column("trigger", sa.Text, nullable=False),
+    sa.Column("services", Json),
+    sa.Column("prompt", sa.Text, nullable=False),
+    sa.Column("engine", sa.Text),
+    sa.Column("dry_run", Flag, nullable=False),
+    sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id")),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+)
+
+leases = sa.Table(
+    "leases",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("pid", sa.Integer, nullable=False),
+    sa.Column("engine", sa.Text, nullable=False),
+    sa.Column("interval_seconds", sa.Double, nullable=False),
+    sa.Column("dry_run", Flag, nullable=False),
+    sa.Column("session_id", sa.Integer),
+    sa.Column("heartbeat_at", UTCDateTime, nullable=False),
+    sa.Column("next_round_at", UTCDateTime),
+    sa.Column("version", sa.Integer, nullable=False),
+)
+
+exposures = sa.Table(
+    "exposures",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("memory_id", sa.Integer, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("position", sa.Integer),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("line", sa.Text, nullable=False),
+)
+
+prompts = sa.Table(
+    "prompts",
+    metadata,
+    sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id"), primary_key=True),
+    sa.Column("system", sa.Text, nullable=False),
+    sa.Column("injected", sa.Text, nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("tokens", sa.Integer, nullable=False),
+    sa.Column("budget", sa.Integer, nullable=False),
+)
+
+markers = sa.Table(
+    "markers",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("offset", sa.Integer, nullable=False),
+    sa.Column("item", sa.Integer, nullable=False),
+    sa.Column("line", sa.Integer, nullable=False),
+    sa.Column("what", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("service", sa.Text),
+    sa.Column("category", sa.Text),
+    sa.Column("memory_id", sa.Integer),
+    sa.Column("event_id", sa.Integer),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+)
+
+checks = sa.Table(
+    "checks",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("service", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("ok", Flag, nullable=False),
+    sa.Column("status", sa.Integer),
+    sa.Column("latency_ms", sa.Double),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("flapped", Flag, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+)

@@ -1,0 +1,1 @@
+"""How it starts: each process is put together here from its settings."""

@@ -1,0 +1,128 @@
+"""The home: the directory that everything is kept in, and the files a person writes in it."""
+
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from lamplighter.config import services as services_file
+from lamplighter.config.services import ServicesError
+from lamplighter.config.settings import Settings
+from lamplighter.domain.errors import LamplighterError, Unavailable
+from lamplighter.domain.redact import Redactor, redactor
+from lamplighter.domain.service import Services
+from lamplighter.repository import Database, driver, migrate
+from lamplighter.repository.feed import Announcer, run_directory
+
+logger = logging.getLogger(__name__)
+
+SESSIONS: Final = "sessions"
+
+
+def prepare(settings: Settings) -> None:
+    """Make the home and bring its database to the newest revision; raises Unavailable."""
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise Unavailable(_unusable(settings.home, error.strerror)) from error
+    if not os.access(settings.home, os.W_OK | os.X_OK):
+        raise Unavailable(_unusable(settings.home, "it may not be written to"))
+    if not driver.safe_for_several_processes():
+        found = ".".join(map(str, driver.version()))
+        logger.warning(
+            "SQLite %s may damage a database that several processes use (mended in 3.51.3); "
+            "`lamplighter doctor` explains it.",
+            found,
+        )
+    migrate.upgrade(settings.database_url)
+
+
+def write_starter(settings: Settings) -> bool:
+    """Write a commented services.yaml when there is none; say whether it did."""
+    try:
+        return services_file.write_starter(settings.services, settings.port)
+    except OSError as error:
+        raise Unavailable(_unusable(settings.services, error.strerror)) from error
+
+
+def secrets() -> Redactor:
+    """Know the secrets of our own environment, to mask them wherever they turn up."""
+    return redactor(os.environ.items())
+
+
+@asynccontextmanager
+async def database(settings: Settings) -> AsyncIterator[Database]:
+    """Open the database; each commit is announced to whoever listens."""
+    announcer = Announcer(run_directory(settings.home))
+    try:
+        async with Database(settings.database_url, announce=announcer) as db:
+            yield db
+    except driver.OperationalError as error:
+        raise Unavailable(_unusable(settings.home, str(error))) from error
+    finally:
+        announcer.close()
+
+
+@dataclass(slots=True)
+class ServicesFile:
+    """services.yaml as it is now, and the last version of it that could be read."""
+
+    path: Path
+    _stamp: tuple[int, int] | None = None
+    _good: Services = field(default_factory=Services)
+    _error: LamplighterError | None = None
+
+    def load(self) -> Services:
+        """Return the services; raises what is wrong with the file."""
+        self._look()
+        if self._error is not None:
+            raise self._error
+        return self._good
+
+    def last_good(self) -> Services:
+        """Return the services of the last version that could be read."""
+        self._look()
+        return self._good
+
+    def problems(self) -> list[dict[str, object]]:
+        """Return every mistake in the file as it is now."""
+        self._look()
+        if isinstance(self._error, ServicesError):
+            return [
+                {
+                    "path": each.path,
+                    "line": each.line,
+                    "column": each.column,
+                    "message": each.message,
+                }
+                for each in self._error.problems
+            ]
+        return []
+
+    def _look(self) -> None:
+        stamp = _stamp(self.path)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._good, self._error = services_file.load(self.path), None
+        except LamplighterError as error:
+            self._error = error
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0)
+    return (found.st_mtime_ns, found.st_size)
+
+
+def _unusable(path: Path, why: str | None) -> str:
+    return (
+        f"{path} cannot be used: {why}. Lamplighter keeps its data there; set LAMPLIGHTER_HOME "
+        "to a directory that it may write to."
+    )

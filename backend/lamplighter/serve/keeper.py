@@ -1,0 +1,107 @@
+"""`lamplighter up`: keeps the web process and the supervisor running, and shows what they say.
+
+A process that dies is started again after a pause; one that says it cannot work
+as things are (exit 2) is not, and ends the other one too.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from lamplighter.domain.errors import EXIT_UNUSABLE
+
+FIRST_PAUSE_SECONDS: Final = 0.2
+LONGEST_PAUSE_SECONDS: Final = 10.0
+SETTLED_SECONDS: Final = 30.0
+GRACE_SECONDS: Final = 8.0
+KEEPER: Final = "--keeper"
+
+
+@dataclass(slots=True)
+class Keeper:
+    """Runs processes by their names until it is told to stop."""
+
+    names: tuple[str, ...]
+    say: Callable[[str], None]
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    status: int = 0
+    _running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
+
+    async def run(self) -> int:
+        """Keep them until told to stop, or until one cannot work; return the exit status."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.stopping.set)
+        keeping = [asyncio.create_task(self._keep(name)) for name in self.names]
+        await self.stopping.wait()
+        await self._stop()
+        await asyncio.gather(*keeping)
+        return self.status
+
+    async def _keep(self, name: str) -> None:
+        pause = FIRST_PAUSE_SECONDS
+        while not self.stopping.is_set():
+            began = asyncio.get_running_loop().time()
+            status = await self._once(name)
+            if self.stopping.is_set():
+                return
+            if status == EXIT_UNUSABLE:
+                self.status = status
+                self.stopping.set()
+                return
+            lasted = asyncio.get_running_loop().time() - began
+            pause = FIRST_PAUSE_SECONDS if lasted > SETTLED_SECONDS else pause
+            self.say(f"{name} ended ({_in_words(status)}); starting it again.")
+            await asyncio.sleep(pause)
+            pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
+
+    async def _once(self, name: str) -> int:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "lamplighter", name, KEEPER, str(os.getpid())),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,  # a Ctrl-C is for us; we tell them in our own time
+        )
+        self._running[name] = process
+        assert process.stdout is not None
+        await self._show(name, process.stdout)
+        return await process.wait()
+
+    async def _show(self, name: str, output: asyncio.StreamReader) -> None:
+        rest = b""
+        while chunk := await output.read(65_536):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                self.say(f"{name:<10} | {line.decode('utf-8', 'replace')}")
+        if rest:
+            self.say(f"{name:<10} | {rest.decode('utf-8', 'replace')}")
+
+    async def _stop(self) -> None:
+        living = [each for each in self._running.values() if each.returncode is None]
+        for process in living:
+            process.terminate()
+        if not living:
+            return
+        waits = [asyncio.ensure_future(process.wait()) for process in living]
+        _, late = await asyncio.wait(waits, timeout=GRACE_SECONDS)
+        for process in living:
+            if late and process.returncode is None:
+                process.kill()
+
+
+def die_with(keeper: int) -> None:
+    """End when the keeper ends, even when it is killed (Linux)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
+        if os.getppid() != keeper:  # it died before we could ask
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _in_words(status: int) -> str:
+    return f"killed by signal {-status}" if status < 0 else f"exit {status}"

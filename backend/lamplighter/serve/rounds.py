@@ -1,0 +1,183 @@
+"""The supervisor's process, and one session run by hand."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lamplighter import clock
+from lamplighter.config.settings import Settings
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import Plan, RequestState, Session
+from lamplighter.domain.transcript import shown
+from lamplighter.engines import Engine, stream
+from lamplighter.engines.exec import ExecEngine
+from lamplighter.engines.probe import ProbeEngine
+from lamplighter.engines.tail import Tail
+from lamplighter.repository import Database, requests, sessions
+from lamplighter.repository.database import file_of
+from lamplighter.repository.feed import Listener, run_directory
+from lamplighter.serve import home
+from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.files import SessionFiles
+from lamplighter.supervisor.lease import SUFFIX, Lock
+from lamplighter.supervisor.runner import Limits, Workshop
+from lamplighter.usecases import sessions as lifecycle
+
+FOLLOW_SECONDS: Final = 0.05
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Supervising:
+    """A supervisor and what wakes it."""
+
+    supervisor: Supervisor
+    listener: Listener
+
+
+def run(settings: Settings) -> None:
+    """Make the rounds until asked to end."""
+    home.prepare(settings)
+    home.write_starter(settings)
+    asyncio.run(_run(settings))
+
+
+def once(settings: Settings, plan: Plan, *, engine: str | None, say: Say) -> Session:
+    """Run one session now and return it as it ended; `say` gets each line of it.
+
+    Beside a living supervisor it is that one which runs it.
+    """
+    home.prepare(settings)
+    home.write_starter(settings)
+    return asyncio.run(_once(settings, plan, engine, say))
+
+
+async def _run(settings: Settings) -> None:
+    async with supervising(settings) as here:
+        _on_signals(here.supervisor.drain)
+        await here.supervisor.run(here.listener)
+
+
+async def _once(settings: Settings, plan: Plan, engine: str | None, say: Say) -> Session:
+    async with supervising(settings) as here:
+        services = here.supervisor.load()
+        if await here.supervisor.lead():
+            return await _alone(here.supervisor, plan, engine, services, say)
+        return await _beside(here.supervisor, plan, engine, services, say)
+
+
+async def _alone(
+    supervisor: Supervisor, plan: Plan, engine: str | None, services: Services, say: Say
+) -> Session:
+    _on_signals(supervisor.drain)
+    filed = await lifecycle.ask(
+        supervisor.db, plan, services=services, engine=engine, now=clock.now()
+    )
+    working = asyncio.create_task(_work_off(supervisor, filed.id))
+    try:
+        return await _followed(supervisor, filed.id, say)
+    finally:
+        await working
+        await supervisor.step_down()
+
+
+async def _work_off(supervisor: Supervisor, request_id: int) -> None:
+    while not supervisor.draining.is_set():
+        request = await requests.get(supervisor.db, request_id)
+        if request is None or request.state is not RequestState.QUEUED:
+            return
+        await supervisor.answer(request)
+
+
+async def _beside(
+    supervisor: Supervisor, plan: Plan, engine: str | None, services: Services, say: Say
+) -> Session:
+    filed = await lifecycle.ask(
+        supervisor.db, plan, services=services, engine=engine, now=clock.now()
+    )
+    say(f"A supervisor is running; request {filed.id} is number {filed.position} in its queue.")
+    return await _followed(supervisor, filed.id, say)
+
+
+async def _followed(supervisor: Supervisor, request_id: int, say: Say) -> Session:
+    """Say each line of the session that answers a request, until it has ended."""
+    db, files = supervisor.db, supervisor.shop.files
+    while True:
+        request = await requests.get(db, request_id)
+        if request is None or request.state is RequestState.CANCELLED:
+            raise Conflict(f"Request {request_id} was taken back.")
+        if request.session_id is not None:
+            return await _follow(db, files.path(request.session_id), request.session_id, say)
+        await asyncio.sleep(FOLLOW_SECONDS)
+
+
+async def _follow(db: Database, path: Path, session_id: int, say: Say) -> Session:
+    tail: Tail | None = None
+    while True:
+        session = await sessions.get(db, session_id)
+        assert session is not None
+        tail = tail or _open(path)
+        if tail:
+            _say_new(tail, say)
+        if not session.running:
+            return session
+        await asyncio.sleep(FOLLOW_SECONDS)
+
+
+def _open(path: Path) -> Tail | None:
+    return Tail(path) if path.exists() else None
+
+
+def _say_new(tail: Tail, say: Say) -> None:
+    while not tail.at_end:
+        for line in tail.read():
+            for item in stream.parse(line.content):
+                entry = shown(item)
+                if entry:
+                    say(entry.text)
+
+
+@asynccontextmanager
+async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
+    """Put a supervisor together; it leads nothing yet."""
+    services = home.ServicesFile(settings.services)
+    lock = Lock(Path(f"{file_of(settings.database_url)}{SUFFIX}"))
+    directory = run_directory(settings.home)
+    async with (
+        home.database(settings) as db,
+        Listener(settings.database_url, directory) as listener,
+    ):
+        rounds = Rounds(
+            interval=settings.interval, engine=settings.engine, dry_run=settings.dry_run
+        )
+        shop = _workshop(settings, db)
+        yield Supervising(Supervisor(shop, rounds, services.load, lock), listener)
+
+
+def _workshop(settings: Settings, db: Database) -> Workshop:
+    engines: tuple[Engine, ...] = (ProbeEngine(), ExecEngine(settings.exec_command))
+    return Workshop(
+        db=db,
+        files=SessionFiles(settings.home / home.SESSIONS),
+        engines={engine.name: engine for engine in engines},
+        redactor=home.secrets(),
+        now=clock.now,
+        budget=settings.memory_budget,
+        limits=Limits(
+            total=settings.session_timeout,
+            idle=settings.idle_timeout,
+            markers=settings.max_markers,
+        ),
+    )
+
+
+def _on_signals(stop: Callable[[], None]) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)

@@ -1,0 +1,77 @@
+"""The web process: the API, the change feed and the app."""
+
+import errno
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import uvicorn
+
+from lamplighter import assets, clock
+from lamplighter.api.app import create_app
+from lamplighter.api.door import Door
+from lamplighter.api.hub import Hub
+from lamplighter.config.settings import Settings
+from lamplighter.domain.errors import Unavailable
+from lamplighter.repository.feed import Listener, run_directory
+from lamplighter.serve import home
+
+SHUTDOWN_SECONDS: Final = 2
+BACKLOG: Final = 2048
+
+
+def run(settings: Settings) -> None:
+    """Serve until asked to end; raises Unavailable when the port is taken."""
+    listening = bind(settings.host, settings.port)
+    home.prepare(settings)
+    app = create_app(lambda: _door(settings), web_directory=assets.WEB)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Take the port; raises Unavailable naming who may hold it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            message = (
+                f"Port {port} on {host} is in use, perhaps by another Lamplighter. "
+                "Set LAMPLIGHTER_PORT to a free one."
+            )
+            raise Unavailable(message) from error
+        raise Unavailable(f"{host}:{port} cannot be listened on: {error.strerror}.") from error
+    return listening
+
+
+@asynccontextmanager
+async def _door(settings: Settings) -> AsyncIterator[Door]:
+    directory = run_directory(settings.home)
+    services = home.ServicesFile(settings.services)
+    async with (
+        home.database(settings) as db,
+        Listener(settings.database_url, directory) as listener,
+    ):
+        yield Door(
+            db=db,
+            hub=Hub(db, listener),
+            now=clock.now,
+            services=services.last_good,
+            problems=services.problems,
+            services_path=str(settings.services),
+            redact=home.secrets(),
+            session_files=settings.home / home.SESSIONS,
+            budget=settings.memory_budget,
+        )

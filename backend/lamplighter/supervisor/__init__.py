@@ -1,0 +1,1 @@
+"""When it is done: the process that makes the rounds."""

@@ -1,0 +1,206 @@
+"""The supervisor: rounds on a timer, requests in between, one session at a time."""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Final
+
+from lamplighter.domain.errors import Conflict, LamplighterError
+from lamplighter.domain.event import Level
+from lamplighter.domain.leader import HEARTBEAT
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import Plan, Request, Session, Trigger
+from lamplighter.repository import Database, changes, events, leases, requests, writing
+from lamplighter.repository.driver import OperationalError
+from lamplighter.repository.feed import Listener
+from lamplighter.supervisor import runner
+from lamplighter.supervisor.lease import Lock
+from lamplighter.supervisor.runner import Workshop
+
+logger = logging.getLogger(__name__)
+
+CHANGES_KEPT: Final = timedelta(days=7)
+STANDBY_SECONDS: Final = 1.0
+LOCKED_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounds:
+    """How rounds are made: how often (seconds), by which engine, and whether only in words."""
+
+    interval: float = 3_600.0
+    engine: str = "probe"
+    dry_run: bool = False
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Makes the rounds while it holds the lock."""
+
+    shop: Workshop
+    rounds: Rounds
+    load: Callable[[], Services]
+    lock: Lock
+    draining: asyncio.Event = field(default_factory=asyncio.Event)
+    _due: float = 0.0
+    _services: Services = field(default_factory=Services)
+    _problem: str = ""
+
+    @property
+    def db(self) -> Database:
+        """The database that everything is kept in."""
+        return self.shop.db
+
+    async def lead(self) -> bool:
+        """Become the leader if nobody is, and end the sessions of the one that died."""
+        if not self.lock.take():
+            return False
+        async with writing(self.db):
+            leader = await leases.take(
+                self.db,
+                pid=os.getpid(),
+                engine=self.rounds.engine,
+                interval_seconds=self.rounds.interval,
+                dry_run=self.rounds.dry_run,
+                now=self.shop.now(),
+            )
+        self.shop = replace(self.shop, epoch=leader.epoch)
+        await self._read_services()
+        for session in await runner.recover(self.shop, self._services):
+            logger.warning("Session %s was interrupted; what it printed is kept.", session.id)
+        self._due = time.monotonic()
+        return True
+
+    async def step(self) -> bool:
+        """Do what is due, the oldest request or else a round; say whether there was any."""
+        if self.draining.is_set():
+            return False
+        request = await requests.next_queued(self.db)
+        if request is not None:
+            await self.answer(request)
+            return True
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + self.rounds.interval
+            await self._round()
+            return True
+        return False
+
+    async def run(self, listener: Listener) -> None:
+        """Lead, or wait to lead, until asked to end."""
+        if not await self._until_leader():
+            return
+        beating = asyncio.create_task(self._beat())
+        try:
+            await self._tell_next_round()
+            while not self.draining.is_set():
+                try:
+                    worked = await self.step()
+                except OperationalError as error:
+                    logger.warning("The database cannot be used now (%s); trying again.", error)
+                    await asyncio.sleep(LOCKED_SECONDS)
+                    continue
+                if not worked:
+                    await self._idle(listener)
+        finally:
+            beating.cancel()
+            await self.step_down()
+
+    def drain(self) -> None:
+        """End soon: start nothing new, stop what runs."""
+        self.draining.set()
+
+    async def _until_leader(self) -> bool:
+        told = False
+        while not self.draining.is_set():
+            if await self.lead():
+                return True
+            if not told:
+                logger.warning("Another supervisor leads; this one waits to take over.")
+                told = True
+            await asyncio.sleep(STANDBY_SECONDS)
+        return False
+
+    async def _idle(self, listener: Listener) -> None:
+        left = max(0.0, self._due - time.monotonic())
+        drained = asyncio.ensure_future(self.draining.wait())
+        woken = asyncio.ensure_future(listener.wait(left))
+        await asyncio.wait({drained, woken}, return_when=asyncio.FIRST_COMPLETED)
+        for waiting in (drained, woken):
+            waiting.cancel()
+        await asyncio.gather(drained, woken, return_exceptions=True)
+
+    async def _round(self) -> None:
+        await self._read_services()
+        async with writing(self.db):
+            await changes.prune(self.db, before=self.shop.now() - CHANGES_KEPT)
+        if self._problem:
+            await self._tell_next_round()
+            return
+        plan = Plan(
+            tier=1,
+            engine=self.rounds.engine,
+            trigger=Trigger.SCHEDULED,
+            dry_run=self.rounds.dry_run,
+        )
+        await self._run(plan, None)
+
+    async def answer(self, request: Request) -> None:
+        """Run the session that a request asks for."""
+        await self._read_services()
+        plan = request.plan(engine=self.rounds.engine)
+        if plan.engine not in self.shop.engines:
+            plan = replace(plan, engine=self.rounds.engine)
+        await self._run(replace(plan, dry_run=plan.dry_run or self.rounds.dry_run), request)
+
+    async def _run(self, plan: Plan, request: Request | None) -> Session | None:
+        try:
+            session = await runner.run(
+                self.shop, plan, self._services, request=request, draining=self.draining
+            )
+        except Conflict:
+            return None  # its request was taken back
+        logger.info("Session %s (%s): %s", session.id, session.trigger, session.status)
+        await self._tell_next_round()
+        return session
+
+    async def _read_services(self) -> None:
+        """Read services.yaml anew; while it is broken the last good one stands."""
+        try:
+            self._services, problem = self.load(), ""
+        except LamplighterError as error:
+            problem = str(error)
+        if problem and problem != self._problem:
+            logger.error("%s", problem)
+            async with writing(self.db):
+                text = f"services.yaml cannot be read, so no round is made: {problem}"
+                await events.insert(
+                    self.db, Level.CRITICAL, text, source="supervisor", now=self.shop.now()
+                )
+        self._problem = problem
+
+    async def _tell_next_round(self) -> None:
+        left = timedelta(seconds=max(0.0, self._due - time.monotonic()))
+        async with writing(self.db):
+            now = self.shop.now()
+            await leases.tell(self.db, next_round_at=now + left, now=now)
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT.total_seconds())
+            try:
+                async with writing(self.db):
+                    await leases.beat(self.db, self.shop.epoch, now=self.shop.now())
+            except OperationalError as error:
+                logger.warning("No heartbeat could be written: %s", error)
+
+    async def step_down(self) -> None:
+        """Lead no more, and say so."""
+        async with writing(self.db):
+            await leases.tell(
+                self.db, pid=0, session_id=None, next_round_at=None, now=self.shop.now()
+            )
+        self.lock.release()

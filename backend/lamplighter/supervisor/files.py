@@ -1,0 +1,94 @@
+"""Each session's file: what its engine printed, as it printed it."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from lamplighter.domain.transcript import Finished, Line, Text
+from lamplighter.engines import stream
+from lamplighter.engines.tail import Tail
+
+SAID_KEPT_CHARS: Final = 2_000
+
+
+@dataclass(slots=True)
+class Heard:
+    """What a whole file says about its session: the first and last words, and its result."""
+
+    first: str = ""
+    last: str = ""
+    count: int = 0
+    finished: Finished | None = None
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The words that a summary needs, in order; those between are left out but counted."""
+        if self.count <= 1:
+            return (self.first,) * self.count
+        return (self.first, *("",) * (self.count - 2), self.last)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFiles:
+    """The directory of the session files."""
+
+    directory: Path
+    max_line: int = field(default=4 * 2**20)
+
+    def prepare(self) -> None:
+        """Make the directory, for our eyes only."""
+        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def path(self, session_id: int) -> Path:
+        """Return the file of a session."""
+        return self.directory / f"{session_id}.jsonl"
+
+    def lines(self, session_id: int, offset: int = 0) -> Iterator[list[Line]]:
+        """Yield all lines of a file that grows no more, some at a time."""
+        tail = Tail(self.path(session_id), offset, max_line=self.max_line)
+        try:
+            while not tail.at_end:
+                yield tail.read()
+            last = tail.last()
+            if last:
+                yield [last]
+        finally:
+            tail.close()
+
+    def heard(self, session_id: int) -> Heard:
+        """Read a whole file for what its session said."""
+        heard = Heard()
+        for lines in self.lines(session_id):
+            for line in lines:
+                _hear(heard, line)
+        return heard
+
+    def mask(self, session_id: int, masked: Callable[[bytes], bytes]) -> None:
+        """Rewrite a closed file with its secrets masked; every offset in it stays true."""
+        path = self.path(session_id)
+        kept = path.with_suffix(".masked")
+        changed = False
+        with path.open("rb") as old, kept.open("wb") as new:
+            os.fchmod(new.fileno(), 0o600)
+            for line in old:
+                safe = masked(line) if len(line) <= self.max_line else line
+                changed = changed or safe != line
+                new.write(safe)
+            new.flush()
+            os.fsync(new.fileno())
+        if changed:
+            os.replace(kept, path)
+        else:
+            kept.unlink()
+
+
+def _hear(heard: Heard, line: Line) -> None:
+    for item in stream.parse(line.content):
+        if isinstance(item, Text) and item.own and item.text.strip():
+            heard.count += 1
+            heard.last = item.text.strip()[:SAID_KEPT_CHARS]
+            heard.first = heard.first or heard.last
+        elif isinstance(item, Finished):
+            heard.finished = item

@@ -1,0 +1,40 @@
+"""The lock that makes one supervisor the leader: it is let go when its process dies."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Final
+
+from lamplighter.domain.errors import Unavailable
+
+SUFFIX: Final = ".supervisor.lock"
+
+
+class Lock:
+    """A lock between processes on a file beside the database."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+
+    def take(self) -> bool:
+        """Take the lock without waiting; say whether it is ours. Raises Unavailable."""
+        if self._file is not None:
+            return True
+        try:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Unavailable(f"{self._path} cannot be opened: {error.strerror}.") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            return False
+        self._file = file
+        return True
+
+    def release(self) -> None:
+        """Let go of the lock."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None

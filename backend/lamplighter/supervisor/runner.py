@@ -1,0 +1,292 @@
+"""Run one session: start its engine, take in what it prints while it runs, and end it."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.service import Check, Service, Services
+from lamplighter.domain.session import Plan, Request, Session, Status
+from lamplighter.domain.transcript import Line
+from lamplighter.engines import Engine, Task, process
+from lamplighter.engines.process import Run
+from lamplighter.engines.tail import POLL_SECONDS, Tail, growing
+from lamplighter.repository import Database, checks, sessions
+from lamplighter.repository.driver import OperationalError
+from lamplighter.supervisor.files import SessionFiles
+from lamplighter.usecases import observe
+from lamplighter.usecases import sessions as lifecycle
+from lamplighter.usecases.sessions import Ending, Opened
+
+LOOKS: Final = 10
+STOP_POLL_SECONDS: Final = 0.25
+AFTER_RESULT_SECONDS: Final = 30.0
+LINES_AT_ONCE: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long a session may take, in seconds, and how many markers are taken from it."""
+
+    total: float = 900.0
+    idle: float = 300.0
+    after_result: float = AFTER_RESULT_SECONDS
+    grace: float = 5.0
+    markers: int = observe.MAX_MARKERS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """What every session needs: where it is kept, who runs it, and by which rules."""
+
+    db: Database
+    files: SessionFiles
+    engines: Mapping[str, Engine]
+    redactor: Redactor
+    now: Callable[[], datetime]
+    epoch: int = 0
+    budget: int = 2_000
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(slots=True)
+class Watch:
+    """What decides that a running session has to stop, and how far stopping has got."""
+
+    limits: Limits
+    began: float = field(default_factory=time.monotonic)
+    heard: float = field(default_factory=time.monotonic)
+    result_at: float | None = None
+    status: Status | None = None
+    reason: str = ""
+    steps: list[Callable[[], None]] = field(default_factory=list)
+    next_step: float = 0.0
+
+    def stop(self, status: Status, reason: str, run: Run) -> None:
+        """Begin to stop: interrupt, then terminate, then kill."""
+        if self.status is None:
+            self.status, self.reason = status, reason
+            self.steps = [run.interrupt, run.terminate, run.kill]
+            self.next_step = 0.0
+
+    def press_on(self) -> None:
+        """Take the next step when the last one had its time."""
+        if self.steps and time.monotonic() >= self.next_step:
+            self.steps.pop(0)()
+            self.next_step = time.monotonic() + self.limits.grace
+
+    def overdue(self) -> str | None:
+        """Say which limit the session has passed."""
+        now = time.monotonic()
+        if self.result_at is not None:
+            return None
+        if now - self.began > self.limits.total:
+            return f"It ran longer than {self.limits.total:g} s."
+        if now - self.heard > self.limits.idle:
+            return f"It printed nothing for {self.limits.idle:g} s."
+        return None
+
+    def lingers(self) -> bool:
+        """Whether the engine has given its result but does not end."""
+        return (
+            self.result_at is not None
+            and time.monotonic() - self.result_at > self.limits.after_result
+        )
+
+
+async def run(
+    shop: Workshop,
+    plan: Plan,
+    services: Services,
+    *,
+    request: Request | None = None,
+    draining: asyncio.Event | None = None,
+    opened: Callable[[Session], None] = lambda _: None,
+) -> Session:
+    """Run one session from its opening to its end and return it as it ended.
+
+    Raises Conflict when its request was taken back meanwhile.
+    """
+    engine = shop.engines[plan.engine]
+    shop.files.prepare()
+    begun = await lifecycle.begin(
+        shop.db,
+        plan,
+        services=services,
+        epoch=shop.epoch,
+        budget=shop.budget,
+        request=request,
+        now=shop.now(),
+    )
+    opened(begun.session)
+    why_not = engine.probe()
+    if why_not:
+        return await _ended(shop, begun.session, Ending(status=Status.FAILED, reason=why_not))
+    task = await _task(shop, begun, services)
+    return await _run(shop, engine, task, draining or asyncio.Event())
+
+
+async def _task(shop: Workshop, begun: Opened, services: Services) -> Task:
+    wanted = begun.session.services
+    in_scope = tuple(each for each in services if wanted is None or each.name in wanted)
+    return Task(
+        session=begun.session,
+        system=begun.prompt.system,
+        injected=begun.prompt.injected,
+        message=begun.prompt.message,
+        services=in_scope,
+        told=begun.told,
+        looks={
+            f"{service.name}/{check.name}": tuple(
+                await checks.recent(shop.db, service.name, check.name, limit=LOOKS)
+            )
+            for service, check in _checks(in_scope)
+        },
+    )
+
+
+def _checks(services: Sequence[Service]) -> list[tuple[Service, Check]]:
+    return [(service, check) for service in services for check in service.checks]
+
+
+async def _run(shop: Workshop, engine: Engine, task: Task, draining: asyncio.Event) -> Session:
+    session = task.session
+    output = shop.files.path(session.id)
+    output.touch(mode=0o600)
+    started = await process.start(engine.command(task), session_id=session.id, output=output)
+    watch = Watch(shop.limits)
+    try:
+        await _follow(shop, task, started, watch, draining)
+    finally:
+        if not started.ended:
+            started.kill()
+        exit_code = await started.wait()
+        await process.sweep(started.mark)
+    return await _close(shop, session, watch, exit_code, started.last_words())
+
+
+async def _follow(
+    shop: Workshop, task: Task, started: Run, watch: Watch, draining: asyncio.Event
+) -> None:
+    """Take in lines until the engine has ended and its file is read to the end."""
+    known = [service.name for service in task.services]
+    taking = observe.Ingest(shop.db, task.session, shop.redactor, known, shop.limits.markers)
+    tail = Tail(shop.files.path(task.session.id), max_line=shop.files.max_line)
+    ended = asyncio.ensure_future(started.wait())
+    looked = 0.0
+    try:
+        async with growing(shop.files.path(task.session.id)) as grown:
+            ended.add_done_callback(lambda _: grown.set())
+            while True:
+                grown.clear()
+                over = ended.done()
+                lines = tail.read()
+                await _take(shop, taking, lines, watch)
+                if over and tail.at_end:
+                    break
+                if time.monotonic() - looked > STOP_POLL_SECONDS:
+                    looked = time.monotonic()
+                    await _watch(shop, task.session, started, watch, draining)
+                if not lines and tail.at_end:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(grown.wait(), POLL_SECONDS)
+        last = tail.last()
+        if last:
+            await _take(shop, taking, [last], watch)
+    finally:
+        tail.close()
+
+
+async def _take(
+    shop: Workshop, taking: observe.Ingest, lines: Sequence[Line], watch: Watch
+) -> None:
+    for at in range(0, len(lines), LINES_AT_ONCE):
+        taken = await _patiently(shop, taking, lines[at : at + LINES_AT_ONCE])
+        watch.heard = time.monotonic()
+        if taken.finished is not None:
+            watch.result_at = time.monotonic()
+
+
+async def _patiently(
+    shop: Workshop, taking: observe.Ingest, lines: Sequence[Line]
+) -> observe.Taken:
+    """Try until the database takes them: it may be locked or full for a while."""
+    pause = 0.2
+    while True:
+        try:
+            return await observe.ingest(taking, lines, now=shop.now())
+        except OperationalError:
+            observe.logger.warning("The database cannot be written now; trying again.")
+            await asyncio.sleep(pause)
+            pause = min(5.0, pause * 2)
+
+
+async def _watch(
+    shop: Workshop, session: Session, started: Run, watch: Watch, draining: asyncio.Event
+) -> None:
+    if draining.is_set():
+        watch.stop(Status.STOPPED, "The supervisor was asked to end.", started)
+    overdue = watch.overdue()
+    if overdue:
+        watch.stop(Status.TIMED_OUT, overdue, started)
+    if watch.lingers() and not watch.steps:
+        watch.steps = [started.terminate, started.kill]
+    held = await sessions.get(shop.db, session.id)
+    if held and held.stop_requested_at is not None:
+        watch.stop(Status.STOPPED, "An operator stopped it.", started)
+    watch.press_on()
+
+
+async def _close(
+    shop: Workshop, session: Session, watch: Watch, exit_code: int, errors: Sequence[str]
+) -> Session:
+    heard = await asyncio.to_thread(shop.files.heard, session.id)
+    if watch.status is not None:
+        status, reason = watch.status, watch.reason
+    else:
+        lingered = watch.lingers()
+        known = 0 if lingered and heard.finished else exit_code
+        status, reason = lifecycle.status_of(heard.finished, known, stderr=errors)
+    ending = Ending(
+        status=status,
+        reason=reason,
+        exit_code=exit_code,
+        finished=heard.finished,
+        said=heard.said,
+    )
+    return await _ended(shop, session, ending)
+
+
+async def _ended(shop: Workshop, session: Session, ending: Ending) -> Session:
+    ended = await lifecycle.finish(shop.db, session, ending, redact=shop.redactor, now=shop.now())
+    if shop.files.path(session.id).exists():
+        await asyncio.to_thread(shop.files.mask, session.id, shop.redactor.masked)
+    return ended
+
+
+async def recover(shop: Workshop, services: Services) -> list[Session]:
+    """End the sessions of a supervisor that died: take in the rest of their files first."""
+    await process.sweep()
+    names = [service.name for service in services]
+    return [await _recovered(shop, each, names) for each in await sessions.running(shop.db)]
+
+
+async def _recovered(shop: Workshop, session: Session, names: Sequence[str]) -> Session:
+    taking = observe.Ingest(shop.db, session, shop.redactor, names, shop.limits.markers)
+    heard = None
+    if shop.files.path(session.id).exists():
+        for lines in shop.files.lines(session.id, session.log_offset):
+            for at in range(0, len(lines), LINES_AT_ONCE):
+                await observe.ingest(taking, lines[at : at + LINES_AT_ONCE], now=shop.now())
+        heard = await asyncio.to_thread(shop.files.heard, session.id)
+    ending = Ending(
+        status=Status.INTERRUPTED,
+        reason="The supervisor ended while it ran; all that it had printed was taken in.",
+        finished=heard.finished if heard else None,
+        said=heard.said if heard else (),
+    )
+    return await _ended(shop, session, ending)

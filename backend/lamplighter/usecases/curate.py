@@ -1,0 +1,108 @@
+"""Curate: what an operator writes, corrects and deletes, given as it is typed."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.admit import Redact, admitted, admitted_edit
+from lamplighter.domain.errors import NotFound, Stale
+from lamplighter.domain.memory import GENERAL, Candidate, Edit, Memory, MemoryId, edited
+from lamplighter.repository import Database, history, memories, writing
+from lamplighter.usecases.naming import spelled
+
+OPERATOR: Final = "operator"
+
+
+async def create(
+    db: Database,
+    candidate: Candidate,
+    *,
+    now: datetime,
+    redact: Redact,
+    known: Sequence[str] = (),
+) -> Memory:
+    """Keep what an operator knows, as given: it is never merged by itself."""
+    candidate = admitted(candidate, redact)
+    async with writing(db):
+        candidate = replace(candidate, service=await spelled(db, candidate.service, known))
+        memory = await memories.insert(db, candidate, now=now)
+        await history.append(db, None, memory, cause="created", actor=OPERATOR, now=now)
+        return memory
+
+
+async def get(db: Database, memory_id: int) -> Memory:
+    """Return a memory; raises NotFound."""
+    memory = await memories.get(db, memory_id)
+    if memory is None:
+        raise NotFound(f"There is no memory {memory_id}.")
+    return memory
+
+
+async def edit(
+    db: Database,
+    memory_id: int,
+    change: Edit,
+    *,
+    version: int | None,
+    now: datetime,
+    redact: Redact,
+    known: Sequence[str] = (),
+) -> Memory:
+    """Change a memory; raises Stale when it is no longer at `version`, NotFound, Invalid."""
+    async with writing(db):
+        memory = await get(db, memory_id)
+        if version is not None and version != memory.version:
+            raise Stale(memory)
+        change = admitted_edit(change, memory.category, redact)
+        if change.service not in (None, GENERAL):
+            change = replace(change, service=await spelled(db, change.service, known))
+        changed = edited(memory, change, now=now)
+        if changed != memory:
+            await memories.update(db, changed, now=now)
+            await history.append(db, memory, changed, cause="edited", actor=OPERATOR, now=now)
+        return changed
+
+
+async def delete(db: Database, memory_id: int, *, version: int | None, now: datetime) -> None:
+    """Remove a memory and its texts for good; that it was, who deleted it and when stays."""
+    async with writing(db):
+        memory = await get(db, memory_id)
+        if version is not None and version != memory.version:
+            raise Stale(memory)
+        await _remove(db, memory, now=now)
+
+
+async def delete_all(db: Database, ids: Sequence[int], *, now: datetime) -> list[MemoryId]:
+    """Remove several memories at once; those that are gone already are passed over."""
+    async with writing(db):
+        found = await _found(db, ids)
+        for memory in found:
+            await _remove(db, memory, now=now)
+        return [memory.id for memory in found]
+
+
+async def edit_all(
+    db: Database, ids: Sequence[int], change: Edit, *, now: datetime
+) -> list[MemoryId]:
+    """Change several memories in the same way; those that are gone are passed over."""
+    async with writing(db):
+        changed: list[MemoryId] = []
+        for memory in await _found(db, ids):
+            after = edited(memory, change, now=now)
+            if after != memory:
+                await memories.update(db, after, now=now)
+                await history.append(db, memory, after, cause="edited", actor=OPERATOR, now=now)
+                changed.append(memory.id)
+        return changed
+
+
+async def _found(db: Database, ids: Sequence[int]) -> list[Memory]:
+    found = [await memories.get(db, memory_id) for memory_id in dict.fromkeys(ids)]
+    return [memory for memory in found if memory is not None]
+
+
+async def _remove(db: Database, memory: Memory, *, now: datetime) -> None:
+    await memories.delete(db, memory, now=now)
+    await history.append(db, memory, None, cause="deleted", actor=OPERATOR, now=now)
+    await history.forget_texts(db, memory.id)

@@ -1,0 +1,308 @@
+"""Observe: what a session prints becomes memories, events and findings while it still runs."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from lamplighter.domain import markers
+from lamplighter.domain.admit import Redact
+from lamplighter.domain.errors import Conflict, Invalid, NotFound
+from lamplighter.domain.event import Level, level_of
+from lamplighter.domain.markers import Marker, Reading, What
+from lamplighter.domain.marks import Look, Mark
+from lamplighter.domain.memory import LONG_MARKER_CHARS, Candidate, Category
+from lamplighter.domain.reconcile import Outcome
+from lamplighter.domain.session import MAX_TIER, Session
+from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.transcript import Finished, Item, Line, Odd, Text, ToolResult
+from lamplighter.engines import stream
+from lamplighter.repository import Database, checks, cooldowns, events, marks, sessions, writing
+from lamplighter.usecases.naming import spelled
+from lamplighter.usecases.remember import remember
+
+logger = logging.getLogger(__name__)
+
+MAX_MARKERS: Final = 5_000
+EVENT_CHARS: Final = 2_000
+PROBE: Final = "probe"
+
+
+@dataclass(slots=True)
+class Taken:
+    """What some lines brought: counts for the session, and whether the engine is done."""
+
+    learned: int = 0
+    reinforced: int = 0
+    events: int = 0
+    ignored: int = 0
+    finished: Finished | None = None
+    outcome: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    """What taking in a session's lines needs besides the lines."""
+
+    db: Database
+    session: Session
+    redact: Redact
+    known: Sequence[str] = ()
+    max_markers: int = MAX_MARKERS
+
+
+async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Taken:
+    """Take in complete lines, and with them in one transaction how far the file was read.
+
+    A kill at any moment therefore loses no line and doubles none: whoever goes
+    on starts at `log_offset`.
+    """
+    taken = Taken()
+    async with writing(ingest.db):
+        for line in lines:
+            for item, found in enumerate(_items(line)):
+                await _take(ingest, line, item, found, taken, now=now)
+        await sessions.progress(
+            ingest.db,
+            ingest.session.id,
+            log_offset=lines[-1].end,
+            learned=taken.learned,
+            reinforced=taken.reinforced,
+            events=taken.events,
+            ignored=taken.ignored,
+            now=now,
+        )
+    return taken
+
+
+async def take_ignored(
+    db: Database, mark_id: int, *, now: datetime, redact: Redact, known: Sequence[str] = ()
+) -> Mark:
+    """Take a marker that stood in code after all; raises NotFound or Conflict."""
+    async with writing(db):
+        mark = await marks.get(db, mark_id)
+        if mark is None:
+            raise NotFound(f"There is no marker {mark_id}.")
+        session = await sessions.get(db, mark.session_id)
+        marker = markers.again(mark.text)
+        if mark.state is not Reading.IGNORED or marker is None or session is None:
+            raise Conflict("Only a marker that was ignored because it stood in code can be taken.")
+        taken = Taken()
+        given = Ingest(db, session, redact, known)
+        try:
+            await _act(given, marker, taken, now=now)
+        except Invalid as error:
+            raise Conflict(f"It cannot be taken: {error}") from error
+        changed = await marks.take(db, mark_id, now=now, reason="taken by hand", **taken.outcome)
+        await sessions.progress(
+            db,
+            session.id,
+            log_offset=session.log_offset,
+            learned=taken.learned,
+            reinforced=taken.reinforced,
+            events=taken.events,
+            ignored=-1,
+            now=now,
+        )
+        assert changed is not None
+        return changed
+
+
+def _items(line: Line) -> list[Item]:
+    return [Odd(line.problem)] if line.problem else stream.parse(line.content)
+
+
+async def _take(
+    ingest: Ingest, line: Line, item: int, found: Item, taken: Taken, *, now: datetime
+) -> None:
+    match found:
+        case Text(text, own=True):
+            for marker in markers.read(text):
+                await _mark(ingest, line, item, marker, taken, now=now)
+        case ToolResult(found=dict(look)) if ingest.session.engine == PROBE:
+            await _look(ingest, look, now=now)
+        case Odd(problem):
+            await _event(ingest, Level.WARNING, problem, taken, source="supervisor", now=now)
+        case Finished():
+            taken.finished = found
+
+
+async def _mark(
+    ingest: Ingest, line: Line, item: int, marker: Marker, taken: Taken, *, now: datetime
+) -> None:
+    printed = await marks.count(ingest.db, ingest.session.id)
+    if printed >= ingest.max_markers:
+        if printed == ingest.max_markers:
+            await _too_many(ingest, line, item, marker, taken, now=now)
+        return
+    state, reason = marker.reading, marker.reason
+    taken.outcome = {"outcome": "", "memory_id": None, "event_id": None}
+    if state is Reading.TAKEN:
+        try:
+            await _act(ingest, marker, taken, now=now)
+        except Invalid as error:
+            state, reason = Reading.REFUSED, "; ".join(wrong.message for wrong in error.wrong)
+    if state is Reading.REFUSED:
+        await _refuse(ingest, marker, reason, taken, now=now)
+    if state is Reading.IGNORED:
+        taken.ignored += 1
+    await _keep(ingest, line, item, marker, state, reason, taken, now=now)
+
+
+async def _keep(
+    ingest: Ingest,
+    line: Line,
+    item: int,
+    marker: Marker,
+    state: Reading,
+    reason: str,
+    taken: Taken,
+    *,
+    now: datetime,
+) -> None:
+    await marks.insert(
+        ingest.db,
+        session_id=ingest.session.id,
+        offset=line.start,
+        item=item,
+        line=marker.line,
+        what=marker.what,
+        state=state,
+        reason=reason or taken.outcome.pop("why", ""),
+        text=shortened(ingest.redact(one_line(marker.text)), EVENT_CHARS),
+        service=marker.service,
+        category=marker.category,
+        now=now,
+        **{name: value for name, value in taken.outcome.items() if name != "why"},
+    )
+
+
+async def _act(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
+    match marker.what:
+        case What.MEMORY:
+            await _remember(ingest, marker, taken, now=now)
+        case What.EVENT:
+            level = level_of(marker.category or "")
+            await _event(ingest, level, marker.body, taken, service=marker.service, now=now)
+        case What.COOLDOWN:
+            await _cooldown(ingest, marker, taken, now=now)
+        case What.ESCALATE:
+            await _escalate(ingest, marker, taken, now=now)
+
+
+async def _remember(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
+    session = ingest.session
+    candidate = Candidate(
+        category=Category(marker.category or ""),
+        service=marker.service,
+        observation=marker.body,
+        tier=session.tier,
+        session_id=session.id,
+        source_ref=f"session {session.id}",
+    )
+    result = await remember(ingest.db, candidate, now=now, redact=ingest.redact, known=ingest.known)
+    taken.learned += result.outcome is Outcome.LEARNED
+    taken.reinforced += result.outcome is Outcome.REINFORCED
+    if len(marker.body) > LONG_MARKER_CHARS:
+        text = f"Memory {result.memory.id} is {len(marker.body):,} characters long; it was kept."
+        await _event(ingest, Level.WARNING, text, taken, source="supervisor", now=now)
+    taken.outcome = {
+        "outcome": result.outcome.value,
+        "memory_id": result.memory.id,
+        "event_id": None,
+        "why": result.reason,
+    }
+
+
+async def _cooldown(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
+    service = await spelled(ingest.db, marker.service, ingest.known)
+    await cooldowns.insert(
+        ingest.db,
+        service or "general",
+        marker.category or "",
+        marker.outcome or "",
+        ingest.redact(one_line(marker.body)),
+        session_id=ingest.session.id,
+        tier=ingest.session.tier,
+        now=now,
+    )
+    level = Level.INFO if marker.outcome == "success" else Level.WARNING
+    text = f"{(marker.category or '').capitalize()} ({marker.outcome}): {marker.body}"
+    await _event(ingest, level, text, taken, service=marker.service, now=now)
+
+
+async def _escalate(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
+    tier = ingest.session.tier
+    level, asks = Level.WARNING, f"Asks for tier {tier + 1}"
+    if tier >= MAX_TIER:
+        level, asks = Level.CRITICAL, "Needs a person"
+    text = f"{asks}: {marker.body}"
+    await _event(ingest, level, text, taken, service=marker.service, now=now)
+
+
+async def _refuse(
+    ingest: Ingest, marker: Marker, reason: str, taken: Taken, *, now: datetime
+) -> None:
+    said = shortened(ingest.redact(one_line(marker.text)), 200)
+    logger.warning("Session %s: marker not taken, %s: %s", ingest.session.id, reason, said)
+    if marker.what is What.MEMORY:
+        text = f"Not remembered, {reason}: {said}"
+        await _event(ingest, Level.WARNING, text, taken, source="supervisor", now=now)
+
+
+async def _too_many(
+    ingest: Ingest, line: Line, item: int, marker: Marker, taken: Taken, *, now: datetime
+) -> None:
+    text = f"More than {ingest.max_markers:,} markers in one session; the rest is not taken."
+    await _event(ingest, Level.WARNING, text, taken, source="supervisor", now=now)
+    reason = "too many markers in this session"
+    await _keep(ingest, line, item, marker, Reading.REFUSED, reason, taken, now=now)
+
+
+async def _event(
+    ingest: Ingest,
+    level: Level,
+    text: str,
+    taken: Taken,
+    *,
+    service: str | None = None,
+    source: str = "marker",
+    now: datetime,
+) -> None:
+    event = await events.insert(
+        ingest.db,
+        level,
+        shortened(one_line(ingest.redact(text)), EVENT_CHARS),
+        service=await spelled(ingest.db, service, ingest.known),
+        session_id=ingest.session.id,
+        tier=ingest.session.tier,
+        source=source,
+        now=now,
+    )
+    taken.events += 1
+    taken.outcome = {"outcome": "recorded", "memory_id": None, "event_id": event.id}
+
+
+async def _look(ingest: Ingest, found: dict[str, Any], *, now: datetime) -> None:
+    look = _as_look(found)
+    if look is not None:
+        await checks.insert(ingest.db, ingest.session.id, look, now=now)
+
+
+def _as_look(found: dict[str, Any]) -> Look | None:
+    match found:
+        case {"service": str(service), "check": str(name), "kind": str(kind), "ok": bool(ok)}:
+            status, latency = found.get("status"), found.get("latency_ms")
+            return Look(
+                service=service,
+                name=name,
+                kind=kind,
+                ok=ok,
+                status=status if isinstance(status, int) else None,
+                latency_ms=latency if isinstance(latency, int | float) else None,
+                attempts=found["attempts"] if isinstance(found.get("attempts"), int) else 1,
+                flapped=found.get("flapped") is True,
+                detail=one_line(str(found.get("detail") or "")),
+            )
+    return None

@@ -1,0 +1,185 @@
+"""Sessions: asked for, opened with all they are told, and ended with a reason."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.admit import Redact
+from lamplighter.domain.context import DEFAULT_BUDGET, build_env_context
+from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
+from lamplighter.domain.memory import Memory
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import MAX_TIER, Plan, Request, Session, Status
+from lamplighter.domain.text import several_lines
+from lamplighter.domain.transcript import Finished, summary
+from lamplighter.repository import Database, exposures, leases, requests, sessions, writing
+from lamplighter.usecases import recall
+from lamplighter.usecases.prompts import system_prompt
+
+MAX_PROMPT_CHARS: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session that is about to run, and all it is told."""
+
+    session: Session
+    prompt: exposures.Prompt
+    told: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a session ended: what its engine said last, and what its file holds."""
+
+    status: Status
+    reason: str = ""
+    exit_code: int | None = None
+    finished: Finished | None = None
+    said: tuple[str, ...] = ()
+
+
+async def ask(
+    db: Database, plan: Plan, *, services: Services, now: datetime, engine: str | None = None
+) -> Request:
+    """File a request for a session; raises Invalid naming each wrong field."""
+    plan = _checked(plan, services)
+    async with writing(db):
+        return await requests.insert(db, plan, engine=engine, now=now)
+
+
+def _checked(plan: Plan, services: Services) -> Plan:
+    wrong: list[Wrong] = []
+    if not 1 <= plan.tier <= MAX_TIER:
+        wrong.append(Wrong("tier", f"is {plan.tier}; it is 1, 2 or 3"))
+    if len(plan.prompt) > MAX_PROMPT_CHARS:
+        wrong.append(Wrong("prompt", f"is longer than {MAX_PROMPT_CHARS:,} characters"))
+    names: list[str] = []
+    for name in plan.services or ():
+        service = services.find(name)
+        if service is None:
+            wrong.append(
+                Wrong("services", f"{name!r} is not in {services.path or 'services.yaml'}")
+            )
+        else:
+            names.append(service.name)
+    if wrong:
+        raise Invalid(*wrong)
+    return Plan(
+        tier=plan.tier,
+        engine=plan.engine,
+        trigger=plan.trigger,
+        services=None if plan.services is None else tuple(dict.fromkeys(names)),
+        prompt=several_lines(plan.prompt),
+        dry_run=plan.dry_run,
+        parent_id=plan.parent_id,
+    )
+
+
+async def cancel(db: Database, request_id: int, *, now: datetime) -> None:
+    """Take a waiting request back; raises NotFound or Conflict."""
+    async with writing(db):
+        if await requests.cancel(db, request_id, now=now) is None:
+            request = await requests.get(db, request_id)
+            if request is None:
+                raise NotFound(f"There is no request {request_id}.")
+            raise Conflict(f"Request {request_id} waits no more: it is {request.state}.")
+
+
+async def stop(db: Database, session_id: int, *, now: datetime) -> Session:
+    """Ask for a running session to be stopped; raises NotFound or Conflict."""
+    async with writing(db):
+        session = await sessions.request_stop(db, session_id, now=now)
+        if session is None:
+            held = await sessions.get(db, session_id)
+            if held is None:
+                raise NotFound(f"There is no session {session_id}.")
+            raise Conflict(f"Session {session_id} has ended already: it is {held.status}.")
+        return session
+
+
+async def begin(
+    db: Database,
+    plan: Plan,
+    *,
+    services: Services,
+    epoch: int,
+    budget: int = DEFAULT_BUDGET,
+    model: str | None = None,
+    request: Request | None = None,
+    now: datetime,
+) -> Opened:
+    """Open a session with all it is told, in one transaction.
+
+    Raises Conflict when the request it answers was taken back meanwhile.
+    """
+    in_scope = [each for each in services if plan.services is None or each.name in plan.services]
+    async with writing(db):
+        block = await recall.block(db, budget=budget, focus=plan.services)
+        environment = build_env_context(plan, in_scope, now=now)
+        prompt = exposures.Prompt(
+            system=system_prompt(plan.tier),
+            injected=recall.injected(environment, block),
+            message=plan.prompt or _usual_message(plan),
+            tokens=block.tokens,
+            budget=budget,
+        )
+        session = await sessions.insert(db, plan, model=model, epoch=epoch, now=now)
+        if request and await requests.claim(db, request.id, session.id, now=now) is None:
+            raise Conflict(f"Request {request.id} was taken back.")
+        await exposures.insert(db, session.id, prompt, block.placements)
+        await leases.tell(db, session_id=session.id, now=now)
+    told = tuple(each.memory for each in block.placements if each.included)
+    return Opened(session, prompt, told)
+
+
+async def finish(
+    db: Database, session: Session, ending: Ending, *, redact: Redact, now: datetime
+) -> Session:
+    """End a session with its summary; raises Conflict when it has ended already."""
+    finished, said = ending.finished, [redact(words) for words in ending.said]
+    response = redact((finished.response if finished else "") or (said[-1] if said else ""))
+    passed = round((now - session.started_at).total_seconds() * 1000)
+    async with writing(db):
+        ended = await sessions.end(
+            db,
+            session.id,
+            ending.status,
+            reason=redact(ending.reason),
+            exit_code=ending.exit_code,
+            response=response,
+            summary=summary(said),
+            cost_usd=finished.cost_usd if finished else None,
+            turns=finished.turns if finished else None,
+            duration_ms=(finished.duration_ms if finished else None) or max(0, passed),
+            now=now,
+        )
+        await requests.finish(db, session.id, now=now)
+        await leases.tell(db, session_id=None, now=now)
+        if ended is None:
+            raise Conflict(f"Session {session.id} has ended already.")
+        return ended
+
+
+def status_of(
+    finished: Finished | None, exit_code: int | None, *, stderr: Sequence[str] = ()
+) -> tuple[Status, str]:
+    """Say how a session ended by itself: completed needs a good result and exit 0."""
+    last_words = f" It said: {stderr[-1]}" if stderr else ""
+    if finished is None:
+        return Status.FAILED, f"The engine ended without a result (exit {exit_code}).{last_words}"
+    if finished.is_error:
+        why = finished.why or finished.response or "no reason given"
+        return Status.FAILED, f"The engine reports an error: {why}"
+    if exit_code != 0:
+        return (
+            Status.FAILED,
+            f"The engine ended with exit {exit_code} after its result.{last_words}",
+        )
+    return Status.COMPLETED, ""
+
+
+def _usual_message(plan: Plan) -> str:
+    names = "all services" if plan.services is None else ", ".join(plan.services)
+    return f"Make your round of {names}."

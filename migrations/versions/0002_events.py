@@ -1,0 +1,28 @@
+"""Keep what happened: one row an event."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    """Keep what happened: one row an event."""
+    op.create_table(
+        "events",
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+        sa.Column("level", sa.Text, nullable=False),
+        sa.Column("service", sa.Text),
+        sa.Column("text", sa.Text, nullable=False),
+        sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id")),
+        sa.Column("tier", sa.Integer, nullable=False, server_default="0"),
+        sa.Column("source", sa.Text, nullable=False, server_default="marker"),
+        sa.Column("created_at", sa.Text, nullable=False),
+        sa.Column("version", sa.Integer, nullable=False, server_default="1"),
+        sa.CheckConstraint("level IN ('info', 'warning', 'critical')", name="ck_events_level"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("idx_events_level", "events", ["level", "id"])
+    op.create_index("idx_events_service", "events", ["service", "id"])
+    op.create_index("idx_events_session", "events", ["session_id", "id"])

@@ -1,0 +1,64 @@
+"""Keep how a memory came to be what it is: kind, trust, history, links."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+
+# One ALTER each, so that SQLite keeps the table (a rebuild would drop triggers). Every
+# column has a default: an INSERT that names only SPEC-0015's ten works at every revision.
+COLUMNS = (
+    "kind TEXT NOT NULL DEFAULT 'semantic'"
+    " CHECK (kind IN ('episodic', 'semantic', 'project', 'procedural'))",
+    "trust TEXT NOT NULL DEFAULT 'observed' CHECK (trust IN ('trusted', 'observed', 'unverified'))",
+    "title TEXT NOT NULL DEFAULT ''",
+    "tags TEXT NOT NULL DEFAULT '[]'",
+    "project TEXT NOT NULL DEFAULT 'ops'",
+    "scope TEXT NOT NULL DEFAULT 'project' CHECK (scope IN ('project', 'global'))",
+    "topic_key TEXT",
+    "content_hash TEXT NOT NULL DEFAULT ''",
+    "revision_count INTEGER NOT NULL DEFAULT 1",
+    "duplicate_count INTEGER NOT NULL DEFAULT 1",
+    "source TEXT NOT NULL DEFAULT 'marker'",
+    "source_ref TEXT",
+    "inactive_reason TEXT",
+    "decayed_weeks INTEGER NOT NULL DEFAULT 0",
+    "pinned INTEGER NOT NULL DEFAULT 0",
+    "version INTEGER NOT NULL DEFAULT 1",
+)
+
+
+def upgrade() -> None:
+    """Keep how a memory came to be what it is: kind, trust, history, links."""
+    for column in COLUMNS:
+        op.execute(sa.text(f"ALTER TABLE memories ADD COLUMN {column}"))
+    op.create_index("idx_memories_updated", "memories", ["updated_at", "id"])
+    op.create_table(
+        "history",
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+        sa.Column("memory_id", sa.Integer, nullable=False),
+        sa.Column("version", sa.Integer, nullable=False),
+        sa.Column("at", sa.Text, nullable=False),
+        sa.Column("actor", sa.Text, nullable=False),
+        sa.Column("session_id", sa.Integer),
+        sa.Column("cause", sa.Text, nullable=False),
+        sa.Column("reason", sa.Text, nullable=False, server_default=""),
+        sa.Column("before", sa.Text),
+        sa.Column("after", sa.Text),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("idx_history_memory", "history", ["memory_id", "id"])
+    op.create_index("idx_history_session", "history", ["session_id", "cause"])
+    op.create_table(
+        "links",
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+        sa.Column("memory_id", sa.Integer, nullable=False),
+        sa.Column("target_id", sa.Integer, nullable=False),
+        sa.Column("what", sa.Text, nullable=False),
+        sa.Column("session_id", sa.Integer),
+        sa.Column("created_at", sa.Text, nullable=False),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("idx_links_memory", "links", ["memory_id", "what"])
+    op.create_index("idx_links_target", "links", ["target_id", "what"])

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+
 from lamplighter.domain.redact import Redactor
 from lamplighter.repository import Database, migrate
 from lamplighter.repository.database import sqlite_url

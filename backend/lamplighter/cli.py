@@ -69,7 +69,11 @@ def up() -> None:
     if home.write_starter(settings):
         click.echo(f"Wrote {settings.services}: it says what to watch, and how.")
     click.echo(f"Lamplighter: http://{settings.host}:{settings.port}   (data in {settings.home})")
-    keep = keeper.Keeper(("web", "supervisor"), lambda line: click.echo(terminal(line)))
+    keep = keeper.Keeper(
+        ("web", "supervisor"),
+        lambda line: click.echo(terminal(line)),
+        ready=lambda: web.answers(settings.host, settings.port),
+    )
     sys.exit(asyncio.run(keep.run()))
 
 

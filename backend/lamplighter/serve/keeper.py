@@ -18,15 +18,21 @@ FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 10.0
 SETTLED_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 8.0
+READY_SECONDS: Final = 10.0
+READY_POLL_SECONDS: Final = 0.05
 KEEPER: Final = "--keeper"
 
 
 @dataclass(slots=True)
 class Keeper:
-    """Runs processes by their names until it is told to stop."""
+    """Runs processes by their names until it is told to stop.
+
+    `ready` says whether the first one is at work.
+    """
 
     names: tuple[str, ...]
     say: Callable[[str], None]
+    ready: Callable[[], bool] = lambda: True
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     status: int = 0
     _running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
@@ -36,11 +42,21 @@ class Keeper:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stopping.set)
-        keeping = [asyncio.create_task(self._keep(name)) for name in self.names]
+        first, *others = self.names
+        keeping = [asyncio.create_task(self._keep(first))]
+        await self._until_ready()
+        keeping += [asyncio.create_task(self._keep(name)) for name in others]
         await self.stopping.wait()
         await self._stop()
         await asyncio.gather(*keeping)
         return self.status
+
+    async def _until_ready(self) -> None:
+        """Wait for the first one, so that the others find it at work."""
+        for _ in range(round(READY_SECONDS / READY_POLL_SECONDS)):
+            if self.stopping.is_set() or self.ready():
+                return
+            await asyncio.sleep(READY_POLL_SECONDS)
 
     async def _keep(self, name: str) -> None:
         pause = FIRST_PAUSE_SECONDS

@@ -3,7 +3,7 @@
 import errno
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import uvicorn
@@ -75,3 +75,10 @@ async def _door(settings: Settings) -> AsyncIterator[Door]:
             session_files=settings.home / home.SESSIONS,
             budget=settings.memory_budget,
         )
+
+
+def answers(host: str, port: int) -> bool:
+    """Whether something accepts connections there."""
+    with suppress(OSError), socket.create_connection((host, port), timeout=0.5):
+        return True
+    return False

@@ -1,0 +1,91 @@
+"""A fake engine: prints what a session of a model would print. Run by the engine `exec`.
+
+`engine.py numbered COUNT PAUSE` prints numbered memory markers; `engine.py MODE` misbehaves.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+
+def say(**line: object) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def text(words: str) -> None:
+    say(type="assistant", message={"content": [{"type": "text", "text": words}]})
+
+
+def result(**more: object) -> None:
+    done = {"subtype": "success", "is_error": False, "num_turns": 1, "total_cost_usd": 0.01}
+    say(type="result", **{**done, "result": "Report", **more})
+
+
+def numbered(count: str, pause: str) -> None:
+    say(type="system", subtype="init")
+    for number in range(int(count)):
+        text(f"[MEMORY:behavior:svc{number % 7}] Fact number {number}")
+        time.sleep(float(pause))
+    result()
+
+
+def lines(*words: str) -> None:
+    say(type="system", subtype="init")
+    for word in words:
+        text(word.replace("\\n", "\n"))
+    result()
+
+
+def leaves_children() -> None:
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"], start_new_session=True)
+    text("[EVENT:info] left a child")
+    result()
+
+
+def hangs() -> None:
+    text("[EVENT:info] hanging")
+    time.sleep(300)
+
+
+def ignores_signals() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    hangs()
+
+
+def odd() -> None:
+    say(type="system", subtype="init")
+    os.write(1, b"\x00\xff\xfe binary \x80\n")
+    os.write(1, b"x" * 16 * 2**20 + b"\n")
+    os.write(1, b'{"type":"assistant","message":' + b"[" * 100_000 + b"\n")
+    os.write(
+        1, b'{"type": "assistant", "message": {"content": [{"type": "text", "text": "\\ud800"}]}}\n'
+    )
+    text("[MEMORY:timing:odd] Still heard after all that")
+    result()
+
+
+def lingers() -> None:
+    text("[EVENT:info] done, but I stay")
+    result()
+    time.sleep(300)
+
+
+def fails() -> None:
+    text("[EVENT:info] about to fail")
+    sys.stderr.write("no disk left\n")
+    sys.exit(3)
+
+
+def reads() -> None:
+    given = json.load(sys.stdin)
+    text(f"[EVENT:info] told {len(given['injected'])} characters")
+    result(result=given["injected"])
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,208 @@
+"""Sessions of real engines, by the real supervisor."""
+
+import json
+import signal
+import time
+
+import pytest
+
+from conftest import Home
+
+
+def status(home: Home, session: int = 1) -> tuple[object, ...]:
+    rows = home.rows("SELECT status, reason FROM sessions WHERE id = ?", session)
+    return rows[0] if rows else (None, None)
+
+
+def test_a_marker_is_a_memory_before_its_session_ends(home: Home) -> None:
+    home.engine("numbered", "1000", "0.01")
+    home.start("supervisor")
+
+    home.until(lambda: home.value("SELECT count(*) FROM memories"))
+
+    assert status(home) == ("running", "")
+
+
+def test_run_alone_makes_the_session_itself_and_shows_it(home: Home) -> None:
+    home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
+
+    done = home.run("run", "--tier", "2")
+
+    assert done.returncode == 0, done.stderr
+    assert "[MEMORY:timing:jellyfin] Takes 60s to start" in done.stdout
+    assert "--- session complete (turns=1, cost=$0.0100" in done.stdout
+    assert home.rows("SELECT tier, trigger, status FROM sessions") == [(2, "manual", "completed")]
+    assert home.rows("SELECT service, confidence, tier FROM memories") == [("jellyfin", 0.7, 2)]
+
+
+def test_run_beside_a_supervisor_waits_its_turn_there(home: Home) -> None:
+    home.engine("numbered", "30", "0.05")
+    home.start("supervisor")
+    home.until(lambda: status(home)[0] == "running")
+
+    done = home.run("run", "--prompt", "Look closer")
+
+    assert done.returncode == 0, done.stderr
+    assert "is number 1 in its queue" in done.stdout
+    rows = home.rows("SELECT trigger, status, prompt FROM sessions ORDER BY id")
+    assert rows == [("scheduled", "completed", ""), ("manual", "completed", "Look closer")]
+    assert home.rows("SELECT state, session_id FROM requests") == [("done", 2)]
+
+
+def test_what_a_session_learned_is_told_to_the_next_one(home: Home) -> None:
+    home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
+    home.run("run")
+    home.engine("reads")
+
+    done = home.run("run", "--json")
+
+    told = json.loads(done.stdout)["response"]
+    assert told == home.value("SELECT injected FROM prompts WHERE session_id = 2")
+    assert "## Operational Memory (1 memories, ~" in told
+    assert "### jellyfin\n- [timing] Takes 60s to start (confidence: 0.7)\n" in told
+    assert home.rows("SELECT memory_id, position FROM exposures") == [(1, 0)]
+
+
+def test_the_next_session_that_says_it_again_reinforces_it(home: Home) -> None:
+    home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
+    for _ in range(3):
+        home.run("run")
+
+    assert home.rows("SELECT confidence, version FROM memories") == [(0.9, 3)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "ended"),
+    [
+        ("fails", ("failed", "The engine ended without a result (exit 3). It said: no disk left")),
+        ("leaves_children", ("completed", "")),
+    ],
+)
+def test_how_a_session_ends(home: Home, mode: str, ended: tuple[str, str]) -> None:
+    home.engine(mode)
+
+    home.run("run")
+
+    assert status(home) == ended
+    assert not home.left_over()
+
+
+def test_odd_output_is_an_event_and_the_rest_is_heard(home: Home) -> None:
+    home.engine("odd")
+
+    done = home.run("run")
+
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr + done.stdout
+    assert home.rows("SELECT observation FROM memories") == [("Still heard after all that",)]
+    texts = [str(row[0]) for row in home.rows("SELECT text FROM events ORDER BY id")]
+    assert texts == [
+        "A line of 16.0 MB is too long; it was left out.",
+        "A line is nested too deeply to be read; it was left out.",
+    ]
+
+
+def test_a_session_that_prints_nothing_is_timed_out(home: Home) -> None:
+    home.engine("ignores_signals")
+    home.env["LAMPLIGHTER_IDLE_TIMEOUT"] = "1s"
+
+    done = home.run("run")
+
+    assert done.returncode == 1
+    assert status(home) == ("timed_out", "It printed nothing for 1 s.")
+
+
+def test_a_command_that_is_not_there_is_said_in_words(home: Home) -> None:
+    home.env |= {"LAMPLIGHTER_ENGINE": "exec", "LAMPLIGHTER_EXEC_COMMAND": "no-such-program"}
+
+    done = home.run("run")
+
+    assert done.returncode == 1
+    assert status(home)[1] == (
+        "LAMPLIGHTER_EXEC_COMMAND names 'no-such-program', which is not found or may not be run."
+    )
+
+
+def test_the_supervisor_drains_when_it_is_asked_to_end(home: Home) -> None:
+    home.engine("hangs")
+    supervisor = home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) FROM events"))
+
+    supervisor.send_signal(signal.SIGTERM)
+
+    assert supervisor.wait(timeout=15) == 0
+    assert status(home) == ("stopped", "The supervisor was asked to end.")
+    assert home.rows("SELECT pid, session_id FROM leases") == [(0, None)]
+
+
+def test_only_one_of_four_supervisors_leads_and_another_takes_over(home: Home) -> None:
+    home.engine("numbered", "3", "0.01")
+    home.env["LAMPLIGHTER_INTERVAL"] = "1h"
+    all_four = [home.start("supervisor") for _ in range(4)]
+    home.until(lambda: status(home)[0] == "completed")
+    time.sleep(1.5)
+    assert home.value("SELECT epoch FROM leases") == 1
+
+    leader = home.value("SELECT pid FROM leases")
+    next(each for each in all_four if each.pid == leader).send_signal(signal.SIGKILL)
+
+    home.until(lambda: home.value("SELECT epoch FROM leases") == 2)
+    home.until(lambda: home.value("SELECT count(*) FROM sessions") == 2)
+
+
+def test_rounds_come_on_the_timer(home: Home) -> None:
+    home.engine("lines", "[EVENT:info] here")
+    home.env["LAMPLIGHTER_INTERVAL"] = "500ms"
+    home.start("supervisor")
+
+    home.until(lambda: int(str(home.value("SELECT count(*) FROM sessions") or 0)) >= 3)
+
+
+def test_a_broken_services_file_is_one_event_and_no_traceback(home: Home) -> None:
+    (home.path / "services.yaml").write_text("services:\n  web:\n    chekcs: []\n")
+    home.env["LAMPLIGHTER_INTERVAL"] = "300ms"
+    home.start("supervisor")
+
+    home.until(lambda: home.value("SELECT count(*) FROM events"))
+    time.sleep(1)
+
+    [(level, text)] = home.rows("SELECT level, text FROM events")
+    assert level == "critical"
+    assert "services.yaml:3:5" in str(text)
+    assert "Traceback" not in (home.path / "log").read_text()
+    assert home.value("SELECT count(*) FROM sessions") == 0
+
+    (home.path / "services.yaml").write_text("services: {}\n")
+    home.until(lambda: home.value("SELECT count(*) FROM sessions"))
+
+
+def test_run_refuses_a_broken_services_file_with_its_place(home: Home) -> None:
+    (home.path / "services.yaml").write_text("services:\n  web:\n    chekcs: []\n")
+
+    done = home.run("run")
+
+    assert done.returncode == 2
+    assert "services.yaml:3:5" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_setting_is_refused_with_the_right_name(home: Home) -> None:
+    home.env["LAMPLIGHTER_INTERVALL"] = "5s"
+
+    done = home.run("run")
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "lamplighter: LAMPLIGHTER_INTERVALL: is not a setting; did you mean LAMPLIGHTER_INTERVAL?\n"
+    )
+
+
+def test_a_home_that_cannot_be_written_is_said_in_words(home: Home) -> None:
+    home.env["LAMPLIGHTER_HOME"] = "/proc/lamplighter"
+
+    done = home.run("run")
+
+    assert done.returncode == 2
+    assert "cannot be used" in done.stderr
+    assert "LAMPLIGHTER_HOME" in done.stderr
+    assert "Traceback" not in done.stderr

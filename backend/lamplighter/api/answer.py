@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -97,15 +97,17 @@ def read_cursor(word: str) -> list[Any]:
         if not isinstance(parts, list):
             raise ValueError
         return [_part(part) for part in parts]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError("is not a cursor of this list") from error
 
 
 def _part(part: Any) -> Any:
     if isinstance(part, dict):
-        return datetime.fromisoformat(part["at"])
+        return datetime.fromisoformat(part["at"]).astimezone(UTC)
     if isinstance(part, bool) or not isinstance(part, int | float | str):
         raise TypeError
-    if isinstance(part, int) and abs(part) >= 2**63:
+    if isinstance(part, str):
+        part.encode()  # no database takes a lone surrogate
+    elif not -(2**63) < part < 2**63:  # nor is NaN or Infinity in any row
         raise ValueError
     return part

@@ -27,7 +27,7 @@ from lamplighter.repository.driver import OperationalError
 
 logger = logging.getLogger(__name__)
 
-MAX_BODY_BYTES: Final = 1_000_000
+METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 Opening = Callable[[], AbstractAsyncContextManager[Door]]
 
@@ -60,22 +60,20 @@ def create_app(opening: Opening, *, web_directory: Path, hosts: tuple[str, ...] 
             Exception: _on_anything,
         },
         lifespan=lifespan,
-        max_body_size=MAX_BODY_BYTES,
     )
 
 
 def api_routes() -> list[BaseRoute]:
-    """Return one route a path, so that a wrong method is told all the right ones."""
+    """Return one route a path for every method, so that a wrong one is told all the right ones."""
     ordered = sorted(OPS, key=lambda op: OPS.index(_first(op.path)))
     found: list[BaseRoute] = [
-        Route(
-            path, _by_method({op.method: op.ask for op in ops}), methods=[op.method for op in ops]
-        )
+        Route(path, _by_method({op.method: op.ask for op in ops}), methods=METHODS)
         for path, group in groupby(ordered, key=lambda op: op.path)
         for ops in [list(group)]
     ]
     found.append(Route("/api/openapi.json", openapi.document))
     found.append(Route("/api/docs", openapi.docs))
+    found += [Route(path, _nothing, methods=METHODS) for path in ("/api", "/api/{path:path}")]
     return found
 
 
@@ -86,9 +84,16 @@ def _first(path: str) -> object:
 def _by_method(asks: Mapping[str, Ask]) -> Ask:
     async def ask(request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
+        if method not in asks:
+            allowed = [*asks, "HEAD"] if "GET" in asks else asks
+            raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
         return await asks[method](request)
 
     return ask
+
+
+async def _nothing(request: Request) -> Response:
+    raise HTTPException(404, f"There is nothing at {request.url.path}.")
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

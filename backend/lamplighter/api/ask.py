@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar, get_origin
 
 import msgspec
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -15,7 +16,25 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 MAX_LIMIT: Final = 200
 MAX_ID: Final = 2**63 - 1
+_ID_DIGITS: Final = 100
 _AT: Final = re.compile(r" - at `\$(.*)`$")
+
+
+class Number(Convertor[int]):
+    """A number of the path. Python refuses to read one of thousands of digits: no row has it."""
+
+    regex = "[0-9]+"
+
+    def convert(self, value: str) -> int:
+        """Read a number."""
+        return int(value) if len(value) <= _ID_DIGITS else MAX_ID + 1
+
+    def to_string(self, value: int) -> str:
+        """Write a number."""
+        return str(value)
+
+
+register_url_convertor("int", Number())
 
 
 async def body(request: Request, form: type[S]) -> S:
@@ -51,7 +70,7 @@ def number(request: Request, name: str = "id") -> int:
     """Return a number of the path; one that no row can have is simply not there."""
     found = int(request.path_params[name])
     if found > MAX_ID:
-        raise HTTPException(404, f"There is nothing with the number {found}.")
+        raise HTTPException(404, "There is nothing with so large a number.")
     return found
 
 

@@ -38,6 +38,8 @@ async def stream(request: Request) -> Response:
     here, wanted = door(request), ask.query(request, shapes.StreamQuery)
     last = request.headers.get(LAST_EVENT_ID, "")
     after = int(last) if last.isdecimal() and len(last) < 19 else wanted.after
+    if request.method == "HEAD":
+        return Response(media_type="text/event-stream")
     return EventSourceResponse(
         _frames(here, after), ping=PING_SECONDS, send_timeout=SEND_SECONDS, sep="\n"
     )
@@ -45,7 +47,7 @@ async def stream(request: Request) -> Response:
 
 async def _frames(here: Door, after: int | None) -> AsyncIterator[bytes]:
     seq = await changes.last(here.db) if after is None else after
-    yield b"retry: 2000\n" + _event("hello", {"seq": seq, "version": __version__})
+    yield b"retry: 2000\n" + _event("hello", seq, version=__version__)
     while True:
         found = here.hub.since(seq)
         if found:
@@ -55,7 +57,7 @@ async def _frames(here: Door, after: int | None) -> AsyncIterator[bytes]:
             seq, replayed = await _replay(here, seq)
             if replayed:
                 yield replayed
-            else:
+            elif here.hub.seq <= seq:  # it may have gone on while we looked
                 await here.hub.more()
         else:
             await here.hub.more()
@@ -66,10 +68,11 @@ async def _replay(here: Door, seq: int) -> tuple[int, bytes]:
     async with reading(here.db):
         if await changes.missed(here.db, seq):
             seq = await changes.last(here.db)
-            return seq, _event("reset", {"seq": seq})
+            return seq, _event("reset", seq)
         found = await changes.since(here.db, seq, limit=REPLAY_AT_ONCE)
     return (found[-1].seq if found else seq), b"".join(frame(change) for change in found)
 
 
-def _event(name: str, body: dict[str, object]) -> bytes:
-    return f"event: {name}\ndata: ".encode() + msgspec.json.encode(body) + b"\n\n"
+def _event(name: str, seq: int, **more: object) -> bytes:
+    head = f"id: {seq}\nevent: {name}\ndata: ".encode()
+    return head + msgspec.json.encode({"seq": seq, **more}) + b"\n\n"

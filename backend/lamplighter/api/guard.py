@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamplighter.api.answer import problem
@@ -39,6 +40,7 @@ HEADERS: Final = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+MAX_BODY_BYTES: Final = 1_000_000
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
@@ -68,17 +70,39 @@ class Guard:
         if refusal:
             await problem(403, refusal)(scope, receive, marked)
         else:
-            await self._app(scope, receive, marked)
+            await self._app(scope, _limited(receive), marked)
 
     def _refusal(self, method: str, headers: Headers) -> str | None:
         host = headers.get("host", "")
         if _name(f"//{host}") not in self._hosts:
             return f"This server is not {host!r}; ask for it as {' or '.join(LOOPBACK[:2])}."
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and _place(origin) != host.lower():
             return "Another site may not ask this one."
         if method not in SAFE and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
             return "Another site may not change anything here."
+        return None
+
+
+def _limited(receive: Receive) -> Receive:
+    """Receive a body, but not one of any size; Starlette's own limit answers in other words."""
+    size = 0
+
+    async def limited() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > MAX_BODY_BYTES:
+            raise HTTPException(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
+        return message
+
+    return limited
+
+
+def _place(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
         return None
 
 

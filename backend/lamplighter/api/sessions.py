@@ -161,7 +161,7 @@ def _entries(here: Door, path: Path, after: int, limit: int, until: int | None) 
     at = after
     try:
         while True:
-            lines = tail.read()
+            lines = [] if tail.at_end else tail.read()
             if not lines and tail.at_end:
                 last = tail.last() if until is None else None
                 lines = [last] if last else []

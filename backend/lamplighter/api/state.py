@@ -12,10 +12,8 @@ from lamplighter.api.answer import answer, problem
 from lamplighter.api.door import Door, door
 from lamplighter.domain import plain
 from lamplighter.domain.context import Placement, build_env_context, tokens
-from lamplighter.domain.errors import Invalid, Wrong
 from lamplighter.domain.marks import Look
-from lamplighter.domain.memory import GENERAL
-from lamplighter.domain.service import Service, Services
+from lamplighter.domain.service import GENERAL, Service, Services, fold
 from lamplighter.domain.session import Plan
 from lamplighter.repository import changes, checks, leases, memories, reading
 from lamplighter.repository.driver import Error
@@ -124,18 +122,12 @@ async def _service(
 
 
 def _focus(given: str | None, known: Services) -> tuple[str, ...] | None:
+    """Return the services that were named; memories may speak of ones we no longer operate."""
     if given is None:
         return None
     names = [name.strip() for name in given.split(",") if name.strip()]
-    found = [known.find(name) for name in names]
-    wrong = [
-        Wrong("services", f"{name!r} is not a service we operate")
-        for name, service in zip(names, found, strict=True)
-        if service is None and name != GENERAL
-    ]
-    if wrong:
-        raise Invalid(*wrong)
-    return tuple(service.name for service in found if service)
+    found = [(known.find(name), name) for name in names if fold(name) != GENERAL]
+    return tuple(service.name if service else name for service, name in found)
 
 
 def _included(each: Placement) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """The app: its page at every address that is not the API's, its files for ever."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -31,10 +31,8 @@ def routes(web: Path) -> list[BaseRoute]:
 
     async def app(request: Request) -> Response:
         path = request.path_params["path"]
-        if path.startswith("api/") or path == "api":
-            raise HTTPException(404, f"There is nothing at /{path}.")
         file = web / path
-        if "/" not in path and "." in path and ".." not in path and file.is_file():
+        if "/" not in path and "." in path and ".." not in path and _is_file(file):
             return FileResponse(file, headers={"Cache-Control": "no-cache"})
         if not page.is_file():
             return Response(MISSING, 503, media_type="text/plain")
@@ -42,3 +40,9 @@ def routes(web: Path) -> list[BaseRoute]:
 
     assets = Assets(directory=web / "assets", check_dir=False)
     return [Mount("/assets", assets), Route("/{path:path}", app, methods=["GET"])]
+
+
+def _is_file(path: Path) -> bool:
+    with suppress(OSError, ValueError):  # a name that no file can have
+        return path.is_file()
+    return False

@@ -33,7 +33,8 @@ def admitted(candidate: Candidate, redact: Redact) -> Candidate:
         wrong.append(Wrong("title", f"is longer than {MAX_TITLE_CHARS} characters"))
     if wrong:
         raise Invalid(*wrong)
-    return replace(candidate, observation=observation, service=service, title=title)
+    tags = tuple(filter(None, (one_line(redact(tag)) for tag in candidate.tags)))
+    return replace(candidate, observation=observation, service=service, title=title, tags=tags)
 
 
 def admitted_edit(edit: Edit, category: Category, redact: Redact) -> Edit:

@@ -5,12 +5,15 @@ would otherwise cross a line end and take the next line for an observation.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final
 
 from lamplighter.domain.memory import OPERATIONAL
+from lamplighter.domain.text import shortened
 
 MEMORY: Final = re.compile(
     r"\[MEMORY:(timing|dependency|behavior|remediation|maintenance)(?::([a-zA-Z0-9_-]+))?\]\s*(.+)"
@@ -22,9 +25,13 @@ COOLDOWN: Final = re.compile(
 ESCALATE: Final = re.compile(r"\[ESCALATE:([a-zA-Z0-9_-]+)\]\s*(.+)")
 
 _START: Final = re.compile(r"\[(MEMORY|EVENT|COOLDOWN|ESCALATE):")
-_FENCE: Final = re.compile(r"^\s*(?:[-*+]\s+|\d+[.)]\s+|>\s*)*(`{3,}|~{3,})")
-_CODE_SPAN: Final = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-_EMPHASIS: Final = re.compile(r"(\*{1,3}|_{1,3})$")
+_FENCE: Final = re.compile(
+    r"^\s*(?:[-*+]\s+|\d{1,9}[.)]\s+|>\s*)*(`{3,}(?=[^`]*$)|~{3,})\s*(.*)$", re.DOTALL
+)
+_TICKS: Final = re.compile(r"`+")
+_OPENED: Final = re.compile(r"(\*{1,3}|_{1,3})\s*$")
+_OPENED_CHARS: Final = 8  # how far before a marker its emphasis may begin
+_NAMED_CHARS: Final = 60
 
 
 class What(StrEnum):
@@ -72,11 +79,12 @@ def read(text: str) -> Iterator[Marker]:
     """Yield the markers of one assistant text block, in reading order."""
     fence = ""
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text)):
-        opening = _FENCE.match(line)
-        if opening and _toggles(fence, opening[1]):
-            fence = "" if fence else opening[1]
-        elif "[" in line:
-            yield from _in_line(number, line, fenced=bool(fence))
+        mark = _FENCE.match(line)
+        toggles = mark is not None and _toggles(fence, mark[1], mark[2])
+        if "[" in line:
+            yield from _in_line(number, line, fenced=bool(fence) or toggles)
+        if mark is not None and toggles:
+            fence = "" if fence else mark[1]
 
 
 def again(text: str) -> Marker | None:
@@ -85,31 +93,62 @@ def again(text: str) -> Marker | None:
     return found if found and found.reading is Reading.TAKEN else None
 
 
-def _toggles(fence: str, mark: str) -> bool:
-    return not fence or (mark[0] == fence[0] and len(mark) >= len(fence))
+def _toggles(fence: str, mark: str, behind: str) -> bool:
+    return not fence or (mark[0] == fence[0] and len(mark) >= len(fence) and not behind)
 
 
 def _in_line(number: int, line: str, *, fenced: bool) -> Iterator[Marker]:
-    code = [found.span() for found in _CODE_SPAN.finditer(line)]
     starts = [found.start() for found in _START.finditer(line)]
-    inside = {at for at in starts if fenced or any(a <= at < b for a, b in code)}
-    plain = [at for at in starts if at not in inside]
-    for at in starts:
-        if at in inside:
-            end = next((b for a, b in code if a <= at < b), len(line))
-            yield _ignored(number, line[at:end])
+    if not starts:
+        return
+    code = list(_code_spans(line))
+    ends = {at: len(line) if fenced else _code_end(code, at) for at in starts}
+    plain = [*(at for at in starts if ends[at] is None), len(line)]
+    for at, following in pairwise([*starts, len(line)]):
+        end = ends[at]
+        if end is not None:
+            yield _ignored(number, line[at : min(end, following)])
         else:
-            end = next((later for later in plain if later > at), len(line))
-            yield _marker(number, _trimmed(line[at:end], before=line[:at]))
+            segment = line[at : plain[bisect_right(plain, at)]]
+            before = line[max(0, at - _OPENED_CHARS) : at]
+            yield _marker(number, _trimmed(segment, before=before))
+
+
+def _code_spans(line: str) -> Iterator[tuple[int, int]]:
+    """Yield where code stands: a run of back-ticks ends with the next one of its length."""
+    runs = [found.span() for found in _TICKS.finditer(line)]
+    following: dict[int, int] = {}
+    closing: list[int | None] = [None] * len(runs)
+    for at in range(len(runs) - 1, -1, -1):
+        size = runs[at][1] - runs[at][0]
+        closing[at], following[size] = following.get(size), at
+    at = 0
+    while at < len(runs):
+        close = closing[at]
+        if close is not None:
+            yield runs[at][0], runs[close][1]
+        at = at + 1 if close is None else close + 1
+
+
+def _code_end(code: list[tuple[int, int]], at: int) -> int | None:
+    place = bisect_right(code, (at, at)) - 1
+    return code[place][1] if place >= 0 and at < code[place][1] else None
 
 
 def _trimmed(segment: str, *, before: str) -> str:
     """Drop the closing half of emphasis that was opened before the marker."""
     segment = segment.strip()
-    closing = _EMPHASIS.search(segment)
-    if closing and before.rstrip().endswith(closing[1]):
-        segment = segment[: closing.start()].rstrip()
-    return segment
+    opened = _OPENED.search(before)
+    if opened is None:
+        return segment
+    tag, bracket, said = segment.partition("]")
+    said = said.removeprefix(opened[1]) if said.startswith(opened[1]) else _closed(said, opened[1])
+    return tag + bracket + said
+
+
+def _closed(said: str, emphasis: str) -> str:
+    bare = said.removesuffix(emphasis)
+    return said if bare.endswith(emphasis[0]) else bare.rstrip()
 
 
 def _ignored(number: int, segment: str) -> Marker:
@@ -167,10 +206,12 @@ def _why_not(what: What, text: str) -> str:
         return "no closing bracket"
     parts = inside.split(":")[1:]
     if what is What.MEMORY and parts[0] not in OPERATIONAL:
-        return f"unknown category {parts[0]!r}; it is one of {', '.join(OPERATIONAL)}"
+        word = shortened(parts[0], _NAMED_CHARS)
+        return f"unknown category {word!r}; it is one of {', '.join(OPERATIONAL)}"
     name = parts[-1] if what is What.ESCALATE or len(parts) > 1 else ""
     if name and not re.fullmatch(r"[a-zA-Z0-9_-]+", name):
-        return f"{name!r} is not a service name: letters, digits, - and _ only"
+        word = shortened(name, _NAMED_CHARS)
+        return f"{word!r} is not a service name: letters, digits, - and _ only"
     if not text.partition("]")[2].strip():
         return "nothing is said after it"
     return f"not in the form of [{what.upper()}:…]"

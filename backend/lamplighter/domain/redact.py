@@ -6,6 +6,7 @@ well-known services give their keys. Every pattern is linear in the text.
 """
 
 import base64
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +24,8 @@ _SHAPES: Final = (
     ("github-token", r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
     ("slack-token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
     ("google-key", r"\bAIza[A-Za-z0-9_-]{30,}"),
-    ("jwt", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"),
+    # not \b: "eyJ…-eyJ…-" would make each hyphen a beginning, and the search quadratic
+    ("jwt", r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"),
     ("private-key", r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]{0,8000}"),
 )
 _AFTER: Final = (
@@ -59,13 +61,15 @@ class Redactor:
 
     def masked(self, line: bytes) -> bytes:
         """Mask secrets in a raw line with as many stars, so that every offset stays true."""
-        spans = self._spans(line.decode("utf-8", "surrogateescape"))
         text = line.decode("utf-8", "surrogateescape")
-        for start, end in spans:
-            size = len(text[start:end].encode("utf-8", "surrogateescape"))
-            before = len(text[:start].encode("utf-8", "surrogateescape"))
-            line = line[:before] + b"*" * size + line[before + size :]
-        return line
+        kept: list[str] = []
+        at = 0
+        for start, end in sorted(self._spans(text)):
+            if end > at:
+                secret = text[max(start, at) : end].encode("utf-8", "surrogateescape")
+                kept += [text[at:start], "*" * len(secret)]
+                at = end
+        return "".join([*kept, text[at:]]).encode("utf-8", "surrogateescape")
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         spans = [
@@ -83,12 +87,17 @@ def redactor(environ: Iterable[tuple[str, str]]) -> Redactor:
     known: dict[str, str] = {}
     for name, value in environ:
         if _SECRET_NAME.search(name) and len(value) >= MIN_SECRET_CHARS:
-            known |= {
-                written: f"{name}{how}" for how, written in _ways(value) if written not in known
-            }
+            for how, written in _ways(value):
+                known.setdefault(written, f"{name}{how}")
     return Redactor(known)
 
 
 def _ways(secret: str) -> list[tuple[str, str]]:
-    encoded = base64.b64encode(secret.encode()).decode()
-    return [("", secret), (":urlencoded", quote(secret, safe="")), (":base64", encoded)]
+    encoded = base64.b64encode(secret.encode("utf-8", "surrogateescape")).decode()
+    return [
+        ("", secret),
+        (":urlencoded", quote(secret, safe="", errors="surrogateescape")),
+        (":base64", encoded),
+        (":json", json.dumps(secret)[1:-1]),
+        (":json", json.dumps(secret, ensure_ascii=False)[1:-1]),
+    ]

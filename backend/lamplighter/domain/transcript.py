@@ -161,7 +161,9 @@ def _finished(item: Finished) -> str:
 
 
 def _compact(given: Any) -> str:
-    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
+    if isinstance(given, str):
+        return given
+    return json.dumps(given, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def _cut(text: str, limit: int) -> str:

@@ -65,5 +65,6 @@ def stamp(at: datetime) -> str:
 
 
 def moment(text: str) -> datetime:
-    """Read our text form; a row written by hand may leave out the fraction."""
-    return datetime.fromisoformat(text).astimezone(UTC)
+    """Read our text form; a row written by hand may leave out the fraction and the zone."""
+    read = datetime.fromisoformat(text)
+    return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)

@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
+
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.repository.columns import UTCDateTime
 
 T = TypeVar("T")
 
@@ -20,6 +24,17 @@ class Key:
         """Return the column as ORDER BY takes it."""
         return self.column.desc() if self.descending else self.column.asc()
 
+    def takes(self, value: Any) -> bool:
+        """Whether the column can hold such a value."""
+        match self.column.type:
+            case UTCDateTime():
+                return isinstance(value, datetime)
+            case sa.Integer():
+                return isinstance(value, int)
+            case sa.Numeric():
+                return isinstance(value, int | float)
+        return isinstance(value, str)
+
     def beyond(self, value: Any) -> sa.ColumnElement[bool]:
         """Return what is true of rows after `value`."""
         found: sa.ColumnElement[bool]
@@ -28,7 +43,13 @@ class Key:
 
 
 def after(keys: Sequence[Key], values: Sequence[Any]) -> sa.ColumnElement[bool]:
-    """Return what is true of the rows behind the one with these values in this order."""
+    """Return what is true of the rows behind the one with these values in this order.
+
+    Raises Invalid for values of another order.
+    """
+    fits = len(keys) == len(values) and all(map(Key.takes, keys, values))
+    if not fits:
+        raise Invalid(Wrong("cursor", "is not a cursor of this list"))
     alternatives = [
         sa.and_(
             *(key.column == value for key, value in zip(keys[:at], values[:at], strict=True)),

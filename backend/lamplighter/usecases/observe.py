@@ -94,6 +94,7 @@ async def take_ignored(
             await _act(given, marker, taken, now=now)
         except Invalid as error:
             raise Conflict(f"It cannot be taken: {error}") from error
+        taken.outcome.pop("why", None)
         changed = await marks.take(db, mark_id, now=now, reason="taken by hand", **taken.outcome)
         await sessions.progress(
             db,

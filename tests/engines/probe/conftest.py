@@ -33,3 +33,4 @@ async def serve() -> AsyncIterator[Serve]:
     for task in handlers:
         task.cancel()
     await asyncio.gather(*handlers, return_exceptions=True)
+    await asyncio.sleep(0.01)  # a closed transport is gone one turn later

@@ -131,13 +131,12 @@ async def test_the_body_is_searched_up_to_its_bound(serve, body, pattern, ok) ->
     assert outcome.detail == ("" if ok else f"body does not match {pattern}")
 
 
-async def test_a_packed_body_is_unpacked_no_further_than_the_bound(serve) -> None:
-    bomb = gzip.compress(b"Healthy" + bytes(300_000_000), 1)
+@pytest.mark.parametrize(("pattern", "ok"), [("Healthy", True), ("late", False)])
+async def test_a_packed_body_is_unpacked_no_further_than_the_bound(serve, pattern, ok) -> None:
+    bomb = gzip.compress(b"Healthy" + bytes(50_000_000) + b"late", 1)
     port = await serve(replying("200 OK", bomb, "Content-Encoding: gzip"))
 
-    started = monotonic()
-    assert (await look(port, body="Healthy", timeout=5)).ok
-    assert monotonic() - started < 1
+    assert (await look(port, body=pattern, timeout=5)).ok is ok
 
 
 async def test_what_a_service_says_never_holds_a_marker(serve) -> None:
@@ -261,7 +260,7 @@ async def test_redirects_end_after_five(serve) -> None:
     ("location", "detail"),
     [
         ("http://169.254.169.254/latest/", f"{NOT_ASKED} 169.254.169.254 is a link-local address"),
-        ("http://[::ffff:a9fe:a9fe]/", f"{NOT_ASKED} ::ffff:169.254.169.254 is a link-local address"),
+        ("http://[::ffff:a9fe:1]/", f"{NOT_ASKED} ::ffff:169.254.0.1 is a link-local address"),
         ("http://2852039166/", f"{NOT_ASKED} 169.254.169.254 is a link-local address"),
         ("http://0.0.0.0/", f"{NOT_ASKED} 0.0.0.0 is the address of no machine"),
         ("file:///etc/passwd", "redirected to file:///etc/passwd, which is no URL to ask"),
@@ -364,14 +363,19 @@ async def test_a_certificate_that_nobody_vouches_for(serve, tmp_path: Path) -> N
     assert (loose.ok, loose.status) == (True, 200)
 
 
-async def test_tls_asked_of_a_server_without_it(serve) -> None:
-    port = await serve(replying("200 OK"))
-    check = HttpCheck(name="x", url=f"https://127.0.0.1:{port}/", retries=0, timeout=1)
+async def test_tls_asked_of_a_server_without_it() -> None:
+    def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    check = HttpCheck(name="x", url=f"https://127.0.0.1:{port}/", retries=0)
 
     outcome = await checks.run(check, look_again=False)
+    server.close()
 
-    assert not outcome.ok
-    assert outcome.detail
+    assert outcome.detail == f"TLS failed at 127.0.0.1:{port}: wrong_version_number"
 
 
 async def test_a_port_is_open_or_refused(serve) -> None:

@@ -8,7 +8,7 @@ from lamplighter.domain.text import one_line, shortened
 
 CHARACTERS: Final = 200
 
-_MARKER: Final = re.compile(r"\[(?=\W*[A-Za-z]+\W*:)")
+_MARKER: Final = re.compile(r"\[(?=[\s*_]*[A-Za-z]+[\s*_]*:)")
 # without [ there is no marker, without a back-tick no code that hides one of ours
 _HARMLESS: Final = str.maketrans({"[": "(", "]": ")", "`": "'"})
 

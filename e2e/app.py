@@ -1,0 +1,129 @@
+"""The whole product for a test or a benchmark: both real processes, a home of their own."""
+
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+PUPPET = Path(__file__).parent / "puppet.py"
+PROCESSES = ("web", "supervisor")
+SERVICES = """
+services:
+  jellyfin:
+    checks:
+      - tcp: 127.0.0.1:9
+"""
+
+
+@dataclass
+class App:
+    """A running Lamplighter whose engine says what the test tells it to."""
+
+    home: Path
+    env: dict[str, str] = field(default_factory=dict)
+    port: int = 0
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self, *names: str) -> "App":
+        if not self.port:
+            self._prepare()
+        for name in names or PROCESSES:
+            with (self.home / f"{name}.log").open("ab") as log:
+                self.running[name] = subprocess.Popen(
+                    [sys.executable, "-m", "lamplighter", name],
+                    env=self.env,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
+            if name == "web":
+                self.wait_until_ready()
+        return self
+
+    def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
+        process = self.running.pop(name)
+        process.send_signal(number)
+        process.wait(timeout=20)
+
+    def stop(self) -> None:
+        for name in list(self.running):
+            self.kill(name)
+        with suppress(OSError):
+            # an engine that still waits for words ends with the supervisor; this frees its FIFO
+            os.close(os.open(self._fifo, os.O_WRONLY | os.O_NONBLOCK))
+
+    def says(self, words: str) -> None:
+        """Let the engine of the running session say this."""
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                fifo = os.open(self._fifo, os.O_WRONLY | os.O_NONBLOCK)
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+        with os.fdopen(fifo, "w") as orders:
+            orders.write(words.replace("\n", "\\n") + "\n")
+
+    def ends(self) -> None:
+        """Let the engine end its session."""
+        self.says("end")
+
+    def get(self, path: str) -> Any:
+        with urllib.request.urlopen(f"{self.url}{path}", timeout=10) as answer:
+            return json.load(answer)
+
+    def post(self, path: str, body: object) -> Any:
+        request = urllib.request.Request(
+            f"{self.url}{path}",
+            data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            with suppress(OSError, ValueError):
+                if self.get("/readyz") == {"status": "ready"}:
+                    return
+            time.sleep(0.05)
+        raise AssertionError((self.home / "web.log").read_text())
+
+    @property
+    def _fifo(self) -> Path:
+        return self.home / "words"
+
+    def _prepare(self) -> None:
+        self.home.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(self._fifo)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        services = self.home / "services.yaml"
+        if not services.exists():
+            services.write_text(SERVICES)
+        command = shlex.join([sys.executable, str(PUPPET), str(self._fifo)])
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        ours = {
+            "LAMPLIGHTER_HOME": str(self.home),
+            "LAMPLIGHTER_PORT": str(self.port),
+            "LAMPLIGHTER_ENGINE": "exec",
+            "LAMPLIGHTER_EXEC_COMMAND": command,
+        }
+        self.env = {**kept, **ours, **self.env}

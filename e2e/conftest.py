@@ -1,0 +1,75 @@
+"""A real browser in front of the real product; every console error fails the test."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    Playwright,
+    Response,
+    sync_playwright,
+)
+
+from app import App
+from chromium import ARGUMENTS, executable
+
+# What a browser says of a server that is gone for a moment is no error of ours.
+AWAY = ("net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET", "net::ERR_INCOMPLETE_CHUNKED")
+
+REFUSED = "the server responded with a status of"  # looked at in the answers themselves
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    browser = playwright.chromium.launch(executable_path=executable(), args=list(ARGUMENTS))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    started = App(tmp_path / "home").start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def expected() -> set[int]:
+    """Return the statuses that a test provokes on purpose."""
+    return set()
+
+
+@pytest.fixture
+def page(
+    browser: Browser, tmp_path: Path, request: pytest.FixtureRequest, expected: set[int]
+) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    wrong: list[str] = []
+
+    def heard(said: ConsoleMessage) -> None:
+        known = any(away in said.text for away in AWAY) or REFUSED in said.text
+        if said.type == "error" and not known:
+            wrong.append(said.text)
+
+    def answered(answer: Response) -> None:
+        if answer.status >= 400 and answer.status not in expected:
+            wrong.append(f"{answer.status} {answer.request.method} {answer.url}")
+
+    page.on("console", heard)
+    page.on("response", answered)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    yield page
+    page.screenshot(path=str(tmp_path / "end.png"))
+    context.close()
+    assert wrong == [], f"the console of {request.node.name}"

@@ -1,0 +1,36 @@
+"""An engine whose words a test decides: it prints what is written into a FIFO, line by line.
+
+A line `json …` is printed as it is, `end` ends the session well, any other line
+is said as the assistant's text. `{now}` becomes the moment of printing in milliseconds.
+"""
+
+import json
+import sys
+import time
+
+
+def say(**line: object) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def main(path: str) -> None:
+    say(type="system", subtype="init")
+    while True:
+        with open(path, encoding="utf-8") as orders:
+            for order in orders:
+                words = order.rstrip("\n").replace("\\n", "\n")
+                if words == "end":
+                    say(
+                        type="result", is_error=False, num_turns=1, total_cost_usd=0, result="Done."
+                    )
+                    return
+                if words.startswith("json "):
+                    sys.stdout.write(words[5:] + "\n")
+                    sys.stdout.flush()
+                    continue
+                words = words.replace("{now}", f"{time.time() * 1000:.3f}")
+                say(type="assistant", message={"content": [{"type": "text", "text": words}]})
+
+
+main(sys.argv[1])

@@ -1,0 +1,123 @@
+"""What an operator corrects."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from app import App
+
+
+def add(app: App, observation: str, **more: object) -> int:
+    body = {"category": "timing", "service": "jellyfin", "observation": observation, **more}
+    return int(app.post("/api/v1/memories", body)["id"])
+
+
+def test_add_memory(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/memories")
+
+    page.get_by_role("button", name="Add Memory").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Category").select_option("maintenance")
+    dialog.get_by_label("Service").fill("postgres")
+    dialog.get_by_label("Observation").fill("Needs manual VACUUM FULL weekly")
+    dialog.get_by_label("Confidence").last.fill("0.9")
+    dialog.get_by_role("button", name=re.compile("Save|Add Memory")).click()
+
+    row = page.get_by_role("row", name=re.compile("Needs manual VACUUM FULL weekly"))
+    expect(row).to_be_visible()
+    [memory] = app.get("/api/v1/memories")["items"]
+    assert (memory["service"], memory["confidence"], memory["session_id"], memory["tier"]) == (
+        "postgres",
+        0.9,
+        None,
+        0,
+    )
+
+
+def test_edit_the_observation_and_the_confidence(page: Page, app: App) -> None:
+    memory = add(app, "Takes 60s")
+    page.goto(f"{app.url}/memories/{memory}")
+    panel = page.get_by_role("complementary").filter(has_text="Takes 60s").last
+
+    panel.get_by_label("Observation").fill("Takes 90s")
+    panel.get_by_label("Confidence").last.fill("0.95")
+    panel.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_role("row", name=re.compile("Takes 90s"))).to_be_visible()
+    stored = app.get(f"/api/v1/memories/{memory}")
+    assert (stored["observation"], stored["confidence"]) == ("Takes 90s", 0.95)
+
+
+def test_delete_asks_once_and_can_be_undone(page: Page, app: App) -> None:
+    memory = add(app, "Takes 60s")
+    page.goto(f"{app.url}/memories/{memory}")
+
+    page.get_by_role("button", name="Delete", exact=True).first.click()
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("Delete")).click()
+    expect(page.get_by_role("row", name=re.compile("Takes 60s"))).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+
+    expect(page.get_by_role("row", name=re.compile("Takes 60s"))).to_be_visible()
+
+
+def test_delete_selected(page: Page, app: App) -> None:
+    for number in range(5):
+        add(app, f"Fact {number}")
+    add(app, "Stays")
+    page.goto(f"{app.url}/memories")
+    for number in range(5):
+        row = page.get_by_role("row", name=re.compile(f"Fact {number}"))
+        row.get_by_role("checkbox").check()
+
+    page.get_by_role("button", name=re.compile("Delete Selected")).click()
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("Delete")).click()
+
+    expect(page.get_by_role("row", name=re.compile("Fact"))).to_have_count(0)
+    assert [each["observation"] for each in app.get("/api/v1/memories")["items"]] == ["Stays"]
+
+
+def test_filters_live_in_the_address(page: Page, app: App) -> None:
+    add(app, "Takes 60s")
+    add(app, "Library scan", category="behavior")
+    add(app, "Applies to all", service=None, confidence=0.2)
+    page.goto(f"{app.url}/memories?service=general")
+
+    expect(page.get_by_role("row", name=re.compile("Applies to all"))).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("Takes 60s"))).to_have_count(0)
+    page.goto(f"{app.url}/memories")
+    page.get_by_label("Category").first.select_option("behavior")
+    expect(page).to_have_url(re.compile("category=behavior"))
+    expect(page.get_by_role("row", name=re.compile("Takes 60s"))).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("row", name=re.compile("Library scan"))).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("Takes 60s"))).to_have_count(0)
+
+
+def test_an_edit_that_somebody_else_overtook_shows_both(
+    page: Page, app: App, expected: set[int]
+) -> None:
+    expected.add(412)
+    memory = add(app, "Takes 60s")
+    page.goto(f"{app.url}/memories/{memory}")
+    panel = page.get_by_role("complementary").filter(has_text="Takes 60s").last
+    panel.get_by_label("Observation").fill("Mine: takes 90s")
+
+    page.evaluate(
+        """async (id) => { await fetch(`/api/v1/memories/${id}`, {method: "PATCH",
+            headers: {"Content-Type": "application/json"},
+            body: JSON.stringify({observation: "Theirs: takes 30s"})}) }""",
+        memory,
+    )
+    panel.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_text("Theirs: takes 30s").first).to_be_visible()
+    assert "Theirs" in app.get(f"/api/v1/memories/{memory}")["observation"]
+
+
+def test_words_of_an_agent_stay_words(page: Page, app: App) -> None:
+    add(app, "<img src=x onerror=alert(1)><script>alert('xss')</script>")
+
+    page.goto(f"{app.url}/memories")
+
+    expect(page.get_by_text("<script>alert('xss')</script>").first).to_be_visible()
+    assert page.locator("td img, td script").count() == 0

@@ -1,0 +1,124 @@
+"""What an operator sees while a session runs."""
+
+import re
+import time
+
+from playwright.sync_api import Browser, Page, expect
+
+from app import App
+
+SLOW_START = "[MEMORY:timing:jellyfin] Takes 60s to start after restart"
+
+
+def test_a_marker_of_a_running_session_appears_without_reload(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/memories")
+    expect(page.get_by_role("heading", name="Memories", level=1)).to_be_visible()
+
+    app.says(SLOW_START)
+
+    row = page.get_by_role("row", name=re.compile("Takes 60s to start after restart"))
+    expect(row).to_be_visible(timeout=1_000)
+    assert app.get("/api/v1/sessions/1")["status"] == "running"
+
+
+def test_new_rows_wait_while_the_pointer_is_on_the_table(page: Page, app: App) -> None:
+    app.says(SLOW_START)
+    page.goto(f"{app.url}/memories")
+    first = page.get_by_role("row", name=re.compile("Takes 60s"))
+    first.hover()
+    before = first.bounding_box()
+
+    app.says("[MEMORY:behavior:adguard] Answers HTTP 302 when healthy")
+    app.says("[MEMORY:behavior:caddy] Answers HTTP 200 when healthy")
+
+    pill = page.get_by_role("button", name="2 new memories")
+    expect(pill).to_be_visible(timeout=1_000)
+    after = first.bounding_box()
+    assert before
+    assert after
+    assert page.get_by_role("row").count() == 2
+    pill.click()
+    expect(page.get_by_role("row", name=re.compile("Answers HTTP 302"))).to_be_visible()
+
+
+def test_a_session_is_followed_live_with_its_markers_and_what_it_was_told(
+    page: Page, app: App
+) -> None:
+    app.post("/api/v1/memories", {"category": "maintenance", "observation": "Vacuum on Sundays"})
+    app.says("[EVENT:warning:jellyfin] Slow today")
+    page.goto(f"{app.url}/sessions/1")
+    expect(page.get_by_role("heading", name="Session 1", level=1)).to_be_visible()
+
+    app.says(f"Looking around.\n{SLOW_START}\n`[MEMORY:timing:jellyfin] In code`")
+
+    expect(page.get_by_text("Looking around.")).to_be_visible(timeout=1_000)
+    expect(page.get_by_text("learned", exact=False).first).to_be_visible(timeout=1_000)
+    page.get_by_role("button", name="Take it").click()
+    expect(page.get_by_role("button", name="Take it")).to_have_count(0)
+    assert app.get("/api/v1/memories?q=In+code")["total"] == 1
+    app.ends()
+    expect(page.get_by_text("completed").first).to_be_visible(timeout=2_000)
+
+
+def test_a_running_session_is_stopped_from_its_page(page: Page, app: App) -> None:
+    app.says("[EVENT:info] hello")
+    page.goto(f"{app.url}/sessions/1")
+
+    page.get_by_role("button", name="Stop").click()
+    confirm = page.get_by_role("dialog").get_by_role("button", name=re.compile("Stop"))
+    if confirm.count():
+        confirm.click()
+
+    expect(page.get_by_text("stopped").first).to_be_visible(timeout=10_000)
+    assert app.get("/api/v1/sessions/1")["reason"] == "An operator stopped it."
+
+
+def test_run_now_waits_its_turn_and_then_runs(page: Page, app: App) -> None:
+    app.says("[EVENT:info] first round")
+    page.goto(f"{app.url}/sessions")
+
+    page.get_by_role("button", name="Run now").click()
+    page.get_by_role("dialog").get_by_role("button", name="Run now").click()
+    expect(page.get_by_text(re.compile("1 waiting"))).to_be_visible()
+    app.ends()
+
+    expect(page.get_by_role("link", name="#2")).to_be_visible(timeout=5_000)
+    app.ends()
+
+
+def test_events_appear_and_become_a_memory(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/events")
+
+    app.says("[EVENT:critical:jellyfin] Connection refused on port 8096")
+
+    expect(page.get_by_text("Connection refused on port 8096")).to_be_visible(timeout=1_000)
+
+
+def test_pages_catch_up_after_the_web_process_was_killed(page: Page, app: App) -> None:
+    app.says(SLOW_START)
+    page.goto(f"{app.url}/memories")
+    expect(page.get_by_role("row", name=re.compile("Takes 60s"))).to_be_visible()
+
+    app.kill("web")
+    app.says("[MEMORY:behavior:caddy] Learned while nobody looked")
+    expect(page.get_by_text(re.compile("Live updates paused"))).to_be_visible(timeout=10_000)
+    time.sleep(1)
+    app.start("web")
+
+    row = page.get_by_role("row", name=re.compile("Learned while nobody looked"))
+    expect(row).to_be_visible(timeout=10_000)
+    expect(page.get_by_text(re.compile("Live updates paused"))).to_be_hidden(timeout=10_000)
+
+
+def test_twelve_tabs_are_all_live(browser: Browser, app: App) -> None:
+    context = browser.new_context()
+    tabs = [context.new_page() for _ in range(12)]
+    for tab in tabs:
+        tab.goto(f"{app.url}/memories", timeout=20_000)
+
+    app.says(SLOW_START)
+
+    for tab in tabs:
+        row = tab.get_by_role("row", name=re.compile("Takes 60s"))
+        expect(row).to_be_visible(timeout=5_000)
+    context.close()

@@ -1,0 +1,100 @@
+"""How each route is asked in tests: an address that is there and a body that is good."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from lamplighter.api import shapes
+from lamplighter.api.routes import OPS, Op
+from living import Home
+
+NAMES = [f"{op.method} {op.path}" for op in OPS]
+WITH_ID = [op for op in OPS if "{id:int}" in op.path]
+WITH_BODY = [op for op in OPS if op.body]
+WITH_QUERY = [op for op in OPS if op.query]
+WITH_VERSION = [op for op in OPS if op.matches]
+PATHS = list(dict.fromkeys(op.path for op in OPS))
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+STAMP = "2026-01-01T12:00:00.000000Z"
+CODE = "`[MEMORY:timing:jellyfin] Takes 60s to start`"
+
+
+def name(op: Op) -> str:
+    return f"{op.method} {op.path}"
+
+
+@dataclass
+class Asking:
+    """Asks routes of a server; what an address needs is made first, by the API where it can."""
+
+    home: Home
+    client: httpx2.Client
+
+    def ask(self, op: Op, **more: Any) -> httpx2.Response:
+        """Ask a route as it wants to be asked, but for what `more` says."""
+        address = more.pop("address", None) or self.address(op)
+        if op.body and not {"json", "content"} & more.keys():
+            more["json"] = self.body(op)
+        request = self.client.build_request(op.method, address, **more)
+        answer = self.client.send(request, stream=True)
+        try:
+            if op.media == "application/json" or answer.status_code != 200:
+                answer.read()
+        finally:
+            answer.close()
+        return answer
+
+    def address(self, op: Op) -> str:
+        if "{id:int}" not in op.path:
+            return op.path
+        makes = {
+            "memories": self.memory,
+            "sessions": self.running if op.path.endswith("/stop") else self.session,
+            "markers": self.ignored,
+            "requests": self.request,
+        }
+        return op.path.replace("{id:int}", str(makes[op.path.split("/")[3]]()))
+
+    def body(self, op: Op) -> dict[str, Any]:
+        bodies: dict[type, dict[str, Any]] = {
+            shapes.MemoryIn: {"category": "timing", "observation": "Takes 60s to start"},
+            shapes.MemoryEdit: {"confidence": 0.9},
+            shapes.Bulk: {"ids": [self.memory()], "action": "deactivate"},
+            shapes.EventIn: {"level": "info", "text": "All is well"},
+            shapes.SessionIn: {"tier": 2, "prompt": "Look closer"},
+            shapes.Empty: {},
+        }
+        assert op.body
+        return bodies[op.body]
+
+    def memory(self, **more: Any) -> int:
+        given = {"category": "timing", "observation": "Takes 60s to start", **more}
+        return int(self.made("/api/v1/memories", given)["id"])
+
+    def request(self) -> int:
+        return int(self.made("/api/v1/sessions", {})["id"])
+
+    def made(self, address: str, given: dict[str, Any]) -> dict[str, Any]:
+        answer = self.client.post(address, json=given)
+        assert answer.is_success, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def session(self) -> int:
+        ended = self.home.rows("SELECT id FROM sessions WHERE status = 'completed'")
+        return int(ended[0][0]) if ended else self.home.says(*[CODE] * 20).id
+
+    def ignored(self) -> int:
+        self.session()
+        mark = self.home.value("SELECT min(id) FROM markers WHERE state = 'ignored'")
+        assert mark, "all of them were taken: let the session print more"
+        return int(mark)
+
+    def running(self) -> int:
+        self.home.write(
+            "INSERT INTO sessions (tier, engine, trigger, status, prompt, started_at) "
+            "VALUES (1, 'probe', 'manual', 'running', '', ?)",
+            STAMP,
+        )
+        return int(self.home.value("SELECT max(id) FROM sessions"))

@@ -1,0 +1,255 @@
+"""What holds for every route, made from the list of routes: a new one is covered by itself."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, get_origin
+
+import httpx2
+import msgspec
+import pytest
+
+from asking import METHODS, PATHS, WITH_BODY, WITH_ID, WITH_QUERY, WITH_VERSION, Asking, name
+from lamplighter.api.answer import PROBLEM
+from lamplighter.api.guard import HEADERS, MAX_BODY_BYTES
+from lamplighter.api.routes import OPS, Op
+from lamplighter.api.shapes import Problem
+
+every = pytest.mark.parametrize("op", OPS, ids=name)
+MUCH = b" " * (MAX_BODY_BYTES + 1)
+
+
+def problem(answer: httpx2.Response, status: int) -> dict[str, Any]:
+    """Return the problem that an answer is; it has its form in every respect."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == PROBLEM
+    body: dict[str, Any] = answer.json()
+    assert msgspec.to_builtins(msgspec.convert(body, Problem, strict=True)) == body
+    assert body["status"] == status
+    return body
+
+
+def fields(body: dict[str, Any]) -> list[str]:
+    return sorted(each["field"] for each in body["errors"])
+
+
+@every
+def test_a_good_request_is_answered_in_its_shape(asking: Asking, op: Op) -> None:
+    answer = asking.ask(op)
+
+    assert answer.status_code == op.status
+    if op.gives:
+        body = answer.json()
+        assert msgspec.to_builtins(msgspec.convert(body, op.gives, strict=True)) == body
+    if op.status != 204:
+        assert answer.headers["content-type"].partition(";")[0] == op.media
+
+
+@every
+def test_each_answer_carries_the_headers_that_protect_it(asking: Asking, op: Op) -> None:
+    wanted = {each.lower(): value for each, value in HEADERS.items()}
+    if op.path.startswith("/api/"):
+        wanted["cache-control"] = "no-store"
+
+    good, refused = asking.ask(op), asking.ask(op, headers={"Host": "evil.example"})
+
+    for answer in (good, refused):
+        assert wanted.items() <= dict(answer.headers).items()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "127.0.0.1.evil.example"},
+        {"Host": "["},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://["},
+        {"Origin": "http://localhost:1"},
+    ],
+    ids=lambda headers: "{0[0]}: {0[1]}".format(*headers.items()),
+)
+@every
+def test_another_site_is_refused(asking: Asking, op: Op, headers: dict[str, str]) -> None:
+    address = op.path.replace("{id:int}", "1")
+
+    problem(asking.ask(op, address=address, headers=headers), 403)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("op", [op for op in OPS if op.method != "GET"], ids=name)
+def test_a_browser_on_another_site_changes_nothing(asking: Asking, op: Op, site: str) -> None:
+    address = op.path.replace("{id:int}", "1")
+
+    problem(asking.ask(op, address=address, headers={"Sec-Fetch-Site": site}), 403)
+
+
+@every
+def test_our_own_page_may_ask(asking: Asking, op: Op) -> None:
+    here = str(asking.client.base_url).rstrip("/")
+
+    answer = asking.ask(op, headers={"Origin": here, "Sec-Fetch-Site": "same-origin"})
+
+    assert answer.status_code == op.status
+
+
+@pytest.mark.parametrize("op", WITH_QUERY, ids=name)
+def test_every_wrong_parameter_is_named_at_once(asking: Asking, op: Op) -> None:
+    assert op.query
+    known = {field.encode_name: field.type for field in msgspec.structs.fields(op.query)}
+    once = [each for each, kind in known.items() if get_origin(kind) is not list]
+    twice = [(each, "9") for each in once for _ in range(2)]
+
+    body = problem(asking.ask(op, params=[("nonsense", "1"), ("Limit", "1"), *twice]), 422)
+
+    assert {"Limit", "nonsense", *once} <= set(fields(body))
+
+
+@pytest.mark.parametrize("number", ["0", str(2**63 - 1), str(2**63), "9" * 5_000])
+@pytest.mark.parametrize("op", WITH_ID, ids=name)
+def test_a_number_that_nothing_has_is_not_found(asking: Asking, op: Op, number: str) -> None:
+    problem(asking.ask(op, address=op.path.replace("{id:int}", number)), 404)
+
+
+@pytest.mark.parametrize("op", WITH_BODY, ids=name)
+def test_every_wrong_field_is_named_at_once(asking: Asking, op: Op) -> None:
+    assert op.body
+    known = [field.encode_name for field in msgspec.structs.fields(op.body)]
+
+    body = problem(asking.ask(op, json={each: {} for each in [*known, "nonsense"]}), 422)
+
+    assert fields(body) == sorted([*known, "nonsense"])
+
+
+@pytest.mark.parametrize("op", WITH_BODY, ids=name)
+def test_every_missing_field_is_named_at_once(asking: Asking, op: Op) -> None:
+    assert op.body
+    needed = [field.encode_name for field in msgspec.structs.fields(op.body) if field.required]
+
+    body = problem(asking.ask(op, json={"nonsense": 1}), 422)
+
+    assert fields(body) == sorted([*needed, "nonsense"])
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"", 400),
+        (b"{", 400),
+        (b"{} {}", 400),
+        (b"\xff\xfe", 400),
+        (b'{"a": "\xff"}', 400),
+        (b'{"a": NaN}', 400),
+        (b'{"a": Infinity}', 400),
+        (b'{"a": 1e999}', 400),
+        (b'{"a": "\\ud800"}', 400),
+        (b'{"a":' * 50_000, 400),
+        (b"[]", 422),
+        (b'"text"', 422),
+        (b"null", 422),
+        (b"1", 422),
+        (MUCH, 413),
+    ],
+    ids=lambda given: repr(given[:14]) if isinstance(given, bytes) else str(given),
+)
+@pytest.mark.parametrize("op", WITH_BODY, ids=name)
+def test_a_body_that_is_no_object_is_refused(
+    asking: Asking, op: Op, content: bytes, status: int
+) -> None:
+    address, headers = op.path.replace("{id:int}", "1"), {"Content-Type": "application/json"}
+
+    problem(asking.ask(op, address=address, content=content, headers=headers), status)
+
+
+@pytest.mark.parametrize("op", WITH_BODY, ids=name)
+def test_a_body_of_unknown_length_is_not_read_for_ever(asking: Asking, op: Op) -> None:
+    def parts() -> Iterator[bytes]:
+        for _ in range(12):
+            yield MUCH[:100_000]
+
+    address, headers = op.path.replace("{id:int}", "1"), {"Content-Type": "application/json"}
+
+    problem(asking.ask(op, address=address, content=parts(), headers=headers), 413)
+
+
+@pytest.mark.parametrize("kind", [None, "", "text/plain", "application/x-www-form-urlencoded"])
+@pytest.mark.parametrize("op", WITH_BODY, ids=name)
+def test_a_body_is_json_by_its_content_type(asking: Asking, op: Op, kind: str | None) -> None:
+    headers = {} if kind is None else {"Content-Type": kind}
+
+    problem(asking.ask(op, content=b"{}", headers=headers), 415)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_wrong_method_is_told_all_the_right_ones(asking: Asking, path: str) -> None:
+    right = {op.method for op in OPS if op.path == path}
+    wanted = right | ({"HEAD"} if "GET" in right else set())
+
+    for method in sorted({*METHODS, "TRACE"} - right):
+        answer = asking.client.request(method, path.replace("{id:int}", "1"))
+
+        problem(answer, 405)
+        assert set(answer.headers["allow"].split(", ")) == wanted
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if op.method == "GET"], ids=name)
+def test_head_answers_as_get_does_without_the_body(asking: Asking, op: Op) -> None:
+    address = asking.address(op)
+
+    for _ in range(2):  # the second one shows that the first left the connection usable
+        answer = asking.client.head(address)
+
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert answer.headers["content-type"].partition(";")[0] == op.media
+
+
+@pytest.mark.parametrize("match", ['"0-0"', '"nonsense"', "", "7", '"1-2", "3-4"'])
+@pytest.mark.parametrize("op", WITH_VERSION, ids=name)
+def test_a_stale_change_is_refused_with_the_current_row(asking: Asking, op: Op, match: str) -> None:
+    address = asking.address(op)
+    row = asking.client.get(address)
+
+    answer = asking.ask(op, address=address, headers={"If-Match": match})
+
+    assert problem(answer, 412)["current"] == row.json()
+    assert answer.headers["etag"] == row.headers["etag"]
+    assert asking.client.get(address).json() == row.json()
+
+
+@pytest.mark.parametrize("op", WITH_VERSION, ids=name)
+def test_a_change_that_is_not_stale_is_made(asking: Asking, op: Op) -> None:
+    address = asking.address(op)
+    tag = asking.client.get(address).headers["etag"]
+
+    assert asking.ask(op, address=address, headers={"If-Match": tag}).status_code == op.status
+
+
+def test_the_description_tells_of_every_route_and_refers_to_nothing_missing(
+    asking: Asking,
+) -> None:
+    told = asking.client.get("/api/openapi.json").json()
+
+    assert told["openapi"].startswith("3.1.")
+    assert {(method.upper(), path) for path, item in told["paths"].items() for method in item} == {
+        (op.method, op.path.replace(":int", "")) for op in OPS
+    }
+    refs = set(re.findall(r'"\$ref": ?"([^"]+)"', msgspec.json.encode(told).decode()))
+    assert refs
+    for ref in refs:
+        found = told
+        for part in ref.removeprefix("#/").split("/"):
+            found = found[part]
+    operations = [each for item in told["paths"].values() for each in item.values()]
+    assert len({each["operationId"] for each in operations}) == len(operations)
+    for path, item in told["paths"].items():
+        for each in item.values():
+            named = {one["name"] for one in each["parameters"] if one["in"] == "path"}
+            assert named == set(re.findall(r"{(\w+)}", path))
+            assert all("schema" in one for one in each["parameters"])
+
+
+def test_the_page_of_the_description_names_every_route(asking: Asking) -> None:
+    page = asking.client.get("/api/docs")
+
+    assert page.headers["content-type"].startswith("text/html")
+    assert all(op.path.replace(":int", "") in page.text for op in OPS)

@@ -1,0 +1,337 @@
+"""Markers: what is taken from an assistant's text, what is left alone, and why."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain import markers
+from lamplighter.domain.markers import IN_CODE, Marker, Reading, What
+
+
+def one(text: str) -> Marker:
+    """Return the only marker of a text."""
+    (found,) = markers.read(text)
+    return found
+
+
+def taken(text: str) -> list[tuple[str, str | None, str | None, str]]:
+    """Return what was taken from a text: kind, category, service and words of each."""
+    return [
+        (found.what.value, found.category, found.service, found.body)
+        for found in markers.read(text)
+        if found.reading is Reading.TAKEN
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "service", "body"),
+    [
+        (
+            "[MEMORY:timing:jellyfin] Takes 60s to start after restart",
+            "timing",
+            "jellyfin",
+            "Takes 60s to start after restart",
+        ),
+        (
+            "[MEMORY:remediation] DNS checks sometimes fail transiently",
+            "remediation",
+            None,
+            "DNS checks sometimes fail transiently",
+        ),
+        (
+            "[MEMORY:dependency:postgres] Dependents should wait 10s after postgres restart",
+            "dependency",
+            "postgres",
+            "Dependents should wait 10s after postgres restart",
+        ),
+        (
+            "[MEMORY:behavior:adguard-home] Answers slowly",
+            "behavior",
+            "adguard-home",
+            "Answers slowly",
+        ),
+        ("[MEMORY:maintenance:db] Vacuums on Sunday", "maintenance", "db", "Vacuums on Sunday"),
+        ("  - [MEMORY:behavior:a_b-1]   spaced  ", "behavior", "a_b-1", "spaced"),
+        ("Found it: [MEMORY:timing:a] slow", "timing", "a", "slow"),
+        ("* [ ] [MEMORY:timing:a] slow", "timing", "a", "slow"),
+        ("> [MEMORY:timing:a] slow", "timing", "a", "slow"),
+        ("[MEMORY:timing:a]slow", "timing", "a", "slow"),
+        ("[MEMORY:timing:a] run `docker ps` first", "timing", "a", "run `docker ps` first"),
+        ("`docker ps` says [MEMORY:timing:a] slow", "timing", "a", "slow"),
+        ("[MEMORY:timing:a] a ] b [ c", "timing", "a", "a ] b [ c"),
+    ],
+)
+def test_a_memory_marker_is_taken(text: str, category: str, service: str, body: str) -> None:
+    assert taken(text) == [("memory", category, service, body)]
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ("**[MEMORY:timing:a] slow**", "slow"),
+        ("- **[MEMORY:timing:a]** slow", "slow"),
+        ("_[MEMORY:timing:a] slow_", "slow"),
+        ("***[MEMORY:timing:a]*** slow", "slow"),
+        ("[MEMORY:timing:a] copies *.txt*", "copies *.txt*"),
+        ("**[MEMORY:timing:a] two** words", "two** words"),
+        ("*[MEMORY:timing:a] very **slow**", "very **slow**"),
+        ("[MEMORY:timing:a] __init__", "__init__"),
+    ],
+)
+def test_emphasis_around_a_marker_is_not_part_of_what_it_says(text: str, body: str) -> None:
+    assert taken(text) == [("memory", "timing", "a", body)]
+
+
+def test_every_field_of_a_marker_is_kept() -> None:
+    assert one("said:\n[COOLDOWN:restart:svc] success — came back") == Marker(
+        what=What.COOLDOWN,
+        reading=Reading.TAKEN,
+        line=1,
+        text="[COOLDOWN:restart:svc] success — came back",
+        category="restart",
+        service="svc",
+        body="came back",
+        outcome="success",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "service", "body"),
+    [
+        ("[EVENT:health-check-success] All 46 fine", "health-check-success", None, "All 46 fine"),
+        ("[EVENT:critical:caddy] down", "critical", "caddy", "down"),
+        ("[EVENT:ERR] x", "ERR", None, "x"),
+    ],
+)
+def test_an_event_marker_is_taken(text: str, level: str, service: str, body: str) -> None:
+    assert taken(text) == [("event", level, service, body)]
+
+
+@pytest.mark.parametrize("dash", [" - ", " — ", "—", " –", "–", "-"])
+@pytest.mark.parametrize("outcome", ["success", "failure"])
+def test_a_cooldown_marker_takes_any_dash(dash: str, outcome: str) -> None:
+    found = one(f"[COOLDOWN:redeployment:svc] {outcome}{dash}msg")
+
+    assert (found.category, found.service, found.outcome, found.body) == (
+        "redeployment",
+        "svc",
+        outcome,
+        "msg",
+    )
+
+
+def test_an_escalation_names_its_service_and_its_reason() -> None:
+    assert taken("[ESCALATE:caddy] answers 502 for an hour") == [
+        ("escalate", None, "caddy", "answers 502 for an hour")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "MEMORY:timing x",
+        "EVENT:info x",
+        "[memory:timing:a] x",
+        "[ MEMORY:timing:a] x",
+        "[MEMORY] x",
+        "[EVENTS:info] x",
+        "【MEMORY:timing:a】 x",
+    ],
+)
+def test_words_that_only_look_like_a_marker_are_none(text: str) -> None:
+    assert list(markers.read(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[MEMORY:unknown] Some observation", "unknown category 'unknown'"),
+        ("[MEMORY:misc] x", "unknown category 'misc'"),
+        ("[MEMORY:category:service] observation", "unknown category 'category'"),
+        ("[MEMORY:decision:svc] x", "unknown category 'decision'"),
+        ("[MEMORY:TIMING] x", "unknown category 'TIMING'"),
+        ("[MEMORY:] x", "unknown category ''"),
+        ("[MEMORY:timing]", "nothing is said after it"),
+        ("[MEMORY:timing:svc]", "nothing is said after it"),
+        ("[MEMORY:timing:svc]   ", "nothing is said after it"),
+        ("[MEMORY:timing]\n next line", "nothing is said after it"),
+        ("[MEMORY:timing]\r next line", "nothing is said after it"),
+        ("[MEMORY:timing:my.svc] x", "'my.svc' is not a service name"),
+        ("[MEMORY:timing:a b] x", "'a b' is not a service name"),
+        ("[MEMORY:timing:] x", "not in the form of [MEMORY:…]"),
+        ("[MEMORY:timing:svc x", "no closing bracket"),
+        ("[EVENT:info]", "nothing is said after it"),
+        ("[EVENT:info:svc]", "nothing is said after it"),
+        ("[COOLDOWN:delete:x] success — r", "not in the form of [COOLDOWN:…]"),
+        ("[COOLDOWN:restart] success — r", "not in the form of [COOLDOWN:…]"),
+        ("[COOLDOWN:restart:x] — r", "not in the form of [COOLDOWN:…]"),
+        ("[COOLDOWN:restart:x] success —", "not in the form of [COOLDOWN:…]"),
+        ("[COOLDOWN:RESTART:x] success — r", "not in the form of [COOLDOWN:…]"),
+        ("[COOLDOWN:restart:x] success r", "not in the form of [COOLDOWN:…]"),
+        ("[ESCALATE:a.b] x", "'a.b' is not a service name"),
+        ("[ESCALATE:a]", "nothing is said after it"),
+    ],
+)
+def test_a_marker_in_the_wrong_form_is_refused_with_the_reason(text: str, reason: str) -> None:
+    found = one(text)
+
+    assert (found.reading, found.body) == (Reading.REFUSED, "")
+    assert found.reason.startswith(reason)
+
+
+def test_a_refusal_never_repeats_a_page_of_text() -> None:
+    assert len(one(f"[MEMORY:{'x' * 100_000}] y").reason) < 200
+    assert len(one(f"[MEMORY:timing:{'.' * 100_000}] y").reason) < 200
+
+
+def test_markers_come_in_reading_order_with_their_lines() -> None:
+    text = "one\n[MEMORY:timing:a] first\nthree\r\n[MEMORY:behavior:b] second\nfive"
+
+    assert [(found.line, found.body) for found in markers.read(text)] == [
+        (1, "first"),
+        (3, "second"),
+    ]
+
+
+def test_one_of_each_kind_on_three_lines() -> None:
+    text = "[EVENT:info] e\n[MEMORY:timing:a] m\n[COOLDOWN:restart:a] success - c"
+
+    assert taken(text) == [
+        ("event", "info", None, "e"),
+        ("memory", "timing", "a", "m"),
+        ("cooldown", "restart", "a", "c"),
+    ]
+
+
+def test_several_markers_on_one_line_do_not_swallow_each_other() -> None:
+    assert taken("[MEMORY:timing:a] one [MEMORY:behavior:b] two [EVENT:info] three") == [
+        ("memory", "timing", "a", "one"),
+        ("memory", "behavior", "b", "two"),
+        ("event", "info", None, "three"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n[MEMORY:timing:a] x\n```",
+        "```text\n[MEMORY:timing:a] x\n```",
+        "~~~\n[MEMORY:timing:a] x\n~~~",
+        "````\n```\n[MEMORY:timing:a] x\n````",
+        "```\n~~~\n[MEMORY:timing:a] x\n```",
+        "```sh\n```sh\n[MEMORY:timing:a] x\n```",
+        "- ```\n  [MEMORY:timing:a] x\n  ```",
+        "> ```\n> [MEMORY:timing:a] x\n> ```",
+        "```\n[MEMORY:timing:a] x",
+        "``` [MEMORY:timing:a] x\n```",
+        "`[MEMORY:timing:a] x`",
+        "``[MEMORY:timing:a] x``",
+        "write `[MEMORY:timing:a] x` on a line",
+        "```[MEMORY:timing:a] x```",
+    ],
+)
+def test_a_marker_in_code_is_ignored_and_says_so(text: str) -> None:
+    (found,) = markers.read(text)
+
+    assert (found.reading, found.reason, found.body) == (Reading.IGNORED, IN_CODE, "x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\ncode\n```\n[MEMORY:timing:a] x",
+        "```\n~~~\n```\n[MEMORY:timing:a] x",
+        "```docker ps``` lists them\n[MEMORY:timing:a] x",
+        "```docker ps``` [MEMORY:timing:a] x",
+        "`one` and `two` [MEMORY:timing:a] x",
+        "a lone ` tick [MEMORY:timing:a] x",
+    ],
+)
+def test_code_that_has_ended_does_not_hide_what_follows(text: str) -> None:
+    assert taken(text) == [("memory", "timing", "a", "x")]
+
+
+def test_two_markers_in_one_piece_of_code_are_two() -> None:
+    found = list(markers.read("`[MEMORY:timing:a] x [EVENT:info] y` [MEMORY:behavior:b] z"))
+
+    assert [(each.reading, each.text) for each in found] == [
+        (Reading.IGNORED, "[MEMORY:timing:a] x"),
+        (Reading.IGNORED, "[EVENT:info] y"),
+        (Reading.TAKEN, "[MEMORY:behavior:b] z"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["[MEMORY:timing:a] x", "`[MEMORY:timing:a] x`"])
+def test_an_ignored_marker_can_be_read_again(text: str) -> None:
+    assert markers.again(text) == one("[MEMORY:timing:a] x")
+
+
+def test_what_is_no_marker_cannot_be_read_again() -> None:
+    assert markers.again("[MEMORY:nothing] x") is None
+    assert markers.again("plain") is None
+
+
+PIECES = st.sampled_from(
+    [
+        "[MEMORY:timing:a] x",
+        "[MEMORY:misc] x",
+        "[EVENT:info] y",
+        "[COOLDOWN:restart:a] success - z",
+        "[ESCALATE:a] w",
+        "[",
+        "]",
+        "`",
+        "``",
+        "```",
+        "~~~",
+        "**",
+        " ",
+        "\n",
+        "\r\n",
+        "\u2028",
+        "\x00",
+        "\ud800",
+        "- ",
+        "> ",
+    ]
+)
+TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=40).map("".join))
+
+
+@given(TEXTS)
+def test_reading_never_fails_on_any_text(text: str) -> None:
+    for found in markers.read(text):
+        assert found.body or found.reading is not Reading.TAKEN
+        assert found.text in text.replace("\r\n", "\n") or found.reading is Reading.IGNORED
+
+
+@given(
+    st.sampled_from(["```", "~~~", "````", "~~~~~"]),
+    st.sampled_from(["", "text", " json"]),
+    st.lists(PIECES.filter(lambda piece: piece.strip("`~\r\n \u2028")), max_size=12),
+)
+def test_no_line_of_a_fence_is_ever_taken(mark: str, title: str, pieces: list[str]) -> None:
+    body = "\n".join(pieces)
+
+    found = list(markers.read(f"{mark}{title}\n{body}\n{mark}\n[MEMORY:timing:after] seen"))
+
+    assert [each.service for each in found if each.reading is Reading.TAKEN] == ["after"]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[EVENT:i] x " * 100_000,
+        "`" + "[EVENT:i] x " * 100_000 + "`",
+        " ".join("`" * size for size in range(1, 1_500)) + "[EVENT:i] x",
+        "[" * 500_000,
+        "[MEMORY:" * 60_000,
+        "- " * 300_000 + "[EVENT:i] x",
+        "[EVENT:i]" + " " * 500_000,
+    ],
+    ids=["many", "many in code", "ticks", "brackets", "open", "list marks", "spaces"],
+)
+def test_no_line_keeps_the_reader_busy(text: str) -> None:
+    assert sum(1 for _ in markers.read(text)) <= 100_000

@@ -1,0 +1,111 @@
+"""Words as we keep them: one line, no tricks, and when two texts are the same."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.text import (
+    content_hash,
+    one_line,
+    same_words,
+    several_lines,
+    shortened,
+    terminal,
+    without_private,
+)
+
+ANY = st.text(st.characters(exclude_categories=[]))
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("  Takes 60s \n to start\t", "Takes 60s to start"),
+        ("a\r\nb\u2028c\u2029d\x0be\x85f", "a b c d e f"),
+        ("first\n### jellyfin\n- forged", "first ### jellyfin - forged"),
+        ("pay \u202egnp.exe", "pay gnp.exe"),
+        ("zero\u200bwidth\ufeff", "zerowidth"),
+        ("bell\x07 and \x1b[31mred", "bell and [31mred"),
+        ("half \ud83d pair", "half pair"),
+        ("नमस्\u200dते", "नमस्\u200dते"),
+        ("Überlauf 👍🏽 日本語", "Überlauf 👍🏽 日本語"),
+        ("\x00", ""),
+    ],
+)
+def test_an_observation_is_one_line_without_what_cannot_be_seen(text: str, kept: str) -> None:
+    assert one_line(text) == kept
+
+
+@given(ANY)
+def test_one_line_is_one_line_and_stays_as_it_is(text: str) -> None:
+    kept = one_line(text)
+
+    assert len(kept.splitlines()) <= 1
+    assert one_line(kept) == kept
+    assert kept.encode()
+
+
+@given(ANY)
+def test_several_lines_can_always_be_stored(text: str) -> None:
+    assert isinstance(several_lines(text).encode(), bytes)
+
+
+def test_knowledge_keeps_its_lines() -> None:
+    assert several_lines("\n# Title  \r\n\ttwo\u200b\n\nthree\n") == "# Title\n two\n\nthree"
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("Takes 60s to start", "takes  60S to start."),
+        ("It's “slow”", 'it\u2019s "slow"'),
+        ("start–stop", "start-stop!"),
+        ("Straße", "STRASSE"),
+    ],
+)
+def test_case_quotes_dashes_and_a_full_stop_make_no_other_text(left: str, right: str) -> None:
+    assert same_words(left) == same_words(right)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("Takes 60s to start", "Takes 600s to start"),
+        ("is safe", "is not safe"),
+        ("ends in .5", "ends in 5"),
+    ],
+)
+def test_other_numbers_and_words_are_another_text(left: str, right: str) -> None:
+    assert same_words(left) != same_words(right)
+
+
+def test_the_content_hash_ignores_case_and_spacing_only() -> None:
+    assert content_hash("Hello World") == content_hash(" hello   world\n")
+    assert content_hash("Hello World") != content_hash("Hello World.")
+    assert content_hash("hello world") == (
+        "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Set up API with <private>sk-abc123</private>", "Set up API with [REDACTED]"),
+        ("<PRIVATE>a\nb</Private> and <private>c</private>", "[REDACTED] and [REDACTED]"),
+        ("never closed <private>all of this", "never closed [REDACTED]"),
+        ("nothing private", "nothing private"),
+    ],
+)
+def test_private_parts_are_taken_out(text: str, kept: str) -> None:
+    assert without_private(text) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "cut"), [("abcd", 4, "abcd"), ("abcde", 4, "abc…"), ("", 4, "")]
+)
+def test_a_shortened_text_is_never_longer_than_its_limit(text: str, limit: int, cut: str) -> None:
+    assert shortened(text, limit) == cut
+
+
+def test_a_terminal_is_given_no_orders() -> None:
+    assert terminal("a\x1b[31mb\n日") == "a\\x1b[31mb\\n日"

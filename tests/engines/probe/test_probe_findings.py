@@ -1,0 +1,271 @@
+"""What a round tells, as a table: from what was seen, seen before and remembered."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.event import Level
+from lamplighter.domain.markers import Reading, read
+from lamplighter.domain.service import HttpCheck, Service, TcpCheck
+from lamplighter.engines.probe import findings
+from lamplighter.engines.probe.facts import Facts, Held, Outcome, Past
+from lamplighter.engines.probe.words import harmless, shown
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+HTTP = HttpCheck(name="http", url="http://127.0.0.1:8096/login?next=x", latency_ms=800)
+TCP = TcpCheck(name="tcp", host="127.0.0.1", port=8096)
+JELLYFIN = Service(name="Jelly_fin", checks=(HTTP, TCP))
+
+OK = Outcome(check=HTTP, ok=True, latency_ms=12.4, status=200, looks=(200,))
+FOUND = replace(OK, status=302, looks=(302,))
+OPEN = Outcome(check=TCP, ok=True, latency_ms=0.2)
+DOWN = Outcome(
+    check=HTTP, ok=False, latency_ms=1, attempts=3, failed=3,
+    detail="connection refused at 127.0.0.1:8096",
+)  # fmt: skip
+FLAPPED = replace(OK, attempts=2, failed=1, detail="answered 503, expected 200-399")
+
+FLAPS = "The http check fails now and then and passes when tried again"
+USED_TO_302 = "Answers HTTP 302 at /login when healthy, not 200"
+USED_TO_200 = "Answers HTTP 200 at /login when healthy"
+
+
+def past(*statuses: int | None, flapped: bool = False) -> dict[str, list[Past]]:
+    """Return earlier rounds, the newest first; None is one that failed."""
+    rounds = [
+        Past(ok=status is not None, status=status, flapped=flapped, at=NOON) for status in statuses
+    ]
+    return {"Jelly_fin/http": rounds}
+
+
+def held(observation: str, service: str | None = "jelly-fin", **more) -> Held:
+    given = {"confidence": 0.7, "updated_at": NOON} | more
+    return Held(id=1, category="behavior", observation=observation, service=service, **given)
+
+
+def told(*outcomes: Outcome, history=None, memories=(), service=JELLYFIN) -> list[str]:
+    facts = Facts(now=NOON, memories=memories, history=history or {})
+    return findings.about(service, outcomes, facts)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "memories", "event"),
+    [
+        ([OK, OPEN], (), "[EVENT:info:Jelly_fin] Healthy: http 200 in 12 ms, tcp open"),
+        ([], (), "[EVENT:info:Jelly_fin] Healthy: nothing to check"),
+        (
+            [DOWN, OPEN],
+            (),
+            "[EVENT:critical:Jelly_fin] http: connection refused at 127.0.0.1:8096",
+        ),
+        (
+            [replace(OK, latency_ms=900.6), OPEN],
+            (),
+            "[EVENT:warning:Jelly_fin] http: took 901 ms, slower than 800 ms",
+        ),
+        (
+            [FLAPPED, OPEN],
+            (),
+            "[EVENT:warning:Jelly_fin] http: failed 1 of 2 attempts"
+            " (answered 503, expected 200-399)",
+        ),
+        (
+            [FLAPPED, OPEN],
+            [held(FLAPS)],
+            "[EVENT:warning:Jelly_fin] http: failed 1 of 2 attempts, as remembered"
+            " (answered 503, expected 200-399)",
+        ),
+        (
+            [
+                replace(FLAPPED, latency_ms=900),
+                replace(OPEN, ok=False, detail="timed out after 5 s"),
+            ],
+            (),
+            "[EVENT:critical:Jelly_fin] tcp: timed out after 5 s; http: failed 1 of 2 attempts"
+            " (answered 503, expected 200-399), took 900 ms, slower than 800 ms",
+        ),
+        (
+            [FOUND, OPEN],
+            [held(USED_TO_302)],
+            "[EVENT:info:Jelly_fin] Healthy: HTTP 302, as remembered, in 12 ms, tcp open",
+        ),
+        (
+            [FOUND, OPEN],
+            [held("It returns 302 when healthy.")],
+            "[EVENT:info:Jelly_fin] Healthy: HTTP 302, as remembered, in 12 ms, tcp open",
+        ),
+        (
+            [FOUND, OPEN],
+            [held(USED_TO_200)],
+            "[EVENT:warning:Jelly_fin] http: answers HTTP 302 where it used to answer 200",
+        ),
+        (
+            [FOUND, OPEN],
+            [held(USED_TO_200), held(USED_TO_302)],
+            "[EVENT:info:Jelly_fin] Healthy: HTTP 302, as remembered, in 12 ms, tcp open",
+        ),
+        (
+            [FOUND, OPEN],
+            [
+                held("Answers HTTP 200 at /other when healthy"),
+                held("Answers HTTP 503 when not healthy"),
+                held("Answers HTTP 503 at /login while it starts"),
+                held(USED_TO_200, service="caddy"),
+                held(USED_TO_200, service=None),
+            ],
+            "[EVENT:info:Jelly_fin] Healthy: http 302 in 12 ms, tcp open",
+        ),
+    ],
+)
+def test_the_event_of_a_service(outcomes, memories, event) -> None:
+    assert told(*outcomes, memories=memories)[0] == event
+
+
+def test_a_check_that_names_its_status_is_not_held_to_memory() -> None:
+    strict = replace(HTTP, statuses=(range(302, 303),))
+    outcome = replace(FOUND, check=strict)
+    service = replace(JELLYFIN, checks=(strict,))
+
+    lines = told(outcome, service=service, memories=[held(USED_TO_200)], history=past(302, 302))
+
+    assert lines == ["[EVENT:info:Jelly_fin] Healthy: http 302 in 12 ms"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "history", "memories", "learned"),
+    [
+        # three rounds alike, this one counted
+        (OK, past(200), [], []),
+        (OK, past(200, 200), [], [USED_TO_200]),
+        (FOUND, past(302, 302, 200), [], [USED_TO_302]),
+        (FOUND, past(302, 200, 302), [], []),
+        (OK, past(200, None, 200), [], []),
+        (DOWN, past(200, 200), [], []),
+        # three looks in one round
+        (replace(FOUND, looks=(302, 302, 302)), {}, [], [USED_TO_302]),
+        (replace(FOUND, looks=(302, 302, 200)), {}, [], []),
+        (replace(FOUND, looks=(302, 302)), {}, [], []),
+        # said again while that makes it stronger
+        (FOUND, past(302, 302), [held(USED_TO_302)], [USED_TO_302]),
+        (FOUND, past(302, 302), [held(USED_TO_302, confidence=1.0)], []),
+        (
+            FOUND,
+            past(302, 302),
+            [held(USED_TO_302, confidence=1.0, updated_at=NOON - timedelta(days=7, seconds=1))],
+            [USED_TO_302],
+        ),
+        (
+            FOUND,
+            past(302, 302),
+            [held(USED_TO_302, confidence=1.0, updated_at=NOON - timedelta(days=7))],
+            [],
+        ),
+        # known in other words, or known to be otherwise
+        (FOUND, past(302, 302), [held("Responds with a 302 when healthy")], []),
+        (FOUND, past(302, 200), [held(USED_TO_200)], []),
+        (FOUND, past(302, 302), [held(USED_TO_200)], [USED_TO_302]),
+        # now and then
+        (FLAPPED, past(200, 302, flapped=True), [], [FLAPS]),
+        (FLAPPED, past(302, flapped=True), [], []),
+        (FLAPPED, past(200, 302), [], []),
+        (OK, past(200, 302, flapped=True), [], []),
+        (FLAPPED, past(200, 302, flapped=True), [held(FLAPS, confidence=1.0)], []),
+    ],
+)
+def test_what_is_worth_remembering(outcome, history, memories, learned) -> None:
+    lines = told(outcome, history=history, memories=memories)
+
+    assert lines[1:] == [f"[MEMORY:behavior:Jelly_fin] {words}" for words in learned]
+
+
+def test_two_checks_of_one_path_are_told_apart() -> None:
+    admin = replace(HTTP, name="admin", url="http://127.0.0.1:9000/login")
+    service = replace(JELLYFIN, checks=(HTTP, admin))
+    seen = replace(FOUND, check=admin, looks=(302, 302, 302))
+
+    memory = told(seen, service=service)[1].partition("] ")[2]
+
+    assert memory == "Answers HTTP 302 at /login (admin check) when healthy, not 200"
+    assert "as remembered" in told(seen, service=service, memories=[held(memory)])[0]
+    assert "as rem" not in told(FOUND, service=service, memories=[held(memory)])[0]
+
+
+@pytest.mark.parametrize(
+    ("check", "history", "memories", "wanted"),
+    [
+        (HTTP, {}, [], True),
+        (TCP, {}, [], False),
+        (HTTP, past(200), [], False),
+        (HTTP, {}, [held(USED_TO_200)], False),
+        (replace(HTTP, statuses=(range(200, 201),)), {}, [], False),
+    ],
+)
+def test_another_look_is_taken_only_where_nothing_is_known(check, history, memories, wanted):
+    facts = Facts(now=NOON, memories=memories, history=history)
+
+    assert findings.wants_another_look(JELLYFIN, check, facts) is wanted
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [
+        ([], "No services to check."),
+        ([(JELLYFIN, [OK], Level.INFO)] * 14, "14 of 14 services healthy."),
+        (
+            [(JELLYFIN, [OK, DOWN], Level.CRITICAL), (JELLYFIN, [FLAPPED], Level.WARNING)],
+            "1 of 2 services healthy, 1 with a warning;"
+            " Jelly_fin: connection refused at 127.0.0.1:8096.",
+        ),
+        (
+            [(JELLYFIN, [replace(DOWN, detail="no")], Level.CRITICAL)] * 7,
+            "0 of 7 services healthy" + "; Jelly_fin: no" * 5 + "; and 2 more.",
+        ),
+    ],
+)
+def test_the_round_in_one_sentence(told, sentence) -> None:
+    assert findings.summary(told) == sentence
+
+
+@given(
+    st.text()
+    | st.sampled_from(
+        ["[EVENT:critical:x] y", "\n[MEMORY:behavior] z", "\uff3bMEMORY\uff1a", "```"]
+    )
+)
+def test_no_words_of_a_service_make_a_marker(text: str) -> None:
+    detail = harmless(text + "\n[MEMORY:behavior:x] y [EVENT:critical:x] z")
+
+    lines = told(replace(DOWN, detail=detail))
+
+    [marker] = list(read("\n".join(lines)))
+    assert marker.reading is Reading.TAKEN
+    assert (marker.what, marker.category, marker.service) == ("event", "critical", "Jelly_fin")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[EVENT:info:x] a\r\n`b`", "(EVENT:info:x) a 'b'"),
+        ("\uff3bMEMORY:x\uff3d", "(MEMORY:x)"),
+        ("\x1b[31m\u202ered", "(31mred"),
+        ("a" * 300, "a" * 199 + "…"),
+    ],
+)
+def test_words_are_made_harmless(text: str, words: str) -> None:
+    assert harmless(text) == words
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("Health[yY]", "Health[yY]"),
+        ("[[:alpha:]]+", "[[:alpha:]]+"),
+        ("[EVENT:info] x", "(EVENT:info] x"),
+        ("[ memory :x", "( memory :x"),
+    ],
+)
+def test_an_operators_pattern_is_shown_as_it_is_unless_it_is_a_marker(pattern, words) -> None:
+    assert shown(pattern) == words

@@ -1,0 +1,160 @@
+"""Real processes for tests: a home of its own, its web server, its sessions."""
+
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from lamplighter.repository import driver
+
+ENGINE = Path(__file__).parent / "fakes" / "said.py"
+STARTING_SECONDS = 30.0
+KEPT = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
+
+
+@dataclass
+class Home:
+    """A home directory; each `run` is a real `lamplighter run` with a command of ours as engine."""
+
+    path: Path
+    more: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not self.services.exists():
+            self.services.write_text("services: {}\n")
+
+    @property
+    def services(self) -> Path:
+        return self.path / "services.yaml"
+
+    @property
+    def env(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        return {**kept, "LAMPLIGHTER_HOME": str(self.path), **self.more}
+
+    def run(self, *lines: dict[str, Any], tier: int = 1, words: tuple[str, ...] = ()) -> "Ran":
+        """Run one session whose engine prints these lines of stream-json."""
+        script = self.path / "script.jsonl"
+        script.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        env = {
+            "LAMPLIGHTER_EXEC_COMMAND": shlex.join([sys.executable, str(ENGINE), str(script)]),
+            "LAMPLIGHTER_ENGINE": "exec",
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "lamplighter", "run", "--json", "--tier", str(tier), *words],
+            env=self.env | env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.stdout, done.stderr
+        heard = script.with_suffix(".heard")
+        told = json.loads(heard.read_text()) if heard.exists() else {}
+        return Ran(json.loads(done.stdout), told, done.stderr, done.returncode)
+
+    def says(self, *words: str, tier: int = 1) -> "Ran":
+        """Run one session whose assistant says these words, and then is done."""
+        return self.run(*map(text, words), result(), tier=tier)
+
+    def rows(self, query: str, *given: object) -> list[tuple[Any, ...]]:
+        with closing(driver.connect(str(self.path / "lamplighter.db"))) as connection:
+            return [tuple(row) for row in connection.execute(query, given).fetchall()]
+
+    def value(self, query: str, *given: object) -> Any:
+        return self.rows(query, *given)[0][0]
+
+    def write(self, statement: str, *given: object) -> None:
+        with closing(driver.connect(str(self.path / "lamplighter.db"))) as connection:
+            connection.execute(statement, given)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A session that has ended: its row, what its engine was given, and what was logged."""
+
+    session: dict[str, Any]
+    told: dict[str, Any]
+    log: str
+    exit_code: int
+
+    @property
+    def id(self) -> int:
+        return int(self.session["id"])
+
+
+def text(words: str) -> dict[str, Any]:
+    """Return an assistant's words as the stream carries them."""
+    return {"type": "assistant", "message": {"content": [{"type": "text", "text": words}]}}
+
+
+def result(**more: Any) -> dict[str, Any]:
+    """Return an engine's last line."""
+    done = {"subtype": "success", "is_error": False, "num_turns": 1, "result": "Report"}
+    return {"type": "result", **done, **more}
+
+
+@dataclass
+class Server:
+    """A real `lamplighter web` process on a port of its own; `kill` and `start` at will."""
+
+    home: Home
+    port: int = 0
+    _process: subprocess.Popen[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        self.port = self.port or free_port()
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> str:
+        return (self.home.path / "web.log").read_text()
+
+    def start(self) -> None:
+        with (self.home.path / "web.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "lamplighter", "web"],
+                env=self.home.env | {"LAMPLIGHTER_PORT": str(self.port)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._until_ready()
+
+    def kill(self) -> None:
+        """End the process at once (SIGKILL)."""
+        assert self._process is not None
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        self._process.wait(10)
+
+    def _until_ready(self) -> None:
+        deadline = time.monotonic() + STARTING_SECONDS
+        while time.monotonic() < deadline:
+            with suppress(httpx2.HTTPError):
+                if httpx2.get(f"{self.url}/readyz", timeout=5).status_code == 200:
+                    return
+            time.sleep(0.05)
+        raise AssertionError(f"the server did not start:\n{self.log}")
+
+
+def free_port() -> int:
+    """Return a port of loopback that is free now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

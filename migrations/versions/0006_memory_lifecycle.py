@@ -34,6 +34,10 @@ def upgrade() -> None:
     for column in COLUMNS:
         op.execute(sa.text(f"ALTER TABLE memories ADD COLUMN {column}"))
     op.create_index("idx_memories_updated", "memories", ["updated_at", "id"])
+    # the order in which sessions are told, and which of them are short enough for what is left
+    told = ["active", sa.text("confidence DESC"), sa.text("updated_at DESC"), "id", "category"]
+    op.create_index("idx_memories_told", "memories", told)
+    op.create_index("idx_memories_length", "memories", ["active", sa.text("length(observation)")])
     op.create_table(
         "history",
         sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
-
 from asking import Asking
+
 from living import Home, Server
 
 

@@ -7,8 +7,8 @@ from typing import Any, get_origin
 import httpx2
 import msgspec
 import pytest
-
 from asking import METHODS, PATHS, WITH_BODY, WITH_ID, WITH_QUERY, WITH_VERSION, Asking, name
+
 from lamplighter.api.answer import PROBLEM
 from lamplighter.api.guard import HEADERS, MAX_BODY_BYTES
 from lamplighter.api.routes import OPS, Op

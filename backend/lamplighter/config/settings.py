@@ -113,7 +113,16 @@ def _flag(text: str) -> bool:
 def _path(text: str) -> Path:
     if "\0" in text:
         raise ValueError("is not a path")
-    return Path(text).expanduser().absolute()
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError:
+        raise ValueError("names the home of a user that is not there") from None
+
+
+def _loopback(text: str) -> str:
+    if text.strip() not in ("127.0.0.1", "::1", "localhost"):
+        raise ValueError("is not loopback; without a login nothing else may reach it")
+    return text.strip()
 
 
 def _database(text: str) -> str:
@@ -125,7 +134,7 @@ def _database(text: str) -> str:
 SETTINGS: Final = (
     Setting("home", "", _path, "The data directory: database, session files, services.yaml."),
     Setting(
-        "host", "127.0.0.1", str.strip, "The address the web process listens on; loopback only."
+        "host", "127.0.0.1", _loopback, "The address the web process listens on; loopback only."
     ),
     Setting("port", "8080", _whole(1, 65_535), "The port the web process listens on."),
     Setting("database_url", "", _database, "Another database file: sqlite:///PATH."),
@@ -163,10 +172,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         try:
             values[each.setting.name] = each.setting.read(each.text)
         except ValueError as error:
-            name = each.setting.variable if each.source == "environment" else each.setting.name
-            wrong.append(Wrong(name, f"{each.text!r} {error}"))
-    if not wrong:
-        wrong += _together(values)
+            wrong.append(Wrong(_written_as(each), f"{each.text!r} {error}"))
     if wrong:
         raise Invalid(*wrong)
     return Settings(**_filled(values, home), found=found, warnings=tuple(warnings))
@@ -185,11 +191,9 @@ def describe(settings: Settings) -> list[dict[str, str]]:
     ]
 
 
-def _together(values: Mapping[str, Any]) -> list[Wrong]:
-    if values["host"] not in ("127.0.0.1", "::1", "localhost"):
-        message = f"{values['host']!r} is not loopback; without a login nothing else may reach it"
-        return [Wrong(f"{PREFIX}HOST", message)]
-    return []
+def _written_as(found: Found) -> str:
+    names = {"environment": found.setting.variable, SPEC_BUDGET: SPEC_BUDGET}
+    return names.get(found.source, found.setting.name)
 
 
 def _filled(values: dict[str, Any], home: Path) -> dict[str, Any]:
@@ -204,7 +208,10 @@ def _filled(values: dict[str, Any], home: Path) -> dict[str, Any]:
 def _home(environ: Mapping[str, str]) -> Path:
     given = environ.get(f"{PREFIX}HOME", "").strip()
     default = platformdirs.user_data_dir("lamplighter", appauthor=False)
-    return Path(given or default).expanduser().absolute()
+    try:
+        return _path(given or default)
+    except ValueError:
+        return Path(default)  # reported where all values are read
 
 
 def _found(
@@ -213,7 +220,7 @@ def _found(
     if setting.variable in environ:
         return Found(setting, environ[setting.variable], "environment")
     if setting.name == "memory_budget" and SPEC_BUDGET in environ:
-        return Found(setting, environ[SPEC_BUDGET], "environment")
+        return Found(setting, environ[SPEC_BUDGET], SPEC_BUDGET)
     if setting.name in given:
         return Found(setting, given[setting.name], FILE)
     defaults = {"home": str(home), "services": str(home / "services.yaml")}
@@ -228,10 +235,12 @@ def _from_file(path: Path, wrong: list[Wrong]) -> dict[str, str]:
     except (OSError, ValueError) as error:
         wrong.append(Wrong(str(path), f"cannot be read: {error}"))
         return {}
-    known = {setting.name: setting for setting in SETTINGS}
+    known = [setting.name for setting in SETTINGS if setting.name != "home"]
     for name in read:
-        if name not in known:
-            wrong.append(Wrong(f"{path}: {name}", f"is not a setting{_hint(name, list(known))}"))
+        if name == "home":
+            wrong.append(Wrong(f"{path}: {name}", f"is set by {PREFIX}HOME: this file is in it"))
+        elif name not in known:
+            wrong.append(Wrong(f"{path}: {name}", f"is not a setting{_hint(name, known)}"))
     return {name: _as_text(value) for name, value in read.items() if name in known}
 
 
@@ -254,8 +263,8 @@ def _unknown(environ: Mapping[str, str]) -> tuple[list[Wrong], list[str]]:
 
 
 def _hint(name: str, known: list[str]) -> str:
-    near = next((each for each in known if edits(name, each) <= 2), None)
-    return f"; did you mean {near}?" if near else ""
+    near = min(known, key=lambda each: edits(name, each))
+    return f"; did you mean {near}?" if edits(name, near) <= 2 else ""
 
 
 def edits(left: str, right: str) -> int:

@@ -13,7 +13,7 @@ from lamplighter.domain.text import one_line
 
 CHARS_PER_TOKEN: Final = 4
 DEFAULT_BUDGET: Final = 2_000
-_SHORTEST_BULLET: Final = len("- [config] x (confidence: 1.0)\n")
+_LEAST_AROUND: Final = len("- [timing]  (confidence: 0.3)\n")
 
 FITS: Final = "within the budget"
 TOO_LONG: Final = "does not fit what is left of the budget"
@@ -96,9 +96,10 @@ class Packing:
     _body: int = 0
 
     @property
-    def full(self) -> bool:
-        """Whether not even the shortest memory would still fit."""
-        return not self._fits(len(self._chosen) + 1, self._body + _SHORTEST_BULLET)
+    def room(self) -> int:
+        """How many characters an observation that still fits has at most; below 1 none does."""
+        header = len(_header(len(self._chosen) + 1, self.total, self._body))
+        return self.budget * CHARS_PER_TOKEN - header - self._body - _LEAST_AROUND
 
     def offer(self, memory: Memory) -> None:
         """Take a memory if the block with it stays within the budget."""
@@ -111,7 +112,7 @@ class Packing:
             self._services.add(memory.service)
             self._chosen.append(Placement(memory, line, FITS))
         else:
-            self._left_out.append(Placement(memory, line, NO_ROOM if self.full else TOO_LONG))
+            self._left_out.append(Placement(memory, line, TOO_LONG if self.room > 0 else NO_ROOM))
 
     def block(self) -> Block:
         """Render what was taken."""

@@ -237,5 +237,7 @@ def _service(held: str | None, given: str | None) -> str | None:
 
 
 def _switched(memory: Memory, *, active: bool) -> Memory:
+    if active and memory.confidence < ACTIVE_THRESHOLD:
+        return memory  # only more confidence brings it back
     reason = None if active else InactiveReason.OPERATOR
     return replace(memory, active=active, inactive_reason=reason)

@@ -30,7 +30,7 @@ _SHAPES: Final = (
 )
 _AFTER: Final = (
     ("bearer", r"(\bBearer\s+)([A-Za-z0-9._~+/-]{12,}=*)"),
-    ("url-password", r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"']{1,100}:)([^\s/@\"']{1,200})(?=@)"),
+    ("url-password", r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"']{0,100}:)([^\s/@\"']{1,200})(?=@)"),
     # "the password is required" is no secret: a word with a digit or a sign in it may be one
     (
         "password",

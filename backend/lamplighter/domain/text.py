@@ -3,6 +3,7 @@
 import hashlib
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 _PRIVATE: Final = re.compile(r"<private>.*?(?:</private>|\Z)", re.IGNORECASE | re.DOTALL)
@@ -38,6 +39,7 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(_SPACE.sub(" ", text.lower()).strip().encode()).hexdigest()
 
 
+@lru_cache(maxsize=10_000)
 def same_words(text: str) -> str:
     """Return what two observations share when they are the same text.
 

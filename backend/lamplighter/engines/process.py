@@ -154,8 +154,10 @@ def _orphan(mark: str) -> bool:
 
 def _started_at(pid: int) -> str:
     try:
+        if warden.LINUX:  # since boot: the time of day may be set anew meanwhile
+            return warden.stat_fields(pid)[19]
         return f"{psutil.Process(pid).create_time():.2f}"
-    except psutil.Error:
+    except (psutil.Error, OSError, IndexError):
         return ""
 
 

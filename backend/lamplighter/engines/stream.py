@@ -23,6 +23,8 @@ from lamplighter.domain.transcript import (
 )
 
 SYNTHETIC: Final = "<synthetic>"
+_decode = json.JSONDecoder(strict=False).decode  # engines do print raw control characters
+MAX_LEVELS: Final = 100
 
 
 def parse(line: bytes) -> list[Item]:
@@ -33,7 +35,7 @@ def parse(line: bytes) -> list[Item]:
     if not text.startswith("{"):
         return [Raw(_clean(text))]
     try:
-        message = json.loads(text, strict=False)
+        message = _decode(text)
     except RecursionError:
         return [Odd("A line is nested too deeply to be read; it was left out.")]
     except ValueError:
@@ -150,7 +152,17 @@ def _clean(text: str) -> str:
 
 def _cleaned(value: Any) -> Any:
     """Make a decoded value safe to keep as JSON."""
+    if not _flat(value):
+        return None
     try:
         return json.loads(_clean(json.dumps(value, ensure_ascii=False, allow_nan=False)))
     except (ValueError, RecursionError):
         return None
+
+
+def _flat(value: Any, levels: int = MAX_LEVELS) -> bool:
+    """Whether a value is nested so little that whoever writes it as JSON can."""
+    if not isinstance(value, dict | list):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(_flat(each, levels - 1) for each in inner)

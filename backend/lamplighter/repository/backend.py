@@ -9,7 +9,6 @@ write: whoever writes does so within `writing(db)`.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import aiosqlite
@@ -21,10 +20,12 @@ from sqlalchemy.sql import ClauseElement
 from sqlalchemy.util import LRUCache
 
 from lamplighter.repository import driver
+from lamplighter.repository.pool import Pool
+from lamplighter.repository.prepared import Bound, Columns, columns_of
 
 READERS: Final = 3
-ACQUIRE_SECONDS: Final = 30.0
 STATEMENTS_CACHED: Final = 1_000
+KNOWN: Final = "_lamplighter_columns"
 
 T = TypeVar("T")
 
@@ -35,59 +36,6 @@ class Row(dict[str, Any]):
     @property
     def _mapping(self) -> "Row":
         return self
-
-
-class Pool:
-    """Open connections of one kind; taking one waits for it, a late one is an error."""
-
-    def __init__(self, path: str, *, size: int, readonly: bool) -> None:
-        self._path, self._size, self._readonly = path, size, readonly
-        self._free: asyncio.LifoQueue[aiosqlite.Connection] = asyncio.LifoQueue()
-        self._all: list[aiosqlite.Connection] = []
-        self._ending: set[asyncio.Task[None]] = set()
-
-    async def open(self) -> None:
-        """Open all connections now, so that a wrong path fails at the start."""
-        for _ in range(self._size):
-            connection = aiosqlite.Connection(self._connect, 64)
-            connection._thread.daemon = True  # or a connection left open would hang the exit
-            await connection
-            self._all.append(connection)
-            self._free.put_nowait(connection)
-
-    async def close(self) -> None:
-        """Close all connections, those in use too."""
-        if self._ending:
-            await asyncio.wait(self._ending)
-        for connection in self._all:
-            await connection.close()
-        self._all.clear()
-        self._free = asyncio.LifoQueue()
-
-    async def take(self) -> aiosqlite.Connection:
-        """Wait for a free connection."""
-        with suppress(asyncio.QueueEmpty):
-            return self._free.get_nowait()
-        async with asyncio.timeout(ACQUIRE_SECONDS):
-            return await self._free.get()
-
-    def give_back(self, connection: aiosqlite.Connection) -> None:
-        """Take a connection back without waiting; an open transaction is rolled back first."""
-        if not connection.in_transaction:
-            self._free.put_nowait(connection)
-            return
-        task = asyncio.ensure_future(self._roll_back(connection))
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-
-    async def _roll_back(self, connection: aiosqlite.Connection) -> None:
-        try:
-            await connection.rollback()
-        finally:
-            self._free.put_nowait(connection)
-
-    def _connect(self) -> driver.Connection:
-        return driver.connect(self._path, readonly=self._readonly)
 
 
 class PooledBackend(DatabaseBackend):
@@ -103,7 +51,11 @@ class PooledBackend(DatabaseBackend):
     async def connect(self) -> None:
         """Open every connection."""
         await self.writers.open()
-        await self.readers.open()
+        try:
+            await self.readers.open()
+        except BaseException:
+            await self.writers.close()
+            raise
 
     async def disconnect(self) -> None:
         """Close every connection."""
@@ -153,7 +105,7 @@ class PooledConnection(ConnectionBackend):
             cursor.close()
             return described, rows
 
-        described, rows = await self._call(fetch)
+        described, rows = await self._call(fetch, inline=isinstance(query, Bound))
         return _rows(rows, columns or _plain(described))
 
     async def fetch_one(self, query: ClauseElement) -> Row | None:  # type: ignore[override]
@@ -178,8 +130,8 @@ class PooledConnection(ConnectionBackend):
             cursor.close()
             return touched
 
-        new_id, count = await self._call(execute)
-        return (new_id or 0) if getattr(query, "is_insert", False) else count
+        new_id, count = await self._call(execute, inline=isinstance(query, Bound))
+        return (new_id or 0) if _inserts(query) else count
 
     async def execute_many(self, queries: list[ClauseElement]) -> None:
         """Run statements of one shape in one go."""
@@ -204,16 +156,26 @@ class PooledConnection(ConnectionBackend):
         """Return the connection of the SQLite library."""
         return self._held
 
-    async def _call(self, work: Callable[[driver.Connection], T]) -> T:
+    async def _call(self, work: Callable[[driver.Connection], T], *, inline: bool = False) -> T:
+        """Run on the connection's thread; a prepared statement of ours that writes, right here.
+
+        Within a write transaction no other process can make it wait, and going
+        to a thread and back costs more than the statement.
+        """
         if self._held is None:
             self._pool = self._backend.readers
             self._held = await self._pool.take()
         held = self._held
+        if inline and self._pool is self._backend.writers:
+            return work(held._conn)
         result: T = await held._execute(lambda: work(held._conn))  # type: ignore[no-untyped-call]
         return result
 
-    def _compile(self, query: ClauseElement) -> tuple[str, Sequence[Any], "Columns | None"]:
+    def _compile(self, query: ClauseElement | Bound) -> tuple[str, Sequence[Any], Columns | None]:
         dialect = self._backend.dialect
+        if isinstance(query, Bound):
+            prepared = query.statement.compiled(dialect)
+            return prepared.sql, prepared.arguments(query.values), prepared.columns
         compiled: Any  # what follows is SQLAlchemy's own; a test fails when it changes
         compiled, extracted = query._compile_w_cache(
             dialect=dialect,
@@ -237,7 +199,10 @@ class PooledConnection(ConnectionBackend):
             processors[name](given[name]) if name in processors else given[name]
             for name in positions or ()
         ]
-        return sql, arguments, _columns(compiled, dialect)
+        known = compiled.__dict__
+        if KNOWN not in known:
+            known[KNOWN] = columns_of(compiled, dialect)
+        return sql, arguments, known[KNOWN]
 
 
 class PooledTransaction(TransactionBackend):
@@ -330,20 +295,9 @@ async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
     return task.result()
 
 
-Columns = tuple[tuple[str, ...], tuple[tuple[str, Callable[[Any], Any]], ...]]
-
-
-def _columns(compiled: Any, dialect: Any) -> Columns | None:
-    known: Columns | None = compiled.__dict__.get("_lamplighter_columns")
-    if known is None and compiled._result_columns:
-        names = tuple(column[0] for column in compiled._result_columns)
-        processors = (
-            (column[0], column[3]._cached_result_processor(dialect, None))
-            for column in compiled._result_columns
-        )
-        known = names, tuple((name, work) for name, work in processors if work is not None)
-        compiled.__dict__["_lamplighter_columns"] = known
-    return known
+def _inserts(query: ClauseElement | Bound) -> bool:
+    statement = query.statement.statement if isinstance(query, Bound) else query
+    return bool(getattr(statement, "is_insert", False))
 
 
 def _plain(described: Sequence[Sequence[Any]] | None) -> Columns:

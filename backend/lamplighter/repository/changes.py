@@ -8,9 +8,11 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import Change, Op
 from lamplighter.repository.database import Database
+from lamplighter.repository.prepared import inserting
 from lamplighter.repository.tables import changes
 
 PAGE: Final = 500
+_INSERT: Final = inserting(changes, "entity", "entity_id", "op", "version", "row", "at")
 
 
 async def append(
@@ -24,15 +26,16 @@ async def append(
     row: dict[str, Any] | None = None,
 ) -> None:
     """Record a change; call it within `writing`, beside the change itself."""
-    statement = sa.insert(changes).values(
-        entity=entity,
-        entity_id=entity_id,
-        op=op,
-        version=version,
-        row=None if row is None else json.dumps(row, ensure_ascii=False, separators=(",", ":")),
-        at=now,
+    await db.execute(
+        _INSERT(
+            entity=entity,
+            entity_id=entity_id,
+            op=op,
+            version=version,
+            row=None if row is None else json.dumps(row, ensure_ascii=False, separators=(",", ":")),
+            at=now,
+        )
     )
-    await db.execute(statement)
     db.changed = True
 
 

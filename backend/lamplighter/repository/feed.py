@@ -20,6 +20,7 @@ from lamplighter.repository import driver
 from lamplighter.repository.database import file_of
 
 POLL_SECONDS: Final = 0.25
+BASE_CHARS: Final = 32  # leaves room for a directory and a socket of ours within 104 bytes
 
 
 def run_directory(home: Path) -> Path:
@@ -29,7 +30,7 @@ def run_directory(home: Path) -> Path:
     """
     name = f"lamplighter-{os.getuid()}-{sha256(str(home.resolve()).encode()).hexdigest()[:12]}"
     base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-    if not base.is_dir() or not os.access(base, os.W_OK) or len(str(base)) > 60:
+    if not base.is_dir() or not os.access(base, os.W_OK) or len(os.fsencode(base)) > BASE_CHARS:
         base = Path("/tmp")  # shared, so whose it is is checked below
     directory = base / name
     with suppress(FileExistsError):
@@ -53,7 +54,7 @@ class Announcer:
 
     def __call__(self) -> None:
         """Send the hint; whoever cannot take it now finds out by polling."""
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # the commit that it tells of has been made
             for entry in os.scandir(self._directory):
                 if entry.name.startswith("feed-"):
                     self._send(entry.path)

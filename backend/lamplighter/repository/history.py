@@ -3,16 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.memory import Memory, MemoryId
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.prepared import Statement, inserting
 from lamplighter.repository.tables import history
 
-REINFORCED = "reinforced"
+REINFORCED: Final = "reinforced"
+
+_INSERT: Final = inserting(
+    history,
+    *("memory_id", "version", "at", "actor", "session_id", "cause", "reason", "before", "after"),
+)
+_REINFORCED_BY: Final = Statement(
+    sa.select(history.c.memory_id)
+    .where(history.c.session_id == sa.bindparam("session"))
+    .where(history.c.cause == REINFORCED)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +54,7 @@ async def append(
     """Record what became of a memory; `before` None is a new one, `now_is` None a deleted one."""
     memory = now_is or before
     assert memory is not None
-    statement = sa.insert(history).values(
+    statement = _INSERT(
         memory_id=memory.id,
         version=memory.version if now_is else memory.version + 1,
         at=now,
@@ -73,12 +84,8 @@ async def of(
 
 async def reinforced_by(db: Database, session_id: int) -> set[MemoryId]:
     """Return the memories that a session has reinforced so far."""
-    query = (
-        sa.select(history.c.memory_id)
-        .where(history.c.session_id == session_id)
-        .where(history.c.cause == REINFORCED)
-    )
-    return {MemoryId(row["memory_id"]) for row in await db.fetch_all(query)}
+    rows = await db.fetch_all(_REINFORCED_BY(session=session_id))
+    return {MemoryId(row["memory_id"]) for row in rows}
 
 
 async def forget_texts(db: Database, memory_id: int) -> None:

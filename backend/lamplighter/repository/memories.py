@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -30,9 +30,28 @@ from lamplighter.domain.text import content_hash
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.prepared import Statement, inserting
 from lamplighter.repository.tables import memories
 
-ENTITY = "memory"
+ENTITY: Final = "memory"
+
+_INSERT: Final = inserting(
+    memories,
+    *("service", "category", "observation", "confidence", "active", "created_at", "updated_at"),
+    *("session_id", "tier", "kind", "trust", "title", "tags", "project", "scope"),
+    *("content_hash", "source", "source_ref", "inactive_reason"),
+    returning=True,
+)
+_BESIDE: Final = Statement(
+    sa.select(memories)
+    .where(memories.c.category == sa.bindparam("category"))
+    .where(memories.c.service.is_not_distinct_from(sa.bindparam("service")))
+    .where((memories.c.active == 1) | (memories.c.content_hash == sa.bindparam("hash")))
+    .order_by(memories.c.confidence.desc(), memories.c.id)
+)
+_SPELLED: Final = Statement(
+    sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
+)
 
 
 class Sort(StrEnum):
@@ -65,21 +84,17 @@ async def get(db: Database, memory_id: int) -> Memory | None:
 
 async def beside(db: Database, candidate: Candidate) -> list[Memory]:
     """Return what may be the same: its service's and category's active rows and inactive twins."""
-    same_words = memories.c.content_hash == content_hash(candidate.observation)
-    query = (
-        sa.select(memories)
-        .where(memories.c.category == candidate.category)
-        .where(memories.c.service.is_not_distinct_from(candidate.service))
-        .where((memories.c.active == 1) | same_words)
-        .order_by(memories.c.confidence.desc(), memories.c.id)
+    query = _BESIDE(
+        category=candidate.category,
+        service=candidate.service,
+        hash=content_hash(candidate.observation),
     )
     return [_memory(row) for row in await db.fetch_all(query)]
 
 
 async def spelling(db: Database, service: str) -> str | None:
     """Return how a service is spelled in the memories we hold, whatever its case here."""
-    known = sa.select(memories.c.service).where(memories.c.service == service).limit(1)
-    if await db.fetch_val(known) is not None:
+    if await db.fetch_val(_SPELLED(service=service)) is not None:
         return service
     query = sa.select(memories.c.service).distinct().order_by(memories.c.service)
     names = [row["service"] for row in await db.fetch_all(query) if row["service"]]
@@ -90,30 +105,26 @@ async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory
     """Keep a candidate as a new memory."""
     confidence = clamp(candidate.confidence)
     active = confidence >= ACTIVE_THRESHOLD
-    statement = (
-        sa.insert(memories)
-        .values(
-            service=candidate.service,
-            category=candidate.category,
-            observation=candidate.observation,
-            confidence=confidence,
-            active=active,
-            created_at=now,
-            updated_at=now,
-            session_id=candidate.session_id,
-            tier=candidate.tier,
-            kind=candidate.kind,
-            trust=candidate.trust,
-            title=candidate.title,
-            tags=list(candidate.tags),
-            project=OPERATIONS,
-            scope="project",
-            content_hash=content_hash(candidate.observation),
-            source=candidate.source,
-            source_ref=candidate.source_ref,
-            inactive_reason=None if active else InactiveReason.LOW,
-        )
-        .returning(memories)
+    statement = _INSERT(
+        service=candidate.service,
+        category=candidate.category,
+        observation=candidate.observation,
+        confidence=confidence,
+        active=active,
+        created_at=now,
+        updated_at=now,
+        session_id=candidate.session_id,
+        tier=candidate.tier,
+        kind=candidate.kind,
+        trust=candidate.trust,
+        title=candidate.title,
+        tags=list(candidate.tags),
+        project=OPERATIONS,
+        scope="project",
+        content_hash=content_hash(candidate.observation),
+        source=candidate.source,
+        source_ref=candidate.source_ref,
+        inactive_reason=None if active else InactiveReason.LOW,
     )
     memory = _memory(await db.fetch_one(statement))
     await _tell(db, memory, Op.CREATED, now=now)
@@ -175,24 +186,34 @@ async def tellable(
     services: Sequence[str] | None,
     inside: bool,
     limit: int,
+    longest: int | None = None,
     position: Sequence[Any] | None = None,
 ) -> Page[Memory]:
     """Return active operational memories in the order sessions are told them.
 
     `services` None means all; else those of these services (`inside`) or all
-    the others.
+    the others. `longest` leaves out observations of more characters than that.
     """
     keys = _order(Sort.CONFIDENCE)
     query = sa.select(memories).where(*_tellable())
     if services is not None:
         own = memories.c.service.in_(services)
         query = query.where(own if inside else memories.c.service.is_(None) | ~own)
+    if longest is not None:
+        query = query.where(sa.func.length(memories.c.observation) <= longest)
     if position is not None:
         query = query.where(after(keys, position))
     query = query.order_by(*(key.ordered() for key in keys)).limit(limit + 1)
     found = [_memory(row) for row in await db.fetch_all(query)]
     behind = _position(Sort.CONFIDENCE, found[limit - 1]) if len(found) > limit else None
     return Page(found[:limit], behind)
+
+
+async def shortest(db: Database) -> int:
+    """Return how many characters the shortest active observation has."""
+    length = sa.func.length(memories.c.observation)
+    query = sa.select(sa.func.min(length)).where(memories.c.active == 1)
+    return int(await db.fetch_val(query) or 0)
 
 
 async def count_tellable(db: Database) -> int:

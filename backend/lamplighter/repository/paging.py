@@ -31,7 +31,7 @@ class Key:
                 return isinstance(value, datetime)
             case sa.Integer():
                 return isinstance(value, int)
-            case sa.Numeric():
+            case sa.Float():
                 return isinstance(value, int | float)
         return isinstance(value, str)
 

@@ -12,7 +12,12 @@ from lamplighter.domain.errors import Conflict, Invalid, NotFound
 from lamplighter.domain.event import Level, level_of
 from lamplighter.domain.markers import Marker, Reading, What
 from lamplighter.domain.marks import Look, Mark
-from lamplighter.domain.memory import LONG_MARKER_CHARS, Candidate, Category
+from lamplighter.domain.memory import (
+    LONG_MARKER_CHARS,
+    MAX_OBSERVATION_CHARS,
+    Candidate,
+    Category,
+)
 from lamplighter.domain.reconcile import Outcome
 from lamplighter.domain.session import MAX_TIER, Session
 from lamplighter.domain.text import one_line, shortened
@@ -26,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 MAX_MARKERS: Final = 5_000
 EVENT_CHARS: Final = 2_000
+IGNORED_CHARS: Final = MAX_OBSERVATION_CHARS + 200
 PROBE: Final = "probe"
 
 
@@ -171,7 +177,11 @@ async def _keep(
         what=marker.what,
         state=state,
         reason=reason or taken.outcome.pop("why", ""),
-        text=shortened(ingest.redact(one_line(marker.text)), EVENT_CHARS),
+        # what may yet be taken by hand is kept whole
+        text=shortened(
+            ingest.redact(one_line(marker.text)),
+            IGNORED_CHARS if state is Reading.IGNORED else EVENT_CHARS,
+        ),
         service=marker.service,
         category=marker.category,
         now=now,

@@ -5,15 +5,12 @@ from typing import Final
 
 from lamplighter.domain.context import (
     DEFAULT_BUDGET,
-    NO_ROOM,
     Block,
     Packing,
-    Placement,
-    bullet,
 )
 from lamplighter.repository import Database, memories, reading
 
-PAGE: Final = 500
+PAGE: Final = 250
 LEFT_OUT_KEPT: Final = 200
 
 
@@ -23,14 +20,12 @@ async def block(
     """Build the operational memory block; memories of the `focus` services come first."""
     async with reading(db):
         packing = Packing(budget, total=await memories.count_tellable(db))
-        rest: list[Placement] = []
         if focus:
-            rest = await _offer(db, packing, focus, inside=True)
-        if len(rest) < LEFT_OUT_KEPT:
-            rest += await _offer(db, packing, focus or None, inside=False)
+            await _offer(db, packing, focus, inside=True)
+        await _offer(db, packing, focus or None, inside=False)
     found = packing.block()
-    kept = [each for each in (*found.placements, *rest) if each.included]
-    left_out = [each for each in (*found.placements, *rest) if not each.included]
+    kept = [each for each in found.placements if each.included]
+    left_out = [each for each in found.placements if not each.included]
     return Block(found.text, found.tokens, (*kept, *left_out[:LEFT_OUT_KEPT]))
 
 
@@ -41,19 +36,16 @@ def injected(environment: str, memory: Block) -> str:
 
 async def _offer(
     db: Database, packing: Packing, services: Sequence[str] | None, *, inside: bool
-) -> list[Placement]:
-    """Offer page after page; once nothing fits any more, the rest of a page is left out."""
-    position = None
-    left_out: list[Placement] = []
-    while True:
+) -> None:
+    """Offer page after page; behind the first, only what is short enough for what is left."""
+    shortest = await memories.shortest(db)
+    position, longest = None, None
+    while longest is None or longest >= max(1, shortest):
         page = await memories.tellable(
-            db, services=services, inside=inside, limit=PAGE, position=position
+            db, services=services, inside=inside, limit=PAGE, longest=longest, position=position
         )
         for memory in page.items:
-            if packing.full:
-                left_out.append(Placement(memory, bullet(memory), NO_ROOM))
-            else:
-                packing.offer(memory)
-        position = page.position
-        if position is None or packing.full:
-            return left_out
+            packing.offer(memory)
+        position, longest = page.position, packing.room
+        if position is None:
+            return

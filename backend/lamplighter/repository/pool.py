@@ -1,0 +1,74 @@
+"""Connections held open, so that a statement waits for neither a thread nor a file."""
+
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+import aiosqlite
+
+from lamplighter.repository import driver
+
+ACQUIRE_SECONDS: Final = 30.0
+
+
+class Pool:
+    """Open connections of one kind; taking one waits for it, a late one is an error."""
+
+    def __init__(self, path: str, *, size: int, readonly: bool) -> None:
+        self._path, self._size, self._readonly = path, size, readonly
+        self._free: asyncio.LifoQueue[aiosqlite.Connection] = asyncio.LifoQueue()
+        self._all: list[aiosqlite.Connection] = []
+        self._ending: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Open all connections now, so that a wrong path fails at the start."""
+        try:
+            for _ in range(self._size):
+                self._all.append(await self._opened())
+                self._free.put_nowait(self._all[-1])
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Close all connections, those in use too."""
+        if self._ending:
+            await asyncio.wait(self._ending)
+        for connection in self._all:
+            await connection.close()
+        self._all.clear()
+        self._free = asyncio.LifoQueue()
+
+    async def take(self) -> aiosqlite.Connection:
+        """Wait for a free connection."""
+        with suppress(asyncio.QueueEmpty):
+            return self._free.get_nowait()
+        async with asyncio.timeout(ACQUIRE_SECONDS):
+            return await self._free.get()
+
+    def give_back(self, connection: aiosqlite.Connection) -> None:
+        """Take a connection back without waiting; an open transaction is rolled back first."""
+        if not connection.in_transaction:
+            self._free.put_nowait(connection)
+            return
+        task = asyncio.ensure_future(self._roll_back(connection))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _roll_back(self, connection: aiosqlite.Connection) -> None:
+        try:
+            await connection.rollback()
+        finally:
+            self._free.put_nowait(connection)
+
+    async def _opened(self) -> aiosqlite.Connection:
+        connection = aiosqlite.Connection(self._connect, 64)
+        connection._thread.daemon = True  # or a connection left open would hang the exit
+        try:
+            return await connection
+        except BaseException:
+            await asyncio.to_thread(connection._thread.join)  # or it would outlive the loop
+            raise
+
+    def _connect(self) -> driver.Connection:
+        return driver.connect(self._path, readonly=self._readonly)

@@ -1,0 +1,1 @@
+"""Figures the product is held to, each as a ratio to a limit measured in the same run."""

@@ -1,0 +1,27 @@
+"""Run all benchmarks, or those named: `python -m benchmarks [latency] [ingest] …`."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks import ingest, latency, memory, pages, processes
+
+ALL: dict[str, Callable[[], dict[str, Any]]] = {
+    "latency": latency.run,
+    "ingest": ingest.run,
+    "remember": lambda: asyncio.run(memory.remember_one()),
+    "context": lambda: asyncio.run(memory.context()),
+    "list": pages.run,
+    "processes": processes.run,
+}
+
+
+def main() -> None:
+    """Print one JSON line a benchmark."""
+    for name in sys.argv[1:] or ALL:
+        print(json.dumps({"benchmark": name, **ALL[name]()}), flush=True)
+
+
+main()

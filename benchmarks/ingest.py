@@ -1,0 +1,37 @@
+"""Reading stream-json. Held to at least half the speed of json.loads alone."""
+
+import json
+from typing import Any, Final
+
+from benchmarks.measure import in_turn
+from lamplighter.engines import stream
+
+LINES: Final = 4_000
+
+
+def run() -> dict[str, Any]:
+    """Parse the same lines with and without us."""
+    lines = [_line(number) for number in range(LINES)]
+    plain, ours = in_turn(
+        9,
+        lambda: [json.loads(line) for line in lines],
+        lambda: [stream.parse(line) for line in lines],
+    )
+    return {
+        "lines": LINES,
+        "speed_of_json_loads": round(plain / ours, 2),
+        "held": plain / ours >= 0.5,
+    }
+
+
+def _line(number: int) -> bytes:
+    words = f"Step {number}: looking at the service, nothing unusual. " * 4
+    block = {"type": "text", "text": words}
+    if number % 3 == 0:
+        block = {"type": "tool_use", "name": "check", "input": {"service": "jellyfin", "n": number}}
+    message = {
+        "type": "assistant",
+        "message": {"id": f"m{number}", "content": [block]},
+        "uuid": "x",
+    }
+    return json.dumps(message).encode()

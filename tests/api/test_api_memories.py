@@ -1,0 +1,405 @@
+"""Memories over HTTP, as an operator adds, corrects, finds and deletes them."""
+
+from typing import Any
+
+import httpx2
+import pytest
+from asking import STAMP, Asking
+
+MEMORIES = "/api/v1/memories"
+CASES = [
+    ({"confidence": 1.5}, {"confidence": 1.0, "active": True}),
+    ({"confidence": -1}, {"confidence": 0.0, "active": False, "inactive_reason": "low"}),
+    ({"confidence": 0.3}, {"confidence": 0.3, "active": True}),
+    ({"confidence": 0.299}, {"confidence": 0.3, "active": True}),
+    ({"confidence": 0.29}, {"confidence": 0.29, "active": False, "inactive_reason": "low"}),
+    ({"service": "general"}, {"service": None}),
+    ({"service": " General "}, {"service": None}),
+    ({"service": "JELLYFIN"}, {"service": "jellyfin"}),
+    ({"service": "wireguard"}, {"service": "WireGuard"}),
+    ({"observation": "  two\n### lines \u202e "}, {"observation": "two ### lines"}),
+    ({"observation": "x" * 50_000}, {"observation": "x" * 50_000}),
+    ({"observation": "a\0b"}, {"observation": "ab"}),
+    ({"observation": "key <private>a</private>"}, {"observation": "key [REDACTED]"}),
+    (
+        {"observation": "use sk-ant-0123456789abcdef", "tags": ["sk-ant-0123456789abcdef", "\0"]},
+        {
+            "observation": "use [REDACTED:anthropic-key]",
+            "tags": ["[REDACTED:anthropic-key]"],
+        },
+    ),
+    ({"category": "decision", "observation": "one\ntwo"}, {"observation": "one\ntwo"}),
+]
+REFUSED: list[tuple[dict[str, Any], list[str]]] = [
+    ({"category": "misc"}, ["category"]),
+    ({"observation": ""}, ["observation"]),
+    ({"observation": " \n\u200b\u202e"}, ["observation"]),
+    ({"observation": "x" * 50_001}, ["observation"]),
+    ({"observation": None}, ["observation"]),
+    ({"service": "my.svc"}, ["service"]),
+    ({"service": "x" * 65}, ["service"]),
+    ({"confidence": "NaN"}, ["confidence"]),
+    ({"confidence": "0.5"}, ["confidence"]),
+    ({"confidence": True}, ["confidence"]),
+    ({"confidence": 10**400}, ["confidence"]),
+    ({"tags": ["x"] * 21}, ["tags"]),
+    ({"tags": ["x" * 101]}, ["tags"]),
+    ({"title": "x" * 501}, ["title"]),
+    ({"id": 7}, ["id"]),
+    ({"category": "misc", "service": 1, "x": 1}, ["category", "service", "x"]),
+    ({"observation": "", "service": "my.svc"}, ["observation", "service"]),
+]
+
+
+def new(client: httpx2.Client, **more: Any) -> dict[str, Any]:
+    given = {"category": "timing", "observation": "Takes 60s to start", **more}
+    answer = client.post(MEMORIES, json=given)
+    assert answer.status_code == 201, answer.text
+    assert answer.headers["location"] == f"{MEMORIES}/{answer.json()['id']}"
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def listed(client: httpx2.Client, **query: Any) -> list[int]:
+    answer = client.get(MEMORIES, params={"limit": 200, **query})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["total"] == len(answer.json()["items"])
+    return sorted(each["id"] for each in answer.json()["items"])
+
+
+def told(client: httpx2.Client) -> str:
+    text: str = client.get("/api/v1/context", params={"sections": "operational"}).json()["text"]
+    return text
+
+
+def test_what_an_operator_adds_is_kept_as_given(client: httpx2.Client) -> None:
+    made = new(client, service="postgres", category="maintenance", confidence=0.9, title="VACUUM")
+
+    kept = client.get(f"{MEMORIES}/{made['id']}").json()
+
+    assert kept == made
+    assert kept["created_at"] == kept["updated_at"]
+    assert {key: kept[key] for key in kept if key not in ("id", "created_at", "updated_at")} == {
+        "service": "postgres",
+        "category": "maintenance",
+        "observation": "Takes 60s to start",
+        "confidence": 0.9,
+        "active": True,
+        "session_id": None,
+        "tier": 0,
+        "kind": "procedural",
+        "trust": "trusted",
+        "source": "operator",
+        "source_ref": None,
+        "title": "VACUUM",
+        "tags": [],
+        "project": "ops",
+        "scope": "project",
+        "topic_key": None,
+        "inactive_reason": None,
+        "pinned": False,
+        "duplicate_count": 1,
+        "revision_count": 1,
+        "version": 1,
+    }
+
+
+def test_the_same_words_twice_are_two_memories_of_an_operator(client: httpx2.Client) -> None:
+    assert new(client)["id"] != new(client)["id"]
+
+
+@pytest.mark.parametrize(("given", "kept"), CASES, ids=lambda case: str(case)[:50])
+def test_what_is_given_is_brought_into_form(
+    client: httpx2.Client, given: dict[str, Any], kept: dict[str, Any]
+) -> None:
+    made = new(client, **given)
+
+    assert {key: made[key] for key in kept} == kept
+
+
+@pytest.mark.parametrize(("given", "kept"), CASES, ids=lambda case: str(case)[:50])
+def test_what_is_changed_is_brought_into_form(
+    client: httpx2.Client, given: dict[str, Any], kept: dict[str, Any]
+) -> None:
+    made = new(client)
+    change = {key: value for key, value in given.items() if key != "tags"}
+
+    changed = client.patch(f"{MEMORIES}/{made['id']}", json=change).json()
+
+    wanted = {key: value for key, value in kept.items() if key != "tags"}
+    assert {key: changed[key] for key in wanted} == wanted
+
+
+@pytest.mark.parametrize(("given", "wrong"), REFUSED, ids=lambda case: str(case)[:50])
+def test_what_is_wrong_is_named_and_nothing_is_kept(
+    client: httpx2.Client, given: dict[str, Any], wrong: list[str]
+) -> None:
+    before = client.get(MEMORIES, params={"limit": 1}).json()
+
+    answer = client.post(MEMORIES, json={"category": "timing", "observation": "x", **given})
+
+    assert answer.status_code == 422, answer.text
+    assert sorted(each["field"] for each in answer.json()["errors"]) == wrong
+    assert client.get(MEMORIES, params={"limit": 1}).json() == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"observation": ""},
+        {"observation": "x" * 50_001},
+        {"service": "my.svc"},
+        {"tier": 1},
+        {"active": 1},
+    ],
+    ids=lambda change: str(change)[:40],
+)
+def test_a_wrong_change_changes_nothing(client: httpx2.Client, change: dict[str, Any]) -> None:
+    made = new(client)
+
+    answer = client.patch(f"{MEMORIES}/{made['id']}", json={"confidence": 0.1, **change})
+
+    assert answer.status_code == 422
+    assert client.get(f"{MEMORIES}/{made['id']}").json() == made
+
+
+def test_changing_the_text_leaves_the_confidence_and_refreshes_the_time(
+    client: httpx2.Client,
+) -> None:
+    made = new(client, confidence=0.4)
+
+    changed = client.patch(f"{MEMORIES}/{made['id']}", json={"observation": "Takes 90s"}).json()
+
+    assert changed == {
+        **made,
+        "observation": "Takes 90s",
+        "version": 2,
+        "updated_at": changed["updated_at"],
+    }
+    assert changed["updated_at"] > made["updated_at"]
+
+
+def test_an_empty_change_is_none(client: httpx2.Client) -> None:
+    made = new(client)
+
+    assert client.patch(f"{MEMORIES}/{made['id']}", json={}).json() == made
+
+
+def test_pinning_is_not_a_refreshment(client: httpx2.Client) -> None:
+    made = new(client)
+
+    changed = client.patch(f"{MEMORIES}/{made['id']}", json={"pinned": True}).json()
+
+    assert changed == {**made, "pinned": True, "version": 2}
+
+
+def test_two_editors_do_not_overwrite_each_other(client: httpx2.Client) -> None:
+    made = new(client)
+    address = f"{MEMORIES}/{made['id']}"
+    tag = client.get(address).headers["etag"]
+
+    first = client.patch(address, json={"confidence": 0.8}, headers={"If-Match": tag})
+    second = client.patch(address, json={"confidence": 0.1}, headers={"If-Match": tag})
+    gone = client.delete(address, headers={"If-Match": tag})
+
+    assert (first.status_code, second.status_code, gone.status_code) == (200, 412, 412)
+    assert first.headers["etag"] != tag
+    assert second.json()["current"] == gone.json()["current"] == first.json()
+    assert client.get(address).json() == first.json()
+
+
+@pytest.mark.parametrize("headers", [{}, {"If-Match": "*"}])
+def test_without_a_version_the_last_write_wins(
+    client: httpx2.Client, headers: dict[str, str]
+) -> None:
+    made = new(client)
+    address = f"{MEMORIES}/{made['id']}"
+    client.patch(address, json={"confidence": 0.8})
+
+    changed = client.patch(address, json={"confidence": 0.5}, headers=headers)
+
+    assert (changed.status_code, changed.json()["confidence"]) == (200, 0.5)
+
+
+def test_an_inactive_memory_comes_back_by_its_confidence_but_not_by_its_text(
+    client: httpx2.Client,
+) -> None:
+    made = new(client, confidence=0.1, observation="Comes back")
+    address = f"{MEMORIES}/{made['id']}"
+
+    by_text = client.patch(address, json={"observation": "Comes back later"}).json()
+    assert (by_text["active"], "Comes back" in told(client)) == (False, False)
+
+    by_confidence = client.patch(address, json={"confidence": 0.5}).json()
+    assert (by_confidence["active"], by_confidence["inactive_reason"]) == (True, None)
+    assert "Comes back later (confidence: 0.5)" in told(client)
+
+
+def test_a_memory_put_aside_is_told_to_nobody_and_can_be_taken_up_again(
+    client: httpx2.Client,
+) -> None:
+    made = new(client, observation="Put aside")
+    address = f"{MEMORIES}/{made['id']}"
+
+    aside = client.patch(address, json={"active": False}).json()
+    assert (aside["active"], aside["inactive_reason"], aside["confidence"]) == (
+        False,
+        "operator",
+        0.7,
+    )
+    assert "Put aside" not in told(client)
+
+    assert client.patch(address, json={"active": True}).json()["inactive_reason"] is None
+    assert "Put aside" in told(client)
+
+
+def test_deleting_removes_the_row_and_every_copy_of_its_words(asking: Asking) -> None:
+    client, secret = asking.client, "Quite unforgettable words"
+    made = new(client, observation=secret)
+    address = f"{MEMORIES}/{made['id']}"
+    client.patch(address, json={"observation": f"{secret}, twice"})
+
+    assert client.delete(address).status_code == 204
+
+    assert client.get(address).status_code == client.delete(address).status_code == 404
+    assert client.get(f"{address}/history").json()["items"][0]["cause"] == "deleted"
+    for table in ("memories", "history", "changes"):
+        assert secret not in str(asking.home.rows(f"SELECT * FROM {table}"))
+    assert asking.home.rows("SELECT actor, cause FROM history WHERE memory_id = ?", made["id"]) == [
+        ("operator", "created"),
+        ("operator", "edited"),
+        ("operator", "deleted"),
+    ]
+
+
+def test_the_number_of_a_deleted_memory_is_never_used_again(client: httpx2.Client) -> None:
+    gone = new(client)["id"]
+    client.delete(f"{MEMORIES}/{gone}")
+
+    assert new(client)["id"] > gone
+
+
+def test_the_history_tells_who_changed_what(client: httpx2.Client) -> None:
+    made = new(client, service="history")
+    client.patch(f"{MEMORIES}/{made['id']}", json={"confidence": 0.2})
+
+    past = client.get(f"{MEMORIES}/{made['id']}/history").json()["items"]
+
+    state = {
+        "observation": "Takes 60s to start",
+        "confidence": 0.7,
+        "active": True,
+        "category": "timing",
+        "service": "history",
+    }
+    after = {**state, "confidence": 0.2, "active": False}
+    same = {"actor": "operator", "session_id": None, "reason": ""}
+    assert [{key: each[key] for key in each if key != "at"} for each in past] == [
+        {**same, "version": 2, "cause": "edited", "before": state, "after": after},
+        {**same, "version": 1, "cause": "created", "before": None, "after": state},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ({"action": "delete"}, []),
+        ({"action": "confidence", "value": 0.2}, [(0.2, False, "low")] * 5),
+        ({"action": "confidence", "value": 7}, [(1.0, True, None)] * 5),
+        ({"action": "deactivate"}, [(0.7, False, "operator")] * 5),
+    ],
+    ids=str,
+)
+def test_one_act_on_several_memories(
+    client: httpx2.Client, given: dict[str, Any], left: list[tuple[Any, ...]]
+) -> None:
+    service = f"bulk-{given['action']}-{given.get('value')}".replace(".", "-")
+    ids = [new(client, service=service)["id"] for _ in range(5)]
+    gone = new(client)["id"]
+    client.delete(f"{MEMORIES}/{gone}")
+
+    changed = client.post(f"{MEMORIES}/bulk", json={"ids": [*ids, *ids, gone], **given}).json()
+
+    assert (changed["changed"], changed["ids"]) == (5, ids)
+    rows = client.get(MEMORIES, params={"service": service}).json()["items"]
+    assert [(each["confidence"], each["active"], each["inactive_reason"]) for each in rows] == left
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({"ids": [], "action": "delete"}, ["ids"]),
+        ({"ids": [0], "action": "delete"}, ["ids"]),
+        ({"ids": [2**63], "action": "delete"}, ["ids"]),
+        ({"ids": [10**400], "action": "delete"}, ["ids"]),
+        ({"ids": [1.5], "action": "delete"}, ["ids"]),
+        ({"ids": list(range(1, 1002)), "action": "delete"}, ["ids"]),
+        ({"ids": [1], "action": "confidence"}, ["value"]),
+        ({"ids": [1], "action": "explode", "value": "x"}, ["action", "value"]),
+    ],
+    ids=lambda case: str(case)[:40],
+)
+def test_a_wrong_act_on_several_is_refused_whole(
+    client: httpx2.Client, given: dict[str, Any], wrong: list[str]
+) -> None:
+    answer = client.post(f"{MEMORIES}/bulk", json=given)
+
+    assert answer.status_code == 422, answer.text
+    assert sorted(each["field"] for each in answer.json()["errors"]) == wrong
+
+
+def test_filters_find_what_they_say_and_nothing_else(client: httpx2.Client) -> None:
+    one = new(client, service="Filter-A", observation="50% of IT_all")["id"]
+    two = new(client, service="filter-b", category="behavior", observation="500 of Itxall")["id"]
+    low = new(client, service="filter-a", confidence=0.1, observation="Filtered away")["id"]
+    general = new(client, category="decision", observation="Filter for all")["id"]
+
+    assert listed(client, service="filter-a") == [one, low]
+    assert listed(client, service="FILTER-A", state="active") == [one]
+    assert listed(client, service="filter-a", state="inactive") == [low]
+    assert listed(client, service="filter-b", category="behavior") == [two]
+    assert listed(client, service="filter-b", category="timing") == []
+    assert listed(client, q="50% of it_") == [one]
+    assert listed(client, q="of it", service="filter-b") == [two]
+    assert listed(client, q="filter for all", service="general") == [general]
+    assert listed(client, q="filter for all", kind="semantic", project="ops") == [general]
+    assert listed(client, q="filter for all", scope="global") == []
+
+
+def test_a_filter_for_nothing_known_finds_nothing(client: httpx2.Client) -> None:
+    new(client)
+
+    assert listed(client, service="nobody-knows-it") == []
+    assert client.get(MEMORIES, params={"category": "misc"}).status_code == 422
+    assert client.get(MEMORIES, params={"q": "\0"}).status_code == 422
+
+
+def test_facets_count_what_is_listed(client: httpx2.Client) -> None:
+    for category, confidence in (("timing", 0.7), ("timing", 0.1), ("behavior", 0.9)):
+        new(client, service="facets", category=category, confidence=confidence)
+
+    found = client.get(f"{MEMORIES}/facets", params={"service": "facets"}).json()
+
+    assert {"service": "facets", "count": 3} in found["services"]
+    assert found["categories"] == [
+        {"category": "behavior", "count": 1},
+        {"category": "timing", "count": 2},
+    ]
+    assert found["states"] == {"active": 2, "inactive": 1}
+
+
+def test_a_row_of_the_ten_columns_of_the_specification_is_a_whole_memory(asking: Asking) -> None:
+    asking.home.write(
+        "INSERT INTO memories (service, category, observation, confidence, active, created_at, "
+        "updated_at, session_id, tier) "
+        "VALUES ('byhand', 'timing', 'By hand', 0.8, 1, ?, ?, NULL, 1)",
+        STAMP,
+        STAMP,
+    )
+
+    (row,) = asking.client.get(MEMORIES, params={"service": "byhand"}).json()["items"]
+
+    assert (row["observation"], row["confidence"], row["created_at"]) == ("By hand", 0.8, STAMP)
+    assert "- [timing] By hand (confidence: 0.8)" in told(asking.client)
+    changed = asking.client.patch(f"{MEMORIES}/{row['id']}", json={"confidence": 0.9})
+    assert changed.json()["confidence"] == 0.9

@@ -1,0 +1,179 @@
+"""Lists in pages: each row exactly once, whatever comes meanwhile."""
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from asking import STAMP, Asking
+
+MEMORIES = "/api/v1/memories"
+LISTS = ("/api/v1/memories", "/api/v1/events", "/api/v1/sessions", "/api/v1/requests")
+COUNT = 250
+
+
+def pages(client: httpx2.Client, address: str, **query: Any) -> Iterator[list[dict[str, Any]]]:
+    """Follow a list to its end, by `next` and by Link in turn."""
+    answer = client.get(address, params=query)
+    while True:
+        assert answer.status_code == 200, answer.text
+        body = answer.json()
+        yield body["items"]
+        if body["next"] is None:
+            assert "link" not in answer.headers
+            return
+        link = answer.headers["link"].removeprefix("<").removesuffix('>; rel="next"')
+        other = client.get(address, params={**query, "cursor": body["next"]})
+        answer = client.get(link)
+        assert [row["id"] for row in other.json()["items"]] == [
+            row["id"] for row in answer.json()["items"]
+        ]
+
+
+@pytest.fixture(scope="module")
+def filled(asking: Asking) -> list[int]:
+    """Make memories that differ little: many share their confidence, service and time."""
+    for number in range(COUNT):
+        asking.home.write(
+            "INSERT INTO memories (service, category, observation, confidence, active, created_at,"
+            " updated_at, tier) VALUES (?, 'pattern', 'paged', ?, 1, ?, ?, 1)",
+            ("p-a", "p-b", None)[number % 3],
+            (0.3, 0.7, 0.85, 1.0)[number % 4],
+            STAMP,
+            f"2026-01-0{1 + number % 3}T12:00:00.00000{number % 2}Z",
+        )
+    return [id for (id,) in asking.home.rows("SELECT id FROM memories WHERE category = 'pattern'")]
+
+
+@pytest.mark.parametrize("sort", ["confidence", "updated", "created", "service"])
+def test_each_memory_comes_exactly_once_while_others_are_added(
+    asking: Asking, filled: list[int], sort: str
+) -> None:
+    seen: list[int] = []
+    for page in pages(asking.client, MEMORIES, category="pattern", sort=sort, limit=7):
+        seen += [row["id"] for row in page]
+        asking.memory(category="pattern", observation="later", confidence=0.7, service="p-b")
+
+    assert sorted(id for id in seen if id in filled) == filled
+    assert len(seen) == len(set(seen))
+
+
+@pytest.mark.parametrize(
+    ("sort", "key"),
+    [
+        ("confidence", lambda row: (-row["confidence"], _down(row["updated_at"]), row["id"])),
+        ("updated", lambda row: (_down(row["updated_at"]), row["id"])),
+        ("created", lambda row: -row["id"]),
+        (
+            "service",
+            lambda row: (row["service"] is None, row["service"], -row["confidence"], row["id"]),
+        ),
+    ],
+)
+def test_the_whole_list_is_in_its_order(
+    asking: Asking, filled: list[int], sort: str, key: Any
+) -> None:
+    seen = [row for page in pages(asking.client, MEMORIES, sort=sort, limit=200) for row in page]
+
+    assert seen == sorted(seen, key=key)
+    assert {row["id"] for row in seen} >= set(filled)
+
+
+def _down(stamp: str) -> tuple[int, ...]:
+    return tuple(-ord(letter) for letter in stamp)
+
+
+def test_a_memory_deleted_between_pages_takes_no_other_one_with_it(asking: Asking) -> None:
+    ids = [asking.memory(service="vanishing") for _ in range(9)]
+    seen: list[int] = []
+
+    for page in pages(asking.client, MEMORIES, service="vanishing", sort="created", limit=3):
+        seen += [row["id"] for row in page]
+        asking.client.delete(f"{MEMORIES}/{page[-1]['id']}")
+
+    assert seen == ids[::-1]
+
+
+def test_events_sessions_requests_and_histories_are_paged_the_same_way(asking: Asking) -> None:
+    for number in range(11):
+        asking.made("/api/v1/events", {"level": "info", "text": f"Event {number}"})
+        asking.request()
+        asking.running()
+    memory = asking.memory()
+    for number in range(10):
+        asking.client.patch(f"{MEMORIES}/{memory}", json={"observation": f"Text {number}"})
+
+    for address in LISTS[1:]:
+        ids = [row["id"] for page in pages(asking.client, address, limit=3) for row in page]
+        assert ids == sorted(set(ids), reverse=True)
+        assert len(ids) >= 11
+    past = _history(asking.client, memory)
+    assert past == list(range(11, 0, -1))
+
+
+def _history(client: httpx2.Client, memory: int) -> list[int]:
+    versions: list[int] = []
+    query: dict[str, Any] = {"limit": 3}
+    while True:
+        body = client.get(f"{MEMORIES}/{memory}/history", params=query).json()
+        versions += [each["version"] for each in body["items"]]
+        if body["next"] is None:
+            return versions
+        query["cursor"] = body["next"]
+
+
+def _cursor(*parts: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
+
+
+AT = {"at": STAMP}
+FOREIGN = [
+    "",
+    "x",
+    "é",
+    "W10x",
+    "=" * 10,
+    base64.urlsafe_b64encode(b"{}").decode(),
+    base64.urlsafe_b64encode(b"[" * 50_000).decode()[:60_000],
+    _cursor(),
+    _cursor(None),
+    _cursor("a"),
+    _cursor(AT),
+    _cursor(True),
+    _cursor([1]),
+    _cursor(10**30),
+    _cursor(1, 2, 3),
+    _cursor(0.5, "a", 1),
+    _cursor("a", AT, 1),
+    _cursor(0.5, AT, "a"),
+    _cursor(0.5, AT, 0.5),
+    _cursor(float("nan"), AT, 1),
+    _cursor(float("inf"), AT, 1),
+    _cursor(0.5, {"at": 1}, 1),
+    _cursor(0.5, {"at": "soon"}, 1),
+    _cursor(0.5, {"at": "0001-01-01T00:00:00+23:59"}, 1),
+    _cursor(0.5, {"x": STAMP}, 1),
+    _cursor("\ud800", 0.5, 1),
+]
+
+
+@pytest.mark.parametrize("address", [*LISTS, f"{MEMORIES}?sort=service"])
+@pytest.mark.parametrize("cursor", FOREIGN, ids=lambda cursor: cursor[:24])
+def test_a_cursor_that_is_not_of_this_list_is_refused(
+    asking: Asking, address: str, cursor: str
+) -> None:
+    answer = asking.client.get(address, params={"cursor": cursor})
+
+    assert answer.status_code == 422, answer.text
+    assert [each["field"] for each in answer.json()["errors"]] == ["cursor"]
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "201", "1.5", "many", ""])
+@pytest.mark.parametrize("address", LISTS)
+def test_a_page_has_between_1_and_200_rows(asking: Asking, address: str, limit: str) -> None:
+    answer = asking.client.get(address, params={"limit": limit})
+
+    assert answer.status_code == 422
+    assert [each["field"] for each in answer.json()["errors"]] == ["limit"]

@@ -1,0 +1,288 @@
+"""Settings: the environment wins over the file, and a typo is never a default."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lamplighter.config.settings import SETTINGS, Settings, describe, edits, read_settings
+from lamplighter.domain.errors import Invalid, Wrong
+
+
+def read(home: Path, **environ: str) -> Settings:
+    return read_settings({"LAMPLIGHTER_HOME": str(home), **environ})
+
+
+def wrong(home: Path, **environ: str) -> dict[str, str]:
+    """Return what is wrong with settings, by the name it is told under."""
+    with pytest.raises(Invalid) as caught:
+        read(home, **environ)
+    return {each.field: each.message for each in caught.value.wrong}
+
+
+def write(home: Path, text: str) -> None:
+    (home / "lamplighter.toml").write_text(text, encoding="utf-8")
+
+
+def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
+    found = read(tmp_path)
+
+    assert {
+        name: getattr(found, name)
+        for name in Settings.__slots__
+        if name not in ("found", "warnings")
+    } == {
+        "home": tmp_path,
+        "host": "127.0.0.1",
+        "port": 8080,
+        "database_url": f"sqlite:///{tmp_path}/lamplighter.db",
+        "services": tmp_path / "services.yaml",
+        "interval": 3600.0,
+        "engine": "probe",
+        "exec_command": "",
+        "max_tier": 3,
+        "dry_run": False,
+        "memory_budget": 2000,
+        "session_timeout": 900.0,
+        "idle_timeout": 300.0,
+        "max_markers": 5000,
+        "log_level": "info",
+    }
+    assert found.warnings == ()
+
+
+def test_without_a_home_it_is_the_user_s_data_directory() -> None:
+    assert read_settings({}).home.name == "lamplighter"
+    assert read_settings({}).home.is_absolute()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("PORT", "9090", 9090),
+        ("PORT", " 9090 ", 9090),
+        ("HOST", "::1", "::1"),
+        ("HOST", "localhost", "localhost"),
+        ("INTERVAL", "90", 90.0),
+        ("INTERVAL", "90s", 90.0),
+        ("INTERVAL", "1.5h", 5400.0),
+        ("INTERVAL", "250ms", 0.25),
+        ("INTERVAL", "1d", 86400.0),
+        ("ENGINE", "EXEC", "exec"),
+        ("EXEC_COMMAND", " run me ", "run me"),
+        ("MAX_TIER", "1", 1),
+        ("DRY_RUN", "yes", True),
+        ("DRY_RUN", "TRUE", True),
+        ("DRY_RUN", "0", False),
+        ("DRY_RUN", "", False),
+        ("MEMORY_BUDGET", "0", 0),
+        ("MEMORY_BUDGET", "4000", 4000),
+        ("LOG_LEVEL", "debug", "debug"),
+        ("SERVICES", "/etc/services.yaml", Path("/etc/services.yaml")),
+        ("DATABASE_URL", "sqlite:////var/x.db", "sqlite:////var/x.db"),
+        ("SESSION_TIMEOUT", "5m", 300.0),
+        ("IDLE_TIMEOUT", "30s", 30.0),
+        ("MAX_MARKERS", "10", 10),
+    ],
+)
+def test_the_environment_sets_each_value(tmp_path: Path, name: str, text: str, value: Any) -> None:
+    assert getattr(read(tmp_path, **{f"LAMPLIGHTER_{name}": text}), name.lower()) == value
+
+
+def test_the_file_sets_what_the_environment_does_not(tmp_path: Path) -> None:
+    write(tmp_path, 'port = 9001\ninterval = "90s"\ndry_run = true\nmemory_budget = 10\n')
+
+    found = read(tmp_path, LAMPLIGHTER_PORT="9002")
+
+    assert (found.port, found.interval, found.dry_run, found.memory_budget) == (
+        9002,
+        90.0,
+        True,
+        10,
+    )
+    sources = {each["name"]: each["source"] for each in describe(found)}
+    assert sources["LAMPLIGHTER_PORT"] == "environment"
+    assert sources["LAMPLIGHTER_INTERVAL"] == "lamplighter.toml"
+    assert sources["LAMPLIGHTER_HOST"] == "default"
+
+
+def test_every_setting_is_described_with_its_value_and_its_words(tmp_path: Path) -> None:
+    described = describe(read(tmp_path))
+
+    assert [each["name"] for each in described] == [each.variable for each in SETTINGS]
+    assert all(each["about"].endswith(".") for each in described)
+    assert described[0]["value"] == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("environ", "budget"),
+    [
+        ({}, 2000),
+        ({"CLAUDEOPS_MEMORY_BUDGET": "4000"}, 4000),
+        ({"LAMPLIGHTER_MEMORY_BUDGET": "0"}, 0),
+        ({"CLAUDEOPS_MEMORY_BUDGET": "4000", "LAMPLIGHTER_MEMORY_BUDGET": "100"}, 100),
+    ],
+)
+def test_the_budget_of_the_specification_is_honoured_and_ours_wins(
+    tmp_path: Path, environ: dict[str, str], budget: int
+) -> None:
+    assert read(tmp_path, **environ).memory_budget == budget
+
+
+def test_a_wrong_budget_is_told_under_the_name_it_was_written_by(tmp_path: Path) -> None:
+    assert wrong(tmp_path, CLAUDEOPS_MEMORY_BUDGET="much") == {
+        "CLAUDEOPS_MEMORY_BUDGET": "'much' is not a whole number"
+    }
+
+
+@pytest.mark.parametrize(
+    ("typo", "right"),
+    [
+        ("LAMPLIGHTER_PROT", "LAMPLIGHTER_PORT"),
+        ("LAMPLIGHTER_HORT", "LAMPLIGHTER_HOST"),
+        ("LAMPLIGHTER_HOMES", "LAMPLIGHTER_HOME"),
+        ("LAMPLIGHTER_DRYRUN", "LAMPLIGHTER_DRY_RUN"),
+        ("LAMPLIGHTER_MEMORY_BUGDET", "LAMPLIGHTER_MEMORY_BUDGET"),
+        ("LAMPLIGHTER_INTERVALL", "LAMPLIGHTER_INTERVAL"),
+        ("LAMPLIGHTER_SERVICE", "LAMPLIGHTER_SERVICES"),
+    ],
+)
+def test_a_typo_is_an_error_that_names_the_right_name(
+    tmp_path: Path, typo: str, right: str
+) -> None:
+    assert wrong(tmp_path, **{typo: "1"}) == {typo: f"is not a setting; did you mean {right}?"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["LAMPLIGHTER_PORT_8080_TCP_ADDR", "LAMPLIGHTER_SERVICE_HOST", "LAMPLIGHTER_COLOUR"],
+)
+def test_an_unknown_name_is_only_a_warning(tmp_path: Path, name: str) -> None:
+    assert read(tmp_path, **{name: "x"}).warnings == (
+        f"{name} is not a setting of Lamplighter; it is not used.",
+    )
+
+
+def test_names_of_others_are_none_of_our_business(tmp_path: Path) -> None:
+    assert read(tmp_path, PATH="/bin", LAMPLIGHTER_SESSION="1:2:3").warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("PORT", "http", "'http' is not a whole number"),
+        ("PORT", "8080.5", "'8080.5' is not a whole number"),
+        ("PORT", "", "'' is not a whole number"),
+        ("PORT", "0", "'0' is not between 1 and 65,535"),
+        ("PORT", "65536", "'65536' is not between 1 and 65,535"),
+        ("PORT", "9" * 5000, f"'{'9' * 5000}' is not a whole number"),
+        (
+            "HOST",
+            "0.0.0.0",
+            "'0.0.0.0' is not loopback; without a login nothing else may reach it",
+        ),
+        ("INTERVAL", "soon", "'soon' is not a duration such as 30, 90s, 5m or 1h"),
+        ("INTERVAL", "-5", "'-5' is not a duration such as 30, 90s, 5m or 1h"),
+        ("INTERVAL", "nan", "'nan' is not a duration such as 30, 90s, 5m or 1h"),
+        ("INTERVAL", "0", "'0' is not between 100ms and 366d"),
+        ("INTERVAL", "367d", "'367d' is not between 100ms and 366d"),
+        ("ENGINE", "clyde", "'clyde' is not one of probe, exec"),
+        ("MAX_TIER", "4", "'4' is not between 1 and 3"),
+        ("DRY_RUN", "maybe", "'maybe' is neither yes nor no"),
+        ("MEMORY_BUDGET", "-1", "'-1' is not between 0 and 1,000,000"),
+        ("LOG_LEVEL", "loud", "'loud' is not one of debug, info, warning, error"),
+        (
+            "DATABASE_URL",
+            "mysql://x",
+            "'mysql://x' is not sqlite:///PATH, the one kind of database this version keeps",
+        ),
+        (
+            "SERVICES",
+            "~nosuchuser/x",
+            "'~nosuchuser/x' names the home of a user that is not there",
+        ),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_variable_and_its_problem(
+    tmp_path: Path, name: str, text: str, problem: str
+) -> None:
+    variable = f"LAMPLIGHTER_{name}"
+
+    assert wrong(tmp_path, **{variable: text}) == {variable: problem}
+
+
+def test_a_home_that_cannot_be_is_told_in_words() -> None:
+    with pytest.raises(Invalid) as caught:
+        read_settings({"LAMPLIGHTER_HOME": "~nosuchuser/x"})
+
+    assert caught.value.wrong == (
+        Wrong("LAMPLIGHTER_HOME", "'~nosuchuser/x' names the home of a user that is not there"),
+    )
+
+
+def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    write(tmp_path, 'log_level = "loud"\nprot = 1\n')
+
+    assert wrong(
+        tmp_path,
+        LAMPLIGHTER_PORT="http",
+        LAMPLIGHTER_HOST="0.0.0.0",
+        LAMPLIGHTER_INTERVALL="1",
+        CLAUDEOPS_MEMORY_BUDGET="-1",
+    ) == {
+        "LAMPLIGHTER_INTERVALL": "is not a setting; did you mean LAMPLIGHTER_INTERVAL?",
+        f"{tmp_path}/lamplighter.toml: prot": "is not a setting; did you mean port?",
+        "LAMPLIGHTER_HOST": "'0.0.0.0' is not loopback; without a login nothing else may reach it",
+        "LAMPLIGHTER_PORT": "'http' is not a whole number",
+        "CLAUDEOPS_MEMORY_BUDGET": "'-1' is not between 0 and 1,000,000",
+        "log_level": "'loud' is not one of debug, info, warning, error",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        ("colour = 1\n", ": colour", "is not a setting"),
+        ('home = "/x"\n', ": home", "is set by LAMPLIGHTER_HOME: this file is in it"),
+        ("port = \n", "", "cannot be read: "),
+        ("\udcff", "", "cannot be read: "),
+    ],
+)
+def test_a_wrong_file_is_told_with_its_path(
+    tmp_path: Path, text: str, name: str, message: str
+) -> None:
+    path = tmp_path / "lamplighter.toml"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+
+    ((field, told),) = wrong(tmp_path).items()
+
+    assert field == f"{path}{name}"
+    assert told.startswith(message)
+
+
+@pytest.mark.parametrize("name", ["with space", "100%", "ü?#"])
+def test_the_default_database_is_in_the_home_whatever_it_is_called(
+    tmp_path: Path, name: str
+) -> None:
+    from lamplighter.repository.database import file_of
+
+    found = read(tmp_path / name)
+
+    assert file_of(found.database_url) == tmp_path / name / "lamplighter.db"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "distance"),
+    [
+        ("", "", 0),
+        ("a", "", 1),
+        ("", "abc", 3),
+        ("port", "port", 0),
+        ("prot", "port", 2),
+        ("kitten", "sitting", 3),
+    ],
+)
+def test_the_distance_of_two_words_counts_single_letters(
+    left: str, right: str, distance: int
+) -> None:
+    assert edits(left, right) == edits(right, left) == distance

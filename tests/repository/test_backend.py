@@ -1,0 +1,524 @@
+"""Our backend for `databases`: whole transactions, whatever fails or is cancelled."""
+
+import asyncio
+import json
+import random
+import threading
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import databases.core
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import pysqlite
+
+from lamplighter.repository import Database, driver, migrate, reading, writing
+from lamplighter.repository.backend import READERS, PooledBackend, to_the_end
+from lamplighter.repository.columns import Flag, Json, UTCDateTime
+from lamplighter.repository.database import file_of, sqlite_url
+
+COUNTER = sa.table("counter", sa.column("id"), sa.column("n"))
+THINGS = sa.Table(
+    "things",
+    sa.MetaData(),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("text", sa.Text),
+    sa.Column("flag", Flag),
+    sa.Column("json", Json),
+    sa.Column("at", UTCDateTime),
+)
+ADD = """
+import asyncio, sys
+import sqlalchemy as sa
+from lamplighter.repository import Database, writing
+
+counter = sa.table("counter", sa.column("id"), sa.column("n"))
+
+async def main(url, times):
+    async with Database(url) as db:
+        for _ in range(times):
+            async with writing(db):
+                held = await db.fetch_val(sa.select(counter.c.n))
+                await db.execute(sa.update(counter).values(n=held + 1))
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+"""
+
+
+@pytest.fixture
+async def plain(tmp_path: Path) -> AsyncIterator[Database]:
+    """Open a database with a counter at 0 and an empty table of things."""
+    url = sqlite_url(tmp_path / "plain.db")
+    async with Database(url) as db:
+        async with writing(db):
+            await db.execute("CREATE TABLE counter (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)")
+            await db.execute("INSERT INTO counter VALUES (1, 0)")
+            await db.execute(
+                "CREATE TABLE things (id INTEGER PRIMARY KEY, text TEXT, flag INTEGER,"
+                " json TEXT, at TEXT)"
+            )
+        yield db
+
+
+async def count(db: Database) -> int:
+    return int(await db.fetch_val(sa.select(COUNTER.c.n)))
+
+
+async def add(db: Database, how_many: int = 1) -> None:
+    """Read and then write, as a decision does."""
+    held = await count(db)
+    await asyncio.sleep(0)
+    await db.execute(sa.update(COUNTER).values(n=held + how_many))
+
+
+def whole(db: Database) -> tuple[int, int]:
+    """Return how many writers and readers are free."""
+    backend = db._backend
+    assert isinstance(backend, PooledBackend)
+    return backend.writers._free.qsize(), backend.readers._free.qsize()
+
+
+async def test_two_processes_that_read_and_then_write_lose_nothing(plain, spawn) -> None:  # type: ignore[no-untyped-def]
+    others = [spawn(ADD, str(plain.url), "200") for _ in range(2)]
+
+    for other in others:
+        _, errors = await asyncio.to_thread(other.communicate, timeout=60)
+        assert (other.returncode, errors) == (0, "")
+
+    assert await count(plain) == 400
+
+
+async def test_tasks_of_one_process_that_read_and_then_write_lose_nothing(plain: Database) -> None:
+    async def several() -> None:
+        for _ in range(20):
+            async with writing(plain):
+                await add(plain)
+
+    await asyncio.gather(*(several() for _ in range(10)))
+
+    assert await count(plain) == 200
+
+
+async def test_three_hundred_cancelled_tasks_leave_the_counter_and_the_pool_whole(
+    plain: Database,
+) -> None:
+    chance = random.Random(15)
+    done = 0
+
+    async def work() -> None:
+        nonlocal done
+        async with writing(plain):
+            await add(plain, 1)
+            await add(plain, 1)
+        done += 1
+
+    committed = 0
+    for _ in range(300):
+        before = await count(plain)
+        task = asyncio.create_task(work())
+        await asyncio.sleep(chance.random() * 0.002)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        after = await count(plain)
+        assert after - before in (0, 2)
+        committed += after - before
+
+    assert committed > 0, "every one was cancelled before it could commit: the test shows nothing"
+    assert done < 300, "none was cancelled: the test shows nothing"
+    async with writing(plain):
+        await add(plain)
+    assert await count(plain) == committed + 1
+    assert whole(plain) == (1, READERS)
+
+
+async def test_cancelled_readers_leave_the_pool_whole(plain: Database) -> None:
+    slow = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+        " SELECT count(*) FROM n"
+    )
+    tasks = [asyncio.create_task(plain.fetch_val(slow)) for _ in range(20)]
+    await asyncio.sleep(0.002)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert await plain.fetch_val(slow) == 20_000
+    assert whole(plain) == (1, READERS)
+
+
+async def test_writing_within_writing_is_one_transaction(plain: Database) -> None:
+    async def inner() -> None:
+        async with writing(plain):
+            await add(plain)
+
+    async def outer() -> None:
+        async with writing(plain):
+            await inner()
+            assert await count(plain) == 1
+            raise RuntimeError("too late")
+
+    with pytest.raises(RuntimeError, match="too late"):
+        await outer()
+
+    assert await count(plain) == 0
+    assert not plain.in_transaction
+
+
+async def test_a_failing_writing_leaves_nothing_behind(plain: Database) -> None:
+    async def fail() -> None:
+        async with writing(plain):
+            await add(plain)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+
+    assert await count(plain) == 0
+    assert whole(plain) == (1, READERS)
+
+
+async def test_a_savepoint_rolls_back_alone(plain: Database) -> None:
+    async def fail() -> None:
+        async with plain.transaction():
+            await add(plain)
+            raise ZeroDivisionError
+
+    async with writing(plain):
+        await add(plain)
+        with pytest.raises(ZeroDivisionError):
+            await fail()
+        assert await count(plain) == 1
+
+    assert await count(plain) == 1
+
+
+async def test_a_write_outside_writing_fails(plain: Database) -> None:
+    with pytest.raises(driver.OperationalError, match="readonly"):
+        await plain.execute(sa.update(COUNTER).values(n=7))
+
+    assert await count(plain) == 0
+    assert whole(plain) == (1, READERS)
+
+
+async def test_a_write_within_reading_fails(plain: Database) -> None:
+    with pytest.raises(driver.OperationalError, match="readonly"):
+        async with reading(plain):
+            await plain.execute(sa.update(COUNTER).values(n=7))
+
+    assert whole(plain) == (1, READERS)
+
+
+async def test_reading_sees_one_moment(plain: Database) -> None:
+    async def other() -> None:
+        async with writing(plain):
+            await add(plain)
+
+    async with reading(plain):
+        before = await count(plain)
+        await asyncio.create_task(other())
+        assert await count(plain) == before
+
+    assert await count(plain) == before + 1
+
+
+async def test_a_failing_statement_gives_its_connection_back(plain: Database) -> None:
+    for _ in range(READERS + 2):
+        with pytest.raises(driver.OperationalError, match="no such table"):
+            await plain.fetch_all("SELECT * FROM absent")
+        with pytest.raises(driver.OperationalError, match="no such table"):
+            async with writing(plain):
+                await plain.execute("DELETE FROM absent")
+
+    assert whole(plain) == (1, READERS)
+    assert await count(plain) == 0
+
+
+async def test_a_broken_rule_of_the_database_undoes_the_whole_transaction(plain: Database) -> None:
+    async def fail() -> None:
+        async with writing(plain):
+            await add(plain)
+            await plain.execute(sa.insert(COUNTER).values(id=1, n=5))
+
+    with pytest.raises(driver.IntegrityError):
+        await fail()
+
+    assert await count(plain) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["100 %", "%s %(x)s %%", 'it\'s "quoted"', ":name ?1 @a $b", "back\\slash", "日本\x00語", ""],
+)
+async def test_signs_in_a_value_are_only_signs(plain: Database, text: str) -> None:
+    async with writing(plain):
+        await plain.execute(sa.insert(THINGS).values(id=1, text=text))
+
+    assert await plain.fetch_val(sa.select(THINGS.c.text).where(THINGS.c.text == text)) == text
+    found = sa.select(THINGS.c.id).where(THINGS.c.text.icontains(text, autoescape=True))
+    assert [row["id"] for row in await plain.fetch_all(found)] == [1]
+
+
+@pytest.mark.parametrize("name", ["with space.db", "100%.db", "a%20b.db", "ü?#&.db", "it's.db"])
+async def test_a_database_may_be_called_anything(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a home %41" / name
+    url = sqlite_url(path)
+    assert file_of(url) == path
+
+    assert migrate.upgrade(url)
+    async with Database(url) as db:
+        assert await db.fetch_val("SELECT count(*) FROM memories") == 0
+
+    assert path.read_bytes().startswith(b"SQLite format 3")
+
+
+async def test_a_row_comes_back_as_it_went_in(plain: Database) -> None:
+    row = {
+        "id": 5,
+        "text": None,
+        "flag": True,
+        "json": {"a": ["ü", None, 1.5]},
+        "at": datetime(2026, 1, 1, 12, 0, 0, 5, tzinfo=UTC),
+    }
+
+    async with writing(plain):
+        assert await plain.execute(sa.insert(THINGS).values(**row)) == 5
+        returned = await plain.fetch_one(
+            sa.update(THINGS).where(THINGS.c.id == 5).values(text="x").returning(THINGS)
+        )
+
+    assert dict(returned) == {**row, "text": "x"}
+    assert [dict(each) for each in await plain.fetch_all(sa.select(THINGS))] == [
+        {**row, "text": "x"}
+    ]
+    assert await plain.fetch_val("SELECT at FROM things") == "2026-01-01T12:00:00.000005Z"
+    assert await plain.fetch_one(sa.select(THINGS).where(THINGS.c.id == 6)) is None
+    assert await plain.fetch_val(sa.select(THINGS.c.id).where(THINGS.c.id == 6)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("2026-01-01T12:00:00.000000Z", datetime(2026, 1, 1, 12, tzinfo=UTC)),
+        ("2026-01-01T12:00:00Z", datetime(2026, 1, 1, 12, tzinfo=UTC)),
+        ("2026-01-01 12:00:00", datetime(2026, 1, 1, 12, tzinfo=UTC)),
+        ("2026-01-01T13:00:00+01:00", datetime(2026, 1, 1, 12, tzinfo=UTC)),
+    ],
+)
+async def test_a_moment_written_by_hand_is_read_as_utc(
+    plain: Database, text: str, at: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    __import__("time").tzset()
+    try:
+        async with writing(plain):
+            await plain.execute("INSERT INTO things (id, at) VALUES (1, :at)", {"at": text})
+
+        assert await plain.fetch_val(sa.select(THINGS.c.at)) == at
+    finally:
+        monkeypatch.undo()
+        __import__("time").tzset()
+
+
+async def test_a_moment_without_a_zone_is_a_mistake(plain: Database) -> None:
+    with pytest.raises(ValueError, match="time zone"):
+        async with writing(plain):
+            await plain.execute(
+                sa.insert(THINGS).values(id=1, at=datetime(2026, 1, 1))  # noqa: DTZ001
+            )
+
+
+async def test_execute_tells_how_many_rows_it_touched(plain: Database) -> None:
+    async with writing(plain):
+        await plain.execute_many(sa.insert(THINGS), [{"id": n, "flag": True} for n in range(5)])
+        assert await plain.execute(sa.update(THINGS).where(THINGS.c.id < 3).values(text="x")) == 3
+        assert await plain.execute(sa.delete(THINGS).where(THINGS.c.id == 99)) == 0
+
+    assert await plain.fetch_val("SELECT count(*) FROM things") == 5
+
+
+@pytest.mark.parametrize("ids", [[], [1], [1, 3], list(range(900))])
+async def test_a_list_of_values_is_expanded(plain: Database, ids: list[int]) -> None:
+    async with writing(plain):
+        await plain.execute_many(
+            sa.insert(THINGS),
+            [{"id": n, "at": datetime(2026, 1, 1, tzinfo=UTC)} for n in range(5)],
+        )
+    query = sa.select(THINGS.c.id).where(THINGS.c.id.in_(ids)).order_by(THINGS.c.id)
+
+    found = [row["id"] for row in await plain.fetch_all(query)]
+
+    assert found == [number for number in range(5) if number in ids]
+
+
+async def test_a_list_of_moments_is_expanded_in_their_stored_form(plain: Database) -> None:
+    moments = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2)]
+    async with writing(plain):
+        await plain.execute_many(sa.insert(THINGS), [{"id": at.day, "at": at} for at in moments])
+
+    query = sa.select(THINGS.c.id).where(THINGS.c.at.in_(moments[1:]))
+    assert [row["id"] for row in await plain.fetch_all(query)] == [2]
+
+
+async def test_the_same_statement_with_other_values_is_compiled_once(plain: Database) -> None:
+    backend = plain._backend
+    assert isinstance(backend, PooledBackend)
+
+    answers = [
+        await plain.fetch_val(sa.select(COUNTER.c.id).where(COUNTER.c.id == number))
+        for number in (1, 2, 1)
+    ]
+    compiled = len(backend.compiled)
+    await plain.fetch_val(sa.select(COUNTER.c.id).where(COUNTER.c.id == 3))
+
+    assert answers == [1, None, 1]
+    assert len(backend.compiled) == compiled
+
+
+async def test_a_cursor_held_open_is_refused(plain: Database) -> None:
+    with pytest.raises(TypeError, match="Fetch a page"):
+        async for _ in plain.iterate(sa.select(COUNTER)):
+            pass
+
+    assert whole(plain) == (1, READERS)
+
+
+async def test_each_commit_that_changed_something_is_announced_once(url: str) -> None:
+    from lamplighter.domain.change import Op
+    from lamplighter.repository import changes
+
+    told: list[int] = []
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    async with Database(url, announce=lambda: told.append(1)) as db:
+        async with writing(db):
+            await changes.append(db, "memory", 1, Op.CREATED, now=noon)
+            async with writing(db):
+                await changes.append(db, "memory", 2, Op.CREATED, now=noon)
+            assert told == []
+        assert told == [1]
+
+        async with writing(db):
+            pass
+        async with reading(db):
+            await changes.last(db)
+
+    assert told == [1]
+
+
+async def test_closing_while_a_task_still_works_is_no_error(tmp_path: Path) -> None:
+    db = Database(sqlite_url(tmp_path / "plain.db"))
+    await db.connect()
+    inside = asyncio.Event()
+    closed = asyncio.Event()
+
+    async def work() -> None:
+        async with writing(db):
+            inside.set()
+            await closed.wait()
+
+    task = asyncio.create_task(work())
+    await inside.wait()
+    await db.disconnect()
+    closed.set()
+
+    with pytest.raises((ValueError, driver.Error)):
+        await asyncio.wait_for(task, 10)
+
+
+async def test_a_wrong_path_fails_when_the_database_is_opened(tmp_path: Path) -> None:
+    db = Database(sqlite_url(tmp_path / "nowhere" / "x.db"))
+
+    with pytest.raises(driver.OperationalError):
+        await db.connect()
+
+    assert not db.is_connected
+    assert [each.name for each in threading.enumerate() if "_connection" in each.name] == []
+
+
+async def test_what_must_end_ends_before_its_cancellation_is_heard() -> None:
+    steps: list[str] = []
+
+    async def work() -> None:
+        for step in ("one", "two", "three"):
+            await asyncio.sleep(0.005)
+            steps.append(step)
+
+    task = asyncio.create_task(to_the_end(work()))
+    await asyncio.sleep(0)
+    for _ in range(3):
+        task.cancel()
+        await asyncio.sleep(0.002)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert steps == ["one", "two", "three"]
+
+
+async def test_what_must_end_tells_of_its_failure() -> None:
+    async def work() -> None:
+        await asyncio.sleep(0)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await to_the_end(work())
+
+
+def test_the_private_parts_of_sqlalchemy_are_as_we_use_them() -> None:
+    """Fails loudly when SQLAlchemy changes what `backend.py` calls."""
+    dialect = pysqlite.dialect(paramstyle="qmark")
+    query = sa.select(THINGS).where(THINGS.c.id.in_([1, 2])).where(THINGS.c.at.is_not(None))
+
+    found = query._compile_w_cache(
+        dialect=dialect,
+        compiled_cache={},
+        column_keys=[],
+        for_executemany=False,
+        schema_translate_map=None,
+    )
+    compiled, extracted = found[:2]
+
+    given = compiled.construct_params(extracted_parameters=extracted, escape_names=False)
+    assert list(given.values()) == [[1, 2]]
+    assert compiled.post_compile_params
+    assert compiled.literal_execute_params is not None
+    assert isinstance(compiled._bind_processors, dict)
+    expanded = compiled._process_parameters_for_postcompile(given)
+    assert expanded.statement.count("?") == 2
+    assert [{**given, **expanded.additional_parameters}[name] for name in expanded.positiontup] == [
+        1,
+        2,
+    ]
+    assert isinstance(expanded.processors, dict)
+    assert [column[0] for column in compiled._result_columns] == [
+        "id",
+        "text",
+        "flag",
+        "json",
+        "at",
+    ]
+    reads = {
+        column[0]: column[3]._cached_result_processor(dialect, None)
+        for column in compiled._result_columns
+    }
+    assert reads["id"] is None
+    assert reads["flag"](1) is True
+    assert reads["json"](json.dumps([1])) == [1]
+    assert compiled.__dict__ is not None
+
+
+def test_the_private_parts_of_databases_are_as_we_use_them() -> None:
+    """Fails loudly when `databases` changes what `backend.py` and `database.py` call."""
+    assert databases.__version__ == "0.9.0"
+    assert "sqlite" in databases.Database.SUPPORTED_BACKENDS
+    connection = databases.core.Connection(
+        databases.Database("sqlite:///x"), PooledBackend("sqlite:///x")
+    )
+    assert connection._transaction_stack == []
+    assert isinstance(connection._transaction_lock, asyncio.Lock)
+    assert hasattr(connection, "_connection")
+    transaction = databases.core.Transaction(lambda: connection, False, readonly=True)
+    assert transaction._extra_options == {"readonly": True}
+    assert transaction._connection is connection
+    assert transaction._transaction is None

@@ -1,0 +1,202 @@
+"""How one process learns that another has committed."""
+
+import asyncio
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lamplighter.domain.errors import Unavailable
+from lamplighter.repository import Database, writing
+from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.feed import Announcer, Listener, run_directory
+
+COMMIT = """
+import asyncio, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from lamplighter.domain.change import Op
+from lamplighter.repository import Database, changes, writing
+from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.feed import Announcer
+
+async def main():
+    announce = Announcer(Path(sys.argv[2])) if sys.argv[2] else (lambda: None)
+    async with Database(sys.argv[1], announce=announce) as db:
+        async with writing(db):
+            now = datetime(2026, 1, 1, tzinfo=UTC)
+            await changes.append(db, "memory", 1, Op.CREATED, now=now)
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a short directory for sockets, of a home of this test alone."""
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    directory = run_directory(tmp_path)
+    yield directory
+    shutil.rmtree(directory)
+
+
+@pytest.fixture
+def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a short runtime directory of this test alone."""
+    path = Path(f"/tmp/lr-{os.getpid()}")
+    path.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(path))
+    yield path
+    shutil.rmtree(path)
+
+
+async def test_a_commit_of_another_process_wakes_by_its_datagram(
+    url: str,
+    migrated: Path,
+    sockets: Path,
+    spawn,  # type: ignore[no-untyped-def]
+) -> None:
+    # the file it looks at never changes: nothing but the datagram can wake it
+    async with Listener(sqlite_url(migrated), sockets) as listener:
+        spawn(COMMIT, url, str(sockets))
+
+        assert await listener.wait(30)
+
+
+async def test_a_commit_whose_datagram_is_lost_is_noticed_all_the_same(
+    url: str,
+    sockets: Path,
+    spawn,  # type: ignore[no-untyped-def]
+) -> None:
+    async with Listener(url, sockets) as listener:
+        for name in os.listdir(sockets):
+            os.unlink(sockets / name)
+        spawn(COMMIT, url, str(sockets))
+
+        assert await listener.wait(30)
+        assert not await listener.wait(0.6)
+
+
+async def test_a_writer_that_tells_nobody_is_noticed_all_the_same(
+    url: str,
+    sockets: Path,
+    spawn,  # type: ignore[no-untyped-def]
+) -> None:
+    async with Listener(url, sockets) as listener:
+        spawn(COMMIT, url, "")
+
+        assert await listener.wait(30)
+
+
+async def test_where_nothing_happens_nobody_wakes(url: str, sockets: Path) -> None:
+    async with Listener(url, sockets) as listener:
+        assert not await listener.wait(0.6)
+
+
+async def test_a_commit_of_this_process_wakes_too(url: str, sockets: Path) -> None:
+    async with Listener(url, sockets) as listener, Database(url) as db:
+        async with writing(db):
+            await db.execute("INSERT INTO links VALUES (1, 1, 1, 'x', NULL, 'x')")
+
+        assert await listener.wait(30)
+
+
+async def test_a_wake_that_came_before_the_wait_is_not_lost(url: str, sockets: Path) -> None:
+    async with Listener(url, sockets) as listener:
+        listener.wake()
+        assert await listener.wait(0.5)
+        assert not await listener.wait(0.1)
+
+
+async def test_every_listener_of_a_home_is_told(url: str, sockets: Path) -> None:
+    async with Listener(url, sockets) as one, Listener(url, sockets) as two:
+        announcer = Announcer(sockets)
+        announcer()
+        announcer.close()
+
+        assert await asyncio.gather(one.wait(10), two.wait(10)) == [True, True]
+
+
+async def test_a_listener_takes_its_socket_away(url: str, sockets: Path) -> None:
+    async with Listener(url, sockets):
+        assert len(os.listdir(sockets)) == 1
+
+    assert os.listdir(sockets) == []
+
+
+def test_the_socket_of_a_dead_listener_is_removed(sockets: Path) -> None:
+    dead = sockets / "feed-1-dead.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(dead))
+    announcer = Announcer(sockets)
+
+    announcer()
+
+    assert list(sockets.iterdir()) == []
+    announcer.close()
+
+
+def test_a_listener_that_never_reads_does_not_hold_a_writer_up(sockets: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as deaf:
+        deaf.bind(str(sockets / "feed-1-deaf.sock"))
+        announcer = Announcer(sockets)
+        for _ in range(5_000):
+            announcer()
+        announcer.close()
+
+    assert (sockets / "feed-1-deaf.sock").exists()
+
+
+@pytest.mark.parametrize("spoiled", ["missing", "a file"])
+def test_a_commit_is_not_failed_by_a_directory_that_is_gone(tmp_path: Path, spoiled: str) -> None:
+    directory = tmp_path / "run"
+    if spoiled == "a file":
+        directory.write_text("")
+    announcer = Announcer(directory)
+
+    announcer()
+
+    announcer.close()
+
+
+def test_the_run_directory_is_private_and_its_own(tmp_path: Path, base: Path) -> None:
+    directory = run_directory(tmp_path / "home")
+    again = run_directory(tmp_path / "other" / ".." / "home")
+    other = run_directory(tmp_path / "other")
+
+    assert directory == again != other
+    assert directory.parent == base
+    assert directory.stat().st_mode & 0o777 == 0o700
+    directory.chmod(0o755)
+    assert run_directory(tmp_path / "home").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("length", [20, 32, 33, 60, 90])
+async def test_a_listener_opens_however_long_the_runtime_directory_is(
+    url: str, tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    long = str(base / "x").ljust(length, "x")
+    os.mkdir(long)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", long)
+
+    directory = run_directory(tmp_path)
+
+    # the longest process number and address there are
+    assert len(str(directory)) + len("/feed-4194304-7fffffffffff.sock") < 104
+    async with Listener(url, directory):
+        assert len(os.listdir(directory)) == 1
+    os.rmdir(directory)
+
+
+@pytest.mark.usefixtures("base")
+def test_a_run_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    directory = run_directory(tmp_path)
+    directory.rmdir()
+    (tmp_path / "elsewhere").mkdir()
+    directory.symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(Unavailable, match="belongs to somebody else"):
+        run_directory(tmp_path)

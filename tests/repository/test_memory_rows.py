@@ -1,0 +1,404 @@
+"""Memories and their history as they are kept."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.domain import plain
+from lamplighter.domain.change import Change, Op
+from lamplighter.domain.memory import (
+    Candidate,
+    Category,
+    Edit,
+    InactiveReason,
+    Kind,
+    Memory,
+    MemoryId,
+    Source,
+    Trust,
+    edited,
+)
+from lamplighter.domain.session import Plan
+from lamplighter.domain.text import content_hash
+from lamplighter.repository import Database, changes, history, links, memories, sessions, writing
+from lamplighter.repository.memories import Filter, Sort
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SLOW = Candidate(
+    category=Category.TIMING,
+    service="jellyfin",
+    observation="Takes 60s to start",
+    tier=1,
+    session_id=None,
+)
+
+
+async def keep(db: Database, candidate: Candidate = SLOW, *, minutes: int = 0) -> Memory:
+    async with writing(db):
+        return await memories.insert(db, candidate, now=NOON + timedelta(minutes=minutes))
+
+
+async def several(db: Database) -> list[Memory]:
+    """Keep some memories that differ in every way that they can be listed by."""
+    rows: list[tuple[str | None, Category, str, float]] = [
+        ("jellyfin", Category.TIMING, "Takes 60s to start", 0.7),
+        ("jellyfin", Category.BEHAVIOR, "100 % CPU while scanning", 0.9),
+        (None, Category.REMEDIATION, "DNS fails at times", 0.7),
+        ("caddy", Category.DEPENDENCY, "Needs WireGuard_1", 0.7),
+        ("caddy", Category.DECISION, "Chosen over nginx", 0.9),
+        ("adguard", Category.TIMING, "Slow at night", 0.2),
+    ]
+    return [
+        await keep(
+            db,
+            replace(SLOW, service=service, category=category, observation=text, confidence=sure),
+            minutes=at % 3,
+        )
+        for at, (service, category, text, sure) in enumerate(rows)
+    ]
+
+
+async def listed(db: Database, wanted: Filter, sort: Sort, *, limit: int) -> list[list[int]]:
+    """Return the ids of every page."""
+    pages: list[list[int]] = []
+    position: Any = None
+    while True:
+        page = await memories.page(db, wanted, sort=sort, limit=limit, position=position)
+        pages.append([each.id for each in page.items])
+        if page.position is None:
+            return pages
+        position = page.position
+
+
+async def test_a_candidate_is_kept_as_it_is(db: Database) -> None:
+    async with writing(db):
+        session = await sessions.insert(db, Plan(), model=None, epoch=1, now=NOON)
+    candidate = replace(
+        SLOW,
+        session_id=session.id,
+        tier=2,
+        category=Category.REMEDIATION,
+        confidence=1.5,
+        source=Source.CLIENT,
+        source_ref="session 1",
+        trust=Trust.TRUSTED,
+        title="Slow",
+        tags=("a", "ü"),
+    )
+
+    kept = await keep(db, candidate)
+
+    assert kept == Memory(
+        id=kept.id,
+        category=Category.REMEDIATION,
+        service="jellyfin",
+        observation="Takes 60s to start",
+        confidence=1.0,
+        active=True,
+        tier=2,
+        session_id=session.id,
+        created_at=NOON,
+        updated_at=NOON,
+        kind=Kind.PROCEDURAL,
+        trust=Trust.TRUSTED,
+        title="Slow",
+        tags=("a", "ü"),
+        content_hash=content_hash("takes 60s to start"),
+        source=Source.CLIENT,
+        source_ref="session 1",
+    )
+    assert await memories.get(db, kept.id) == kept
+    assert await memories.get(db, kept.id + 1) is None
+
+
+async def test_a_doubtful_candidate_is_kept_inactive(db: Database) -> None:
+    kept = await keep(db, replace(SLOW, confidence=0.29))
+
+    assert (kept.active, kept.inactive_reason) == (False, InactiveReason.LOW)
+    assert (await keep(db, replace(SLOW, confidence=0.3))).active
+
+
+async def test_an_updated_memory_reads_back_as_it_now_is(db: Database) -> None:
+    kept = await keep(db)
+    change = Edit(
+        observation="Takes 90s",
+        confidence=0.2,
+        category=Category.BEHAVIOR,
+        service="plex",
+        pinned=True,
+    )
+    changed = edited(kept, change, now=NOON + timedelta(hours=1))
+
+    async with writing(db):
+        await memories.update(db, changed, now=NOON)
+
+    expected = replace(changed, content_hash=content_hash("Takes 90s"))
+    assert await memories.get(db, kept.id) == expected
+
+
+async def test_every_change_of_a_memory_is_told_in_order(db: Database) -> None:
+    kept = await keep(db)
+    raised = replace(kept, confidence=0.8, version=2)
+    async with writing(db):
+        await memories.update(db, raised, now=NOON)
+
+    assert await changes.since(db, 0) == [
+        Change(1, "memory", kept.id, Op.CREATED, 1, plain.memory(kept), NOON),
+        Change(2, "memory", kept.id, Op.UPDATED, 2, plain.memory(raised), NOON),
+    ]
+
+
+async def test_a_deleted_memory_leaves_its_number_and_no_words(db: Database) -> None:
+    kept = await keep(db)
+    other = await keep(db, replace(SLOW, observation="other"))
+
+    async with writing(db):
+        await memories.delete(db, kept, now=NOON)
+
+    assert await memories.get(db, kept.id) is None
+    assert [(each.entity_id, each.op, each.row) for each in await changes.since(db, 0)] == [
+        (kept.id, Op.CREATED, None),
+        (other.id, Op.CREATED, plain.memory(other)),
+        (kept.id, Op.DELETED, None),
+    ]
+    assert (await keep(db)).id == other.id + 1
+
+
+async def test_nothing_is_told_of_what_was_rolled_back(db: Database) -> None:
+    async def fail() -> None:
+        async with writing(db):
+            await memories.insert(db, SLOW, now=NOON)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+
+    assert (await changes.since(db, 0), await memories.count(db, Filter())) == ([], 0)
+
+
+async def test_beside_a_candidate_stand_the_active_of_its_kind_and_its_inactive_twins(
+    db: Database,
+) -> None:
+    sure = await keep(db, replace(SLOW, observation="other", confidence=0.9))
+    active = await keep(db)
+    twin = await keep(db, replace(SLOW, observation="TAKES  60s to start", confidence=0.1))
+    await keep(db, replace(SLOW, observation="faded", confidence=0.1))
+    await keep(db, replace(SLOW, category=Category.BEHAVIOR))
+    await keep(db, replace(SLOW, service="plex"))
+    general = await keep(db, replace(SLOW, service=None))
+
+    assert await memories.beside(db, SLOW) == [sure, active, twin]
+    assert await memories.beside(db, replace(SLOW, service=None)) == [general]
+
+
+async def test_a_service_keeps_its_first_spelling(db: Database) -> None:
+    await keep(db, replace(SLOW, service="AdGuard-Home"))
+
+    assert await memories.spelling(db, "adguard_home") == "AdGuard-Home"
+    assert await memories.spelling(db, "AdGuard-Home") == "AdGuard-Home"
+    assert await memories.spelling(db, "plex") is None
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 7])
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        (Sort.CONFIDENCE, [2, 5, 3, 1, 4, 6]),
+        (Sort.UPDATED, [3, 6, 2, 5, 1, 4]),
+        (Sort.CREATED, [6, 5, 4, 3, 2, 1]),
+        (Sort.SERVICE, [6, 5, 4, 2, 1, 3]),
+    ],
+)
+async def test_pages_of_every_order_show_each_memory_once(
+    db: Database, sort: Sort, order: list[int], limit: int
+) -> None:
+    await several(db)
+
+    pages = await listed(db, Filter(), sort, limit=limit)
+
+    assert pages == [order[at : at + limit] for at in range(0, 6, limit)]
+
+
+async def test_a_page_goes_on_where_it_stopped_whatever_came_or_went(db: Database) -> None:
+    kept = await several(db)
+    first = await memories.page(db, Filter(), sort=Sort.CONFIDENCE, limit=3)
+    assert [each.id for each in first.items] == [2, 5, 3]
+
+    async with writing(db):
+        await memories.delete(db, kept[2], now=NOON)
+    await keep(db, replace(SLOW, confidence=1.0))
+
+    second = await memories.page(
+        db, Filter(), sort=Sort.CONFIDENCE, limit=3, position=first.position
+    )
+    assert ([each.id for each in second.items], second.position) == ([1, 4, 6], None)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ids"),
+    [
+        (Filter(), [2, 5, 3, 1, 4, 6]),
+        (Filter(service="jellyfin"), [2, 1]),
+        (Filter(service="general"), [3]),
+        (Filter(service="nowhere"), []),
+        (Filter(category=Category.TIMING), [1, 6]),
+        (Filter(kind=Kind.PROCEDURAL), [3]),
+        (Filter(active=True), [2, 5, 3, 1, 4]),
+        (Filter(active=False), [6]),
+        (Filter(q="%"), [2]),
+        (Filter(q="_"), [4]),
+        (Filter(q="TAKES"), [1]),
+        (Filter(q="/"), []),
+        (Filter(q=""), [2, 5, 3, 1, 4, 6]),
+        (Filter(project="ops"), [2, 5, 3, 1, 4, 6]),
+        (Filter(scope="global"), []),
+        (Filter(service="caddy", category=Category.DEPENDENCY, q="wire", active=True), [4]),
+    ],
+)
+async def test_a_filter_takes_exactly_what_it_names(
+    db: Database, wanted: Filter, ids: list[int]
+) -> None:
+    await several(db)
+
+    assert await listed(db, wanted, Sort.CONFIDENCE, limit=50) == [ids]
+    assert await memories.count(db, wanted) == len(ids)
+
+
+async def test_counts_leave_out_their_own_filter(db: Database) -> None:
+    await several(db)
+
+    assert await memories.services(db, Filter(service="caddy")) == [
+        ("adguard", 1),
+        ("caddy", 2),
+        ("jellyfin", 2),
+        (None, 1),
+    ]
+    assert await memories.categories(db, Filter(service="caddy", category=Category.TIMING)) == [
+        ("decision", 1),
+        ("dependency", 1),
+    ]
+
+
+async def told(db: Database, services: list[str] | None, *, inside: bool = True) -> list[int]:
+    found: list[int] = []
+    position: Any = None
+    while True:
+        page = await memories.tellable(
+            db, services=services, inside=inside, limit=2, position=position
+        )
+        found += [each.id for each in page.items]
+        if page.position is None:
+            return found
+        position = page.position
+
+
+async def test_sessions_are_told_active_operational_memories_the_surest_first(
+    db: Database,
+) -> None:
+    await several(db)
+
+    assert await told(db, None) == [2, 3, 1, 4]
+    assert await told(db, ["caddy", "adguard"]) == [4]
+    assert await told(db, ["caddy", "adguard"], inside=False) == [2, 3, 1]
+    assert await told(db, []) == []
+    assert await told(db, [], inside=False) == [2, 3, 1, 4]
+    assert await memories.count_tellable(db) == 4
+
+
+@pytest.mark.parametrize(
+    ("confidence", "active", "is_told"), [(0.3, 1, True), (0.2, 1, False), (0.9, 0, False)]
+)
+async def test_a_row_written_by_hand_is_told_only_when_active_and_sure_enough(
+    db: Database, confidence: float, active: int, is_told: bool
+) -> None:
+    async with writing(db):
+        await db.execute(
+            "INSERT INTO memories (category, observation, confidence, active, created_at,"
+            " updated_at) VALUES ('timing', 'x', :confidence, :active,"
+            " '2026-01-01T12:00:00Z', '2026-01-01T12:00:00Z')",
+            {"confidence": confidence, "active": active},
+        )
+
+    assert (await told(db, None) == [1]) is is_told
+
+
+async def test_the_history_tells_each_change_with_what_it_was_before(db: Database) -> None:
+    kept = await keep(db)
+    raised = replace(kept, confidence=0.8, version=2)
+    state = {
+        "observation": "Takes 60s to start",
+        "confidence": 0.7,
+        "active": True,
+        "category": "timing",
+        "service": "jellyfin",
+    }
+    async with writing(db):
+        await history.append(db, None, kept, cause="learned", actor="session 1", now=NOON)
+        await history.append(
+            db,
+            kept,
+            raised,
+            cause=history.REINFORCED,
+            actor="session 2",
+            reason="said again",
+            session_id=2,
+            now=NOON,
+        )
+        await history.append(db, raised, None, cause="deleted", actor="operator", now=NOON)
+
+    page = await history.of(db, kept.id, limit=10)
+
+    common = {"at": NOON, "session_id": None, "reason": ""}
+    after = {**state, "confidence": 0.8}
+    assert page.items == [
+        history.Entry(
+            version=3, actor="operator", cause="deleted", before=after, after=None, **common
+        ),
+        history.Entry(
+            version=2,
+            at=NOON,
+            actor="session 2",
+            session_id=2,
+            cause="reinforced",
+            reason="said again",
+            before=state,
+            after=after,
+        ),
+        history.Entry(
+            version=1, actor="session 1", cause="learned", before=None, after=state, **common
+        ),
+    ]
+    assert await history.reinforced_by(db, 2) == {kept.id}
+    assert await history.reinforced_by(db, 1) == set()
+
+    async with writing(db):
+        await history.forget_texts(db, kept.id)
+    forgotten = (await history.of(db, kept.id, limit=10)).items
+    assert forgotten == [replace(entry, before=None, after=None, reason="") for entry in page.items]
+
+
+async def test_the_history_comes_in_pages_newest_first(db: Database) -> None:
+    kept = await keep(db)
+    async with writing(db):
+        for number in range(5):
+            await history.append(db, kept, kept, cause=str(number), actor="x", now=NOON)
+
+    first = await history.of(db, kept.id, limit=2)
+    second = await history.of(db, kept.id, limit=3, position=first.position)
+
+    assert [[each.cause for each in page.items] for page in (first, second)] == [
+        ["4", "3"],
+        ["2", "1", "0"],
+    ]
+    assert second.position is None
+
+
+async def test_links_come_in_the_order_they_were_made(db: Database) -> None:
+    async with writing(db):
+        for target, what in ((5, links.REVIVES), (3, "contradicts")):
+            await links.insert(db, MemoryId(9), MemoryId(target), what, session_id=None, now=NOON)
+
+    assert await links.of(db, MemoryId(9)) == [(5, "revives"), (3, "contradicts")]
+    assert await links.of(db, MemoryId(5)) == []

@@ -1,0 +1,376 @@
+"""Migrations: once, by one, whole or not at all, and exactly what the specification says."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.memory import Category, Kind, Memory, MemoryId, Source, Trust
+from lamplighter.repository import Database, driver, memories, migrate
+from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.tables import metadata
+
+UPGRADE = """
+import sys
+from lamplighter.repository import migrate
+print(migrate.upgrade(sys.argv[1]))
+"""
+STOPPED = """
+import sys, time
+from lamplighter.repository import driver, migrate
+
+connect = driver.connect
+
+def watched(*args, **kwargs):
+    connection = connect(*args, **kwargs)
+    def stop(statement):
+        if sys.argv[2] in statement:
+            print("here", flush=True)
+            time.sleep(120)
+    connection.set_trace_callback(stop)
+    return connection
+
+driver.connect = watched
+migrate.upgrade(sys.argv[1])
+"""
+TEN = (
+    "INSERT INTO memories (id, service, category, observation, confidence, active,"
+    " created_at, updated_at, session_id, tier) VALUES (41, 'jellyfin', 'timing',"
+    " 'Takes 60s to start', 0.9, 1, '2026-01-01T12:00:00.000000Z',"
+    " '2026-01-01T12:00:00.000000Z', NULL, 2)"
+)
+HAND = Memory(
+    id=MemoryId(41),
+    category=Category.TIMING,
+    service="jellyfin",
+    observation="Takes 60s to start",
+    confidence=0.9,
+    active=True,
+    tier=2,
+    session_id=None,
+    created_at=datetime(2026, 1, 1, 12, tzinfo=UTC),
+    updated_at=datetime(2026, 1, 1, 12, tzinfo=UTC),
+    kind=Kind.SEMANTIC,
+    trust=Trust.OBSERVED,
+    source=Source.MARKER,
+)
+
+
+def ask(path: Path, query: str) -> list[Any]:
+    with closing(driver.connect(str(path))) as connection:
+        return [tuple(row) for row in connection.execute(query)]
+
+
+def schema(path: Path) -> list[Any]:
+    return ask(path, "SELECT type, name, sql FROM sqlite_master ORDER BY type, name")
+
+
+def at_0005(path: Path) -> Path:
+    migrate.upgrade(sqlite_url(path), target="0005")
+    return path
+
+
+def test_the_second_run_has_nothing_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+
+    assert migrate.upgrade(sqlite_url(path)) is True
+    before = path.read_bytes()
+    assert migrate.upgrade(sqlite_url(path)) is False
+
+    assert path.read_bytes() == before
+    assert migrate.revision(path) == migrate.head()
+
+
+def test_a_database_that_is_not_there_has_no_revision(tmp_path: Path) -> None:
+    assert migrate.revision(tmp_path / "x.db") is None
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_a_missing_directory_is_made_for_our_eyes_only(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "x.db"
+
+    migrate.upgrade(sqlite_url(path))
+
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_of_four_processes_at_once_exactly_one_migrates(tmp_path: Path, spawn) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "x.db"
+
+    started = [spawn(UPGRADE, sqlite_url(path)) for _ in range(4)]
+    ended = [process.communicate(timeout=60) for process in started]
+
+    assert sorted(out.strip() for out, _ in ended) == ["False", "False", "False", "True"]
+    assert [errors for _, errors in ended] == [""] * 4
+    assert migrate.revision(path) == migrate.head()
+    assert len(ask(path, "SELECT * FROM alembic_version")) == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE sessions",
+        "CREATE TABLE memories",
+        "ADD COLUMN trust",
+        "CREATE INDEX idx_checks_at",
+        "COMMIT",
+    ],
+)
+def test_a_migration_killed_half_way_is_completed_by_the_next_start(
+    tmp_path: Path,
+    migrated: Path,
+    spawn,  # type: ignore[no-untyped-def]
+    statement: str,
+) -> None:
+    path = tmp_path / "x.db"
+    process = spawn(STOPPED, sqlite_url(path), statement)
+    assert process.stdout.readline() == "here\n"
+
+    process.kill()
+    process.wait(timeout=30)
+
+    assert migrate.revision(path) is None
+    assert migrate.upgrade(sqlite_url(path)) is True
+    assert schema(path) == schema(migrated)
+    assert ask(path, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_an_old_database_that_is_killed_half_way_stays_as_it_was(tmp_path: Path, spawn) -> None:  # type: ignore[no-untyped-def]
+    path = at_0005(tmp_path / "x.db")
+    before = schema(path)
+    process = spawn(STOPPED, sqlite_url(path), "CREATE TABLE history")
+    assert process.stdout.readline() == "here\n"
+
+    process.kill()
+    process.wait(timeout=30)
+
+    assert migrate.revision(path) == "0005"
+    assert schema(path) == before
+
+
+def test_the_memories_table_is_the_one_of_the_specification(tmp_path: Path) -> None:
+    path = at_0005(tmp_path / "x.db")
+
+    columns = ask(
+        path, 'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info("memories")'
+    )
+    assert columns == [
+        ("id", "INTEGER", 1, None, 1),
+        ("service", "TEXT", 0, None, 0),
+        ("category", "TEXT", 1, None, 0),
+        ("observation", "TEXT", 1, None, 0),
+        ("confidence", "REAL", 1, "0.7", 0),
+        ("active", "INTEGER", 1, "1", 0),
+        ("created_at", "TEXT", 1, None, 0),
+        ("updated_at", "TEXT", 1, None, 0),
+        ("session_id", "INTEGER", 0, None, 0),
+        ("tier", "INTEGER", 1, "1", 0),
+    ]
+    (sql,) = ask(path, "SELECT sql FROM sqlite_master WHERE name = 'memories'")[0]
+    assert "PRIMARY KEY AUTOINCREMENT" in sql
+    assert ask(path, 'SELECT "table", "from", "to" FROM pragma_foreign_key_list("memories")') == [
+        ("sessions", "session_id", "id")
+    ]
+
+
+@pytest.mark.parametrize("target", ["0005", None])
+def test_the_three_indexes_of_the_specification_are_there(
+    tmp_path: Path, target: str | None
+) -> None:
+    path = tmp_path / "x.db"
+    migrate.upgrade(sqlite_url(path), target=target)
+
+    names = ("idx_memories_service", "idx_memories_confidence", "idx_memories_category")
+    found = {
+        name: [row[0] for row in ask(path, f"SELECT name FROM pragma_index_info('{name}')")]
+        for name in names
+    }
+    assert found == {
+        "idx_memories_service": ["service", "active"],
+        "idx_memories_confidence": ["confidence", "active"],
+        "idx_memories_category": ["category"],
+    }
+    owned = ask(path, "SELECT name FROM pragma_index_list('memories') WHERE name LIKE 'idx%'")
+    assert {name for (name,) in owned} >= set(names)
+
+
+def test_the_number_of_a_deleted_memory_is_never_used_again(tmp_path: Path) -> None:
+    path = at_0005(tmp_path / "x.db")
+    with closing(driver.connect(str(path))) as connection:
+        connection.execute(TEN)
+        connection.execute("DELETE FROM memories")
+        connection.execute(
+            "INSERT INTO memories (category, observation, created_at, updated_at)"
+            " VALUES ('timing', 'x', '2026-01-01T12:00:00Z', '2026-01-01T12:00:00Z')"
+        )
+
+    assert ask(path, "SELECT id, confidence, active, tier FROM memories") == [(42, 0.7, 1, 1)]
+
+
+async def test_a_row_of_the_ten_columns_written_before_the_rest_reads_back(tmp_path: Path) -> None:
+    path = at_0005(tmp_path / "x.db")
+    with closing(driver.connect(str(path))) as connection:
+        connection.execute(TEN)
+
+    migrate.upgrade(sqlite_url(path))
+
+    async with Database(sqlite_url(path)) as db:
+        assert await memories.get(db, 41) == HAND
+
+
+async def test_a_row_of_the_ten_columns_written_at_the_newest_revision_reads_back(
+    url: str,
+) -> None:
+    with closing(driver.connect(str(migrate.file_of(url)))) as connection:
+        connection.execute(TEN)
+
+    async with Database(url) as db:
+        assert await memories.get(db, 41) == HAND
+        page = await memories.page(db, memories.Filter(), sort=memories.Sort.CONFIDENCE, limit=10)
+    assert page.items == [HAND]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("kind", "permanent"), ("trust", "sworn"), ("scope", "world")]
+)
+def test_the_database_itself_refuses_what_no_memory_can_be(
+    url: str, column: str, value: str
+) -> None:
+    with closing(driver.connect(str(migrate.file_of(url)))) as connection:
+        connection.execute(TEN)
+        with pytest.raises(driver.IntegrityError, match="CHECK"):
+            connection.execute(f"UPDATE memories SET {column} = '{value}'")
+
+
+def kind_of_column(column: sa.Column[Any]) -> str:
+    """Return how SQLite would store a column: the name of its type."""
+    return {"FLOAT": "REAL", "DOUBLE": "REAL", "DOUBLE PRECISION": "REAL"}.get(
+        found := str(column.type.compile(sa.create_engine("sqlite://").dialect)), found
+    )
+
+
+def test_the_tables_in_code_are_the_tables_in_the_database(migrated: Path) -> None:
+    engine = sa.create_engine(
+        "sqlite://", creator=lambda: driver.connect(str(migrated)), poolclass=sa.NullPool
+    )
+    reflected = sa.MetaData()
+    reflected.reflect(engine)
+
+    assert set(reflected.tables) - {"alembic_version", "sqlite_sequence"} == set(metadata.tables)
+    for name, table in metadata.tables.items():
+        assert [
+            (column.name, kind_of_column(column), column.nullable, column.primary_key)
+            for column in table.columns
+        ] == [
+            (column.name, kind_of_column(column), column.nullable, column.primary_key)
+            for column in reflected.tables[name].columns
+        ], name
+
+
+def test_every_later_column_of_memories_has_a_default(migrated: Path) -> None:
+    without = ask(
+        migrated,
+        "SELECT name FROM pragma_table_info('memories')"
+        ' WHERE "notnull" AND dflt_value IS NULL AND NOT pk',
+    )
+    assert [name for (name,) in without] == ["category", "observation", "created_at", "updated_at"]
+
+
+def test_a_database_of_a_newer_program_is_refused_and_left_as_it_is(
+    tmp_path: Path, migrated: Path
+) -> None:
+    path = tmp_path / "x.db"
+    path.write_bytes(migrated.read_bytes())
+    with closing(driver.connect(str(path))) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    before = path.read_bytes()
+
+    with pytest.raises(Unavailable, match=r"newer Lamplighter.*9999.*Nothing was changed"):
+        migrate.upgrade(sqlite_url(path))
+
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    path.write_text("this is a shopping list\n" * 100)
+
+    with pytest.raises(Unavailable, match=r"x\.db cannot be used: .*not a database"):
+        migrate.upgrade(sqlite_url(path))
+
+    assert path.read_text() == "this is a shopping list\n" * 100
+
+
+def test_a_directory_in_place_of_the_database_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="cannot be used"):
+        migrate.upgrade(sqlite_url(tmp_path))
+
+
+def test_a_file_in_place_of_the_directory_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("")
+
+    with pytest.raises(Unavailable, match=r"cannot be used: .*LAMPLIGHTER_HOME"):
+        migrate.upgrade(sqlite_url(tmp_path / "home" / "x.db"))
+
+
+REFUSED = """
+import os, sys
+from alembic import command
+from lamplighter.domain.errors import Unavailable
+from lamplighter.repository import migrate
+from lamplighter.repository.database import sqlite_url
+from pathlib import Path
+if os.getuid() == 0:
+    os.setgid(65534); os.setuid(65534)  # the superuser may write everywhere
+try:
+    migrate.upgrade(sqlite_url(Path(sys.argv[1]) / "x.db"))
+except Unavailable as error:
+    print(error)
+"""
+
+
+def test_a_directory_that_we_may_not_write_to_is_refused_in_words(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    home = Path("/tmp") / f"lamplighter-read-only-{os.getpid()}-{time.monotonic_ns()}"
+    home.mkdir(mode=0o555)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-c", REFUSED, str(home)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        home.rmdir()
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert f"The database {home}/x.db cannot be used: " in ended.stdout
+    assert "set LAMPLIGHTER_HOME to another one" in ended.stdout
+
+
+async def test_a_migration_waits_for_a_writer_rather_than_failing(
+    tmp_path: Path,
+    spawn,  # type: ignore[no-untyped-def]
+) -> None:
+    path = at_0005(tmp_path / "x.db")
+    with closing(driver.connect(str(path))) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        other = spawn(UPGRADE, sqlite_url(path))
+        await asyncio.sleep(0.7)
+        assert other.poll() is None
+        connection.execute("ROLLBACK")
+
+    out, errors = await asyncio.to_thread(other.communicate, timeout=60)
+
+    assert (out, errors) == ("True\n", "")

@@ -1,0 +1,325 @@
+"""Sessions, requests and the lease as they are kept, and what each change tells."""
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lamplighter.domain import plain
+from lamplighter.domain.change import Op
+from lamplighter.domain.leader import Leader
+from lamplighter.domain.session import (
+    Plan,
+    Request,
+    RequestState,
+    Session,
+    Status,
+    Trigger,
+)
+from lamplighter.repository import Database, changes, leases, requests, sessions, writing
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LATER = NOON + timedelta(minutes=5)
+PLAN = Plan(
+    tier=2,
+    engine="exec",
+    trigger=Trigger.API,
+    services=("caddy", "plex"),
+    prompt="Look at it",
+    dry_run=True,
+)
+
+
+async def open_one(db: Database, plan: Plan = PLAN) -> Session:
+    async with writing(db):
+        return await sessions.insert(db, plan, model="m", epoch=3, now=NOON)
+
+
+async def file_one(db: Database, plan: Plan = PLAN) -> Request:
+    async with writing(db):
+        return await requests.insert(db, plan, engine="exec", now=NOON)
+
+
+async def test_a_session_is_kept_as_it_was_planned(db: Database) -> None:
+    opened = await open_one(db)
+
+    assert opened == Session(
+        id=1,
+        tier=2,
+        engine="exec",
+        trigger=Trigger.API,
+        status=Status.RUNNING,
+        started_at=NOON,
+        model="m",
+        prompt="Look at it",
+        services=("caddy", "plex"),
+        dry_run=True,
+        leader_epoch=3,
+    )
+    assert await sessions.get(db, 1) == opened
+    assert await sessions.get(db, 2) is None
+
+
+async def test_a_session_of_all_services_names_none(db: Database) -> None:
+    assert (await open_one(db, Plan())).services is None
+    assert (await open_one(db, Plan(services=()))).services == ()
+
+
+async def test_progress_adds_up_and_moves_the_offset(db: Database) -> None:
+    opened = await open_one(db)
+    async with writing(db):
+        await sessions.progress(db, 1, log_offset=10, learned=1, events=2, now=LATER)
+        moved = await sessions.progress(
+            db, 1, log_offset=30, learned=1, reinforced=3, ignored=4, now=LATER
+        )
+
+    assert moved == replace(
+        opened, log_offset=30, learned=2, reinforced=3, events=2, ignored=4, version=3
+    )
+
+
+async def test_a_session_ends_once(db: Database) -> None:
+    opened = await open_one(db)
+    async with writing(db):
+        ended = await sessions.end(
+            db, 1, Status.COMPLETED, now=LATER, exit_code=0, response="fine", cost_usd=0.03
+        )
+        again = await sessions.end(db, 1, Status.FAILED, now=LATER)
+        stopped = await sessions.request_stop(db, 1, now=LATER)
+
+    assert ended == replace(
+        opened,
+        status=Status.COMPLETED,
+        ended_at=LATER,
+        exit_code=0,
+        response="fine",
+        cost_usd=0.03,
+        version=2,
+    )
+    assert (again, stopped) == (None, None)
+    assert await sessions.get(db, 1) == ended
+
+
+async def test_a_running_session_can_be_asked_to_stop(db: Database) -> None:
+    opened = await open_one(db)
+    async with writing(db):
+        asked = await sessions.request_stop(db, 1, now=LATER)
+
+    assert asked == replace(opened, stop_requested_at=LATER, version=2)
+    assert await sessions.running(db) == [asked]
+
+
+async def test_the_running_sessions_come_oldest_first(db: Database) -> None:
+    one, two, three = [await open_one(db) for _ in range(3)]
+    async with writing(db):
+        await sessions.end(db, two.id, Status.STOPPED, now=LATER)
+
+    assert await sessions.running(db) == [one, three]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ids"),
+    [
+        (sessions.Filter(), [4, 3, 2, 1]),
+        (sessions.Filter(status=Status.FAILED), [2]),
+        (sessions.Filter(status=Status.RUNNING), [4, 3, 1]),
+        (sessions.Filter(tier=2), [4, 2]),
+        (sessions.Filter(trigger=Trigger.API), [4, 2]),
+        (sessions.Filter(tier=2, status=Status.RUNNING), [4]),
+    ],
+)
+async def test_sessions_are_listed_newest_first(
+    db: Database, wanted: sessions.Filter, ids: list[int]
+) -> None:
+    for plan in (Plan(), PLAN, Plan(), PLAN):
+        await open_one(db, plan)
+    async with writing(db):
+        await sessions.end(db, 2, Status.FAILED, now=LATER)
+
+    found = []
+    position = None
+    while True:
+        page = await sessions.page(db, wanted, limit=2, position=position)
+        found += [each.id for each in page.items]
+        position = page.position
+        if position is None:
+            break
+
+    assert found == ids
+
+
+async def test_every_change_of_a_session_is_told(db: Database) -> None:
+    opened = await open_one(db)
+    async with writing(db):
+        moved = await sessions.progress(db, 1, log_offset=5, now=NOON)
+        ended = await sessions.end(db, 1, Status.COMPLETED, now=LATER)
+
+    assert ended is not None
+    assert [(each.op, each.version, each.row) for each in await changes.since(db, 0)] == [
+        (Op.CREATED, 1, plain.session(opened)),
+        (Op.UPDATED, 2, plain.session(moved)),
+        (Op.UPDATED, 3, plain.session(ended)),
+    ]
+
+
+async def test_requests_wait_in_a_queue_and_know_their_place(db: Database) -> None:
+    one, two, three = [await file_one(db) for _ in range(3)]
+
+    assert one == Request(
+        id=1,
+        state=RequestState.QUEUED,
+        tier=2,
+        trigger=Trigger.API,
+        created_at=NOON,
+        services=("caddy", "plex"),
+        prompt="Look at it",
+        engine="exec",
+        dry_run=True,
+        position=1,
+    )
+    assert one.plan(engine="probe") == PLAN
+    assert [each.position for each in (one, two, three)] == [1, 2, 3]
+
+    async with writing(db):
+        taken_back = await requests.cancel(db, one.id, now=LATER)
+
+    assert taken_back == replace(one, state=RequestState.CANCELLED, position=None, version=2)
+    assert [(await requests.get(db, each)).position for each in (1, 2, 3)] == [None, 1, 2]  # type: ignore[union-attr]
+    assert await requests.next_queued(db) == replace(two, position=None)
+
+
+async def test_a_request_is_claimed_once(url: str, db: Database) -> None:
+    filed = await file_one(db)
+    session = await open_one(db)
+
+    async def claim() -> Request | None:
+        async with Database(url) as other, writing(other):
+            return await requests.claim(other, filed.id, session.id, now=LATER)
+
+    claims = await asyncio.gather(claim(), claim(), claim())
+
+    expected = replace(
+        filed, state=RequestState.RUNNING, session_id=session.id, position=None, version=2
+    )
+    assert [each for each in claims if each is not None] == [expected]
+    async with writing(db):
+        assert await requests.cancel(db, filed.id, now=LATER) is None
+    assert await requests.next_queued(db) is None
+
+
+async def test_a_request_is_done_when_its_session_is(db: Database) -> None:
+    filed = await file_one(db)
+    session = await open_one(db)
+    async with writing(db):
+        await requests.claim(db, filed.id, session.id, now=LATER)
+        await requests.finish(db, session.id, now=LATER)
+        await requests.finish(db, session.id, now=LATER)
+        await requests.finish(db, 99, now=LATER)
+
+    done = await requests.get(db, filed.id)
+    assert done is not None
+    assert (done.state, done.version) == (RequestState.DONE, 3)
+    told = [each for each in await changes.since(db, 0) if each.entity == "request"]
+    assert [(each.op, each.version) for each in told] == [
+        (Op.CREATED, 1),
+        (Op.UPDATED, 2),
+        (Op.UPDATED, 3),
+    ]
+
+
+async def test_requests_are_listed_newest_first(db: Database) -> None:
+    for _ in range(4):
+        await file_one(db)
+    async with writing(db):
+        await requests.cancel(db, 2, now=LATER)
+
+    first = await requests.page(db, RequestState.QUEUED, limit=2)
+    second = await requests.page(db, RequestState.QUEUED, limit=2, position=first.position)
+
+    assert [(each.id, each.position) for each in (*first.items, *second.items)] == [
+        (4, 3),
+        (3, 2),
+        (1, 1),
+    ]
+    assert second.position is None
+    assert [each.id for each in (await requests.page(db, None, limit=9)).items] == [4, 3, 2, 1]
+
+
+async def take(db: Database, pid: int = 100) -> Leader:
+    async with writing(db):
+        return await leases.take(
+            db, pid=pid, engine="probe", interval_seconds=60, dry_run=False, now=NOON
+        )
+
+
+async def test_each_supervisor_leads_in_an_epoch_of_its_own(db: Database) -> None:
+    assert await leases.get(db) is None
+
+    first = await take(db)
+    second = await take(db, pid=200)
+
+    assert first == Leader(
+        epoch=1,
+        pid=100,
+        engine="probe",
+        interval_seconds=60,
+        dry_run=False,
+        session_id=None,
+        heartbeat_at=NOON,
+        next_round_at=None,
+        version=first.version,
+    )
+    assert second == replace(first, epoch=2, pid=200, version=first.version + 1)
+    assert await leases.get(db) == second
+
+
+async def test_only_the_leader_s_own_heartbeat_counts(db: Database) -> None:
+    leader = await take(db)
+    before = await changes.last(db)
+    async with writing(db):
+        await leases.beat(db, leader.epoch + 1, now=LATER)
+    assert await leases.get(db) == leader
+
+    async with writing(db):
+        await leases.beat(db, leader.epoch, now=LATER)
+
+    assert await leases.get(db) == replace(leader, heartbeat_at=LATER)
+    assert await changes.last(db) == before
+
+
+async def test_what_the_supervisor_does_is_told_to_everyone(db: Database) -> None:
+    leader = await take(db)
+    async with writing(db):
+        told = await leases.tell(db, now=LATER, session_id=None, next_round_at=LATER)
+
+    assert told == replace(
+        leader, heartbeat_at=LATER, next_round_at=LATER, version=leader.version + 1
+    )
+    newest = (await changes.since(db, 0))[-1]
+    assert (newest.entity, newest.row) == ("supervisor", plain.leader(told, now=LATER))
+
+
+@pytest.mark.parametrize(
+    ("change", "after", "state"),
+    [
+        ({}, timedelta(seconds=20), "idle"),
+        ({}, timedelta(seconds=21), "away"),
+        ({"session_id": 5}, timedelta(0), "running"),
+        ({"pid": 0}, timedelta(0), "away"),
+    ],
+)
+def test_a_supervisor_without_a_heartbeat_is_away(
+    change: dict[str, int], after: timedelta, state: str
+) -> None:
+    leader = Leader(
+        epoch=1,
+        pid=1,
+        engine="probe",
+        interval_seconds=1,
+        dry_run=False,
+        session_id=None,
+        heartbeat_at=NOON,
+        next_round_at=None,
+    )
+    assert replace(leader, **change).state(now=NOON + after) == state  # type: ignore[arg-type]

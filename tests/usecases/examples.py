@@ -1,0 +1,74 @@
+"""Named examples that the tests of the use cases share."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from lamplighter.domain.memory import Candidate, Category, Memory
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.session import Plan, Session
+from lamplighter.domain.transcript import Line
+from lamplighter.repository import Database, leases, memories, sessions, tables, writing
+from lamplighter.repository.memories import Filter, Sort
+from lamplighter.usecases.remember import Remembered, remember
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LATER = NOON + timedelta(hours=1)
+OPEN = Redactor()
+SECRETIVE = Redactor({"hunter2-hunter2": "DB_PASSWORD"})
+SLOW_START = Candidate(
+    category=Category.TIMING,
+    service="jellyfin",
+    observation="Takes 60s to start after restart",
+    tier=1,
+    session_id=None,
+)
+
+
+async def session(db: Database, *, tier: int = 1, engine: str = "exec") -> Session:
+    """Open a session as the supervisor does, but for what it is told."""
+    async with writing(db):
+        if await leases.get(db) is None:
+            await leases.take(
+                db, pid=1, engine=engine, interval_seconds=60, dry_run=False, now=NOON
+            )
+        plan = Plan(tier=tier, engine=engine)
+        return await sessions.insert(db, plan, model=None, epoch=1, now=NOON)
+
+
+async def said(
+    db: Database, by: Session | None, *, now: datetime = NOON, **more: Any
+) -> Remembered:
+    """Let a session (None: a person) say what SLOW_START says, but for what `more` changes."""
+    candidate = replace(SLOW_START, session_id=by.id if by else None, **more)
+    return await remember(db, candidate, now=now, redact=OPEN)
+
+
+async def held(db: Database) -> list[Memory]:
+    """Return all memories, oldest first."""
+    found = await memories.page(db, Filter(), sort=Sort.CREATED, limit=1_000)
+    return found.items[::-1]
+
+
+async def rows(db: Database, table: str) -> list[dict[str, Any]]:
+    """Return the rows of a table in the order they were written."""
+    found = getattr(tables, table)
+    key = next(iter(found.primary_key))
+    return [dict(row) for row in await db.fetch_all(found.select().order_by(key))]
+
+
+def stream(*blocks: dict[str, Any] | str) -> list[Line]:
+    """Return the lines of a stream: words of the assistant, or lines as they are."""
+    found: list[Line] = []
+    start = 0
+    for block in blocks:
+        line = text(block) if isinstance(block, str) else block
+        content = json.dumps(line).encode()
+        found.append(Line(start, start + len(content) + 1, content))
+        start = found[-1].end
+    return found
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "assistant", "message": {"content": [{"type": "text", "text": words}]}}

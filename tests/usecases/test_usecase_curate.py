@@ -1,0 +1,178 @@
+"""What an operator writes, corrects and deletes."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
+
+from lamplighter.domain.errors import Invalid, NotFound, Stale
+from lamplighter.domain.event import Level
+from lamplighter.domain.memory import Category, Edit, InactiveReason, Kind, Memory, Source, Trust
+from lamplighter.repository import Database, driver
+from lamplighter.usecases import curate, report
+
+BY_HAND = replace(SLOW_START, tier=0, source=Source.OPERATOR, trust=Trust.TRUSTED)
+
+
+async def made(db: Database, **more: Any) -> Memory:
+    return await curate.create(db, replace(BY_HAND, **more), now=NOON, redact=OPEN)
+
+
+async def edited(
+    db: Database, memory: Memory, *, version: int | None = None, **more: Any
+) -> Memory:
+    return await curate.edit(db, memory.id, Edit(**more), version=version, now=LATER, redact=OPEN)
+
+
+async def test_what_is_typed_is_kept_beside_the_same_words(db: Database) -> None:
+    learned = (await said(db, await session(db))).memory
+
+    typed = await made(db)
+
+    assert await held(db) == [learned, typed]
+    assert (typed.session_id, typed.tier, typed.trust) == (None, 0, Trust.TRUSTED)
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [
+        ({"observation": "Takes 90s"}, {"observation": "Takes 90s", "updated_at": LATER}),
+        ({"confidence": 1.5}, {"confidence": 1.0, "updated_at": LATER}),
+        ({"confidence": 0.7}, {"updated_at": LATER}),
+        (
+            {"confidence": -1.0},
+            {
+                "confidence": 0.0,
+                "active": False,
+                "inactive_reason": InactiveReason.LOW,
+                "updated_at": LATER,
+            },
+        ),
+        (
+            {"category": Category.REMEDIATION},
+            {"category": Category.REMEDIATION, "kind": Kind.PROCEDURAL, "updated_at": LATER},
+        ),
+        ({"service": "general"}, {"service": None, "updated_at": LATER}),
+        ({"service": "caddy"}, {"service": "caddy", "updated_at": LATER}),
+        ({"pinned": True}, {"pinned": True}),
+        ({"active": False}, {"active": False, "inactive_reason": InactiveReason.OPERATOR}),
+    ],
+    ids=str,
+)
+async def test_an_edit_changes_what_it_says_and_nothing_else(
+    db: Database, change: dict[str, Any], kept: dict[str, Any]
+) -> None:
+    memory = await made(db)
+
+    after = await edited(db, memory, **change)
+
+    wanted = replace(memory, **kept, version=2)
+    assert after == replace(wanted, content_hash=after.content_hash)
+    (stored,) = await held(db)
+    assert replace(stored, content_hash="") == replace(after, content_hash="")
+
+
+async def test_a_changed_text_is_what_a_session_may_say_again(db: Database) -> None:
+    memory = await edited(db, await made(db), observation="Takes 90s")
+
+    again = await said(db, await session(db), observation="takes 90s.")
+
+    assert again.memory.id == memory.id
+
+
+@pytest.mark.parametrize("change", [{}, {"pinned": False}, {"active": True}], ids=str)
+async def test_an_edit_that_changes_nothing_leaves_no_trace(
+    db: Database, change: dict[str, Any]
+) -> None:
+    memory = await made(db)
+
+    assert await edited(db, memory, **change) == memory
+    assert len(await rows(db, "history")) == 1
+    assert len(await rows(db, "changes")) == 1
+
+
+async def test_a_stale_edit_is_refused_with_the_current_row(db: Database) -> None:
+    memory = await made(db)
+    current = await edited(db, memory, version=1, confidence=0.9)
+
+    for act in (
+        edited(db, memory, version=1, confidence=0.1),
+        curate.delete(db, memory.id, version=1, now=LATER),
+    ):
+        with pytest.raises(Stale) as refused:
+            await act
+        assert refused.value.current == current
+    assert await held(db) == [current]
+
+
+async def test_what_is_not_there_cannot_be_touched(db: Database) -> None:
+    for act in (
+        curate.get(db, 7),
+        curate.edit(db, 7, Edit(pinned=True), version=None, now=NOON, redact=OPEN),
+        curate.delete(db, 7, version=None, now=NOON),
+    ):
+        with pytest.raises(NotFound):
+            await act
+
+
+async def test_a_wrong_edit_changes_nothing(db: Database) -> None:
+    memory = await made(db)
+
+    with pytest.raises(Invalid) as refused:
+        await edited(db, memory, observation=" ", service="my.svc", confidence=0.1)
+
+    assert [each.field for each in refused.value.wrong] == ["observation", "service"]
+    assert await held(db) == [memory]
+
+
+async def test_deleting_several_passes_over_what_is_gone(db: Database) -> None:
+    ids = [(await made(db, observation=f"Fact {number}")).id for number in range(5)]
+
+    assert await curate.delete_all(db, [*ids, *ids, 99], now=LATER) == ids
+
+    assert await held(db) == []
+    past = await rows(db, "history")
+    assert {each["after"] for each in past} == {each["before"] for each in past} == {None}
+
+
+async def test_changing_several_changes_only_what_differs(db: Database) -> None:
+    one, two = await made(db), await made(db, observation="Another fact")
+    await edited(db, one, active=False)
+
+    changed = await curate.edit_all(db, [one.id, two.id, 99], Edit(active=False), now=LATER)
+
+    assert changed == [two.id]
+    assert [each.active for each in await held(db)] == [False, False]
+
+
+async def test_one_that_cannot_be_deleted_keeps_all(db: Database, url: str) -> None:
+    ids = [(await made(db, observation=f"Fact {number}")).id for number in range(3)]
+    before = await held(db), await rows(db, "history"), await rows(db, "changes")
+    connection = driver.connect(url.removeprefix("sqlite:///"))
+    connection.execute(
+        "CREATE TRIGGER refuse BEFORE DELETE ON memories WHEN old.id = 3 "
+        "BEGIN SELECT RAISE(ABORT, 'not this one'); END"
+    )
+    connection.close()
+
+    with pytest.raises(driver.DatabaseError, match="not this one"):
+        await curate.delete_all(db, ids, now=LATER)
+
+    assert (await held(db), await rows(db, "history"), await rows(db, "changes")) == before
+
+
+async def test_what_a_person_reports_is_an_event(db: Database) -> None:
+    event = await report.report(
+        db, Level.WARNING, "Disk\nfull", service="CADDY", now=NOON, redact=OPEN, known=("caddy",)
+    )
+
+    assert (event.text, event.service, event.source, event.tier) == (
+        "Disk full",
+        "caddy",
+        "operator",
+        0,
+    )
+    with pytest.raises(Invalid) as refused:
+        await report.report(db, Level.INFO, " ", service="my.svc", now=NOON, redact=OPEN)
+    assert [each.field for each in refused.value.wrong] == ["service", "text"]

@@ -1,0 +1,327 @@
+"""What a session prints is taken in line by line, once, together with how far it was read."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from examples import LATER, NOON, OPEN, SECRETIVE, held, rows, session, stream
+
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.session import Session
+from lamplighter.domain.transcript import Line
+from lamplighter.repository import Database, driver, marks, sessions
+from lamplighter.usecases import observe
+from lamplighter.usecases.observe import Ingest, Taken, ingest, take_ignored
+
+MARKERS = (
+    "[MEMORY:timing:jellyfin] Takes 60s to start",
+    "[EVENT:warn:jellyfin] Slow today",
+    "[COOLDOWN:restart:jellyfin] success — healthy again",
+    "[ESCALATE:jellyfin] Fails since noon",
+    "`[MEMORY:timing:jellyfin] In code`",
+    "[MEMORY:misc] Not a category",
+)
+RESULT = {"type": "result", "is_error": False, "result": "Report", "num_turns": 3}
+KEPT = ("memories", "history", "events", "cooldowns", "markers", "changes", "sessions", "checks")
+
+
+async def took(db: Database, by: Session, lines: Sequence[Line], **more: Any) -> Taken:
+    return await ingest(Ingest(db, by, OPEN, **more), lines, now=NOON)
+
+
+async def state(db: Database) -> dict[str, list[dict[str, Any]]]:
+    return {table: await rows(db, table) for table in KEPT}
+
+
+async def test_each_kind_of_marker_becomes_what_it_says(db: Database) -> None:
+    one = await session(db, tier=2)
+    lines = stream(*MARKERS, RESULT)
+
+    taken = await took(db, one, lines)
+
+    assert (taken.learned, taken.reinforced, taken.events, taken.ignored) == (1, 0, 4, 1)
+    assert taken.finished is not None
+    assert taken.finished.turns == 3
+    ended = await sessions.get(db, one.id)
+    assert ended == replace(
+        one, log_offset=lines[-1].end, learned=1, events=4, ignored=1, version=2
+    )
+    assert [(each.service, each.observation) for each in await held(db)] == [
+        ("jellyfin", "Takes 60s to start")
+    ]
+    assert [
+        (each["level"], each["service"], each["text"], each["source"], each["tier"])
+        for each in await rows(db, "events")
+    ] == [
+        ("warning", "jellyfin", "Slow today", "marker", 2),
+        ("info", "jellyfin", "Restart (success): healthy again", "marker", 2),
+        ("warning", "jellyfin", "Asks for tier 3: Fails since noon", "marker", 2),
+        (
+            "warning",
+            None,
+            "Not remembered, unknown category 'misc'; it is one of timing, dependency, behavior, "
+            "remediation, maintenance: [MEMORY:misc] Not a category",
+            "supervisor",
+            2,
+        ),
+    ]
+    (cooldown,) = await rows(db, "cooldowns")
+    assert cooldown == {
+        "id": 1,
+        "service": "jellyfin",
+        "action": "restart",
+        "outcome": "success",
+        "text": "healthy again",
+        "session_id": one.id,
+        "tier": 2,
+        "created_at": NOON,
+    }
+
+
+async def test_what_became_of_each_marker_is_kept_with_its_place(db: Database) -> None:
+    one = await session(db)
+    lines = stream("first\n" + MARKERS[0], {"type": "user"}, f"{MARKERS[4]}\n{MARKERS[5]}")
+
+    await took(db, one, lines)
+
+    found = await marks.of(db, one.id)
+    assert [
+        (each.offset, each.item, each.line, each.state, each.outcome, each.memory_id)
+        for each in found
+    ] == [
+        (lines[0].start, 0, 1, "taken", "learned", 1),
+        (lines[2].start, 0, 0, "ignored", "", None),
+        (lines[2].start, 0, 1, "refused", "recorded", None),
+    ]
+    assert [each.reason for each in found][:2] == ["not known before", "in code"]
+
+
+async def test_only_the_assistants_own_words_are_taken(db: Database) -> None:
+    marker = MARKERS[0]
+    block = [{"type": "text", "text": marker}]
+    lines = stream(
+        {"type": "user", "message": {"content": block}},
+        {"type": "user", "message": {"content": [{"type": "tool_result", "content": marker}]}},
+        {"type": "system", "subtype": "init", "text": marker},
+        {"type": "assistant", "parent_tool_use_id": "x", "message": {"content": block}},
+        {"type": "assistant", "message": {"model": "<synthetic>", "content": block}},
+        {"type": "assistant", "message": {"content": [{"type": "tool_use", "input": marker}]}},
+        {**RESULT, "result": marker},
+        {"type": "odd", "message": {"content": block}},
+    )
+
+    await took(db, await session(db), [*lines, Line(9_000, 9_100, marker.encode())])
+
+    assert (await held(db), await rows(db, "markers")) == ([], [])
+
+
+async def test_taking_in_the_rest_from_the_offset_doubles_nothing(db: Database) -> None:
+    one, two = await session(db), await session(db)
+    lines = stream(*MARKERS, *MARKERS[:1], RESULT)
+
+    await took(db, one, lines)
+    for line in lines:
+        await took(db, two, [line])
+
+    first, second = await sessions.get(db, one.id), await sessions.get(db, two.id)
+    assert first
+    assert second
+    assert (first.log_offset, second.log_offset) == (lines[-1].end, lines[-1].end)
+    assert (first.events, first.ignored) == (second.events, second.ignored)
+    # the second one says in other portions what the first one said: it reinforces that once
+    assert (first.learned, second.learned, second.reinforced) == (1, 0, 1)
+    assert [each.confidence for each in await held(db)] == [0.8]
+
+
+@pytest.mark.parametrize("at", range(len(MARKERS)))
+async def test_a_crash_in_the_middle_keeps_neither_rows_nor_offset(
+    db: Database, url: str, at: int
+) -> None:
+    one = await session(db)
+    lines = stream(*MARKERS)
+    before = await state(db)
+    connection = driver.connect(url.removeprefix("sqlite:///"))
+    connection.execute(
+        "CREATE TRIGGER crash BEFORE INSERT ON markers "
+        f"WHEN (SELECT count(*) FROM markers) = {at} BEGIN SELECT RAISE(ABORT, 'crash'); END"
+    )
+
+    with pytest.raises(driver.DatabaseError, match="crash"):
+        await took(db, one, lines)
+    assert await state(db) == before
+
+    connection.execute("DROP TRIGGER crash")
+    connection.close()
+    await took(db, one, lines)
+    assert [each.observation for each in await held(db)] == ["Takes 60s to start"]
+    assert len(await rows(db, "markers")) == len(MARKERS)
+
+
+async def test_a_crash_at_the_offset_keeps_no_rows_either(db: Database, url: str) -> None:
+    one = await session(db)
+    before = await state(db)
+    connection = driver.connect(url.removeprefix("sqlite:///"))
+    connection.execute(
+        "CREATE TRIGGER crash BEFORE UPDATE OF log_offset ON sessions "
+        "BEGIN SELECT RAISE(ABORT, 'crash'); END"
+    )
+    connection.close()
+
+    with pytest.raises(driver.DatabaseError, match="crash"):
+        await took(db, one, stream(*MARKERS))
+
+    assert await state(db) == before
+
+
+async def test_no_session_records_more_than_its_share(db: Database) -> None:
+    one = await session(db)
+    many = [f"[MEMORY:timing:jellyfin] Fact number {number}" for number in range(10)]
+
+    for line in stream("\n".join(many[:7]), "\n".join(many[7:])):
+        await took(db, one, [line], max_markers=5)
+
+    assert [each.observation for each in await held(db)] == [
+        f"Fact number {number}" for number in range(5)
+    ]
+    assert [each["text"] for each in await rows(db, "events")] == [
+        "More than 5 markers in one session; the rest is not taken."
+    ]
+    assert [each.state for each in await marks.of(db, one.id)] == ["taken"] * 5 + ["refused"]
+
+
+async def test_a_long_memory_is_kept_and_told_of(db: Database) -> None:
+    await took(db, await session(db), stream(f"[MEMORY:timing:jellyfin] {'x' * 2_001}"))
+
+    assert [len(each.observation) for each in await held(db)] == [2_001]
+    assert [(each["level"], each["text"]) for each in await rows(db, "events")] == [
+        ("warning", "Memory 1 is 2,001 characters long; it was kept.")
+    ]
+
+
+async def test_a_memory_that_is_too_long_is_refused_and_told_of(db: Database) -> None:
+    taken = await took(db, await session(db), stream(f"[MEMORY:timing:x] {'x' * 50_001}"))
+
+    assert (await held(db), taken.learned) == ([], 0)
+    (event,) = await rows(db, "events")
+    assert event["text"].startswith("Not remembered, is longer than 50,000 characters: [MEMORY:")
+
+
+async def test_secrets_are_masked_wherever_a_marker_ends_up(db: Database) -> None:
+    secret = "hunter2-hunter2"
+    lines = stream(*(f"{each} {secret}" for each in MARKERS), f"`{MARKERS[0]} {secret}`")
+
+    await ingest(Ingest(db, await session(db), SECRETIVE), lines, now=NOON)
+
+    assert secret not in str(await state(db))
+    assert "[REDACTED:DB_PASSWORD]" in str(await rows(db, "events"))
+
+
+async def test_at_the_last_tier_asking_for_help_needs_a_person(db: Database) -> None:
+    await took(db, await session(db, tier=3), stream("[ESCALATE:caddy] Cannot be mended"))
+
+    assert [(each["level"], each["text"]) for each in await rows(db, "events")] == [
+        ("critical", "Needs a person: Cannot be mended")
+    ]
+
+
+async def test_services_are_spelled_as_they_are_declared(db: Database) -> None:
+    words = [each.replace("jellyfin", "JELLYFIN") for each in MARKERS[:4]]
+
+    await took(db, await session(db), stream(*words), known=("Jellyfin",))
+
+    for table in ("memories", "events", "cooldowns"):
+        assert {each["service"] for each in await rows(db, table)} == {"Jellyfin"}
+
+
+async def test_a_line_that_could_not_be_kept_is_told_of(db: Database) -> None:
+    await took(db, await session(db), [Line(0, 9, b"", "A line of 9 MB is too long.")])
+
+    assert [each["text"] for each in await rows(db, "events")] == ["A line of 9 MB is too long."]
+
+
+async def test_looks_at_services_are_kept_from_the_probe_alone(db: Database) -> None:
+    look = {"service": "caddy", "check": "web", "kind": "http", "ok": True, "status": 200}
+    result = {"type": "tool_result", "content": "200"}
+    line = {"type": "user", "message": {"content": [result]}, "tool_use_result": look}
+
+    await took(db, await session(db, engine="exec"), stream(line))
+    await took(db, await session(db, engine="probe"), stream(line))
+
+    assert [
+        (each["session_id"], each["service"], each["ok"]) for each in await rows(db, "checks")
+    ] == [(2, "caddy", True)]
+
+
+@pytest.mark.parametrize(
+    ("words", "outcome", "memories", "events"),
+    [
+        ("[MEMORY:timing:jellyfin] Takes 60s", "learned", 1, 0),
+        ("[EVENT:err] Broken", "recorded", 0, 1),
+        ("[COOLDOWN:restart:jellyfin] failure - no", "recorded", 0, 1),
+    ],
+)
+async def test_a_marker_in_code_can_be_taken_by_hand(
+    db: Database, words: str, outcome: str, memories: int, events: int
+) -> None:
+    one = await session(db)
+    await took(db, one, stream(f"```\n{words}\n```"))
+    assert (await held(db), await rows(db, "events")) == ([], [])
+
+    taken = await take_ignored(db, 1, now=LATER, redact=OPEN)
+
+    assert (taken.state, taken.outcome, taken.reason) == ("taken", outcome, "taken by hand")
+    assert (taken.version, await marks.get(db, 1)) == (2, taken)
+    ended = await sessions.get(db, one.id)
+    assert ended is not None
+    assert (ended.learned, ended.events, ended.ignored) == (memories, events, 0)
+    assert [(each.session_id, each.id) for each in await held(db)] == [
+        (one.id, taken.memory_id)
+    ] * memories
+
+
+async def test_a_long_marker_in_code_is_taken_whole(db: Database) -> None:
+    words = "x" * 3_000
+    await took(db, await session(db), stream(f"`[MEMORY:timing:jellyfin] {words}`"))
+
+    await take_ignored(db, 1, now=LATER, redact=OPEN)
+
+    assert [each.observation for each in await held(db)] == [words]
+
+
+async def test_a_marker_is_taken_by_hand_once(db: Database) -> None:
+    await took(db, await session(db), stream(MARKERS[4], MARKERS[0], MARKERS[5]))
+    await take_ignored(db, 1, now=LATER, redact=OPEN)
+    before = await state(db)
+
+    for mark, error in ((1, Conflict), (2, Conflict), (3, Conflict), (4, NotFound)):
+        with pytest.raises(error):
+            await take_ignored(db, mark, now=LATER, redact=OPEN)
+
+    assert await state(db) == before
+
+
+async def test_what_may_not_enter_may_not_be_taken_by_hand_either(db: Database) -> None:
+    await took(db, await session(db), stream(f"`[MEMORY:timing:{'x' * 65}] Too long a name`"))
+    before = await state(db)
+
+    with pytest.raises(Conflict, match="service name"):
+        await take_ignored(db, 1, now=LATER, redact=OPEN)
+
+    assert await state(db) == before
+
+
+async def test_each_portion_moves_the_session_on_in_the_feed(db: Database) -> None:
+    one = await session(db)
+    lines = stream(MARKERS[0], "nothing to keep", RESULT)
+    for line in lines:
+        await took(db, one, [line])
+
+    told = [each for each in await rows(db, "changes") if each["entity"] == "session"]
+
+    assert [json.loads(each["row"])["log_offset"] for each in told] == [
+        0,
+        *(line.end for line in lines),
+    ]
+    assert observe.MAX_MARKERS == 5_000

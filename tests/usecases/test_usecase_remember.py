@@ -1,0 +1,326 @@
+"""What is learned comes in by one way: learned, reinforced or left as it is."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from examples import (
+    LATER,
+    NOON,
+    OPEN,
+    SECRETIVE,
+    SLOW_START,
+    held,
+    rows,
+    said,
+    session,
+)
+
+from lamplighter.domain import plain
+from lamplighter.domain.errors import Invalid
+from lamplighter.domain.memory import Category, Edit, InactiveReason, Kind
+from lamplighter.domain.reconcile import Outcome
+from lamplighter.repository import Database, driver, links, memories
+from lamplighter.usecases import curate
+from lamplighter.usecases.remember import remember
+
+
+async def test_what_was_not_known_is_learned(db: Database) -> None:
+    one = await session(db, tier=2)
+
+    result = await said(db, one, tier=2)
+
+    assert (result.outcome, result.reason) == (Outcome.LEARNED, "not known before")
+    assert await held(db) == [result.memory]
+    assert replace(result.memory, content_hash="") == replace(
+        result.memory,
+        category=Category.TIMING,
+        service="jellyfin",
+        observation="Takes 60s to start after restart",
+        confidence=0.7,
+        active=True,
+        tier=2,
+        session_id=one.id,
+        created_at=NOON,
+        updated_at=NOON,
+        kind=Kind.SEMANTIC,
+        content_hash="",
+        version=1,
+    )
+
+
+async def test_another_session_that_says_it_again_reinforces_it(db: Database) -> None:
+    first = await said(db, await session(db))
+
+    again = await said(db, await session(db), now=LATER)
+
+    assert again.outcome is Outcome.REINFORCED
+    assert again.memory == replace(first.memory, confidence=0.8, updated_at=LATER, version=2)
+    assert await held(db) == [again.memory]
+
+
+async def test_reinforcing_ends_at_one(db: Database) -> None:
+    await said(db, None, confidence=0.95)
+
+    assert [(await said(db, await session(db))).memory.confidence for _ in range(2)] == [1.0, 1.0]
+
+
+async def test_the_words_count_and_not_how_they_are_set(db: Database) -> None:
+    await said(db, await session(db), observation='Fails with "no route" - wait')
+
+    again = await said(db, await session(db), observation="fails  with “no route” – wait.")
+
+    assert again.outcome is Outcome.REINFORCED
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"category": Category.BEHAVIOR},
+        {"service": "postgres"},
+        {"service": None},
+        {"observation": "Takes 600s to start after restart"},
+    ],
+    ids=str,
+)
+async def test_other_words_service_or_category_are_another_memory(
+    db: Database, more: dict[str, Any]
+) -> None:
+    first = await said(db, await session(db))
+
+    other = await said(db, await session(db), **more)
+
+    assert other.outcome is Outcome.LEARNED
+    assert await held(db) == [first.memory, other.memory]
+
+
+async def test_a_session_does_not_reinforce_what_it_learned_itself(db: Database) -> None:
+    one = await session(db)
+    first = await said(db, one)
+
+    again = [await said(db, one, now=LATER) for _ in range(10)]
+
+    assert {each.outcome for each in again} == {Outcome.UNCHANGED}
+    assert await held(db) == [first.memory]
+    assert len(await rows(db, "history")) == 1
+
+
+async def test_a_session_reinforces_a_memory_once(db: Database) -> None:
+    await said(db, await session(db))
+    two = await session(db)
+
+    outcomes = [(await said(db, two)).outcome for _ in range(3)]
+
+    assert outcomes == [Outcome.REINFORCED, Outcome.UNCHANGED, Outcome.UNCHANGED]
+    assert [each.confidence for each in await held(db)] == [0.8]
+
+
+async def test_an_operators_memory_is_reinforced_by_a_session(db: Database) -> None:
+    await curate.create(db, SLOW_START, now=NOON, redact=OPEN)
+
+    assert (await said(db, await session(db))).memory.confidence == 0.8
+
+
+async def test_an_inactive_twin_is_revived_by_a_new_row(db: Database) -> None:
+    old = (await said(db, await session(db))).memory
+    await curate.edit(db, old.id, Edit(confidence=0.2), version=None, now=NOON, redact=OPEN)
+
+    new = await said(db, await session(db), now=LATER)
+
+    gone, revived = await held(db)
+    assert new.outcome is Outcome.LEARNED
+    assert str(old.id) in new.reason
+    assert (gone.active, gone.confidence, gone.inactive_reason) == (False, 0.2, InactiveReason.LOW)
+    assert (revived, revived.confidence, revived.active) == (new.memory, 0.7, True)
+    assert await links.of(db, revived.id) == [(old.id, links.REVIVES)]
+
+
+async def test_an_active_memory_is_reinforced_even_beside_an_inactive_twin(db: Database) -> None:
+    old = (await said(db, await session(db))).memory
+    await curate.edit(db, old.id, Edit(confidence=0.2), version=None, now=NOON, redact=OPEN)
+    new = (await said(db, await session(db))).memory
+
+    again = await said(db, await session(db))
+
+    assert (again.outcome, again.memory.id) == (Outcome.REINFORCED, new.id)
+    assert len(await held(db)) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "known", "kept"),
+    [
+        ("Jellyfin", "JELLYFIN", (), "Jellyfin"),
+        ("jellyfin", "Jellyfin", ("JellyFin",), "jellyfin"),
+        ("JELLYFIN", "jellyfin", ("JellyFin",), "JellyFin"),
+        ("my_svc", "My-Svc", (), "my_svc"),
+    ],
+)
+async def test_a_service_has_one_spelling(
+    db: Database, first: str, then: str, known: tuple[str, ...], kept: str
+) -> None:
+    one, two = await session(db), await session(db)
+    early = () if first == "jellyfin" else known
+    for service, by, names in ((first, one, early), (then, two, early)):
+        candidate = replace(SLOW_START, service=service, session_id=by.id)
+        await remember(db, candidate, now=NOON, redact=OPEN, known=names)
+
+    assert [(each.service, each.confidence) for each in await held(db)] == [(kept, 0.8)]
+
+
+@pytest.mark.parametrize("word", ["general", "General", " GENERAL ", "", None])
+async def test_general_is_no_service(db: Database, word: str | None) -> None:
+    assert (await said(db, await session(db), service=word)).memory.service is None
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("Log in with hunter2-hunter2", "[REDACTED:DB_PASSWORD]"),
+        ("Use sk-ant-0123456789abcdef", "[REDACTED:anthropic-key]"),
+        ("Open <private>the cellar</private> first", "Open [REDACTED] first"),
+        ("Open <PRIVATE>the cellar first", "Open [REDACTED]"),
+    ],
+)
+async def test_a_secret_is_masked_before_anything_is_kept(
+    db: Database, url: str, words: str, kept: str
+) -> None:
+    candidate = replace(SLOW_START, observation=words, session_id=(await session(db)).id)
+
+    result = await remember(db, candidate, now=NOON, redact=SECRETIVE)
+
+    assert kept in result.memory.observation
+    for secret in ("hunter2-hunter2", "0123456789abcdef", "cellar"):
+        for table in ("memories", "history", "changes"):
+            assert secret not in str(await rows(db, table))
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("two\nlines", "two lines"),
+        ("\u202eevil\u202c \x1b[31mred", "evil [31mred"),
+        ("  ### heading \r\n - bullet", "### heading - bullet"),
+        ("é" * 2_000, "é" * 2_000),
+        ("x" * 50_000, "x" * 50_000),
+    ],
+    ids=lambda each: each[:12],
+)
+async def test_operational_text_is_one_visible_line(db: Database, words: str, kept: str) -> None:
+    assert (await said(db, await session(db), observation=words)).memory.observation == kept
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"observation": "x" * 50_001}, "observation"),
+        ({"observation": " \u200b\n"}, "observation"),
+        ({"service": "my.svc"}, "service"),
+        ({"service": "x" * 65}, "service"),
+        ({"title": "x" * 501}, "title"),
+    ],
+    ids=lambda each: str(each)[:30],
+)
+async def test_what_may_not_enter_leaves_nothing(
+    db: Database, more: dict[str, Any], field: str
+) -> None:
+    one = await session(db)
+    before = await rows(db, "changes")
+
+    with pytest.raises(Invalid) as refused:
+        await said(db, one, **more)
+
+    assert [each.field for each in refused.value.wrong] == [field]
+    assert await held(db) == []
+    assert await rows(db, "changes") == before
+
+
+async def test_every_change_is_in_the_history(db: Database) -> None:
+    one, two = await session(db), await session(db)
+    await said(db, one)
+    await said(db, two, now=LATER)
+
+    learned, reinforced = await rows(db, "history")
+
+    state = {
+        "observation": "Takes 60s to start after restart",
+        "confidence": 0.7,
+        "active": True,
+        "category": "timing",
+        "service": "jellyfin",
+    }
+    assert learned == {
+        "id": 1,
+        "memory_id": 1,
+        "version": 1,
+        "at": NOON,
+        "actor": "session",
+        "session_id": one.id,
+        "cause": "learned",
+        "reason": "not known before",
+        "before": None,
+        "after": state,
+    }
+    assert reinforced == {
+        **learned,
+        "id": 2,
+        "version": 2,
+        "at": LATER,
+        "session_id": two.id,
+        "cause": "reinforced",
+        "reason": "said again in the same words",
+        "before": state,
+        "after": {**state, "confidence": 0.8},
+    }
+
+
+async def test_every_change_is_in_the_feed_with_the_row_as_it_is(db: Database) -> None:
+    one, two = await session(db), await session(db)
+    first = await said(db, one)
+    again = await said(db, two, now=LATER)
+
+    told = [each for each in await rows(db, "changes") if each["entity"] == "memory"]
+
+    assert [(each["op"], each["version"], each["at"]) for each in told] == [
+        ("created", 1, NOON),
+        ("updated", 2, LATER),
+    ]
+    assert [json.loads(each["row"]) for each in told] == [
+        plain.memory(first.memory),
+        plain.memory(again.memory),
+    ]
+
+
+@pytest.mark.parametrize("table", ["links", "history", "changes"])
+async def test_all_of_it_is_kept_or_nothing(db: Database, url: str, table: str) -> None:
+    old = (await said(db, await session(db))).memory
+    await curate.edit(db, old.id, Edit(confidence=0.2), version=None, now=NOON, redact=OPEN)
+    two = await session(db)
+    kept = {each: await rows(db, each) for each in ("memories", "history", "links", "changes")}
+    _refuse_inserts(url, table)
+
+    with pytest.raises(driver.DatabaseError, match="not today"):
+        await said(db, two, now=LATER)
+
+    assert {each: await rows(db, each) for each in kept} == kept
+    assert not db.in_transaction
+
+
+def _refuse_inserts(url: str, table: str) -> None:
+    connection = driver.connect(url.removeprefix("sqlite:///"))
+    connection.execute(
+        f"CREATE TRIGGER refuse BEFORE INSERT ON {table} "
+        "BEGIN SELECT RAISE(ABORT, 'not today'); END"
+    )
+    connection.close()
+
+
+async def test_a_revision_in_between_is_seen(db: Database) -> None:
+    first = (await said(db, await session(db))).memory
+    await curate.edit(db, first.id, Edit(observation="Takes 90s"), version=1, now=NOON, redact=OPEN)
+
+    again = await said(db, await session(db), observation="Takes 90s", now=NOON + timedelta(1))
+
+    assert (again.outcome, again.memory.version) == (Outcome.REINFORCED, 3)
+    assert await memories.get(db, first.id) == again.memory

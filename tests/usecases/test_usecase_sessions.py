@@ -1,0 +1,247 @@
+"""Sessions are asked for, begun, stopped and finished; each once."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from examples import LATER, NOON, OPEN, SECRETIVE, rows, session
+
+from lamplighter.domain.errors import Conflict, Invalid, NotFound
+from lamplighter.domain.service import Service, Services
+from lamplighter.domain.session import Plan, Request, RequestState, Status, Trigger
+from lamplighter.domain.transcript import Finished
+from lamplighter.repository import Database, requests
+from lamplighter.repository import sessions as kept
+from lamplighter.usecases import sessions
+from lamplighter.usecases.sessions import Ending, status_of
+
+SERVICES = Services((Service(name="Jellyfin", checks=()), Service(name="caddy", checks=())))
+GOOD = Finished(is_error=False, response="Report", turns=5, cost_usd=0.03, duration_ms=42_000)
+
+
+async def asked(db: Database, **more: Any) -> Request:
+    return await sessions.ask(db, Plan(trigger=Trigger.MANUAL, **more), services=SERVICES, now=NOON)
+
+
+async def test_who_asks_gets_a_place_in_the_queue(db: Database) -> None:
+    first = await asked(db, tier=2, prompt="Look\x1b closer\n")
+    second = await asked(db, services=("JELLYFIN", "jellyfin", "caddy"))
+
+    assert first == Request(
+        id=1,
+        state=RequestState.QUEUED,
+        tier=2,
+        trigger=Trigger.MANUAL,
+        created_at=NOON,
+        prompt="Look closer",
+        position=1,
+    )
+    assert (second.services, second.position) == (("Jellyfin", "caddy"), 2)
+
+
+@pytest.mark.parametrize(
+    ("more", "fields"),
+    [
+        ({"tier": 0}, ["tier"]),
+        ({"tier": 4}, ["tier"]),
+        ({"prompt": "x" * 100_001}, ["prompt"]),
+        ({"services": ("plex", "caddy", "x")}, ["services", "services"]),
+        (
+            {"tier": 9, "prompt": "x" * 100_001, "services": ("plex",)},
+            ["tier", "prompt", "services"],
+        ),
+    ],
+    ids=lambda each: str(each)[:30],
+)
+async def test_what_cannot_be_is_named_and_not_filed(
+    db: Database, more: dict[str, Any], fields: list[str]
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        await asked(db, **more)
+
+    assert [each.field for each in refused.value.wrong] == fields
+    assert await rows(db, "requests") == []
+
+
+async def test_a_waiting_request_can_be_taken_back_once(db: Database) -> None:
+    first, second = await asked(db), await asked(db)
+
+    await sessions.cancel(db, first.id, now=LATER)
+
+    moved_up = await requests.get(db, second.id)
+    assert moved_up == replace(second, position=1)
+    with pytest.raises(Conflict, match="cancelled"):
+        await sessions.cancel(db, first.id, now=LATER)
+    with pytest.raises(NotFound):
+        await sessions.cancel(db, 99, now=LATER)
+
+
+async def test_a_request_is_answered_by_one_session(db: Database) -> None:
+    await session(db)
+    request = await asked(db, tier=3)
+    plan = request.plan(engine="probe")
+
+    opened = await sessions.begin(db, plan, services=SERVICES, epoch=7, request=request, now=LATER)
+
+    assert opened.session == await kept.get(db, 2)
+    assert (opened.session.tier, opened.session.leader_epoch) == (3, 7)
+    assert (opened.session.status, opened.session.started_at) == (Status.RUNNING, LATER)
+    running = await requests.get(db, request.id)
+    assert running is not None
+    assert (running.state, running.session_id) == (RequestState.RUNNING, 2)
+    with pytest.raises(Conflict, match="running"):
+        await sessions.cancel(db, request.id, now=LATER)
+    with pytest.raises(Conflict, match="taken back"):
+        await sessions.begin(db, plan, services=SERVICES, epoch=7, request=request, now=LATER)
+    assert len(await rows(db, "sessions")) == 2
+
+
+async def test_a_request_that_was_taken_back_opens_nothing(db: Database) -> None:
+    await session(db)
+    request = await asked(db)
+    await sessions.cancel(db, request.id, now=NOON)
+    before = {table: await rows(db, table) for table in ("sessions", "prompts", "changes")}
+
+    with pytest.raises(Conflict):
+        await sessions.begin(db, Plan(), services=SERVICES, epoch=1, request=request, now=LATER)
+
+    assert {table: await rows(db, table) for table in before} == before
+
+
+async def test_a_finished_session_has_its_report_and_its_summary(db: Database) -> None:
+    await session(db)
+    request = await asked(db)
+    opened = await sessions.begin(db, Plan(), services=SERVICES, epoch=1, request=request, now=NOON)
+    ending = Ending(status=Status.COMPLETED, exit_code=0, finished=GOOD, said=("First", "", "Last"))
+
+    ended = await sessions.finish(db, opened.session, ending, redact=OPEN, now=LATER)
+
+    assert ended == replace(
+        opened.session,
+        status=Status.COMPLETED,
+        ended_at=LATER,
+        exit_code=0,
+        response="Report",
+        summary='Session with 3 messages. Started: "First" — Ended: "Last"',
+        cost_usd=0.03,
+        turns=5,
+        duration_ms=42_000,
+        version=2,
+    )
+    done = await requests.get(db, request.id)
+    assert done is not None
+    assert done.state is RequestState.DONE
+    assert [each["session_id"] for each in await rows(db, "leases")] == [None]
+
+
+@pytest.mark.parametrize(
+    ("finished", "said", "response"),
+    [
+        (GOOD, ("Words",), "Report"),
+        (Finished(is_error=False), ("First", "Last"), "Last"),
+        (None, ("First", "Last"), "Last"),
+        (None, (), ""),
+    ],
+)
+async def test_without_a_report_the_last_words_are_the_response(
+    db: Database, finished: Finished | None, said: tuple[str, ...], response: str
+) -> None:
+    ending = Ending(status=Status.FAILED, finished=finished, said=said)
+
+    ended = await sessions.finish(db, await session(db), ending, redact=OPEN, now=LATER)
+
+    assert ended.response == response
+    assert ended.duration_ms == (42_000 if finished is GOOD else 3_600_000)
+
+
+async def test_the_ending_keeps_no_secret(db: Database) -> None:
+    secret = "hunter2-hunter2"
+    ending = Ending(status=Status.FAILED, reason=f"It said {secret}", said=(secret, secret))
+
+    await sessions.finish(db, await session(db), ending, redact=SECRETIVE, now=LATER)
+
+    for table in ("sessions", "changes"):
+        assert secret not in str(await rows(db, table))
+
+
+async def test_a_session_ends_once(db: Database) -> None:
+    one = await session(db)
+    await sessions.finish(db, one, Ending(status=Status.COMPLETED), redact=OPEN, now=NOON)
+    before = {table: await rows(db, table) for table in ("sessions", "leases", "changes")}
+
+    with pytest.raises(Conflict, match="ended already"):
+        await sessions.finish(db, one, Ending(status=Status.FAILED), redact=OPEN, now=LATER)
+
+    assert {table: await rows(db, table) for table in before} == before
+
+
+async def test_only_a_running_session_can_be_stopped(db: Database) -> None:
+    one = await session(db)
+
+    asked_twice = [await sessions.stop(db, one.id, now=LATER) for _ in range(2)]
+
+    assert [each.stop_requested_at for each in asked_twice] == [LATER, LATER]
+    await sessions.finish(db, one, Ending(status=Status.STOPPED), redact=OPEN, now=LATER)
+    with pytest.raises(Conflict, match="it is stopped"):
+        await sessions.stop(db, one.id, now=LATER)
+    with pytest.raises(NotFound):
+        await sessions.stop(db, 99, now=LATER)
+
+
+async def test_a_clock_that_goes_back_makes_no_negative_duration(db: Database) -> None:
+    ending = Ending(status=Status.FAILED)
+
+    ended = await sessions.finish(
+        db, await session(db), ending, redact=OPEN, now=NOON - timedelta(days=1)
+    )
+
+    assert ended.duration_ms == 0
+
+
+@pytest.mark.parametrize(
+    ("finished", "exit_code", "stderr", "status", "reason"),
+    [
+        (GOOD, 0, (), Status.COMPLETED, ""),
+        (GOOD, 0, ("noise",), Status.COMPLETED, ""),
+        (GOOD, 1, (), Status.FAILED, "The engine ended with exit 1 after its result."),
+        (GOOD, None, (), Status.FAILED, "The engine ended with exit None after its result."),
+        (None, 0, (), Status.FAILED, "The engine ended without a result (exit 0)."),
+        (
+            None,
+            3,
+            ("first", "no disk left"),
+            Status.FAILED,
+            "The engine ended without a result (exit 3). It said: no disk left",
+        ),
+        (
+            Finished(is_error=True, why="error_max_turns"),
+            0,
+            (),
+            Status.FAILED,
+            "The engine reports an error: error_max_turns",
+        ),
+        (
+            Finished(is_error=True, response="Overloaded"),
+            1,
+            (),
+            Status.FAILED,
+            "The engine reports an error: Overloaded",
+        ),
+        (
+            Finished(is_error=True),
+            0,
+            (),
+            Status.FAILED,
+            "The engine reports an error: no reason given",
+        ),
+    ],
+)
+def test_how_a_session_ended_by_itself(
+    finished: Finished | None,
+    exit_code: int | None,
+    stderr: tuple[str, ...],
+    status: Status,
+    reason: str,
+) -> None:
+    assert status_of(finished, exit_code, stderr=stderr) == (status, reason)

@@ -4,6 +4,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -39,7 +41,11 @@ def routes(web: Path) -> list[BaseRoute]:
         return FileResponse(page, headers={"Cache-Control": "no-cache"})
 
     assets = Assets(directory=web / "assets", check_dir=False)
-    return [Mount("/assets", assets), Route("/{path:path}", app, methods=["GET"])]
+    smaller = [Middleware(GZipMiddleware, minimum_size=1_000)]
+    return [
+        Mount("/assets", assets, middleware=smaller),
+        Route("/{path:path}", app, methods=["GET"], middleware=smaller),
+    ]
 
 
 def _is_file(path: Path) -> bool:

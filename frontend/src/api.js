@@ -1,0 +1,75 @@
+const BASE = "/api/v1"
+const PATIENCE_MS = 15_000
+
+/** A refusal or a failure of the API, in words a person can act on. */
+export class Problem extends Error {
+  /** @param {{status?: number, title?: string, detail?: string, errors?: {field: string, message: string}[], current?: any}} body */
+  constructor({ status = 0, title = "", detail = "", errors = [], current = null }) {
+    super(detail || title || "The server did not answer.")
+    this.status = status
+    this.errors = errors
+    this.current = current
+  }
+
+  /** What is wrong with one field, or nothing. @param {string} name */
+  about(name) {
+    return this.errors.find(({ field }) => field === name)?.message ?? ""
+  }
+}
+
+/**
+ * The one way to the server.
+ * @param {{fetch?: typeof globalThis.fetch, base?: string}} [with_]
+ * @returns {Api}
+ */
+export function createApi({ fetch = globalThis.fetch.bind(globalThis), base = BASE } = {}) {
+  return {
+    get: (path, params) => send("GET", path + query(params)),
+    post: (path, body = {}) => send("POST", path, body),
+    put: (path, body = {}) => send("PUT", path, body),
+    patch: (path, body, version) => send("PATCH", path, body, version ? { "If-Match": `"${version}"` } : {}),
+    remove: (path) => send("DELETE", path),
+  }
+
+  /** @param {string} method @param {string} path @param {unknown} [body] @param {Record<string, string>} [headers] */
+  async function send(method, path, body, headers = {}) {
+    const answer = await reach(base + path, {
+      method,
+      headers: { accept: "application/json", ...(method === "GET" ? {} : JSON_TYPE), ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
+    if (!answer.ok) throw await problem(answer)
+    return answer.status === 204 ? null : answer.json()
+  }
+
+  /** @param {string} url @param {RequestInit} init */
+  async function reach(url, init) {
+    try {
+      return await fetch(url, init)
+    } catch (cause) {
+      const late = cause instanceof DOMException && cause.name === "TimeoutError"
+      throw new Problem({ detail: late ? "The server took too long to answer." : "The server cannot be reached." })
+    }
+  }
+}
+
+const JSON_TYPE = { "content-type": "application/json" }
+
+/** An address' query: what is empty stays out, a list repeats its name. @param {Record<string, any>} [params] */
+export function query(params = {}) {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(params)) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (each !== null && each !== undefined && each !== "") search.append(name, String(each))
+    }
+  }
+  const text = search.toString()
+  return text && `?${text}`
+}
+
+/** @param {Response} answer */
+async function problem(answer) {
+  const body = await answer.json().catch(() => ({}))
+  return new Problem({ title: answer.statusText, ...body, status: answer.status })
+}

@@ -1,0 +1,64 @@
+import { logView } from "./log-view.js"
+
+/**
+ * Behaviours that HTML asks for by name. They set styles and open dialogs from code: the content security policy
+ * leaves no room for style attributes.
+ * @param {any} Alpine
+ */
+export function directives(Alpine) {
+  Alpine.directive("confidence", confidence)
+  Alpine.directive("dialog", dialog)
+  Alpine.directive("hold", hold)
+  Alpine.directive("log", log)
+
+  /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function confidence(el, { expression }, { evaluateLater, effect }) {
+    const evaluate = evaluateLater(expression)
+    effect(() => evaluate((/** @type {unknown} */ value) => el.style.setProperty("--v", `${100 * share(value)}%`)))
+  }
+
+  /** @param {HTMLDialogElement} el @param {{expression: string}} it @param {any} tools */
+  function dialog(el, { expression }, { evaluateLater, effect }) {
+    const evaluate = evaluateLater(expression)
+    effect(() => evaluate((/** @type {unknown} */ open) => toggle(el, Boolean(open))))
+    el.addEventListener("click", (event) => event.target === el && el.close())
+  }
+
+  /** Rows stay where they are while a pointer or the focus is inside. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function hold(el, { expression }, { evaluate, cleanup }) {
+    const list = evaluate(expression)
+    let pointer = false
+    const settle = () => (pointer || el.contains(document.activeElement) ? list.hold() : list.release())
+    el.addEventListener("pointerenter", () => {
+      pointer = true
+      settle()
+    })
+    el.addEventListener("pointerleave", () => {
+      pointer = false
+      settle()
+    })
+    el.addEventListener("focusin", settle)
+    el.addEventListener("focusout", () => setTimeout(settle))
+    cleanup(() => list.release())
+  }
+
+  /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function log(el, { expression }, { evaluateLater, effect, cleanup }) {
+    const view = logView(el, Alpine.store("log"))
+    const evaluate = evaluateLater(expression)
+    effect(() => view.show())
+    effect(() => evaluate((/** @type {Marker[]} */ markers) => view.mark(markers.map((marker) => ({ ...marker })))))
+    cleanup(() => view.close())
+  }
+}
+
+/** @param {unknown} value */
+function share(value) {
+  return Math.min(1, Math.max(0, Number(value) || 0))
+}
+
+/** @param {HTMLDialogElement} el @param {boolean} open */
+function toggle(el, open) {
+  if (open && !el.open) el.showModal()
+  if (!open && el.open) el.close()
+}

@@ -1,0 +1,187 @@
+import { count, serviceName } from "../format.js"
+import { trend } from "./trend.js"
+
+const CONTROLS = "a, button, input, select, label"
+
+/** The data of each page: what a click there means. @param {any} Alpine */
+export function pages(Alpine) {
+  const store = (/** @type {string} */ name) => Alpine.store(name)
+  Alpine.data("memoriesPage", () => memoriesPage(store))
+  Alpine.data("eventsPage", () => eventsPage(store))
+  Alpine.data("sessionsPage", () => sessionsPage(store))
+  Alpine.data("sessionPage", () => sessionPage(store))
+  Alpine.data("sessionHead", () => ({
+    get session() {
+      return store("session").row
+    },
+  }))
+}
+
+/** Show what waited and put the focus on the first of it. @param {any} list */
+function revealIn(list) {
+  const [first] = list.reveal()
+  if (first) setTimeout(() => /** @type {HTMLElement} */ (document.querySelector("tr.is-fresh [data-row]"))?.focus())
+}
+
+/** A click on a row opens it; a click on something in it is its own. @param {Event} click */
+function onControl(click) {
+  return Boolean(/** @type {Element} */ (click.target).closest(CONTROLS)) || String(getSelection()) !== ""
+}
+
+/** @param {(name: string) => any} store */
+function memoriesPage(store) {
+  const [memories, memory, curate, router] = ["memories", "memory", "curate", "router"].map(store)
+  const chosen = () =>
+    memories.rows
+      .filter((/** @type {Memory} */ row) => memories.chosen[row.id])
+      .map((/** @type {Memory} */ row) => ({ ...row }))
+  return {
+    value: "0.5",
+
+    reveal: () => revealIn(memories),
+
+    serviceChoices() {
+      const held = memories.filters.service
+      const all = memories.facets.services.map((/** @type {any} */ each) =>
+        choice(serviceName(each.service), each.count),
+      )
+      return !held || all.some((/** @type {any} */ each) => each.name === held) ? all : [...all, choice(held, 0)]
+    },
+
+    categoryChoices() {
+      const held = memories.filters.category
+      const all = memories.facets.categories.map((/** @type {any} */ each) => choice(each.category, each.count))
+      return !held || all.some((/** @type {any} */ each) => each.name === held) ? all : [...all, choice(held, 0)]
+    },
+
+    /** @param {Memory} row */
+    rowClass: (row) => ({
+      "is-off": !row.active,
+      "is-open": row.id === memory.id,
+      "is-chosen": memories.chosen[row.id],
+      "is-fresh": memories.fresh[row.id],
+      "is-leaving": memories.leaving[row.id],
+    }),
+
+    /** @param {Memory} row @param {Event} click */
+    openRow(row, click) {
+      if (!onControl(click)) router.go(router.keeping(`/memories/${row.id}`))
+    },
+
+    closePanel() {
+      const { id } = memory
+      router.go(router.keeping("/memories"))
+      setTimeout(() =>
+        /** @type {HTMLElement} */ (document.querySelector(`a[data-row][href^="/memories/${id}"]`))?.focus(),
+      )
+    },
+
+    async save() {
+      if (await memory.save()) store("toasts").say("Saved.")
+    },
+
+    async deleteOpen() {
+      if (await curate.remove({ ...memory.row })) router.go(router.keeping("/memories"))
+    },
+
+    deleteChosen: () => curate.removeMany(chosen()),
+
+    setChosen() {
+      return curate.setMany(chosen(), Number(this.value))
+    },
+
+    chart: () => trend(memory.row, memory.history, store("clock").now),
+  }
+}
+
+/** @param {string} name @param {number} n */
+function choice(name, n) {
+  return { name, label: `${name} (${n})` }
+}
+
+/** @param {(name: string) => any} store */
+function eventsPage(store) {
+  return {
+    reveal: () => revealIn(store("events")),
+    serviceChoices: () => ["general", ...store("services").names],
+    remember: (/** @type {OpsEvent} */ event) => remember(store, event),
+  }
+}
+
+/** @param {(name: string) => any} store @param {OpsEvent} event */
+function remember(store, event) {
+  store("addMemory").show({ observation: event.text, service: event.service ?? "" })
+}
+
+/** @param {(name: string) => any} store */
+function sessionsPage(store) {
+  const [sessions, requests, router] = ["sessions", "requests", "router"].map(store)
+  return {
+    reveal: () => revealIn(sessions),
+
+    /** @param {Session} row */
+    rowClass: (row) => ({ "is-fresh": sessions.fresh[row.id], "is-running": row.status === "running" }),
+
+    /** @param {Session} row @param {Event} click */
+    openRow(row, click) {
+      if (!onControl(click)) router.go(`/sessions/${row.id}`)
+    },
+
+    /** @param {RunRequest} request */
+    cancel: (request) => attempt(store, () => requests.cancel(request.id)),
+  }
+}
+
+/** @param {(name: string) => any} store */
+function sessionPage(store) {
+  const [session, log] = ["session", "log"].map(store)
+  return {
+    reason: () => session.row?.reason ?? "",
+    stopping: () => Boolean(session.row?.stopping),
+    stop: () => attempt(store, () => session.stop()),
+    take: (/** @type {Marker} */ marker) => attempt(store, () => session.takeMarker(marker)),
+    remember: (/** @type {OpsEvent} */ event) => remember(store, event),
+
+    logWords() {
+      const lines = count(log.size, "line")
+      return log.problem && log.size ? `${lines}. ${log.problem}` : lines
+    },
+
+    followWords() {
+      if (log.following) return "Following"
+      return log.unread ? count(log.unread, "new line") : "Paused"
+    },
+
+    toggleFollow: () => (log.following ? log.pause() : log.follow()),
+
+    /** @param {Marker} marker */
+    showLine({ offset, index, line }) {
+      const key = `${offset}:${index}:${line}`
+      if (log.find(key)) requestAnimationFrame(() => requestAnimationFrame(() => point(key)))
+    },
+
+    budgetWords() {
+      const { tokens, budget } = session.told
+      return budget ? `${tokens.toLocaleString("en")} of ${budget.toLocaleString("en")} tokens` : ""
+    },
+
+    budgetShare: () => (session.told.budget ? session.told.tokens / session.told.budget : 0),
+  }
+}
+
+/** @param {string} key */
+function point(key) {
+  const line = document.querySelector(`.line[data-key="${key}"]`)
+  line?.scrollIntoView({ block: "center" })
+  line?.classList.add("is-fresh")
+  setTimeout(() => line?.classList.remove("is-fresh"), 2_400)
+}
+
+/** @param {(name: string) => any} store @param {() => Promise<unknown>} act */
+async function attempt(store, act) {
+  try {
+    await act()
+  } catch (problem) {
+    store("toasts").say(/** @type {Error} */ (problem).message, { bad: true })
+  }
+}

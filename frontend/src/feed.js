@@ -1,0 +1,128 @@
+const KEPT = 1_000
+const STALE_MS = 3_000
+
+/**
+ * Changes, each handed on once and in order. A list read at number n asks for what came since (`replay`), a page that
+ * read before it joined catches up, and a pause keeps everything for later.
+ * @param {{changes: (after: number) => Promise<any>, timers?: any, now?: () => Date}} with_
+ * @returns {Feed}
+ */
+export function createFeed({ changes, timers = globalThis, now = () => new Date() }) {
+  /** @type {Map<string, ((change: Change) => void)[]>} */ const followers = new Map()
+  /** @type {(() => void)[]} */ const resets = []
+  /** @type {Change[]} */ let kept = []
+  /** @type {Change[]} */ let later = []
+  /** @type {number | null} */ let joined = null
+  /** @type {number | null} */ let firstRead = null
+  let seen = 0
+  let resetLater = false
+  /** @type {any} */ let timer = null
+
+  return {
+    state: { live: true, stale: false, at: null, paused: false, behind: 0 },
+
+    on(entity, apply) {
+      followers.set(entity, [...(followers.get(entity) ?? []), apply])
+    },
+
+    onReset(load) {
+      resets.push(load)
+    },
+
+    /** A list was read at this number. What happened between it and joining was told to nobody here: ask for it. */
+    read(seq) {
+      if (joined === null) firstRead = Math.min(firstRead ?? seq, seq)
+      else if (seq < joined) catchUp(this, seq)
+    },
+
+    replay(seq, entity, apply) {
+      kept.filter((change) => change.seq > seq && change.entity === entity).forEach(apply)
+    },
+
+    receive(message) {
+      if (message.kind === "changes") return this.state.paused ? put(this, message.items) : hand(message.items)
+      if (message.kind === "reset") return again(this, message.seq)
+      if (message.kind === "lost") return lose(this)
+      if (message.kind === "joined" && message.seq === null) return
+      if (message.kind === "joined" && !message.live) lose(this)
+      if (message.kind === "joined" || message.kind === "hello") return join(this, /** @type {number} */ (message.seq))
+      if (message.kind === "live") find(this)
+    },
+
+    pause() {
+      this.state.paused = true
+    },
+
+    resume() {
+      const items = later
+      this.state.paused = false
+      this.state.behind = 0
+      later = []
+      if (resetLater) resets.forEach((load) => load())
+      else hand(items)
+      resetLater = false
+    },
+  }
+
+  /** @param {Feed} feed @param {number} seq */
+  function join(feed, seq) {
+    if (joined !== null) return
+    joined = seen = seq
+    if (firstRead !== null && firstRead < seq) catchUp(feed, firstRead)
+  }
+
+  /** @param {Feed} feed @param {number} after */
+  async function catchUp(feed, after) {
+    const page = await changes(after).catch(() => ({ reset: true }))
+    if (page.reset) return resets.forEach((load) => load())
+    page.items.forEach(tell)
+    if (page.items.length >= 500) catchUp(feed, page.next)
+  }
+
+  /** @param {Change[]} items */
+  function hand(items) {
+    for (const change of items) {
+      if (change.seq <= seen) continue
+      seen = change.seq
+      kept.push(change)
+      tell(change)
+    }
+    if (kept.length > 2 * KEPT) kept = kept.slice(-KEPT)
+  }
+
+  /** @param {Change} change */
+  function tell(change) {
+    followers.get(change.entity)?.forEach((apply) => apply(change))
+  }
+
+  /** @param {Feed} feed @param {Change[]} items */
+  function put(feed, items) {
+    later.push(...items)
+    feed.state.behind = later.length
+    if (later.length > 5 * KEPT) resetLater = true
+  }
+
+  /** @param {Feed} feed @param {number} seq */
+  function again(feed, seq) {
+    seen = seq
+    joined ??= seq
+    kept = []
+    if (feed.state.paused) resetLater = true
+    else resets.forEach((load) => load())
+  }
+
+  /** @param {Feed} feed */
+  function lose(feed) {
+    if (!feed.state.live) return
+    feed.state.live = false
+    feed.state.at = now()
+    timer = timers.setTimeout(() => (feed.state.stale = true), STALE_MS)
+  }
+
+  /** @param {Feed} feed */
+  function find(feed) {
+    timers.clearTimeout(timer)
+    feed.state.live = true
+    feed.state.stale = false
+  }
+}

@@ -1,0 +1,130 @@
+const ENTITIES = ["memory", "event", "session", "marker", "request", "supervisor"]
+const POLL_MS = 2_000
+const SILENCE_MS = 5_000
+const POLLS_BEFORE_A_STREAM = 15
+const FAILURES_BEFORE_A_POLL = 3
+
+/** How long to wait before the next try; never over 2 s, so that a restart is hardly noticed. @param {number} failures */
+export function backoff(failures) {
+  return Math.min(2_000, 125 * 2 ** Math.max(0, failures - 1))
+}
+
+/**
+ * The change feed of one browser. It resumes after the last change it saw, whatever cut it off: the browser's own
+ * reconnecting would forget a start where nothing had come yet. Where streams cannot be held, it asks every 2 s.
+ * @param {{emit: (message: FeedMessage) => void, EventSource?: any, fetch?: any, timers?: any, base?: string}} with_
+ */
+export function openSource({ emit, EventSource, fetch, timers = globalThis, base = "/api/v1" }) {
+  /** @type {number | null} */ let seq = null
+  /** @type {any} */ let stream = null
+  /** @type {any} */ let timer = null
+  let failures = 0
+  let live = false
+  let closed = false
+  let probing = false
+  let refused = false
+  connect()
+  return {
+    close() {
+      closed = true
+      timers.clearTimeout(timer)
+      stream?.close()
+    },
+    get seq() {
+      return seq
+    },
+    get live() {
+      return live
+    },
+  }
+
+  function connect() {
+    if (closed) return
+    if (!EventSource) return poll()
+    stream = new EventSource(`${base}/stream${seq === null ? "" : `?after=${seq}`}`)
+    stream.addEventListener("hello", hello)
+    stream.addEventListener("reset", (/** @type {MessageEvent} */ { data }) => reset(JSON.parse(data).seq))
+    ENTITIES.forEach((entity) =>
+      stream.addEventListener(entity, (/** @type {MessageEvent} */ event) => take(entity, event)),
+    )
+    stream.onerror = lose
+    timer = timers.setTimeout(lose, probing ? POLL_MS : SILENCE_MS)
+  }
+
+  /** @param {MessageEvent} event */
+  function hello({ data }) {
+    const { seq: now, version } = JSON.parse(data)
+    timers.clearTimeout(timer)
+    failures = 0
+    probing = refused = false
+    if (seq !== null && now < seq) reset(now)
+    seq ??= now
+    emit({ kind: "hello", seq: now, version })
+    alive()
+  }
+
+  function alive() {
+    live = true
+    emit({ kind: "live" })
+  }
+
+  /** @param {number} now */
+  function reset(now) {
+    seq = now
+    emit({ kind: "reset", seq: now })
+  }
+
+  /** @param {string} entity @param {MessageEvent} event */
+  function take(entity, { lastEventId, data }) {
+    pass([{ ...JSON.parse(data), entity, seq: Number(lastEventId) }])
+  }
+
+  /** @param {Change[]} changes */
+  function pass(changes) {
+    const items = changes.filter((change) => seq === null || change.seq > seq)
+    if (!items.length) return
+    seq = items[items.length - 1].seq
+    emit({ kind: "changes", items })
+  }
+
+  function lose() {
+    timers.clearTimeout(timer)
+    stream?.close()
+    if (probing) return refuse()
+    failures += 1
+    if (live) emit({ kind: "lost" })
+    live = false
+    if (closed) return
+    timer = timers.setTimeout(failures > FAILURES_BEFORE_A_POLL ? poll : connect, backoff(failures))
+  }
+
+  /** The server answers, but not with a stream: go on asking, the page stays live. */
+  function refuse() {
+    probing = false
+    refused = true
+    timer = timers.setTimeout(poll, 0)
+  }
+
+  async function poll(asked = 0) {
+    if (closed) return
+    try {
+      await ask()
+    } catch {
+      refused = false
+      failures = FAILURES_BEFORE_A_POLL - 1
+      return lose()
+    }
+    if (!live) alive()
+    probing = Boolean(EventSource) && (!refused || asked >= POLLS_BEFORE_A_STREAM)
+    timer = probing ? timers.setTimeout(connect, 0) : timers.setTimeout(() => poll(asked + 1), POLL_MS)
+  }
+
+  async function ask() {
+    const answer = await fetch(`${base}/changes?after=${seq ?? 0}&limit=500`)
+    if (!answer.ok) throw new Error(`The changes answered ${answer.status}.`)
+    const page = await answer.json()
+    if (page.reset || (seq !== null && page.seq < seq)) return reset(page.seq)
+    pass(page.items)
+    seq ??= page.seq
+  }
+}

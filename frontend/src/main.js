@@ -1,0 +1,103 @@
+import Alpine from "@alpinejs/csp"
+import { createApi } from "./api.js"
+import { commandsOf } from "./commands.js"
+import { directives } from "./components/directives.js"
+import { pages } from "./components/pages.js"
+import { createFeed } from "./feed.js"
+import { connect } from "./feed/connect.js"
+import { isForUs, keys } from "./keys.js"
+import { createRouter, inner } from "./router.js"
+import { storage } from "./storage.js"
+import { addMemory } from "./stores/add-memory.js"
+import { clock } from "./stores/clock.js"
+import { confirm } from "./stores/confirm.js"
+import { curate } from "./stores/curate.js"
+import { events } from "./stores/events.js"
+import { log } from "./stores/log.js"
+import { memories } from "./stores/memories.js"
+import { memory } from "./stores/memory.js"
+import { requests } from "./stores/requests.js"
+import { runNow } from "./stores/run-now.js"
+import { services } from "./stores/services.js"
+import { session } from "./stores/session.js"
+import { sessions } from "./stores/sessions.js"
+import { supervisor } from "./stores/supervisor.js"
+import { theme } from "./stores/theme.js"
+import { toasts } from "./stores/toasts.js"
+import { visits } from "./visits.js"
+import { words } from "./words.js"
+
+/** The composition root: every store gets what it needs here, and nothing reaches for anything else. */
+/** @template T @param {string} name @param {T} value @returns {T} the reactive one */
+function add(name, value) {
+  Alpine.store(name, /** @type {any} */ (value))
+  return /** @type {any} */ (Alpine.store(name))
+}
+
+const api = createApi()
+const feed = createFeed({ changes: (after) => api.get("/changes", { after, limit: 500 }) })
+feed.state = add("live", feed.state)
+
+const stores = {
+  router: add("router", createRouter({ location, history })),
+  clock: add("clock", clock()),
+  toasts: add("toasts", toasts()),
+  confirm: add("confirm", confirm()),
+  services: add("services", services({ api })),
+  requests: add("requests", requests({ api, feed })),
+  log: add("log", log({ api })),
+  theme: add("theme", theme({ root: document.documentElement, storage })),
+  live: feed.state,
+}
+const { router, toasts: toaster, confirm: asker, requests: asked, services: known } = stores
+const lists = {
+  memories: add("memories", memories({ api, feed, router })),
+  events: add("events", events({ api, feed, router })),
+  sessions: add("sessions", sessions({ api, feed, router })),
+}
+const details = {
+  memory: add("memory", memory({ api, memories: lists.memories })),
+  session: add("session", session({ api, feed, log: stores.log })),
+  supervisor: add("supervisor", supervisor({ api, clock: stores.clock })),
+}
+add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
+const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage }))
+const running = add("runNow", runNow({ requests: asked, services: known, toasts: toaster }))
+const keyboard = add(
+  "keys",
+  keys({ commands: commandsOf({ router, writing, running, toaster, help: showHelp }), storage }),
+)
+add("ui", { showHelp, hideHelp, togglePause })
+
+Alpine.magic("fmt", () => vocabulary)
+const vocabulary = words(stores)
+directives(Alpine)
+pages(Alpine)
+visits({ Alpine, feed, ...stores, ...lists, ...details })
+
+document.addEventListener("click", (click) => {
+  const link = inner(click)
+  if (!link) return
+  click.preventDefault()
+  router.go(link.pathname + link.search)
+})
+addEventListener("popstate", () => router.arrive())
+document.addEventListener("keydown", (event) => {
+  if (keyboard.on && isForUs(event) && keyboard.press(event.key)) event.preventDefault()
+})
+
+connect(feed)
+Alpine.start()
+
+function showHelp() {
+  keyboard.help = true
+}
+
+function hideHelp() {
+  keyboard.help = false
+}
+
+function togglePause() {
+  if (feed.state.paused) feed.resume()
+  else feed.pause()
+}

@@ -1,0 +1,89 @@
+/** @typedef {{page: string, id: number | null, params: URLSearchParams}} Place */
+
+const PAGES = [
+  { page: "sessions", pattern: /^\/sessions\/?$/ },
+  { page: "session", pattern: /^\/sessions\/(\d{1,15})\/?$/ },
+  { page: "events", pattern: /^\/events\/?$/ },
+  { page: "memories", pattern: /^\/memories\/?$/ },
+  { page: "memories", pattern: /^\/memories\/(\d{1,15})\/?$/ },
+]
+export const HOME = "/sessions"
+
+/** The page an address means; an unknown one is a place too. @param {string} path @param {string} [search] @returns {Place} */
+export function place(path, search = "") {
+  const params = new URLSearchParams(search)
+  for (const { page, pattern } of PAGES) {
+    const match = pattern.exec(path)
+    if (match) return { page, id: match[1] ? Number(match[1]) : null, params }
+  }
+  return { page: "elsewhere", id: null, params }
+}
+
+/**
+ * Where the operator is: the address decides, the page follows.
+ * @param {{location: Location, history: History}} browser
+ */
+export function createRouter({ location, history }) {
+  const start = place(home(location), location.search)
+  if (location.pathname === "/") history.replaceState(null, "", HOME)
+  /** @type {((now: Place, before: Place) => void)[]} */
+  const followers = []
+  return {
+    ...start,
+
+    /** @param {(now: Place, before: Place) => void} follow */
+    onMove(follow) {
+      followers.push(follow)
+    },
+
+    /** @param {string} address @param {{replace?: boolean}} [how] */
+    go(address, { replace = false } = {}) {
+      const here = location.pathname + location.search
+      if (address === "/") address = HOME
+      if (address !== here) history[replace ? "replaceState" : "pushState"](null, "", address)
+      this.arrive()
+    },
+
+    arrive() {
+      const before = { page: this.page, id: this.id, params: this.params }
+      const now = place(home(location), location.search)
+      Object.assign(this, now)
+      followers.forEach((follow) => follow(now, before))
+    },
+
+    /** The same page with other filters; what is empty is left out. @param {Record<string, any>} changes */
+    with(changes) {
+      const params = new URLSearchParams(this.params)
+      for (const [name, value] of Object.entries(changes)) {
+        params.delete(name)
+        for (const each of Array.isArray(value) ? value : [value]) if (each) params.append(name, each)
+      }
+      return location.pathname + tail(params)
+    },
+
+    /** Another path under the same filters. @param {string} path */
+    keeping(path) {
+      return path + tail(this.params)
+    },
+  }
+}
+
+/** @param {Location} location */
+function home({ pathname }) {
+  return pathname === "/" ? HOME : pathname
+}
+
+/** @param {URLSearchParams} params */
+function tail(params) {
+  const text = params.toString()
+  return text && `?${text}`
+}
+
+/** A click on a link within the app moves without loading; one with a modifier is the browser's. @param {MouseEvent} click */
+export function inner(click) {
+  if (click.defaultPrevented || click.button !== 0) return null
+  if (click.metaKey || click.ctrlKey || click.shiftKey || click.altKey) return null
+  const link = /** @type {Element} */ (click.target).closest?.("a[href]")
+  if (!(link instanceof HTMLAnchorElement) || link.origin !== location.origin || link.target) return null
+  return link.pathname.startsWith("/api/") || link.getAttribute("href")?.startsWith("#") ? null : link
+}

@@ -1,0 +1,214 @@
+const IN_DOM = 200
+const STEP = 50
+const GLOW_MS = 2_400
+
+/** One object out of several, getters kept as getters. @template A, B @param {A} base @param {B & ThisType<A & B>} more @returns {A & B} */
+export function extend(base, more) {
+  return /** @type {A & B} */ (
+    Object.defineProperties(/** @type {any} */ (base), Object.getOwnPropertyDescriptors(more))
+  )
+}
+
+/**
+ * A list kept in step with the change feed. Nothing moves under a pointer or a focus: while `held`, new rows wait and
+ * deleted ones stay, struck through. A change older than the row we hold is not applied.
+ *
+ * @template {Row} T
+ * @param {{
+ *   api: Api, feed: Feed, path: string, entity: string,
+ *   query: () => Record<string, any>,
+ *   matches: (row: T) => boolean,
+ *   compare: (a: T, b: T) => number,
+ *   later?: (run: () => void, ms: number) => unknown,
+ * }} with_
+ */
+export function liveList({ api, feed, path, entity, query, matches, compare, later = setTimeout }) {
+  let turn = 0
+  /** @type {Set<number>} */
+  const gone = new Set()
+  return {
+    rows: /** @type {T[]} */ ([]),
+    waiting: /** @type {T[]} */ ([]),
+    fresh: /** @type {Record<number, boolean>} */ ({}),
+    leaving: /** @type {Record<number, boolean>} */ ({}),
+    next: /** @type {string | null} */ (null),
+    total: /** @type {number | null} */ (null),
+    phase: "loading",
+    busy: false,
+    held: false,
+    first: 0,
+    problem: "",
+
+    get shown() {
+      return this.rows.slice(this.first, this.first + IN_DOM)
+    },
+
+    get empty() {
+      return this.phase === "ready" && this.rows.length === 0
+    },
+
+    get earlier() {
+      return this.first > 0
+    },
+
+    get hasMore() {
+      return this.next !== null || this.first + IN_DOM < this.rows.length
+    },
+
+    /** Read the list anew. The rows of before stay in sight until the answer is there. */
+    async load() {
+      const mine = ++turn
+      this.busy = true
+      try {
+        const page = await api.get(path, query())
+        if (mine === turn) this.take(page)
+      } catch (problem) {
+        if (mine === turn) this.fail(/** @type {Error} */ (problem))
+      }
+      if (mine === turn) this.busy = false
+    },
+
+    /** @param {Page<T>} page */
+    take(page) {
+      this.rows = page.items
+      this.next = page.next
+      this.total = page.total ?? null
+      this.waiting = []
+      this.leaving = {}
+      this.first = 0
+      this.phase = "ready"
+      this.problem = ""
+      feed.replay(page.seq, entity, this.apply.bind(this))
+      feed.read(page.seq)
+    },
+
+    /** @param {Error} problem */
+    fail(problem) {
+      this.problem = problem.message
+      this.phase = this.rows.length ? this.phase : "failed"
+    },
+
+    /** The next rows, or the ones that were already read. At most 200 stand in the page. */
+    async more() {
+      if (this.first + IN_DOM >= this.rows.length && this.next !== null) await this.fetchMore()
+      this.first = Math.max(0, Math.min(this.first + STEP, this.rows.length - IN_DOM))
+    },
+
+    async fetchMore() {
+      const mine = turn
+      this.busy = true
+      try {
+        const page = await api.get(path, { ...query(), cursor: this.next })
+        if (mine !== turn) return
+        const known = new Set(this.rows.map((row) => row.id))
+        this.rows.push(...page.items.filter((/** @type {T} */ row) => !known.has(row.id)))
+        this.next = page.next
+        this.problem = ""
+        feed.replay(page.seq, entity, this.apply.bind(this))
+      } catch (problem) {
+        this.problem = /** @type {Error} */ (problem).message
+      }
+      this.busy = false
+    },
+
+    back() {
+      this.first = Math.max(0, this.first - STEP)
+    },
+
+    /** @param {Change} change */
+    apply({ op, id, row }) {
+      if (op === "batch") return this.applyBatch(row)
+      if (op === "deleted") return this.drop(id)
+      if (row) this.put(row)
+    },
+
+    /** Many rows at once: deletions are known by their ids, anything else is read again. @param {{ids: number[], op: string}} batch */
+    applyBatch({ ids, op }) {
+      if (op === "deleted") ids.forEach((id) => this.drop(id))
+      else if (this.rows.some((row) => ids.includes(row.id))) this.load()
+    },
+
+    /** A row as it is now. `own` is what the operator did here: it shows at once. @param {T} row @param {{own?: boolean}} [how] */
+    put(row, { own = false } = {}) {
+      if (gone.has(row.id)) return
+      if (replaced(this.rows, row)) return this.glow(row.id)
+      if (this.waiting.some((each) => each.id === row.id)) return this.putWaiting(row, own)
+      if (this.rows.some((each) => each.id === row.id) || !matches(row)) return
+      if (this.total !== null) this.total += 1
+      if (this.beyond(row)) return
+      if (!own && (this.held || this.waiting.length > 0)) this.waiting.push(row)
+      else this.place(row)
+    },
+
+    /** A row that waits stays up to date; the operator's own, which the feed told of first, waits no longer. @param {T} row @param {boolean} own */
+    putWaiting(row, own) {
+      replaced(this.waiting, row)
+      this.waiting = this.waiting.filter((each) => matches(each) && !(own && each.id === row.id))
+      if (own) this.place(row)
+    },
+
+    /** Beyond what was read so far: "Show more" will bring it. @param {T} row */
+    beyond(row) {
+      const last = this.rows[this.rows.length - 1]
+      return this.next !== null && last !== undefined && compare(last, row) < 0
+    },
+
+    /** @param {T} row */
+    place(row) {
+      const at = this.rows.findIndex((each) => compare(row, each) < 0)
+      this.rows.splice(at < 0 ? this.rows.length : at, 0, row)
+      this.glow(row.id)
+    },
+
+    /** @param {number} id @param {{own?: boolean}} [how] */
+    drop(id, { own = false } = {}) {
+      gone.add(id)
+      const waited = this.waiting.some((row) => row.id === id)
+      this.waiting = this.waiting.filter((row) => row.id !== id)
+      if (waited && this.total !== null) this.total -= 1
+      if (!this.rows.some((row) => row.id === id)) return
+      if (this.held && !own) this.leaving[id] = true
+      else this.remove([id])
+    },
+
+    /** @param {number[]} ids */
+    remove(ids) {
+      const before = this.rows.length
+      this.rows = this.rows.filter((row) => !ids.includes(row.id))
+      if (this.total !== null) this.total -= before - this.rows.length
+      ids.forEach((id) => delete this.leaving[id])
+    },
+
+    /** Show what waited, each row in its place. */
+    reveal() {
+      const rows = this.waiting
+      this.waiting = []
+      rows.forEach((row) => this.place(row))
+      return rows
+    },
+
+    hold() {
+      this.held = true
+    },
+
+    release() {
+      this.held = false
+      const ids = Object.keys(this.leaving).map(Number)
+      if (ids.length) this.remove(ids)
+    },
+
+    /** @param {number} id */
+    glow(id) {
+      this.fresh[id] = true
+      later(() => delete this.fresh[id], GLOW_MS)
+    },
+  }
+}
+
+/** Put a newer version where the older stands. @template {Row} T @param {T[]} rows @param {T} row */
+function replaced(rows, row) {
+  const at = rows.findIndex((each) => each.id === row.id)
+  if (at < 0 || rows[at].version >= row.version) return false
+  rows[at] = row
+  return true
+}

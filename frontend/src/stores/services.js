@@ -1,0 +1,21 @@
+/**
+ * The services as services.yaml declares them.
+ * @param {{api: Api}} with_
+ */
+export function services({ api }) {
+  return {
+    items: /** @type {{name: string, description: string, state: string}[]} */ ([]),
+    problems: /** @type {{path: string, line: number, message: string}[]} */ ([]),
+
+    async load() {
+      const answer = await api.get("/services").catch(() => null)
+      if (!answer) return
+      this.items = answer.items
+      this.problems = answer.problems
+    },
+
+    get names() {
+      return this.items.map(({ name }) => name)
+    },
+  }
+}

@@ -1,0 +1,49 @@
+import { until } from "../format.js"
+
+const ASK_AGAIN_MS = 15_000
+
+/** Is anybody making the rounds? In words. @param {SupervisorState | null} state @param {number} now */
+export function supervisorWords(state, now) {
+  if (!state) return ""
+  if (state.state === "away") return "No supervisor is running"
+  if (state.state === "running") return "A round is running"
+  if (!state.next_round_at) return "No round is planned"
+  const when = until(state.next_round_at, now)
+  return when === "now" ? "The next round is due" : `Next round ${when}`
+}
+
+/**
+ * The supervisor's state. A dead one cannot say so: the server is asked again from time to time.
+ * @param {{api: Api, clock: {now: number}}} with_
+ */
+export function supervisor({ api, clock }) {
+  return {
+    state: /** @type {SupervisorState | null} */ (null),
+
+    async load() {
+      this.state = await api.get("/supervisor").catch(() => this.state)
+    },
+
+    watch() {
+      this.load()
+      setInterval(() => document.hidden || this.load(), ASK_AGAIN_MS)
+    },
+
+    /** @param {Change} change */
+    follow({ row }) {
+      if (row) this.state = { ...this.state, ...row }
+    },
+
+    get words() {
+      return supervisorWords(this.state, clock.now)
+    },
+
+    get away() {
+      return this.state?.state === "away"
+    },
+
+    get atWork() {
+      return this.state?.state === "running"
+    },
+  }
+}

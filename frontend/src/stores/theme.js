@@ -1,0 +1,32 @@
+const KEY = "lamplighter.theme"
+const ORDER = ["system", "light", "dark"]
+
+/**
+ * Light, dark, or as the system has it.
+ * @param {{root: HTMLElement, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">}} with_
+ */
+export function theme({ root, storage }) {
+  return {
+    choice: root.dataset.theme ?? "system",
+
+    cycle() {
+      this.choose(ORDER[(ORDER.indexOf(this.choice) + 1) % ORDER.length])
+    },
+
+    /** @param {string} choice */
+    choose(choice) {
+      this.choice = choice
+      if (choice === "system") {
+        delete root.dataset.theme
+        storage.removeItem(KEY)
+      } else {
+        root.dataset.theme = choice
+        storage.setItem(KEY, choice)
+      }
+    },
+
+    get label() {
+      return `Theme: ${this.choice}`
+    },
+  }
+}

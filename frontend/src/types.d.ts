@@ -1,0 +1,168 @@
+declare module "@alpinejs/csp" {
+  import Alpine from "alpinejs"
+  export default Alpine
+}
+
+/** A time as the API writes it: YYYY-MM-DDTHH:MM:SS.ffffffZ. */
+type Time = string
+
+interface Row {
+  id: number
+  version: number
+}
+
+interface Memory extends Row {
+  service: string | null
+  category: string
+  observation: string
+  confidence: number
+  active: boolean
+  created_at: Time
+  updated_at: Time
+  session_id: number | null
+  tier: number
+  kind: string
+  trust: string
+  source: string
+  title: string
+  tags: string[]
+  inactive_reason: string | null
+  pinned: boolean
+}
+
+interface HistoryEntry {
+  version: number
+  at: Time
+  actor: string
+  session_id: number | null
+  cause: string
+  reason: string
+  before: { observation: string; confidence: number; active: boolean } | null
+  after: { observation: string; confidence: number; active: boolean } | null
+}
+
+interface OpsEvent extends Row {
+  level: "info" | "warning" | "critical"
+  service: string | null
+  text: string
+  session_id: number | null
+  tier: number
+  source: string
+  created_at: Time
+}
+
+interface Session extends Row {
+  tier: number
+  engine: string
+  model: string | null
+  trigger: string
+  status: string
+  reason: string
+  prompt: string
+  parent_id: number | null
+  services: string[] | null
+  dry_run: boolean
+  started_at: Time
+  ended_at: Time | null
+  exit_code: number | null
+  summary: string
+  duration_ms: number | null
+  log_offset: number
+  learned: number
+  reinforced: number
+  events: number
+  ignored: number
+  stopping: boolean
+}
+
+interface RunRequest extends Row {
+  state: "queued" | "running" | "done" | "cancelled"
+  position: number | null
+  session_id: number | null
+  tier: number
+  services: string[] | null
+  prompt: string
+  dry_run: boolean
+  trigger: string
+  created_at: Time
+}
+
+interface Marker extends Row {
+  session_id: number
+  offset: number
+  index: number
+  line: number
+  what: string
+  state: "taken" | "ignored" | "refused"
+  outcome: string
+  reason: string
+  text: string
+  service: string | null
+  category: string | null
+  memory_id: number | null
+  event_id: number | null
+  created_at: Time
+}
+
+interface LogItem {
+  offset: number
+  index: number
+  kind: string
+  text: string
+}
+
+interface SupervisorState {
+  state: "running" | "idle" | "away"
+  pid: number | null
+  heartbeat_at: Time | null
+  next_round_at: Time | null
+  session_id: number | null
+  interval_seconds: number
+  engine: string
+  dry_run: boolean
+  version: string
+}
+
+interface Change {
+  seq: number
+  entity: string
+  id: number
+  op: "created" | "updated" | "deleted" | "batch"
+  version: number
+  row: any
+}
+
+interface Page<T> {
+  items: T[]
+  next: string | null
+  seq: number
+  total?: number
+}
+
+/** What a feed tells the page, whether it comes from the worker or from the page's own stream. */
+type FeedMessage =
+  | { kind: "joined"; seq: number | null; live: boolean }
+  | { kind: "hello"; seq: number; version: string }
+  | { kind: "live" }
+  | { kind: "lost" }
+  | { kind: "changes"; items: Change[] }
+  | { kind: "reset"; seq: number }
+
+interface Api {
+  get(path: string, params?: Record<string, any>): Promise<any>
+  post(path: string, body?: unknown): Promise<any>
+  put(path: string, body?: unknown): Promise<any>
+  patch(path: string, body: unknown, version?: string): Promise<any>
+  remove(path: string): Promise<null>
+}
+
+interface Feed {
+  on(entity: string, apply: (change: Change) => void): void
+  onReset(load: () => void): void
+  read(seq: number): void
+  replay(seq: number, entity: string, apply: (change: Change) => void): void
+  receive(message: FeedMessage): void
+  pause(): void
+  resume(): void
+  state: { live: boolean; stale: boolean; at: Date | null; paused: boolean; behind: number }
+}

@@ -1,0 +1,97 @@
+const TITLES = new Map([
+  ["sessions", "Sessions"],
+  ["events", "Events"],
+  ["memories", "Memories"],
+  ["elsewhere", "Nothing is kept here"],
+])
+
+/** The name of a page in the browser's tab. @param {{page: string, id: number | null}} place */
+export function titleOf({ page, id }) {
+  if (page === "session") return `Session ${id} · Lamplighter`
+  if (page === "memories" && id !== null) return `Memory ${id} · Lamplighter`
+  return `${TITLES.get(page)} · Lamplighter`
+}
+
+/**
+ * What an arrival sets in motion: lists are read, changes go to their stores, the title and the focus follow.
+ * @param {any} with_
+ */
+export function visits(with_) {
+  const {
+    Alpine,
+    feed,
+    router,
+    memories,
+    memory,
+    events,
+    sessions,
+    session,
+    requests,
+    supervisor,
+    services,
+    clock,
+    toasts,
+  } = with_
+
+  feed.on("memory", (/** @type {Change} */ change) => (memories.follow(change), memory.follow(change)))
+  feed.on("event", (/** @type {Change} */ change) => (events.follow(change), session.followEvent(change)))
+  feed.on("session", (/** @type {Change} */ change) => (sessions.follow(change), session.follow(change)))
+  feed.on("marker", (/** @type {Change} */ change) => session.followMarker(change))
+  feed.on("request", (/** @type {Change} */ change) => requests.follow(change))
+  feed.on("supervisor", (/** @type {Change} */ change) => supervisor.follow(change))
+  feed.onReset(anew)
+
+  router.onMove(arrive)
+  document.title = titleOf(router)
+  arrive(router, { page: "", id: null })
+  clock.start()
+  supervisor.watch()
+  services.load()
+  sessions.tally()
+  if (router.page !== "memories") memories.tally()
+  Alpine.effect(() => announce(memories.waiting.length && memories.pill))
+  Alpine.effect(() => announce(events.waiting.length && events.pill))
+  Alpine.effect(() => announce(sessions.waiting.length && sessions.pill))
+
+  /** @param {{page: string, id: number | null, params: URLSearchParams}} now @param {{page: string, id: number | null}} before */
+  function arrive({ page, id, params }, before) {
+    document.title = titleOf({ page, id })
+    if (page === "memories") (memories.visit(params), memory.visit(id))
+    else memory.visit(null)
+    if (page === "events") events.visit(params)
+    else events.leave()
+    if (page === "sessions") (sessions.visit(params), requests.load())
+    if (page === "session") session.visit(id, params.get("part") ?? "")
+    else if (before.page === "session") session.leave()
+    if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon("main h1")
+    else if (before.page && id !== null && id !== before.id) focusSoon(".panel h2")
+  }
+
+  /** Everything in sight is read again: the feed could not say what was missed. */
+  function anew() {
+    memories.tally()
+    sessions.tally()
+    supervisor.load()
+    requests.load()
+    const { page, id } = router
+    if (memories.phase !== "loading" || page === "memories") memories.load()
+    if (events.phase !== "loading" || page === "events") events.load()
+    if (sessions.phase !== "loading" || page === "sessions") sessions.load()
+    if (page === "session") session.reload()
+    if (page === "memories" && id !== null) memory.load(id)
+  }
+
+  /** One polite sentence for what waits, not one for each row. @param {string | 0} words */
+  function announce(words) {
+    if (words) toasts.whisper(words)
+  }
+
+  /** @param {string} selector */
+  function focusSoon(selector) {
+    Alpine.nextTick(() => {
+      const heading = /** @type {HTMLElement | null} */ (document.querySelector(selector))
+      heading?.focus({ preventScroll: true })
+      if (selector === "main h1") scrollTo(0, 0)
+    })
+  }
+}

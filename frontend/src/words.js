@@ -1,0 +1,86 @@
+import * as format from "./format.js"
+import { outcomeWords } from "./stores/session.js"
+
+const STATUS_ICONS = new Map([
+  ["running", "loader"],
+  ["completed", "circle-check"],
+  ["failed", "circle-x"],
+  ["timed_out", "timer-off"],
+  ["escalated", "circle-arrow-up"],
+  ["stopped", "circle-stop"],
+  ["interrupted", "unplug"],
+])
+const LEVEL_ICONS = new Map([
+  ["info", "info"],
+  ["warning", "triangle-alert"],
+  ["critical", "siren"],
+])
+const MARKER_ICONS = new Map([
+  ["memory", "brain"],
+  ["event", "list"],
+  ["cooldown", "timer"],
+  ["escalate", "circle-arrow-up"],
+])
+
+/**
+ * What the pages call `$fmt`: rows into words, with the clock and the place they depend on.
+ * @param {{clock: {now: number, second: number}, live: Feed["state"], router: any}} stores
+ */
+export function words({ clock, live, router }) {
+  return {
+    ago: (/** @type {Time} */ time) => format.ago(time, clock.now),
+    exact: format.exact,
+    confidence: format.confidence,
+    service: format.serviceName,
+    services: format.serviceNames,
+    state: format.stateWords,
+    status: format.statusWords,
+    tier: format.tierWords,
+    history: format.historyWords,
+    outcome: outcomeWords,
+    outlook: (/** @type {Memory} */ memory) => format.outlook(memory, clock.now),
+    statusIcon: (/** @type {string} */ status) => `#icon-${STATUS_ICONS.get(status) ?? "info"}`,
+    levelIcon: (/** @type {string} */ level) => `#icon-${LEVEL_ICONS.get(level) ?? "info"}`,
+    markerIcon: (/** @type {string} */ what) => `#icon-${MARKER_ICONS.get(what) ?? "info"}`,
+    before: (/** @type {HistoryEntry} */ entry) => entry.before?.observation ?? "",
+    textChanged: (/** @type {HistoryEntry} */ { before, after }) =>
+      before && after && before.observation !== after.observation,
+
+    /** @param {Session} session */
+    took({ duration_ms: took, ended_at: ended, started_at: started }) {
+      if (took !== null) return format.duration(took)
+      const end = ended ? Date.parse(ended) : Math.max(clock.second, Date.parse(started))
+      return format.duration(
+        ended ? end - Date.parse(started) : Math.floor((end - Date.parse(started)) / 1_000) * 1_000,
+      )
+    },
+
+    /** @param {Marker} marker */
+    markerName({ what, category, service }) {
+      return [what, category, service].filter(Boolean).join(" · ")
+    },
+
+    /** @param {RunRequest} request */
+    request({ tier, services, prompt, dry_run: dry }) {
+      const parts = [format.tierWords(tier), format.serviceNames(services), dry ? "dry run" : "", prompt]
+      return parts.filter(Boolean).join(" · ")
+    },
+
+    /** @param {string} page */
+    current(page) {
+      if (router.page === page) return "page"
+      return router.page === "session" && page === "sessions" ? "true" : null
+    },
+
+    feedState: () => (live.paused ? "paused" : live.stale || !live.live ? "lost" : "live"),
+
+    feedWords() {
+      if (live.paused) return live.behind ? `Paused, ${format.count(live.behind, "change")} behind` : "Paused"
+      return live.stale || !live.live ? "Reconnecting" : "Live"
+    },
+
+    staleWords: () =>
+      `Live updates paused: the server does not answer. Showing what was known at ${format.atClock(live.at)}.`,
+    address: () => router.page && location.pathname,
+  }
+}

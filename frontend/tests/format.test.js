@@ -1,0 +1,136 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { ago, count, duration, fadesOut, historyWords, outlook, stateWords, tierWords, until } from "../src/format.js"
+import { keys } from "../src/keys.js"
+import { supervisorWords } from "../src/stores/supervisor.js"
+import { theme } from "../src/stores/theme.js"
+import { titleOf } from "../src/visits.js"
+import { trend } from "../src/components/trend.js"
+import { NOON, fakeStorage, memory } from "./fakes.js"
+
+const DAY = 86_400_000
+const before = (ms) => new Date(NOON - ms).toISOString()
+
+for (const [ms, words] of [
+  [-5_000, "now"],
+  [9_000, "now"],
+  [40_000, "40 s"],
+  [150_000, "2 min"],
+  [3 * 3_600_000, "3 h"],
+  [9 * DAY, "9 d"],
+  [80 * DAY, "26 Oct 2025"],
+]) {
+  test(`${ms} ms ago reads "${words}"`, () => assert.equal(ago(before(ms), NOON), words))
+}
+
+for (const [ms, words] of [
+  [null, ""],
+  [400, "0.4 s"],
+  [42_100, "42 s"],
+  [200_000, "3 min 20 s"],
+  [120_000, "2 min"],
+  [7_500_000, "2 h 5 min"],
+]) {
+  test(`${ms} ms took "${words}"`, () => assert.equal(duration(ms), words))
+}
+
+test("a count knows one from many", () => {
+  assert.deepEqual([count(1, "memory", "memories"), count(1_204, "line")], ["1 memory", "1,204 lines"])
+})
+
+test("the next round is told by what is left until it", () => {
+  assert.equal(until(before(-48 * 60_000), NOON), "in 48 min")
+  assert.equal(supervisorWords({ state: "idle", next_round_at: before(-48 * 60_000) }, NOON), "Next round in 48 min")
+  assert.equal(supervisorWords({ state: "running" }, NOON), "A round is running")
+  assert.equal(supervisorWords({ state: "away" }, NOON), "No supervisor is running")
+})
+
+// 0.7 today: after 30 days of grace it loses 0.1 a week; 0.30 still counts as active, so the fifth week takes it out.
+test("fading takes a memory out in the first week that leaves it below 0.30", () => {
+  const fresh = memory({ confidence: 0.7, updated_at: before(0) })
+
+  assert.equal(fadesOut(fresh, NOON)?.getTime(), NOON + (30 + 5 * 7) * DAY)
+})
+
+test("weeks that were already taken are not taken again", () => {
+  const faded = memory({ confidence: 0.5, updated_at: before((30 + 15) * DAY) })
+
+  assert.equal(fadesOut(faded, NOON)?.getTime(), NOON - 45 * DAY + (30 + (2 + 3) * 7) * DAY)
+})
+
+test("what is pinned, inactive or knowledge does not fade", () => {
+  assert.equal(outlook(memory({ pinned: true }), NOON), "Pinned: it does not fade.")
+  assert.equal(outlook(memory({ category: "decision" }), NOON), "Knowledge does not fade.")
+  assert.match(outlook(memory({ active: false }), NOON), /^Inactive/)
+})
+
+test("an inactive memory says why", () => {
+  assert.equal(stateWords(memory({ active: false, inactive_reason: "low" })), "inactive: below 0.30")
+})
+
+test("no tier is manual", () => {
+  assert.deepEqual([0, 2].map(tierWords), ["manual", "tier 2, investigate"])
+})
+
+test("a line of history says what, by whom, how far and why", () => {
+  const entry = { cause: "reinforced", actor: "session", session_id: 42, reason: "said again" }
+  const moved = { before: { confidence: 0.7 }, after: { confidence: 0.8 } }
+
+  assert.equal(historyWords({ ...entry, ...moved }), "Reinforced by session #42, 0.70 → 0.80: said again")
+  assert.equal(
+    historyWords({ cause: "edited", actor: "operator", reason: "", before: null, after: null }),
+    "Edited by hand",
+  )
+})
+
+test("the drawn line starts at the oldest confidence and ends where fading leads", () => {
+  const { past, next } = trend(memory({ confidence: 0.7, updated_at: before(0) }), [], NOON)
+
+  assert.match(past, /^M0\.0 21\.6H/)
+  assert.match(next, /V57\.6$/)
+})
+
+test("two keys in a row are one command, too late they are two", () => {
+  let now = 0
+  const pressed = []
+  const commands = [
+    { keys: "g m", label: "memories", run: () => pressed.push("g m") },
+    { keys: "m", label: "m", run: () => pressed.push("m") },
+  ]
+  const board = keys({ commands, storage: fakeStorage(), now: () => now })
+
+  board.press("g")
+  board.press("m")
+  board.press("g")
+  now = 1_500
+  board.press("m")
+
+  assert.deepEqual(pressed, ["g m", "m"])
+})
+
+test("turned off keys stay off", () => {
+  const storage = fakeStorage()
+  keys({ commands: [], storage }).turn(false)
+
+  assert.equal(keys({ commands: [], storage }).on, false)
+})
+
+test("the theme goes round, and the system's needs no memory", () => {
+  const storage = fakeStorage()
+  const root = { dataset: {} }
+  const store = theme({ root, storage })
+
+  const seen = [1, 2, 3].map(() => (store.cycle(), [store.choice, root.dataset.theme]))
+
+  assert.deepEqual(seen, [
+    ["light", "light"],
+    ["dark", "dark"],
+    ["system", undefined],
+  ])
+  assert.deepEqual(storage.held, {})
+})
+
+test("the tab names the place", () => {
+  assert.equal(titleOf({ page: "session", id: 42 }), "Session 42 · Lamplighter")
+  assert.equal(titleOf({ page: "memories", id: null }), "Memories · Lamplighter")
+})

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { memories, memoryFilters, memoryMatches, memoryOrder } from "../src/stores/memories.js"
+import { change, fakeApi, fakeFeed, memory } from "./fakes.js"
+
+const filters = (text) => memoryFilters(new URLSearchParams(text))
+const FACETS = { services: [], categories: [], states: { active: 2, inactive: 1 } }
+
+function setUp(answer = () => ({ items: [], next: null, seq: 1, total: 0 })) {
+  const api = fakeApi({ "/memories": answer, "/memories/facets": FACETS })
+  const went = []
+  const router = { with: (changes) => JSON.stringify(changes), go: (to) => went.push(to) }
+  const later = []
+  const store = memories({ api, feed: fakeFeed(), router, later: (run) => later.push(run) })
+  return { store, api, went, later }
+}
+
+test("what an address may not say is left out", () => {
+  assert.deepEqual(filters("state=odd&sort=sideways&q=dns&category=timing"), {
+    q: "dns",
+    service: "",
+    category: "timing",
+    state: "",
+    sort: "",
+  })
+})
+
+const MATCHES = [
+  ["", true],
+  ["q=TAKES 60", true],
+  ["q=wireguard", false],
+  ["service=jellyfin", true],
+  ["service=general", false],
+  ["category=behavior", false],
+  ["state=active", true],
+  ["state=inactive", false],
+]
+for (const [text, expected] of MATCHES) {
+  test(`under "${text}" the slow start is ${expected ? "" : "not "}listed`, () => {
+    assert.equal(memoryMatches(memory(), filters(text)), expected)
+  })
+}
+
+test("a memory of no service is listed as general", () => {
+  assert.equal(memoryMatches(memory({ service: null }), filters("service=general")), true)
+})
+
+test("the surest come first, and the order is total", () => {
+  const rows = [
+    memory({ id: 1, confidence: 0.5 }),
+    memory({ id: 2, confidence: 0.9 }),
+    memory({ id: 3, confidence: 0.5 }),
+  ]
+
+  assert.deepEqual(
+    rows.sort(memoryOrder("")).map(({ id }) => id),
+    [2, 3, 1],
+  )
+})
+
+test("other filters are another list, the same ones are not read again", async () => {
+  const { store, api } = setUp()
+  const lists = () => api.asked.filter(({ path }) => path === "/memories").length
+
+  store.visit(new URLSearchParams("q=dns"))
+  await new Promise(setImmediate)
+  store.visit(new URLSearchParams("q=dns"))
+  const same = lists()
+  store.visit(new URLSearchParams("q=vpn"))
+
+  assert.deepEqual([same, lists()], [1, 2])
+})
+
+test("the facets are counted once for a burst of changes", () => {
+  const { store, later } = setUp()
+
+  for (let n = 0; n < 20; n++) store.follow(change("created", memory({ id: n })))
+
+  assert.equal(later.length, 1)
+})
+
+test("the sidebar's count is of all memories, whatever the list is filtered by", async () => {
+  const { store, api } = setUp()
+  store.visit(new URLSearchParams("service=caddy"))
+  await new Promise(setImmediate)
+
+  const asked = api.asked.filter(({ path }) => path === "/memories/facets").map(({ body }) => body?.service)
+
+  assert.deepEqual(asked, ["caddy", undefined])
+  assert.equal(store.active, 2)
+})
+
+test("the pill counts in words", async () => {
+  const { store } = setUp()
+  await store.load()
+  store.hold()
+
+  store.follow(change("created", memory({ id: 1 })))
+  const one = store.pill
+  store.follow(change("created", memory({ id: 2 })))
+
+  assert.deepEqual([one, store.pill], ["1 new memory", "2 new memories"])
+})
+
+test("the default order is not written into the address", () => {
+  const { store, went } = setUp()
+
+  store.sortBy("updated")
+  store.sortBy("confidence")
+
+  assert.deepEqual(went, ['{"sort":"updated"}', '{"sort":""}'])
+})
+
+test("a deleted memory is no longer selected", async () => {
+  const { store } = setUp(() => ({ items: [memory({ id: 1 }), memory({ id: 2 })], next: null, seq: 1, total: 2 }))
+  await store.load()
+  store.chooseAll(true)
+
+  store.follow(change("deleted", memory({ id: 1 })))
+
+  assert.deepEqual(store.chosenIds, [2])
+})

@@ -1,0 +1,373 @@
+"""The stream-json protocol: nothing that an engine prints stops the reader."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.transcript import (
+    Denied,
+    Finished,
+    Item,
+    Odd,
+    Raw,
+    Retry,
+    Shown,
+    Started,
+    Text,
+    ToolResult,
+    ToolUse,
+    shown,
+)
+from lamplighter.engines.stream import MAX_LEVELS, parse
+
+
+def line(**message: Any) -> bytes:
+    return json.dumps(message).encode()
+
+
+def assistant(*blocks: Any, **more: Any) -> bytes:
+    return line(type="assistant", message={"content": list(blocks)}, **more)
+
+
+def told(content: bytes) -> list[str]:
+    """Return what an operator reads of a line."""
+    return [entry.text for entry in map(shown, parse(content)) if entry is not None]
+
+
+SAYS = {"type": "text", "text": "hello"}
+BASH = {"type": "tool_use", "name": "Bash", "input": {"command": "docker ps"}}
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (line(type="system", subtype="init"), ["--- session started ---"]),
+        (line(type="system", subtype="hook"), []),
+        (line(type="system"), []),
+        (assistant({"type": "text", "text": "  hello  "}), ["hello"]),
+        (assistant({"type": "text", "text": " \n "}), []),
+        (assistant(BASH), ['[tool] Bash: {"command":"docker ps"}']),
+        (
+            assistant({"type": "tool_use", "name": "x", "input": {"a": "b" * 200}}),
+            ['[tool] x: {"a":"' + "b" * 194 + "..."],
+        ),
+        (
+            assistant({"type": "tool_use", "name": "x", "input": {"a": "b" * 192}}),
+            ['[tool] x: {"a":"' + "b" * 192 + '"}'],
+        ),
+        (assistant(SAYS, BASH), ["hello", '[tool] Bash: {"command":"docker ps"}']),
+        (
+            line(
+                type="user",
+                message={"content": [{"type": "tool_result", "content": "x" * 400}]},
+            ),
+            ["[result] " + "x" * 300 + "..."],
+        ),
+        (
+            line(
+                type="user",
+                message={
+                    "content": [
+                        {
+                            "type": "tool_result",
+                            "content": [
+                                {"type": "text", "text": "one"},
+                                {"type": "text", "text": "two"},
+                            ],
+                        }
+                    ]
+                },
+            ),
+            ["[result] one two"],
+        ),
+        (
+            line(type="user", message={"content": [{"type": "tool_result", "content": None}]}),
+            ["[result] "],
+        ),
+        (
+            line(
+                type="user",
+                message={
+                    "content": [
+                        {"type": "tool_result", "content": "first"},
+                        {"type": "tool_result", "content": "second"},
+                    ]
+                },
+            ),
+            ["[result] first", "[result] second"],
+        ),
+        (
+            line(
+                type="result",
+                is_error=False,
+                num_turns=5,
+                total_cost_usd=0.0123,
+                duration_ms=42000,
+            ),
+            ["--- session complete (turns=5, cost=$0.0123, duration=42000ms) ---"],
+        ),
+        (
+            line(type="result", is_error=True, subtype="error_max_turns"),
+            ["--- session error (error_max_turns) ---"],
+        ),
+        (
+            line(type="result", is_error=True, subtype="success", errors=["API Error: 529"]),
+            ["--- session error (API Error: 529) ---"],
+        ),
+        (b"npm warn deprecated", ["npm warn deprecated"]),
+        (b"<script>alert('xss')</script>", ["<script>alert('xss')</script>"]),
+        (b"[1, 2]", ["[1, 2]"]),
+        (b'"text"', ['"text"']),
+        (b"", []),
+        (b" \t ", []),
+        (line(type="stream_event", event={}), []),
+    ],
+)
+def test_a_line_is_read_as_an_operator_would(content: bytes, lines: list[str]) -> None:
+    assert told(content) == lines
+
+
+@pytest.mark.parametrize(
+    ("content", "items"),
+    [
+        (line(type="system", subtype="init", model="m"), [Started("m")]),
+        (
+            line(type="system", subtype="permission_denied", tool_name="Bash", message="no"),
+            [Denied("Bash", "no")],
+        ),
+        (
+            line(type="system", subtype="api_retry", attempt=2, error="overloaded"),
+            [Retry(2, "overloaded")],
+        ),
+        (
+            line(type="assistant", message={"content": "plain words"}),
+            [Text("plain words")],
+        ),
+        (assistant(SAYS, parent_tool_use_id="t1"), [Text("hello", own=False)]),
+        (assistant(SAYS, is_api_error_message=True), [Text("hello", own=False)]),
+        (
+            line(type="assistant", message={"model": "<synthetic>", "content": [SAYS]}),
+            [Text("hello", own=False)],
+        ),
+        (assistant(SAYS, parent_tool_use_id=None), [Text("hello", own=True)]),
+        (line(type="user", message={"content": "typed by a person"}), []),
+        (
+            line(
+                type="user",
+                message={
+                    "content": [
+                        {"type": "tool_result", "content": "x", "is_error": True},
+                        SAYS,
+                    ]
+                },
+                tool_use_result={"ok": True},
+            ),
+            [ToolResult("x", is_error=True, found={"ok": True})],
+        ),
+        (
+            line(type="result", is_error=False, result="Report", structured_output={"a": 1}),
+            [Finished(is_error=False, response="Report", report={"a": 1})],
+        ),
+        (line(type="result"), [Finished(is_error=True)]),
+        (
+            line(type="result", is_error="false", num_turns="5", total_cost_usd=True),
+            [Finished(is_error=True)],
+        ),
+    ],
+)
+def test_a_line_becomes_these_items(content: bytes, items: list[Item]) -> None:
+    assert parse(content) == items
+
+
+@pytest.mark.parametrize(
+    ("content", "items"),
+    [
+        (b"\xef\xbb\xbf" + assistant(SAYS), [Text("hello")]),
+        (assistant(SAYS) + b"\r", [Text("hello")]),
+        (b"  " + assistant(SAYS) + b"  ", [Text("hello")]),
+        (assistant(SAYS)[:-1], [Raw(assistant(SAYS)[:-1].decode())]),
+        (assistant(SAYS) + b"{}", [Raw((assistant(SAYS) + b"{}").decode())]),
+        (b"\xff\xfe\x00", [Raw("\ufffd\ufffd\x00")]),
+        (b'{"type":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "odd"),
+        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "odd"),
+        (
+            b'{"type":"result","is_error":false,"total_cost_usd":NaN,"num_turns":Infinity}',
+            [Finished(is_error=False)],
+        ),
+        (
+            b'{"type":"result","is_error":false,"total_cost_usd":1e999,"duration_ms":-1e400}',
+            [Finished(is_error=False)],
+        ),
+        (
+            b'{"type":"result","is_error":false,"num_turns":1' + b"0" * 400 + b"}",
+            [Finished(is_error=False)],
+        ),
+        (
+            b'{"type":"assistant","message":{"content":[{"type":"text","text":"a\\ud800b"}]}}',
+            [Text("a?b")],
+        ),
+        (
+            b'{"type":"assistant","message":{"content":[{"type":"text","text":"a\tb"}]}}',
+            [Text("a\tb")],
+        ),
+        (
+            b'{"type":"assistant","message":{"content":[{"type":"tool_use","name":"x",'
+            b'"input":{"a":"\\udc80"}}]}}',
+            [ToolUse("x", {"a": "?"})],
+        ),
+        (
+            b'{"type":"assistant","message":{"content":[{"type":"tool_use","name":7,'
+            b'"input":{"a":NaN}}]}}',
+            [ToolUse("?", None)],
+        ),
+    ],
+    ids=[
+        "BOM",
+        "CRLF",
+        "spaces",
+        "cut off",
+        "two values",
+        "binary",
+        "deep lists",
+        "deep objects",
+        "NaN",
+        "huge floats",
+        "huge whole number",
+        "lone surrogate",
+        "control character",
+        "lone surrogate in input",
+        "NaN in input",
+    ],
+)
+def test_odd_input_becomes_what_can_be_made_of_it(content: bytes, items: list[Item] | str) -> None:
+    if items == "odd":
+        items = [Odd("A line is nested too deeply to be read; it was left out.")]
+    assert parse(content) == items
+
+
+def test_a_number_too_long_to_be_read_passes_through_raw() -> None:
+    content = b'{"type":"result","num_turns":' + b"9" * 5_000 + b"}"
+
+    assert parse(content) == [Raw(content.decode())]
+
+
+@pytest.mark.timeout(30)
+def test_a_line_of_sixteen_megabytes_is_read() -> None:
+    text = "x" * 2**24
+
+    assert parse(assistant({"type": "text", "text": text})) == [Text(text)]
+
+
+@pytest.mark.parametrize("levels", [MAX_LEVELS, MAX_LEVELS + 1, 400, 700, 900])
+def test_what_is_kept_of_a_deep_input_can_be_shown_from_anywhere(levels: int) -> None:
+    deep: Any = 1
+    for _ in range(levels):
+        deep = [deep]
+    content = assistant({"type": "tool_use", "name": "x", "input": deep})
+
+    def from_deep_down(frames: int) -> Shown | None:
+        return from_deep_down(frames - 1) if frames else shown(item)
+
+    (item,) = parse(content)
+
+    assert item == ToolUse("x", deep if levels <= MAX_LEVELS else None)
+    assert from_deep_down(300) is not None
+
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(st.characters(exclude_categories=[])),
+        st.sampled_from(
+            [
+                "assistant",
+                "user",
+                "system",
+                "result",
+                "init",
+                "api_retry",
+                "permission_denied",
+                "text",
+                "tool_use",
+                "tool_result",
+                "<synthetic>",
+            ]
+        ),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(
+            st.sampled_from(
+                [
+                    "type",
+                    "subtype",
+                    "message",
+                    "content",
+                    "text",
+                    "name",
+                    "input",
+                    "is_error",
+                    "errors",
+                    "result",
+                    "model",
+                    "num_turns",
+                    "total_cost_usd",
+                    "duration_ms",
+                    "structured_output",
+                    "tool_use_result",
+                    "attempt",
+                    "error",
+                    "tool_name",
+                ]
+            ),
+            inner,
+            max_size=8,
+        ),
+    ),
+    max_leaves=30,
+)
+
+
+def storable(items: list[Item]) -> None:
+    for item in items:
+        entry = shown(item)
+        if entry is not None:
+            entry.text.encode()
+        if isinstance(item, Finished):
+            json.dumps([item.report, item.cost_usd], allow_nan=False)
+        if isinstance(item, ToolResult):
+            json.dumps(item.found, allow_nan=False).encode()
+
+
+@given(st.binary())
+def test_any_bytes_are_read(content: bytes) -> None:
+    storable(parse(content))
+    storable(parse(b"{" + content + b"}"))
+
+
+@given(
+    st.sampled_from(["assistant", "user", "system", "result"]),
+    st.dictionaries(
+        st.sampled_from(
+            ["message", "subtype", "is_error", "errors", "result", "structured_output"]
+        ),
+        JSON,
+    ),
+    st.booleans(),
+)
+def test_any_shape_of_json_is_read(kind: str, message: dict[str, Any], ascii_only: bool) -> None:
+    text = json.dumps({"type": kind, **message}, ensure_ascii=ascii_only)
+
+    storable(parse(text.encode("utf-8", "surrogatepass")))
+
+
+@given(JSON)
+def test_any_json_at_all_is_read(value: Any) -> None:
+    storable(parse(json.dumps(value).encode()))
+    storable(parse(json.dumps({"type": value, "message": value}).encode()))

@@ -1,0 +1,160 @@
+"""The rings hold: each contract passes on the tree, and fails where it is broken on purpose."""
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BACKEND = ROOT / "backend" / "lamplighter"
+LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
+FILES = sorted(BACKEND.rglob("*.py"))
+MAX_FILE_LINES = 350
+MAX_FUNCTION_LINES = 50
+
+
+def contracts() -> dict[str, str]:
+    """Return the contracts by their ids."""
+    read = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return {each["id"]: each["name"] for each in read["tool"]["importlinter"]["contracts"]}
+
+
+def lint(directory: Path, *contract: str) -> tuple[int, str]:
+    """Check the contracts of a tree (one of them, or all) and return status and words."""
+    only = [part for each in contract for part in ("--contract", each)]
+    ended = subprocess.run(
+        [LINT_IMPORTS, "--no-logo", "--no-cache", *only],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        env={"PYTHONPATH": str(directory), "PATH": "/usr/bin:/bin", "COLUMNS": "200"},
+    )
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory with a copy of the package and its contracts."""
+    directory = tmp_path_factory.mktemp("copied")
+    shutil.copy(ROOT / "pyproject.toml", directory)
+    ignored = shutil.ignore_patterns("__pycache__", "_assets")
+    shutil.copytree(BACKEND, directory / "lamplighter", ignore=ignored)
+    return directory
+
+
+def test_the_tree_keeps_every_contract(copied: Path) -> None:
+    status, words = lint(copied)
+
+    assert status == 0, words
+    assert f"Contracts: {len(contracts())} kept, 0 broken." in words
+
+
+BROKEN = [
+    ("rings", "domain/text.py", "import lamplighter.usecases.recall"),
+    ("rings", "repository/memories.py", "import lamplighter.engines.stream"),
+    ("rings", "usecases/recall.py", "import lamplighter.supervisor.lease"),
+    ("rings", "api/app.py", "import lamplighter.supervisor.daemon"),
+    ("rings", "engines/tail.py", "import lamplighter.repository"),
+    ("rings", "newcomer.py", "import lamplighter.domain.text"),
+    ("pure", "domain/text.py", "import os"),
+    ("pure", "domain/context.py", "import lamplighter.clock"),
+    ("pure", "domain/markers.py", "import sqlalchemy"),
+    ("sql", "usecases/recall.py", "import sqlalchemy"),
+    ("sql", "api/state.py", "import databases"),
+    ("http", "usecases/recall.py", "import starlette.requests"),
+    ("http", "repository/feed.py", "import uvicorn"),
+    ("edge", "usecases/recall.py", "import lamplighter.config.settings"),
+    ("edge", "engines/exec.py", "import lamplighter.config.settings"),
+    ("leaves", "clock.py", "import lamplighter.repository"),
+    ("leaves", "config/settings.py", "import lamplighter.supervisor.lease"),
+]
+
+
+@pytest.mark.parametrize(("contract", "module", "statement"), BROKEN)
+def test_a_forbidden_import_breaks_its_contract(
+    copied: Path, contract: str, module: str, statement: str
+) -> None:
+    path = copied / "lamplighter" / module
+    before = path.read_text(encoding="utf-8") if path.exists() else None
+    path.write_text(f"{before or ''}\n{statement}\n", encoding="utf-8")
+    try:
+        status, words = lint(copied, contract)
+    finally:
+        if before is None:
+            path.unlink()
+        else:
+            path.write_text(before, encoding="utf-8")
+
+    assert status == 1, words
+    assert f"{contracts()[contract]} BROKEN" in words
+    assert Path(module).stem in words.partition("BROKEN")[2]
+
+
+def test_every_contract_is_broken_on_purpose_somewhere() -> None:
+    assert {contract for contract, _, _ in BROKEN} == set(contracts())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(BACKEND)))
+def test_a_file_and_its_functions_stay_short(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+
+    functions = [
+        f"{node.name}: {(node.end_lineno or 0) - node.lineno + 1} lines"
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno + 1 > MAX_FUNCTION_LINES
+    ]
+    assert functions == []
+    assert len(text.splitlines()) <= MAX_FILE_LINES
+
+
+def test_functions_are_short_in_the_middle_too() -> None:
+    lengths = sorted(
+        (node.end_lineno or 0) - node.lineno + 1
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    assert lengths[len(lengths) // 2] <= 8
+
+
+def test_the_library_of_sqlite_is_chosen_in_one_place() -> None:
+    choosing = [
+        str(path.relative_to(BACKEND))
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import)
+        and any(re.fullmatch("py?sqlite3?|sqlite3", name.name) for name in node.names)
+    ]
+    assert set(choosing) == {"repository/driver.py"}
+
+
+@pytest.mark.parametrize("name", ["run.lock", "dev.lock"])
+def test_a_lock_file_names_no_host_and_every_hash(name: str) -> None:
+    text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
+
+    assert "://" not in text
+    assert "@ " not in text
+    pinned = re.findall(r"^[a-zA-Z0-9][^\n]*==[^\n]*(?:\n[ ]+[^\n]*)*", text, re.MULTILINE)
+    assert len(pinned) > 10
+    assert [each for each in pinned if "--hash=sha256:" not in each] == []
+
+
+def test_the_lock_file_of_the_app_names_no_host_and_every_hash() -> None:
+    lock = json.loads((ROOT / "frontend" / "package-lock.json").read_text(encoding="utf-8"))
+    packages: dict[str, dict[str, Any]] = {
+        name: package for name, package in lock["packages"].items() if name
+    }
+
+    assert len(packages) > 5
+    assert [name for name, package in packages.items() if "resolved" in package] == []
+    assert [name for name, package in packages.items() if "integrity" not in package] == []

@@ -1,0 +1,125 @@
+"""Docs that cannot lie: settings, routes, markers and decisions are in them, and examples work."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from lamplighter.api.routes import OPS
+from lamplighter.config import services
+from lamplighter.config.settings import SETTINGS
+from lamplighter.domain import markers
+from lamplighter.domain.markers import Reading
+from lamplighter.domain.memory import MEANINGS, OPERATIONAL
+from lamplighter.domain.session import TIERS
+from lamplighter.engines import stream
+from lamplighter.usecases.prompts import system_prompt
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+TABLE_WORD = re.compile(r"^\| ([a-z ]+) \|", re.MULTILINE)
+
+
+def fenced(path: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", path.read_text(), re.DOTALL)
+
+
+def test_every_setting_is_in_the_docs_with_its_words() -> None:
+    text = (DOCS / "settings.md").read_text()
+    for setting in SETTINGS:
+        assert f"| `{setting.variable}` |" in text
+        assert setting.about in text
+
+
+def test_every_route_is_in_the_docs() -> None:
+    text = (DOCS / "api.md").read_text()
+    for op in OPS:
+        path = op.path.replace(":int", "")
+        assert f"| `{op.method}` | `{path}` | {op.about} |" in text
+
+
+def test_every_link_leads_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]:
+        for target in LINK.findall(page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_services_examples_load(tmp_path: Path) -> None:
+    for page in (DOCS / "services.md", ROOT / "README.md"):
+        for number, example in enumerate(fenced(page, "yaml")):
+            path = tmp_path / f"{page.stem}{number}.yaml"
+            path.write_text(example)
+            assert len(services.load(path)) == 2
+
+
+def test_the_stream_examples_are_read() -> None:
+    [example] = fenced(DOCS / "markers.md", "json")
+    read = [
+        type(item).__name__ for line in example.splitlines() for item in stream.parse(line.encode())
+    ]
+    assert read == ["Started", "Text", "ToolUse", "ToolResult", "Finished"]
+    assert all(json.loads(line) for line in example.splitlines())
+
+
+def test_the_marker_examples_are_taken() -> None:
+    rows = re.findall(r"^\| `(\[[A-Z]+:.*?)` \|", (DOCS / "markers.md").read_text(), re.MULTILINE)
+    assert len(rows) == 5
+    for row in rows:
+        [marker] = markers.read(row)
+        assert marker.reading is Reading.TAKEN
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_prompts_say_what_the_parser_takes(tier: int) -> None:
+    text = system_prompt(tier)
+    section = text.partition("## Memory Recording\n")[2]
+    named = re.findall(r"^- (\w+): (.*)$", section, re.MULTILINE)
+    assert [name for name, _ in named] == list(OPERATIONAL)
+    assert dict(named) == {category.value: meaning for category, meaning in MEANINGS.items()}
+    examples = section.partition("Examples:\n")[2].partition("\n- ")[0]
+    read = [marker for marker in markers.read(examples) if marker.what is markers.What.MEMORY]
+    assert len(read) >= 3
+    assert all(marker.reading is Reading.TAKEN for marker in read)
+
+
+def test_the_prompts_share_one_section_on_memory() -> None:
+    sections = {system_prompt(tier).partition("## Memory Recording\n")[2] for tier in TIERS}
+    assert len(sections) == 1
+    assert "{{" not in "".join(system_prompt(tier) for tier in TIERS)
+
+
+def test_the_glossary_has_each_word_once_and_the_code_uses_them() -> None:
+    words = TABLE_WORD.findall((DOCS / "glossary.md").read_text())[1:]
+    code = "\n".join(path.read_text() for path in (ROOT / "backend").rglob("*.py")).lower()
+    assert len(words) == len(set(words)) > 20
+    for word in words:
+        assert re.search(rf"\b{word}", code), f"{word} is in the glossary but not in the code"
+
+
+def test_banned_names_stay_out_of_the_code() -> None:
+    banned = re.compile(
+        r"\b(?:class|def)\s+\w*(?:manager|helper|utils|handler)\w*\b", re.IGNORECASE
+    )
+    for path in (ROOT / "backend").rglob("*.py"):
+        assert not banned.search(path.read_text()), path
+
+
+def test_every_decision_is_numbered_once_and_short() -> None:
+    pages = sorted((DOCS / "adr").glob("*.md"))
+    assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
+    for page in pages:
+        text = page.read_text()
+        assert len(text.splitlines()) <= 40
+        assert all(part in text for part in ("**Context.**", "**Decision.**", "**Consequence.**"))
+
+
+def test_the_changelog_keeps_a_place_for_what_comes() -> None:
+    assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_procfile_names_both_processes() -> None:
+    assert (
+        ROOT / "Procfile"
+    ).read_text() == "web: lamplighter web\nsupervisor: lamplighter supervisor\n"

@@ -42,12 +42,15 @@ class Home:
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         return {**kept, "LAMPLIGHTER_HOME": str(self.path), **self.more}
 
-    def run(self, *lines: dict[str, Any], tier: int = 1, words: tuple[str, ...] = ()) -> "Ran":
-        """Run one session whose engine prints these lines of stream-json."""
+    def run(
+        self, *lines: dict[str, Any], tier: int = 1, command: str = "", words: tuple[str, ...] = ()
+    ) -> "Ran":
+        """Run one session whose engine prints these lines of stream-json, or is `command`."""
         script = self.path / "script.jsonl"
         script.write_text("".join(json.dumps(line) + "\n" for line in lines))
         env = {
-            "LAMPLIGHTER_EXEC_COMMAND": shlex.join([sys.executable, str(ENGINE), str(script)]),
+            "LAMPLIGHTER_EXEC_COMMAND": command
+            or shlex.join([sys.executable, str(ENGINE), str(script)]),
             "LAMPLIGHTER_ENGINE": "exec",
         }
         done = subprocess.run(

@@ -219,9 +219,7 @@ def test_the_header_tells_the_true_size_and_the_budget_holds(
     assert sorted(each.memory.id for each in block.placements) == sorted(each.id for each in told)
     included = [each for each in block.placements if each.included]
     assert bool(included) == bool(block.text)
-    assert positions(block.placements) == {
-        each.memory.id: at for at, each in enumerate(included)
-    }
+    assert positions(block.placements) == {each.memory.id: at for at, each in enumerate(included)}
     if included:
         total = len(told) + more
         count = len(included)
@@ -245,9 +243,7 @@ def test_the_header_is_true_at_every_length(length: int, total: int) -> None:
 
 
 @given(MEMORIES, st.integers(20, 600))
-def test_nothing_is_left_out_that_would_still_have_fitted(
-    told: list[Memory], budget: int
-) -> None:
+def test_nothing_is_left_out_that_would_still_have_fitted(told: list[Memory], budget: int) -> None:
     block = build_memory_context(told, budget=budget)
 
     kept = [each.memory for each in block.placements if each.included]

@@ -180,9 +180,7 @@ def test_new_words_do_not_bring_an_inactive_memory_back() -> None:
 def test_confidence_brings_an_inactive_memory_back() -> None:
     changed = edited(FADED, Edit(confidence=0.3), now=LATER)
 
-    assert changed == replace(
-        SLOW, confidence=0.3, updated_at=LATER, decayed_weeks=0, version=2
-    )
+    assert changed == replace(SLOW, confidence=0.3, updated_at=LATER, decayed_weeks=0, version=2)
 
 
 def test_an_operator_may_put_aside_what_is_sure() -> None:

@@ -16,14 +16,13 @@ def spawn(tmp_path: Path) -> Iterator[Spawn]:
     """Start a little program in another process; what is left of it ends with the test."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(program: str, *arguments: str, user: int | None = None) -> "subprocess.Popen[str]":
+    def start(program: str, *arguments: str) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
             [sys.executable, "-c", program, *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "LAMPLIGHTER_HOME": str(tmp_path)},
-            user=user,
         )
         started.append(process)
         return process

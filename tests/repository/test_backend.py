@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 import threading
 from collections.abc import AsyncIterator
@@ -30,20 +31,23 @@ THINGS = sa.Table(
     sa.Column("at", UTCDateTime),
 )
 ADD = """
-import asyncio, sys
+import asyncio, os, sys, time
 import sqlalchemy as sa
 from lamplighter.repository import Database, writing
 
 counter = sa.table("counter", sa.column("id"), sa.column("n"))
 
-async def main(url, times):
+async def main(url, times, gate):
     async with Database(url) as db:
+        print("ready", flush=True)
+        while not os.path.exists(gate):
+            time.sleep(0.001)
         for _ in range(times):
             async with writing(db):
                 held = await db.fetch_val(sa.select(counter.c.n))
                 await db.execute(sa.update(counter).values(n=held + 1))
 
-asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+asyncio.run(main(sys.argv[1], int(sys.argv[2]), sys.argv[3]))
 """
 
 
@@ -80,8 +84,16 @@ def whole(db: Database) -> tuple[int, int]:
     return backend.writers._free.qsize(), backend.readers._free.qsize()
 
 
-async def test_two_processes_that_read_and_then_write_lose_nothing(plain, spawn) -> None:  # type: ignore[no-untyped-def]
-    others = [spawn(ADD, str(plain.url), "200") for _ in range(2)]
+async def test_two_processes_that_read_and_then_write_lose_nothing(
+    plain: Database,
+    tmp_path: Path,
+    spawn,  # type: ignore[no-untyped-def]
+) -> None:
+    gate = tmp_path / "gate"
+    others = [spawn(ADD, str(plain.url), "200", str(gate)) for _ in range(2)]
+    for other in others:
+        assert await asyncio.to_thread(other.stdout.readline) == "ready\n"
+    os.mkdir(gate)  # both begin at once
 
     for other in others:
         _, errors = await asyncio.to_thread(other.communicate, timeout=60)

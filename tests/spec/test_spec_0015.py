@@ -580,7 +580,8 @@ def test_formatted_output_matches_expected_structure(home: Home) -> None:
           - [behavior] First restart always fails due to DB lock (confidence: 0.8)
 
           ### general
-          - [remediation] DNS checks sometimes fail transiently during WireGuard reconnects (confidence: 0.6)
+          - [remediation] DNS checks sometimes fail transiently during WireGuard reconnects
+        (confidence: 0.6)
     """
     knows(
         home,

@@ -1,0 +1,204 @@
+"""Sessions over HTTP: asked for, followed, stopped; and what each was told and brought."""
+
+from typing import Any
+
+import httpx2
+import pytest
+from asking import CODE, Asking
+
+from living import Server, text
+
+SESSIONS = "/api/v1/sessions"
+REQUESTS = "/api/v1/requests"
+
+
+def test_asking_for_a_session_gives_a_place_in_the_queue(client: httpx2.Client) -> None:
+    given = {"tier": 3, "services": ["JELLYFIN", "jellyfin"], "prompt": "Look", "dry_run": True}
+
+    answer = client.post(SESSIONS, json=given)
+
+    filed = answer.json()
+    assert (answer.status_code, answer.headers["location"]) == (202, f"{REQUESTS}/{filed['id']}")
+    assert client.get(answer.headers["location"]).json() == filed
+    assert {key: filed[key] for key in filed if key not in ("id", "position", "created_at")} == {
+        "state": "queued",
+        "session_id": None,
+        "tier": 3,
+        "services": ["jellyfin"],
+        "prompt": "Look",
+        "dry_run": True,
+        "trigger": "manual",
+        "version": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({"tier": 0}, ["tier"]),
+        ({"tier": 4}, ["tier"]),
+        ({"tier": "1"}, ["tier"]),
+        ({"prompt": ""}, ["prompt"]),
+        ({"prompt": " \n"}, ["prompt"]),
+        ({"prompt": "x" * 100_001}, ["prompt"]),
+        ({"services": []}, ["services"]),
+        ({"services": ["plex"]}, ["services"]),
+        ({"services": ["jellyfin"] * 201}, ["services"]),
+        ({"tier": 9, "prompt": "", "engine": "exec"}, ["engine", "prompt", "tier"]),
+    ],
+    ids=lambda case: str(case)[:40],
+)
+def test_what_cannot_be_asked_is_named(
+    client: httpx2.Client, given: dict[str, Any], wrong: list[str]
+) -> None:
+    answer = client.post(SESSIONS, json=given)
+
+    assert answer.status_code == 422, answer.text
+    assert sorted(each["field"] for each in answer.json()["errors"]) == wrong
+
+
+def test_a_request_is_taken_back_once(asking: Asking) -> None:
+    number = asking.request()
+
+    answers = [asking.client.delete(f"{REQUESTS}/{number}").status_code for _ in "12"]
+
+    assert answers == [204, 409]
+    assert asking.client.get(f"{REQUESTS}/{number}").json()["state"] == "cancelled"
+    waiting = asking.client.get(REQUESTS, params={"state": "queued", "limit": 200}).json()
+    assert number not in [each["id"] for each in waiting["items"]]
+
+
+def test_only_a_running_session_can_be_stopped(asking: Asking) -> None:
+    ended = asking.session()  # first: a session that starts ends those left running
+    running = asking.running()
+
+    stopped = asking.client.post(f"{SESSIONS}/{running}/stop")
+
+    assert (stopped.status_code, stopped.json()["stopping"]) == (202, True)
+    assert asking.client.post(f"{SESSIONS}/{ended}/stop").status_code == 409
+
+
+def test_the_log_is_read_in_parts_and_says_when_it_is_whole(
+    server: Server, client: httpx2.Client
+) -> None:
+    ran = server.home.says(*(f"Line {number}" for number in range(25)))
+    address = f"{SESSIONS}/{ran.id}/log"
+    whole = client.get(address).json()
+
+    parts: list[dict[str, Any]] = []
+    after, more = 0, True
+    while more:
+        part = client.get(address, params={"after": after, "limit": 4}).json()
+        parts += part["items"]
+        after, more = part["next"], part["more"]
+        assert part["complete"] is not more
+
+    assert parts == whole["items"]
+    assert [each["text"] for each in parts] == [
+        *(f"Line {number}" for number in range(25)),
+        "--- session complete (turns=1, cost=$0.0000, duration=0ms) ---",
+    ]
+    assert after == ran.session["log_offset"]
+
+
+@pytest.mark.parametrize("after", [10**6, 2**40, 2**63 - 1])
+def test_a_log_has_nothing_behind_its_end(asking: Asking, after: int) -> None:
+    answer = asking.client.get(f"{SESSIONS}/{asking.session()}/log", params={"after": after})
+
+    assert answer.status_code == 200
+    assert {**answer.json(), "seq": 0} == {
+        "items": [],
+        "next": after,
+        "more": False,
+        "complete": True,
+        "seq": 0,
+    }
+
+
+def test_the_log_shows_what_the_file_holds_without_its_secrets(
+    server: Server, client: httpx2.Client
+) -> None:
+    ran = server.home.run(
+        text("key sk-ant-0123456789abcdef"),
+        {"type": "odd"},
+        {"type": "result", "is_error": True, "errors": ["Overloaded"]},
+    )
+
+    items = client.get(f"{SESSIONS}/{ran.id}/log").json()["items"]
+
+    assert [each["kind"] for each in items] == ["text", "finished"]
+    assert "0123456789abcdef" not in str(items)
+    assert items[1]["text"] == "--- session error (Overloaded) ---"
+    assert client.get(f"{SESSIONS}/{ran.id}").json()["status"] == "failed"
+
+
+def test_a_marker_in_code_is_taken_by_hand_once(server: Server, client: httpx2.Client) -> None:
+    ran = server.home.says(CODE.replace("jellyfin", "by-hand"))
+    (mark,) = client.get(f"{SESSIONS}/{ran.id}/markers").json()["items"]
+    assert (mark["state"], mark["reason"], mark["memory_id"]) == ("ignored", "in code", None)
+
+    taken = client.put(f"/api/v1/markers/{mark['id']}/taken", json={})
+
+    assert taken.status_code == 200
+    assert client.get(f"{SESSIONS}/{ran.id}/markers").json()["items"] == [taken.json()]
+    (memory,) = client.get("/api/v1/memories", params={"service": "by-hand"}).json()["items"]
+    assert (memory["id"], memory["session_id"]) == (taken.json()["memory_id"], ran.id)
+    session = client.get(f"{SESSIONS}/{ran.id}").json()
+    assert (session["learned"], session["ignored"]) == (1, 0)
+    assert client.put(f"/api/v1/markers/{mark['id']}/taken", json={}).status_code == 409
+
+
+def test_sessions_are_filtered(server: Server, client: httpx2.Client) -> None:
+    ran = server.home.says("x", tier=3)
+
+    found = client.get(
+        SESSIONS, params={"status": "completed", "tier": 3, "trigger": "manual"}
+    ).json()["items"]
+
+    assert ran.id in [each["id"] for each in found]
+    assert {(each["status"], each["tier"], each["trigger"]) for each in found} == {
+        ("completed", 3, "manual")
+    }
+
+
+def test_events_are_filtered(client: httpx2.Client) -> None:
+    for level, service in (("info", "WIREGUARD"), ("warning", "wireguard"), ("critical", None)):
+        given = {"level": level, "text": f"100% {level}", "service": service}
+        assert client.post("/api/v1/events", json=given).status_code == 201
+
+    def found(**query: Any) -> list[str]:
+        items = client.get("/api/v1/events", params={"q": "100% ", **query}).json()["items"]
+        return [each["level"] for each in items]
+
+    assert found() == ["critical", "warning", "info"]
+    assert found(level=["info", "critical"]) == ["critical", "info"]
+    assert found(service="WireguarD") == ["warning", "info"]
+    assert found(service="general") == ["critical"]
+    assert found(session=1) == []
+
+
+def test_a_preview_of_some_services_is_of_theirs_first(asking: Asking) -> None:
+    asking.memory(service="no-longer-here", observation="Was here once", confidence=0.3)
+    for number in range(3):
+        asking.memory(observation=f"{number} ".ljust(60, "x"), confidence=1.0)
+
+    def first(**query: Any) -> str:
+        answer = asking.client.get("/api/v1/context", params={"budget": 60, **query})
+        assert answer.status_code == 200
+        return str(answer.json()["text"])
+
+    assert "Was here once" not in first()
+    assert "Was here once" in first(services="no-longer-here")
+    scope = first(services="JELLYFIN , wireguard")
+    assert "- Services in scope: 2\n" in scope
+    assert "  - WireGuard: " in scope
+
+
+def test_a_broken_services_file_is_told_with_its_line(own_server: Server) -> None:
+    own_server.home.services.write_text("services:\n  jellyfin:\n    chekcs: []\n")
+
+    answer = httpx2.get(f"{own_server.url}/api/v1/services", timeout=20).json()
+
+    assert answer["items"] == []
+    assert {each["line"] for each in answer["problems"]} <= {2, 3}
+    assert "chekcs" in str(answer["problems"])

@@ -1,0 +1,222 @@
+"""Conformance, markers and stream: what a real session prints is what is kept of it.
+
+The ids are the numbers of the cases. All texts are printed in one session, each as one text block.
+"""
+
+import json
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from living import Home, Ran, result, text
+
+SLOW = "Takes 60s to start after restart"
+MEMORIES: dict[str, tuple[str, list[tuple[str, str | None, str]]]] = {
+    "1": (f"[MEMORY:timing:jellyfin] {SLOW}", [("timing", "jellyfin", SLOW)]),
+    "2": ("[MEMORY:remediation] DNS fails…", [("remediation", None, "DNS fails…")]),
+    "3": ("[MEMORY:dependency:postgres] Wait 10s", [("dependency", "postgres", "Wait 10s")]),
+    "4-unknown": ("[MEMORY:unknown] Some observation", []),
+    "4-misc": ("[MEMORY:misc] x", []),
+    "5-case": ("[MEMORY:TIMING] x", []),
+    "5-empty": ("[MEMORY:] x", []),
+    "5-bare": ("MEMORY:timing x", []),
+    "5-silent": ("[MEMORY:timing]", []),
+    "5-silent-service": ("[MEMORY:timing:svc]", []),
+    "5-other": ("[EVENT:info] x", []),
+    "6": (
+        "one\n[MEMORY:timing:six] First\nthree\n[MEMORY:behavior:six] Second\nfive",
+        [("timing", "six", "First"), ("behavior", "six", "Second")],
+    ),
+    "7": ("[MEMORY:behavior:adguard-home] 302", [("behavior", "adguard-home", "302")]),
+    "8": ("[MEMORY:timing:my.svc] x", []),
+    "9": ("  - [MEMORY:behavior:a_b-1]   spaced  ", [("behavior", "a_b-1", "spaced")]),
+    "10": ("[MEMORY:timing]\n next line", []),
+    "11": (
+        "[MEMORY:timing:a] one [MEMORY:behavior:b] two",
+        [("timing", "a", "one"), ("behavior", "b", "two")],
+    ),
+    "12-fence": ("```\n[MEMORY:timing:fenced] x\n```", []),
+    "12-ticks": ("Write `[MEMORY:timing:ticked] x`", []),
+    "12-form": ("`[MEMORY:category:service] observation`", []),
+    "23": (
+        "[EVENT:info:both] seen\n[MEMORY:timing:both] known\n[COOLDOWN:restart:both] success - ok",
+        [("timing", "both", "known")],
+    ),
+}
+EVENTS: dict[str, tuple[str, list[tuple[str, str | None, str]]]] = {
+    "18": ("[EVENT:health-check-success] All 46", [("info", None, "All 46")]),
+    **{
+        f"19-{word}": (f"[EVENT:{word}:svc] {word}", [(level, "svc", word)])
+        for level, words in {
+            "warning": ("warn", "degraded", "warning"),
+            "critical": ("error", "err", "failed", "fatal", "critical"),
+            "info": ("debug", "ok", "success", "healthy", "INFO"),
+        }.items()
+        for word in words
+    },
+    "20-silent": ("[EVENT:info]", []),
+    "20-silent-service": ("[EVENT:info:svc]", []),
+    "20-bare": ("EVENT:info x", []),
+    **{
+        f"21-{number}": (
+            f"[COOLDOWN:restart:svc] success{dash}{number}",
+            [("info", "svc", f"Restart (success): {number}")],
+        )
+        for number, dash in enumerate((" - ", " — ", "—", " –"))
+    },
+    "22-action": ("[COOLDOWN:delete:x] success — r", []),
+    "22-service": ("[COOLDOWN:restart] success — r", []),
+    "22-outcome": ("[COOLDOWN:restart:x] — r", []),
+    "22-silent": ("[COOLDOWN:restart:x] success —", []),
+    "22-case": ("[COOLDOWN:RESTART:x] success — r", []),
+    "22-dash": ("[COOLDOWN:restart:x] success r", []),
+}
+TEXTS = {number: words for number, (words, _) in (MEMORIES | EVENTS).items()}
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, dict[str, int]]:
+    """Print every text in one session; return also at which byte each text began."""
+    home = Home(tmp_path_factory.mktemp("markers") / "home")
+    ran = home.says(*TEXTS.values(), tier=2)
+    assert ran.session["status"] == "completed"
+    starts, at = {}, 0
+    for number, words in TEXTS.items():
+        starts[number] = at
+        at += len(json.dumps(text(words)).encode()) + 1
+    return home, starts
+
+
+@pytest.mark.parametrize("number", MEMORIES)
+def test_memory_markers(printed: tuple[Home, dict[str, int]], number: str) -> None:
+    home, starts = printed
+
+    rows = home.rows(
+        "SELECT memories.category, memories.service, observation, confidence, tier, active "
+        "FROM markers JOIN memories ON memories.id = memory_id WHERE offset = ? "
+        "ORDER BY markers.id",
+        starts[number],
+    )
+
+    assert rows == [(*wanted, 0.7, 2, 1) for wanted in MEMORIES[number][1]]
+
+
+@pytest.mark.parametrize("number", EVENTS)
+def test_event_and_cooldown_markers(printed: tuple[Home, dict[str, int]], number: str) -> None:
+    home, starts = printed
+
+    rows = home.rows(
+        "SELECT level, events.service, events.text FROM markers "
+        "JOIN events ON events.id = event_id "
+        "WHERE offset = ? AND markers.state = 'taken' ORDER BY markers.id",
+        starts[number],
+    )
+
+    assert rows == EVENTS[number][1]
+
+
+def test_cooldowns_are_kept_21_23(printed: tuple[Home, dict[str, int]]) -> None:
+    rows = printed[0].rows("SELECT action, service, outcome, text, tier FROM cooldowns ORDER BY id")
+
+    assert rows == [
+        ("restart", "both", "success", "ok", 2),
+        *(("restart", "svc", "success", str(number), 2) for number in range(4)),
+    ]
+
+
+def test_what_stood_in_code_is_shown_and_may_be_taken_12(
+    printed: tuple[Home, dict[str, int]],
+) -> None:
+    home, starts = printed
+
+    for number in ("12-fence", "12-ticks", "12-form"):
+        rows = home.rows("SELECT state, reason FROM markers WHERE offset = ?", starts[number])
+        assert rows == [("ignored", "in code")]
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [("4-misc", "'misc'"), ("4-unknown", "'unknown'"), ("5-case", "'TIMING'"), ("8", "'my.svc'")],
+)
+def test_what_is_not_understood_is_warned_about_by_name(
+    printed: tuple[Home, dict[str, int]], number: str, words: str
+) -> None:
+    home, starts = printed
+
+    rows = home.rows(
+        "SELECT state, level, events.text FROM markers JOIN events ON events.id = event_id "
+        "WHERE offset = ?",
+        starts[number],
+    )
+
+    assert [(state, level, words in said) for state, level, said in rows] == [
+        ("refused", "warning", True)
+    ]
+
+
+def test_only_assistant_text_counts_and_counts_once_13_14_36(home: Home) -> None:
+    marker = f"[MEMORY:timing:jellyfin] {SLOW}"
+    found = {"type": "tool_result", "content": [{"type": "text", "text": marker}]}
+
+    ran = home.run(
+        {"type": "system", "subtype": "init"},
+        {"type": "user", "message": {"content": [found]}},
+        {"type": "user", "message": {"content": marker}},
+        text(marker),
+        text("Report"),
+        result(result=marker),
+    )
+
+    assert home.rows("SELECT observation, session_id FROM memories") == [(SLOW, ran.id)]
+    assert ran.session["learned"] == 1
+
+
+@pytest.mark.parametrize("tier", [1, 2, 3], ids=["16-tier1", "16-tier2", "16-tier3"])
+def test_each_tier_records_15_16(home: Home, tier: int) -> None:
+    ran = home.says(f"[MEMORY:timing:jellyfin] {SLOW}", tier=tier)
+
+    assert home.rows("SELECT tier, session_id, created_at = updated_at FROM memories") == [
+        (tier, ran.id, 1)
+    ]
+
+
+@pytest.mark.parametrize("megabytes", [3, 6])
+def test_a_huge_line_does_not_end_the_session_34(home: Home, megabytes: int) -> None:
+    ran = home.says("x" * (megabytes * 2**20), "[MEMORY:timing:jellyfin] Still heard")
+
+    assert ran.session["status"] == "completed"
+    assert home.rows("SELECT observation FROM memories") == [("Still heard",)]
+
+
+def test_a_child_that_keeps_the_output_open_does_not_hold_the_session_35(
+    home: Home, tmp_path: Path
+) -> None:
+    engine = tmp_path / "engine.py"
+    engine.write_text(
+        "import json, subprocess, sys\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"print(json.dumps({result(total_cost_usd=0.03)!r}))\n"
+    )
+    began = time.monotonic()
+
+    ran = home.run(command=shlex.join([sys.executable, str(engine)]))
+
+    assert (ran.session["status"], ran.session["cost_usd"]) == ("completed", 0.03)
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize(
+    ("last", "response"),
+    [({"result": ""}, "Words"), ({"result": "Report"}, "Report"), ({"result": None}, "Words")],
+    ids=["36-empty", "36-given", "36-null"],
+)
+def test_the_response_is_the_report_or_else_the_last_words_36(
+    home: Home, last: dict[str, Any], response: str
+) -> None:
+    ran: Ran = home.run(text("First"), text("Words"), result(**last))
+
+    assert ran.session["response"] == response

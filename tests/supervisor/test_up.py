@@ -1,0 +1,169 @@
+"""`lamplighter up`: one command, both processes, kept running."""
+
+import os
+import signal
+import socket
+import time
+import urllib.request
+from contextlib import suppress
+
+import psutil
+import pytest
+
+from conftest import Home
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def ready(port: int) -> bool:
+    address = f"http://127.0.0.1:{port}/readyz"
+    with suppress(OSError), urllib.request.urlopen(address, timeout=2) as answer:
+        return bool(answer.status == 200)
+    return False
+
+
+def child(up: int, name: str) -> psutil.Process | None:
+    with suppress(psutil.Error):
+        for process in psutil.Process(up).children():
+            if name in process.cmdline():
+                return process
+    return None
+
+
+def test_the_first_run_watches_lamplighter_itself_and_learns(home: Home, port: int) -> None:
+    (home.path / "services.yaml").unlink()
+    home.env["LAMPLIGHTER_PORT"] = str(port)
+
+    up = home.start("up")
+
+    home.until(lambda: home.value("SELECT count(*) FROM memories"))
+    assert home.rows("SELECT service, category, observation FROM memories") == [
+        ("lamplighter", "behavior", "Answers HTTP 200 at /readyz when healthy")
+    ]
+    assert home.rows("SELECT level, service FROM events") == [("info", "lamplighter")]
+    assert f"127.0.0.1:{port}/readyz" in (home.path / "services.yaml").read_text()
+    up.send_signal(signal.SIGTERM)
+    assert up.wait(timeout=15) == 0
+    assert not ready(port)
+
+
+@pytest.mark.parametrize("name", ["web", "supervisor"])
+def test_a_killed_process_is_started_again(home: Home, port: int, name: str) -> None:
+    home.env["LAMPLIGHTER_PORT"] = str(port)
+    up = home.start("up")
+    first = home.until(lambda: ready(port) and child(up.pid, name))
+    assert isinstance(first, psutil.Process)
+
+    first.kill()
+
+    def again() -> bool:
+        found = child(up.pid, name)
+        return found is not None and found.pid != first.pid and ready(port)
+
+    home.until(again)
+    up.send_signal(signal.SIGINT)
+    assert up.wait(timeout=15) == 0
+
+
+def test_nothing_is_left_when_up_itself_is_killed(home: Home, port: int) -> None:
+    home.env["LAMPLIGHTER_PORT"] = str(port)
+    up = home.start("up")
+    home.until(lambda: ready(port) and child(up.pid, "supervisor"))
+    pids = [process.pid for process in psutil.Process(up.pid).children()]
+
+    up.kill()
+    up.wait()
+
+    def gone() -> bool:
+        return not any(
+            psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+            for pid in pids
+        )
+
+    assert len(pids) == 2
+    assert home.until(gone)
+
+
+@pytest.mark.parametrize("words", ["up", "web"])
+def test_a_port_in_use_is_said_in_words(home: Home, port: int, words: str) -> None:
+    home.env["LAMPLIGHTER_PORT"] = str(port)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", port))
+        taken.listen()
+
+        done = home.run(words)
+
+    assert done.returncode == 2
+    assert f"Port {port} on 127.0.0.1 is in use" in done.stderr
+    assert "LAMPLIGHTER_PORT" in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_another_address_than_loopback_is_refused(home: Home) -> None:
+    home.env["LAMPLIGHTER_HOST"] = "0.0.0.0"
+
+    done = home.run("up")
+
+    assert done.returncode == 2
+    assert "LAMPLIGHTER_HOST" in done.stderr
+    assert "loopback" in done.stderr
+
+
+def test_a_newer_database_is_refused_and_not_touched(home: Home) -> None:
+    home.run("migrate")
+    from lamplighter.repository import driver
+
+    connection = driver.connect(str(home.path / "lamplighter.db"))
+    connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+
+    done = home.run("up")
+
+    assert done.returncode == 2
+    assert "newer Lamplighter" in done.stderr
+    assert home.value("SELECT version_num FROM alembic_version") == "9999"
+
+
+def test_doctor_finds_a_sound_home_and_a_broken_file(home: Home) -> None:
+    home.run("migrate")
+    sound = home.run("doctor")
+    (home.path / "services.yaml").write_text("services: 5\n")
+
+    broken = home.run("doctor")
+
+    assert "BAD  " in broken.stdout
+    assert broken.returncode == 1
+    assert "revision" in sound.stdout
+    assert "services.yaml:1:" in broken.stdout
+
+
+def test_settings_say_where_each_value_comes_from(home: Home) -> None:
+    (home.path / "lamplighter.toml").write_text("memory_budget = 100\nport = 9000\n")
+    home.env["LAMPLIGHTER_PORT"] = "9001"
+
+    done = home.run("settings")
+
+    lines = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
+    assert lines["LAMPLIGHTER_PORT"] == ["9001", "[environment]"]
+    assert lines["LAMPLIGHTER_MEMORY_BUDGET"] == ["100", "[lamplighter.toml]"]
+    assert lines["LAMPLIGHTER_INTERVAL"] == ["1h", "[environment]"]
+    assert lines["LAMPLIGHTER_ENGINE"] == ["probe", "[default]"]
+
+
+def test_idle_processes_leave_no_zombies(home: Home, port: int) -> None:
+    home.env |= {"LAMPLIGHTER_PORT": str(port), "LAMPLIGHTER_INTERVAL": "300ms"}
+    home.engine("leaves_children")
+    up = home.start("up")
+    home.until(lambda: int(str(home.value("SELECT count(*) FROM sessions") or 0)) >= 5)
+
+    time.sleep(0.3)
+    family = psutil.Process(up.pid).children(recursive=True)
+
+    assert not [each for each in family if each.status() == psutil.STATUS_ZOMBIE]
+    os.kill(up.pid, signal.SIGTERM)
+    assert up.wait(timeout=15) == 0

@@ -11,6 +11,7 @@ from lamplighter.api.hub import Hub
 from lamplighter.domain.context import DEFAULT_BUDGET
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.service import Services
+from lamplighter.domain.session import MAX_TIER
 from lamplighter.repository import Database
 
 
@@ -27,6 +28,7 @@ class Door:
     redact: Redactor
     session_files: Path
     budget: int = DEFAULT_BUDGET
+    max_tier: int = MAX_TIER
     hosts: tuple[str, ...] = ()
 
     def known(self) -> list[str]:

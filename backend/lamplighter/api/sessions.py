@@ -46,7 +46,9 @@ async def create(request: Request) -> Response:
         prompt="" if given.prompt is msgspec.UNSET else given.prompt,
         dry_run=given.dry_run,
     )
-    filed = await lifecycle.ask(here.db, plan, services=here.services(), now=here.now())
+    filed = await lifecycle.ask(
+        here.db, plan, services=here.services(), max_tier=here.max_tier, now=here.now()
+    )
     headers = {"Location": f"/api/v1/requests/{filed.id}"}
     return answer(plain.request(filed), 202, headers=headers)
 

@@ -77,7 +77,12 @@ async def _alone(
 ) -> Session:
     _on_signals(supervisor.drain)
     filed = await lifecycle.ask(
-        supervisor.db, plan, services=services, engine=engine, now=clock.now()
+        supervisor.db,
+        plan,
+        services=services,
+        engine=engine,
+        max_tier=supervisor.rounds.max_tier,
+        now=clock.now(),
     )
     working = asyncio.create_task(_work_off(supervisor, filed.id))
     try:
@@ -99,7 +104,12 @@ async def _beside(
     supervisor: Supervisor, plan: Plan, engine: str | None, services: Services, say: Say
 ) -> Session:
     filed = await lifecycle.ask(
-        supervisor.db, plan, services=services, engine=engine, now=clock.now()
+        supervisor.db,
+        plan,
+        services=services,
+        engine=engine,
+        max_tier=supervisor.rounds.max_tier,
+        now=clock.now(),
     )
     say(f"A supervisor is running; request {filed.id} is number {filed.position} in its queue.")
     return await _followed(supervisor, filed.id, say)
@@ -154,7 +164,10 @@ async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
         Listener(settings.database_url, directory) as listener,
     ):
         rounds = Rounds(
-            interval=settings.interval, engine=settings.engine, dry_run=settings.dry_run
+            interval=settings.interval,
+            engine=settings.engine,
+            dry_run=settings.dry_run,
+            max_tier=settings.max_tier,
         )
         shop = _workshop(settings, db)
         yield Supervising(Supervisor(shop, rounds, services.load, lock), listener)

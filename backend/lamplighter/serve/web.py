@@ -74,6 +74,7 @@ async def _door(settings: Settings) -> AsyncIterator[Door]:
             redact=home.secrets(),
             session_files=settings.home / home.SESSIONS,
             budget=settings.memory_budget,
+            max_tier=settings.max_tier,
         )
 
 

@@ -13,7 +13,7 @@ from lamplighter.domain.errors import Conflict, LamplighterError
 from lamplighter.domain.event import Level
 from lamplighter.domain.leader import HEARTBEAT
 from lamplighter.domain.service import Services
-from lamplighter.domain.session import Plan, Request, Session, Trigger
+from lamplighter.domain.session import MAX_TIER, Plan, Request, Session, Trigger
 from lamplighter.repository import Database, changes, events, leases, requests, writing
 from lamplighter.repository.driver import OperationalError
 from lamplighter.repository.feed import Listener
@@ -30,11 +30,12 @@ LOCKED_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rounds:
-    """How rounds are made: how often (seconds), by which engine, and whether only in words."""
+    """How rounds are made: how often (seconds), by which engine, up to which tier."""
 
     interval: float = 3_600.0
     engine: str = "probe"
     dry_run: bool = False
+    max_tier: int = MAX_TIER
 
 
 @dataclass(slots=True)
@@ -84,8 +85,12 @@ class Supervisor:
             await self.answer(request)
             return True
         if time.monotonic() >= self._due:
-            self._due = time.monotonic() + self.rounds.interval
-            await self._round()
+            due, self._due = self._due, time.monotonic() + self.rounds.interval
+            try:
+                await self._round()
+            except OperationalError:
+                self._due = due  # it was not made: try again, not in an hour
+                raise
             return True
         return False
 
@@ -159,13 +164,27 @@ class Supervisor:
     async def _run(self, plan: Plan, request: Request | None) -> Session | None:
         try:
             session = await runner.run(
-                self.shop, plan, self._services, request=request, draining=self.draining
+                self.shop,
+                plan,
+                self._services,
+                request=request,
+                draining=self.draining,
+                why_not=self._why_not(plan),
             )
         except Conflict:
             return None  # its request was taken back
         logger.info("Session %s (%s): %s", session.id, session.trigger, session.status)
         await self._tell_next_round()
         return session
+
+    def _why_not(self, plan: Plan) -> str | None:
+        if self._problem and not self._services.path:
+            return f"services.yaml cannot be read: {self._problem}"
+        if plan.tier > self.rounds.max_tier:
+            return (
+                f"Tier {plan.tier} is not allowed: LAMPLIGHTER_MAX_TIER is {self.rounds.max_tier}."
+            )
+        return None
 
     async def _read_services(self) -> None:
         """Read services.yaml anew; while it is broken the last good one stands."""

@@ -1,12 +1,14 @@
 """Run one session: start its engine, take in what it prints while it runs, and end it."""
 
 import asyncio
+import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.service import Check, Service, Services
@@ -22,7 +24,12 @@ from lamplighter.usecases import observe
 from lamplighter.usecases import sessions as lifecycle
 from lamplighter.usecases.sessions import Ending, Opened
 
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
 LOOKS: Final = 10
+FIRST_PAUSE_SECONDS: Final = 0.2
+LONGEST_PAUSE_SECONDS: Final = 5.0
 STOP_POLL_SECONDS: Final = 0.25
 AFTER_RESULT_SECONDS: Final = 30.0
 LINES_AT_ONCE: Final = 200
@@ -105,13 +112,13 @@ async def run(
     *,
     request: Request | None = None,
     draining: asyncio.Event | None = None,
-    opened: Callable[[Session], None] = lambda _: None,
+    why_not: str | None = None,
 ) -> Session:
     """Run one session from its opening to its end and return it as it ended.
 
+    `why_not` is a reason, known before, for which it fails at once.
     Raises Conflict when its request was taken back meanwhile.
     """
-    engine = shop.engines[plan.engine]
     shop.files.prepare()
     begun = await lifecycle.begin(
         shop.db,
@@ -122,8 +129,8 @@ async def run(
         request=request,
         now=shop.now(),
     )
-    opened(begun.session)
-    why_not = engine.probe()
+    engine = shop.engines[plan.engine]
+    why_not = why_not or engine.probe()
     if why_not:
         return await _ended(shop, begun.session, Ending(status=Status.FAILED, reason=why_not))
     task = await _task(shop, begun, services)
@@ -205,24 +212,23 @@ async def _take(
     shop: Workshop, taking: observe.Ingest, lines: Sequence[Line], watch: Watch
 ) -> None:
     for at in range(0, len(lines), LINES_AT_ONCE):
-        taken = await _patiently(shop, taking, lines[at : at + LINES_AT_ONCE])
+        some = partial(observe.ingest, taking, lines[at : at + LINES_AT_ONCE], now=shop.now())
+        taken = await _patiently(some)
         watch.heard = time.monotonic()
         if taken.finished is not None:
             watch.result_at = time.monotonic()
 
 
-async def _patiently(
-    shop: Workshop, taking: observe.Ingest, lines: Sequence[Line]
-) -> observe.Taken:
-    """Try until the database takes them: it may be locked or full for a while."""
-    pause = 0.2
+async def _patiently(work: Callable[[], Awaitable[T]]) -> T:
+    """Try until the database takes it: it may be locked, or its disk full, for a while."""
+    pause = FIRST_PAUSE_SECONDS
     while True:
         try:
-            return await observe.ingest(taking, lines, now=shop.now())
-        except OperationalError:
-            observe.logger.warning("The database cannot be written now; trying again.")
+            return await work()
+        except OperationalError as error:
+            logger.warning("The database cannot be used now (%s); trying again.", error)
             await asyncio.sleep(pause)
-            pause = min(5.0, pause * 2)
+            pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
 
 
 async def _watch(
@@ -235,9 +241,10 @@ async def _watch(
         watch.stop(Status.TIMED_OUT, overdue, started)
     if watch.lingers() and not watch.steps:
         watch.steps = [started.terminate, started.kill]
-    held = await sessions.get(shop.db, session.id)
-    if held and held.stop_requested_at is not None:
-        watch.stop(Status.STOPPED, "An operator stopped it.", started)
+    with suppress(OperationalError):  # looked again in a moment
+        held = await sessions.get(shop.db, session.id)
+        if held and held.stop_requested_at is not None:
+            watch.stop(Status.STOPPED, "An operator stopped it.", started)
     watch.press_on()
 
 
@@ -262,7 +269,9 @@ async def _close(
 
 
 async def _ended(shop: Workshop, session: Session, ending: Ending) -> Session:
-    ended = await lifecycle.finish(shop.db, session, ending, redact=shop.redactor, now=shop.now())
+    ended = await _patiently(
+        lambda: lifecycle.finish(shop.db, session, ending, redact=shop.redactor, now=shop.now())
+    )
     if shop.files.path(session.id).exists():
         await asyncio.to_thread(shop.files.mask, session.id, shop.redactor.masked)
     return ended

@@ -41,18 +41,24 @@ class Ending:
 
 
 async def ask(
-    db: Database, plan: Plan, *, services: Services, now: datetime, engine: str | None = None
+    db: Database,
+    plan: Plan,
+    *,
+    services: Services,
+    engine: str | None = None,
+    max_tier: int = MAX_TIER,
+    now: datetime,
 ) -> Request:
     """File a request for a session; raises Invalid naming each wrong field."""
-    plan = _checked(plan, services)
+    plan = _checked(plan, services, max_tier)
     async with writing(db):
         return await requests.insert(db, plan, engine=engine, now=now)
 
 
-def _checked(plan: Plan, services: Services) -> Plan:
+def _checked(plan: Plan, services: Services, max_tier: int) -> Plan:
     wrong: list[Wrong] = []
-    if not 1 <= plan.tier <= MAX_TIER:
-        wrong.append(Wrong("tier", f"is {plan.tier}; it is 1, 2 or 3"))
+    if not 1 <= plan.tier <= max_tier:
+        wrong.append(Wrong("tier", f"is {plan.tier}; the highest allowed here is {max_tier}"))
     if len(plan.prompt) > MAX_PROMPT_CHARS:
         wrong.append(Wrong("prompt", f"is longer than {MAX_PROMPT_CHARS:,} characters"))
     names: list[str] = []

@@ -1,0 +1,143 @@
+"""Memories: as they go out, and what may come in."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from lamplighter.api.shapes.kinds import Limit, Name, Words
+from lamplighter.domain.memory import Category, Kind
+
+
+class Memory(Struct):
+    """One memory."""
+
+    id: int
+    service: str | None
+    category: Category
+    observation: str
+    confidence: float
+    active: bool
+    created_at: str
+    updated_at: str
+    session_id: int | None
+    tier: int
+    kind: Kind
+    trust: Literal["trusted", "observed", "unverified"]
+    source: str
+    source_ref: str | None
+    title: str
+    tags: list[str]
+    project: str
+    scope: Literal["project", "global"]
+    topic_key: str | None
+    inactive_reason: str | None
+    pinned: bool
+    duplicate_count: int
+    revision_count: int
+    version: int
+
+
+class MemoryPage(Struct):
+    """Some memories, and how many there are in all."""
+
+    items: list[Memory]
+    next: str | None
+    seq: int
+    total: int
+
+
+class MemoryQuery(Struct):
+    """Which memories, in which order."""
+
+    q: Words | None = None
+    service: Name | None = None
+    category: Category | None = None
+    kind: Kind | None = None
+    project: Name | None = None
+    scope: Literal["project", "global"] | None = None
+    state: Literal["active", "inactive", "all"] = "all"
+    sort: Literal["confidence", "updated", "created", "service"] = "confidence"
+    cursor: str | None = None
+    limit: Limit = 50
+
+
+class FacetQuery(Struct):
+    """Which memories are counted."""
+
+    q: Words | None = None
+    service: Name | None = None
+    category: Category | None = None
+    kind: Kind | None = None
+    project: Name | None = None
+    scope: Literal["project", "global"] | None = None
+    state: Literal["active", "inactive", "all"] = "all"
+
+
+class Facets(Struct):
+    """How many memories there are by service, category and state."""
+
+    services: list[dict[str, Any]]
+    categories: list[dict[str, Any]]
+    states: dict[str, int]
+    seq: int
+
+
+class MemoryIn(Struct):
+    """A memory that an operator adds."""
+
+    category: Category
+    observation: str
+    service: str | None = None
+    confidence: float = 0.7
+    title: str = ""
+    tags: Annotated[list[Annotated[str, Meta(max_length=100)]], Meta(max_length=20)] = []
+
+
+class MemoryEdit(Struct):
+    """What an operator changes; what is left out stays."""
+
+    observation: str | UnsetType = UNSET
+    confidence: float | UnsetType = UNSET
+    category: Category | UnsetType = UNSET
+    service: str | UnsetType | None = UNSET
+    active: bool | UnsetType = UNSET
+    pinned: bool | UnsetType = UNSET
+
+
+class Bulk(Struct):
+    """One act on several memories."""
+
+    ids: Annotated[
+        list[Annotated[int, Meta(ge=1, le=2**63 - 1)]], Meta(min_length=1, max_length=1000)
+    ]
+    action: Literal["delete", "confidence", "deactivate"]
+    value: float | None = None
+
+
+class Changed(Struct):
+    """Which memories were changed."""
+
+    changed: int
+    ids: list[int]
+    seq: int
+
+
+class HistoryEntry(Struct):
+    """One change of a memory."""
+
+    version: int
+    at: str
+    actor: str
+    session_id: int | None
+    cause: str
+    reason: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+class HistoryPage(Struct):
+    """The changes of a memory, newest first."""
+
+    items: list[HistoryEntry]
+    next: str | None
+    seq: int

@@ -1,0 +1,179 @@
+"""Sessions, the requests for them, and what they print and are told."""
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from lamplighter.api.shapes.kinds import Limit, Name, Seq, Tier
+from lamplighter.domain.session import RequestState, Status, Trigger
+
+
+class Session(Struct):
+    """One session."""
+
+    id: int
+    external_id: str | None
+    agent: str | None
+    project: str
+    tier: int
+    engine: str
+    model: str | None
+    trigger: Trigger
+    status: Status
+    reason: str
+    prompt: str
+    parent_id: int | None
+    services: list[str] | None
+    dry_run: bool
+    started_at: str
+    ended_at: str | None
+    exit_code: int | None
+    response: str
+    summary: str
+    cost_usd: float | None
+    turns: int | None
+    duration_ms: int | None
+    log_offset: int
+    learned: int
+    reinforced: int
+    events: int
+    ignored: int
+    stopping: bool
+    version: int
+
+
+class SessionPage(Struct):
+    """Some sessions, newest first."""
+
+    items: list[Session]
+    next: str | None
+    seq: int
+
+
+class SessionQuery(Struct):
+    """Which sessions."""
+
+    status: Status | None = None
+    tier: Annotated[int, Meta(ge=0, le=3)] | None = None
+    trigger: Trigger | None = None
+    cursor: str | None = None
+    limit: Limit = 50
+
+
+class SessionIn(Struct):
+    """A session that somebody wants now."""
+
+    tier: Tier = 1
+    services: Annotated[list[Name], Meta(min_length=1, max_length=200)] | None = None
+    prompt: Annotated[str, Meta(max_length=100_000, pattern=r"\S")] | UnsetType = UNSET
+    dry_run: bool = False
+
+
+class Request(Struct):
+    """A wish for a session, and its place in the queue."""
+
+    id: int
+    state: RequestState
+    position: int | None
+    session_id: int | None
+    tier: int
+    services: list[str] | None
+    prompt: str
+    dry_run: bool
+    trigger: Trigger
+    created_at: str
+    version: int
+
+
+class RequestPage(Struct):
+    """Some requests, newest first."""
+
+    items: list[Request]
+    next: str | None
+    seq: int
+
+
+class RequestQuery(Struct):
+    """Which requests."""
+
+    state: RequestState | None = None
+    cursor: str | None = None
+    limit: Limit = 50
+
+
+class LogQuery(Struct):
+    """From which byte of the session's file, and about how many entries."""
+
+    after: Seq = 0
+    limit: Annotated[int, Meta(ge=1, le=2000)] = 500
+
+
+class LogEntry(Struct):
+    """One entry of a session's log; `offset` and `index` say where it stands."""
+
+    offset: int
+    index: int
+    kind: str
+    text: str
+
+
+class Log(Struct):
+    """A part of a session's log; `next` is where to go on from."""
+
+    items: list[LogEntry]
+    next: int
+    more: bool
+    complete: bool
+    seq: int
+
+
+class Marker(Struct):
+    """What became of one marker."""
+
+    id: int
+    session_id: int
+    offset: int
+    index: int
+    line: int
+    what: Literal["memory", "event", "cooldown", "escalate"]
+    state: Literal["taken", "ignored", "refused"]
+    outcome: str
+    reason: str
+    text: str
+    service: str | None
+    category: str | None
+    memory_id: int | None
+    event_id: int | None
+    created_at: str
+    version: int
+
+
+class MarkerPage(Struct):
+    """The markers of a session in the order they were printed."""
+
+    items: list[Marker]
+    next: None
+    seq: int
+
+
+class Told(Struct):
+    """One memory in or out of a prompt, and why."""
+
+    memory_id: int
+    version: int
+    position: int | None
+    included: bool
+    why: str
+    line: str
+
+
+class Prompt(Struct):
+    """What a session was told, byte for byte."""
+
+    system: str
+    injected: str
+    prompt: str
+    tokens: int
+    budget: int
+    memories: list[Told]
+    seq: int

@@ -1,0 +1,165 @@
+"""Events, the feed, and how things stand."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from lamplighter.api.shapes.kinds import Limit, Name, Seq, Tier, Words
+from lamplighter.domain.event import Level
+
+
+class Problem(Struct):
+    """An error, in the form of RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[dict[str, str]]
+    current: dict[str, Any] | UnsetType = UNSET
+
+
+class PageQuery(Struct):
+    """Where a list goes on, and how many rows of it."""
+
+    cursor: str | None = None
+    limit: Limit = 50
+
+
+class Event(Struct):
+    """One event."""
+
+    id: int
+    level: Level
+    service: str | None
+    text: str
+    session_id: int | None
+    tier: int
+    source: str
+    created_at: str
+    version: int
+
+
+class EventPage(Struct):
+    """Some events, newest first."""
+
+    items: list[Event]
+    next: str | None
+    seq: int
+
+
+class EventQuery(Struct):
+    """Which events; `level` may be repeated."""
+
+    level: list[Level] = []
+    service: Name | None = None
+    session: Seq | None = None
+    q: Words | None = None
+    cursor: str | None = None
+    limit: Limit = 50
+
+
+class EventIn(Struct):
+    """An event that an operator reports."""
+
+    level: Level
+    text: Annotated[str, Meta(min_length=1, max_length=2000, pattern=r"\S")]
+    service: Name | None = None
+
+
+class Empty(Struct):
+    """An empty object: the address says it all."""
+
+
+class Nothing(Struct):
+    """No parameters."""
+
+
+class ServicePage(Struct):
+    """The services we operate, and how each was when last looked at."""
+
+    items: list[dict[str, Any]]
+    next: None
+    path: str
+    problems: list[dict[str, Any]]
+    seq: int
+
+
+class ContextQuery(Struct):
+    """What the next session would be told."""
+
+    tier: Tier = 1
+    services: Words | None = None
+    budget: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
+    profile: Literal["ops"] = "ops"
+    sections: Literal["all", "operational"] = "all"
+    dry_run: bool = False
+
+
+class Context(Struct):
+    """What the next session would be told, and why each memory is in or out."""
+
+    text: str
+    tokens: int
+    budget: int
+    included: list[dict[str, Any]]
+    excluded: list[dict[str, Any]]
+    seq: int
+
+
+class ChangesQuery(Struct):
+    """After which number, and how many."""
+
+    after: Seq = 0
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 500
+
+
+class Change(Struct):
+    """One change of the feed."""
+
+    seq: int
+    entity: str
+    id: int
+    op: Literal["created", "updated", "deleted", "batch"]
+    version: int
+    row: dict[str, Any] | None
+    at: str
+
+
+class ChangesPage(Struct):
+    """Changes, oldest first; or `reset` when those after `after` are no longer all kept."""
+
+    seq: int
+    items: list[Change] | UnsetType = UNSET
+    next: int | UnsetType = UNSET
+    reset: bool | UnsetType = UNSET
+
+
+class StreamQuery(Struct):
+    """After which number the feed goes on."""
+
+    after: Seq | None = None
+
+
+class Supervisor(Struct):
+    """What the supervisor does now."""
+
+    state: Literal["running", "idle", "away"]
+    pid: int | None
+    heartbeat_at: str | None
+    next_round_at: str | None
+    session_id: int | None
+    interval_seconds: float | None
+    engine: str | None
+    dry_run: bool
+    revision: int
+    version: str
+    seq: int
+
+
+class Health(Struct):
+    """Whether this process lives and can work."""
+
+    status: str
+    detail: str | msgspec.UnsetType = UNSET

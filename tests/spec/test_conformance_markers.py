@@ -184,12 +184,23 @@ def test_each_tier_records_15_16(home: Home, tier: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("megabytes", [3, 6])
-def test_a_huge_line_does_not_end_the_session_34(home: Home, megabytes: int) -> None:
-    ran = home.says("x" * (megabytes * 2**20), "[MEMORY:timing:jellyfin] Still heard")
+@pytest.mark.parametrize(
+    ("megabytes", "kept", "warnings"),
+    [(3, ["At its end", "Still heard"], []), (6, ["Still heard"], ["too long"])],
+    ids=["34", "34-beyond"],
+)
+def test_a_huge_line_does_not_end_the_session(
+    home: Home, megabytes: int, kept: list[str], warnings: list[str]
+) -> None:
+    ran = home.says(
+        f"{'x' * (megabytes * 2**20)}\n[MEMORY:timing:huge] At its end",
+        "[MEMORY:timing:jellyfin] Still heard",
+    )
 
     assert ran.session["status"] == "completed"
-    assert home.rows("SELECT observation FROM memories") == [("Still heard",)]
+    assert home.rows("SELECT observation FROM memories ORDER BY id") == [(each,) for each in kept]
+    told = [text for (text,) in home.rows("SELECT text FROM events")]
+    assert [word in text for word, text in zip(warnings, told, strict=True)] == [True] * len(told)
 
 
 def test_a_child_that_keeps_the_output_open_does_not_hold_the_session_35(

@@ -5,7 +5,8 @@ import random
 import signal
 import time
 
-from conftest import Home
+from homes import Home
+
 from lamplighter.engines import stream
 
 KILLS = 20

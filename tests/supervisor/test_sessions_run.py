@@ -2,11 +2,16 @@
 
 import json
 import signal
+import socket
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
+from homes import Home
 
-from conftest import Home
+from lamplighter.repository import driver
 
 
 def status(home: Home, session: int = 1) -> tuple[object, ...]:
@@ -206,3 +211,67 @@ def test_a_home_that_cannot_be_written_is_said_in_words(home: Home) -> None:
     assert "cannot be used" in done.stderr
     assert "LAMPLIGHTER_HOME" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_database_locked_for_a_while_loses_nothing(home: Home) -> None:
+    home.engine("numbered", "100", "0.01")
+    home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) FROM memories"))
+    connection = driver.connect(str(home.path / "lamplighter.db"))
+
+    connection.execute("BEGIN IMMEDIATE")
+    time.sleep(7)  # longer than a writer waits for the lock
+    connection.execute("ROLLBACK")
+    connection.close()
+
+    home.until(lambda: status(home)[0] == "completed", 30)
+    assert home.value("SELECT count(*) FROM memories") == 100
+    assert home.value("SELECT count(*) FROM markers") == 100
+
+
+def test_a_tier_above_the_highest_allowed_is_refused(home: Home) -> None:
+    home.engine("lines", "[EVENT:info] here")
+    home.env["LAMPLIGHTER_MAX_TIER"] = "1"
+
+    done = home.run("run", "--tier", "2")
+
+    assert done.returncode == 2
+    assert done.stderr.endswith("tier: is 2; the highest allowed here is 1\n")
+    assert home.value("SELECT count(*) FROM sessions") == 0
+
+
+def test_a_request_beside_a_broken_services_file_fails_with_the_reason(home: Home) -> None:
+    (home.path / "services.yaml").write_text("services: 5\n")
+    home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) FROM events"))
+
+    connection = driver.connect(str(home.path / "lamplighter.db"))
+    connection.execute("INSERT INTO requests (created_at) VALUES ('2026-01-01T00:00:00.000000Z')")
+    connection.close()
+
+    home.until(lambda: status(home)[0])
+    home.until(lambda: status(home)[0] == "failed")
+    assert "services.yaml:1:" in str(status(home)[1])
+    assert home.rows("SELECT state FROM requests") == [("done",)]
+
+
+def test_the_procfile_runs_both_processes(home: Home) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        home.env["LAMPLIGHTER_PORT"] = str(free.getsockname()[1])
+    binaries = Path(sys.executable).parent
+    home.env["PATH"] = f"{binaries}:{home.env['PATH']}"
+    home.engine("lines", "[EVENT:info] here")
+    root = Path(__file__).parents[2]
+    log = (home.path / "log").open("ab")
+    with log:
+        honcho = subprocess.Popen(
+            [binaries / "honcho", "start"], cwd=root, env=home.env, stdout=log, stderr=log
+        )
+    home.started.append(honcho)
+
+    home.until(lambda: status(home)[0] == "completed")
+    honcho.send_signal(signal.SIGTERM)
+
+    honcho.wait(timeout=15)
+    assert "Traceback" not in (home.path / "log").read_text()

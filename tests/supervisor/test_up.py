@@ -9,8 +9,7 @@ from contextlib import suppress
 
 import psutil
 import pytest
-
-from conftest import Home
+from homes import Home
 
 
 @pytest.fixture

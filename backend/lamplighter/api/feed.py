@@ -38,8 +38,6 @@ async def stream(request: Request) -> Response:
     here, wanted = door(request), ask.query(request, shapes.StreamQuery)
     last = request.headers.get(LAST_EVENT_ID, "")
     after = int(last) if last.isdecimal() and len(last) < 19 else wanted.after
-    if request.method == "HEAD":
-        return Response(media_type="text/event-stream")
     return EventSourceResponse(
         _frames(here, after), ping=PING_SECONDS, send_timeout=SEND_SECONDS, sep="\n"
     )

@@ -1,0 +1,85 @@
+"""A home directory and the real processes on it."""
+
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from lamplighter.repository import driver
+
+ENGINE = Path(__file__).parents[1] / "fakes" / "engine.py"
+NO_SERVICES = "services: {}\n"
+
+
+@dataclass
+class Home:
+    """A home directory and the processes started on it."""
+
+    path: Path
+    env: dict[str, str]
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        log = (self.path / "log").open("ab")
+        with log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "lamplighter", *words],
+                env=self.env,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self.started.append(process)
+        return process
+
+    def run(self, *words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "lamplighter", *words],
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+
+    def engine(self, *words: str) -> None:
+        self.env["LAMPLIGHTER_ENGINE"] = "exec"
+        self.env["LAMPLIGHTER_EXEC_COMMAND"] = shlex.join([sys.executable, str(ENGINE), *words])
+
+    def rows(self, query: str, *given: object) -> list[tuple[object, ...]]:
+        path = self.path / "lamplighter.db"
+        with suppress(driver.OperationalError), closing(driver.connect(str(path))) as connection:
+            return list(connection.execute(query, given).fetchall())
+        return []
+
+    def value(self, query: str, *given: object) -> object:
+        rows = self.rows(query, *given)
+        return rows[0][0] if rows else None
+
+    def until(self, what: Callable[[], object], seconds: float = 20) -> object:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if found := what():
+                return found
+            time.sleep(0.02)
+        raise AssertionError(f"did not come about; log:\n{(self.path / 'log').read_text()}")
+
+    def left_over(self) -> list[int]:
+        """Processes of this home's engines that still run."""
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):
+                zombie = process.status() == psutil.STATUS_ZOMBIE
+                ours = process.environ().get("LAMPLIGHTER_SESSION") and process.cwd().startswith(
+                    str(self.path)
+                )
+                if ours and not zombie:
+                    found.append(process.pid)
+        return found

@@ -21,7 +21,8 @@ GOOD = Finished(is_error=False, response="Report", turns=5, cost_usd=0.03, durat
 
 
 async def asked(db: Database, **more: Any) -> Request:
-    return await sessions.ask(db, Plan(trigger=Trigger.MANUAL, **more), services=SERVICES, now=NOON)
+    plan = Plan(trigger=Trigger.MANUAL, **more)
+    return await sessions.ask(db, plan, services=SERVICES, redact=OPEN, now=NOON)
 
 
 async def test_who_asks_gets_a_place_in_the_queue(db: Database) -> None:

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Route
 from lamplighter.api import openapi, web
 from lamplighter.api.answer import etag, problem
 from lamplighter.api.door import Door
-from lamplighter.api.guard import Guard
+from lamplighter.api.guard import HEADERS, Guard
 from lamplighter.api.routes import OPS, Ask
 from lamplighter.domain import plain
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Unavailable
@@ -133,4 +133,5 @@ async def _on_locked(request: Request, error: Exception) -> Response:
 
 async def _on_anything(request: Request, error: Exception) -> Response:
     logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return problem(500, "Something failed here; the log of the web process says what.")
+    detail = "Something failed here; the log of the web process says what."
+    return problem(500, detail, headers=HEADERS)  # the guard does not see this answer

@@ -47,7 +47,12 @@ async def create(request: Request) -> Response:
         dry_run=given.dry_run,
     )
     filed = await lifecycle.ask(
-        here.db, plan, services=here.services(), max_tier=here.max_tier, now=here.now()
+        here.db,
+        plan,
+        services=here.services(),
+        redact=here.redact,
+        max_tier=here.max_tier,
+        now=here.now(),
     )
     headers = {"Location": f"/api/v1/requests/{filed.id}"}
     return answer(plain.request(filed), 202, headers=headers)

@@ -127,7 +127,7 @@ def _focus(given: str | None, known: Services) -> tuple[str, ...] | None:
         return None
     names = [name.strip() for name in given.split(",") if name.strip()]
     found = [(known.find(name), name) for name in names if fold(name) != GENERAL]
-    return tuple(service.name if service else name for service, name in found)
+    return tuple(service.name if service else name for service, name in found) or None
 
 
 def _included(each: Placement) -> dict[str, Any]:

@@ -35,7 +35,7 @@ _AFTER: Final = (
     (
         "password",
         r"(?i)(\b(?:password|passwd|pwd)\s*(?:is\s+|[:=]\s*))"
-        r"((?=[^\s\"',;]{0,199}[\d!@#$%^&*_])[^\s\"',;]{4,200})",
+        r"((?!\[REDACTED)(?=[^\s\"',;]{0,199}[\d!@#$%^&*_])[^\s\"',;]{4,200})",
     ),
 )
 _COMPILED: Final = tuple((name, re.compile(shape)) for name, shape in _SHAPES)

@@ -25,6 +25,13 @@ class UTCDateTime(TypeDecorator[datetime]):
         return None if value is None else moment(value)
 
 
+class Stamp(TypeDecorator[str]):
+    """A moment as the text that is stored: to page by, for a row written by hand may differ."""
+
+    impl = sa.Text
+    cache_ok = True
+
+
 class Json(TypeDecorator[Any]):
     """A value kept as JSON text."""
 

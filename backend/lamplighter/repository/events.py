@@ -3,20 +3,24 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain import plain
 from lamplighter.domain.change import Op
 from lamplighter.domain.event import Event, Level
-from lamplighter.domain.memory import GENERAL
+from lamplighter.domain.service import GENERAL, fold
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.prepared import Statement
 from lamplighter.repository.tables import events
 
-ENTITY = "event"
+ENTITY: Final = "event"
+_SPELLED: Final = Statement(
+    sa.select(events.c.service).where(events.c.service == sa.bindparam("service")).limit(1)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +63,15 @@ async def insert(
         db, ENTITY, event.id, Op.CREATED, now=now, version=event.version, row=plain.event(event)
     )
     return event
+
+
+async def spelling(db: Database, service: str) -> str | None:
+    """Return how a service is spelled in the events we hold, whatever its case here."""
+    if await db.fetch_val(_SPELLED(service=service)) is not None:
+        return service
+    query = sa.select(events.c.service).distinct().order_by(events.c.service)
+    names = [row["service"] for row in await db.fetch_all(query) if row["service"]]
+    return next((name for name in names if fold(name) == fold(service)), None)
 
 
 async def page(

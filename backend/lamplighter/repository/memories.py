@@ -28,12 +28,17 @@ from lamplighter.domain.memory import (
 from lamplighter.domain.service import fold
 from lamplighter.domain.text import content_hash
 from lamplighter.repository import changes
+from lamplighter.repository.columns import Stamp
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Key, Page, after
 from lamplighter.repository.prepared import Statement, inserting
 from lamplighter.repository.tables import memories
 
 ENTITY: Final = "memory"
+NAMELESS: Final = "\U0010ffff"
+UPDATED: Final = "updated_text"
+# as it is stored, to page by: a row written by hand may have it without a fraction
+_UPDATED: Final = sa.type_coerce(memories.c.updated_at, Stamp)
 
 _INSERT: Final = inserting(
     memories,
@@ -46,7 +51,12 @@ _BESIDE: Final = Statement(
     sa.select(memories)
     .where(memories.c.category == sa.bindparam("category"))
     .where(memories.c.service.is_not_distinct_from(sa.bindparam("service")))
-    .where((memories.c.active == 1) | (memories.c.content_hash == sa.bindparam("hash")))
+    .where(
+        (memories.c.active == 1)
+        | (memories.c.content_hash == sa.bindparam("hash"))
+        # a row written by hand has no hash
+        | (memories.c.observation == sa.bindparam("observation"))
+    )
     .order_by(memories.c.confidence.desc(), memories.c.id)
 )
 _SPELLED: Final = Statement(
@@ -88,6 +98,7 @@ async def beside(db: Database, candidate: Candidate) -> list[Memory]:
         category=candidate.category,
         service=candidate.service,
         hash=content_hash(candidate.observation),
+        observation=candidate.observation,
     )
     return [_memory(row) for row in await db.fetch_all(query)]
 
@@ -151,14 +162,7 @@ async def page(
     db: Database, wanted: Filter, *, sort: Sort, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Memory]:
     """Return one page of memories, behind `position` when it is given."""
-    keys = _order(sort)
-    query = sa.select(memories).where(*_conditions(wanted))
-    if position is not None:
-        query = query.where(after(keys, position))
-    query = query.order_by(*(key.ordered() for key in keys)).limit(limit + 1)
-    found = [_memory(row) for row in await db.fetch_all(query)]
-    behind = _position(sort, found[limit - 1]) if len(found) > limit else None
-    return Page(found[:limit], behind)
+    return await _paged(db, _conditions(wanted), sort, limit=limit, position=position)
 
 
 async def count(db: Database, wanted: Filter) -> int:
@@ -194,19 +198,13 @@ async def tellable(
     `services` None means all; else those of these services (`inside`) or all
     the others. `longest` leaves out observations of more characters than that.
     """
-    keys = _order(Sort.CONFIDENCE)
-    query = sa.select(memories).where(*_tellable())
+    wanted = _tellable()
     if services is not None:
         own = memories.c.service.in_(services)
-        query = query.where(own if inside else memories.c.service.is_(None) | ~own)
+        wanted.append(own if inside else memories.c.service.is_(None) | ~own)
     if longest is not None:
-        query = query.where(sa.func.length(memories.c.observation) <= longest)
-    if position is not None:
-        query = query.where(after(keys, position))
-    query = query.order_by(*(key.ordered() for key in keys)).limit(limit + 1)
-    found = [_memory(row) for row in await db.fetch_all(query)]
-    behind = _position(Sort.CONFIDENCE, found[limit - 1]) if len(found) > limit else None
-    return Page(found[:limit], behind)
+        wanted.append(sa.func.length(memories.c.observation) <= longest)
+    return await _paged(db, wanted, Sort.CONFIDENCE, limit=limit, position=position)
 
 
 async def shortest(db: Database) -> int:
@@ -246,8 +244,26 @@ def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
     return found
 
 
+async def _paged(
+    db: Database,
+    wanted: Sequence[sa.ColumnElement[bool]],
+    sort: Sort,
+    *,
+    limit: int,
+    position: Sequence[Any] | None,
+) -> Page[Memory]:
+    keys = _order(sort)
+    query = sa.select(memories, _UPDATED.label(UPDATED)).where(*wanted)
+    if position is not None:
+        query = query.where(after(keys, position))
+    query = query.order_by(*(key.ordered() for key in keys)).limit(limit + 1)
+    rows = await db.fetch_all(query)
+    behind = _position(sort, rows[limit - 1]) if len(rows) > limit else None
+    return Page([_memory(row) for row in rows[:limit]], behind)
+
+
 def _order(sort: Sort) -> list[Key]:
-    newest, number = Key(memories.c.updated_at, descending=True), Key(memories.c.id)
+    newest, number = Key(_UPDATED, descending=True), Key(memories.c.id)
     match sort:
         case Sort.CONFIDENCE:
             return [Key(memories.c.confidence, descending=True), newest, number]
@@ -257,21 +273,20 @@ def _order(sort: Sort) -> list[Key]:
             return [Key(memories.c.id, descending=True)]
         case Sort.SERVICE:
             # general, which has no name, comes last
-            named = sa.func.coalesce(memories.c.service, "\U0010ffff")
+            named = sa.func.coalesce(memories.c.service, NAMELESS)
             return [Key(named), Key(memories.c.confidence, descending=True), number]
 
 
-def _position(sort: Sort, memory: Memory) -> list[Any]:
-    updated = memory.updated_at
+def _position(sort: Sort, row: Any) -> list[Any]:
     match sort:
         case Sort.CONFIDENCE:
-            return [memory.confidence, updated, memory.id]
+            return [row["confidence"], row[UPDATED], row["id"]]
         case Sort.UPDATED:
-            return [updated, memory.id]
+            return [row[UPDATED], row["id"]]
         case Sort.CREATED:
-            return [memory.id]
+            return [row["id"]]
         case Sort.SERVICE:
-            return [memory.service or "\U0010ffff", memory.confidence, memory.id]
+            return [row["service"] or NAMELESS, row["confidence"], row["id"]]
 
 
 async def _counted(db: Database, column: Any, wanted: Filter) -> list[Any]:
@@ -309,7 +324,7 @@ def _changeable(memory: Memory) -> dict[str, Any]:
 
 
 def _memory(row: Any) -> Memory:
-    fields = dict(row)
+    fields = {name: row[name] for name in row if name != UPDATED}
     fields["id"] = MemoryId(fields["id"])
     fields["category"] = Category(fields["category"])
     fields["kind"] = Kind(fields["kind"])

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import sqlalchemy as sa
 
 from lamplighter.domain.errors import Invalid, Wrong
-from lamplighter.repository.columns import UTCDateTime
+from lamplighter.repository.columns import Stamp, UTCDateTime
 
 T = TypeVar("T")
 
@@ -29,6 +29,8 @@ class Key:
         match self.column.type:
             case UTCDateTime():
                 return isinstance(value, datetime)
+            case Stamp():
+                return isinstance(value, str) and value[:4].isdecimal()
             case sa.Integer():
                 return isinstance(value, int)
             case sa.Float():

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from lamplighter.domain.service import GENERAL, fold
-from lamplighter.repository import Database, memories
+from lamplighter.repository import Database, events, memories
 
 
 async def spelled(db: Database, service: str | None, known: Sequence[str]) -> str | None:
@@ -11,4 +11,6 @@ async def spelled(db: Database, service: str | None, known: Sequence[str]) -> st
     if service is None or fold(service) == GENERAL:
         return None
     declared = next((name for name in known if fold(name) == fold(service)), None)
-    return declared or await memories.spelling(db, service) or service
+    if declared:
+        return declared
+    return await memories.spelling(db, service) or await events.spelling(db, service) or service

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lamplighter.domain import markers
 from lamplighter.domain.admit import Redact
-from lamplighter.domain.errors import Conflict, Invalid, NotFound
+from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
 from lamplighter.domain.event import Level, level_of
 from lamplighter.domain.markers import Marker, Reading, What
 from lamplighter.domain.marks import Look, Mark
@@ -176,7 +176,7 @@ async def _keep(
         line=marker.line,
         what=marker.what,
         state=state,
-        reason=reason or taken.outcome.pop("why", ""),
+        reason=ingest.redact(reason) or taken.outcome.pop("why", ""),
         # what may yet be taken by hand is kept whole
         text=shortened(
             ingest.redact(one_line(marker.text)),
@@ -190,6 +190,8 @@ async def _keep(
 
 
 async def _act(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
+    if not one_line(marker.body):
+        raise Invalid(Wrong("text", "says nothing that can be seen"))
     match marker.what:
         case What.MEMORY:
             await _remember(ingest, marker, taken, now=now)

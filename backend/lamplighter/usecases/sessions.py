@@ -1,7 +1,7 @@
 """Sessions: asked for, opened with all they are told, and ended with a reason."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -45,12 +45,13 @@ async def ask(
     plan: Plan,
     *,
     services: Services,
+    redact: Redact,
     engine: str | None = None,
     max_tier: int = MAX_TIER,
     now: datetime,
 ) -> Request:
     """File a request for a session; raises Invalid naming each wrong field."""
-    plan = _checked(plan, services, max_tier)
+    plan = _checked(replace(plan, prompt=redact(plan.prompt)), services, max_tier)
     async with writing(db):
         return await requests.insert(db, plan, engine=engine, now=now)
 

@@ -7,5 +7,5 @@ from msgspec import Meta
 Limit = Annotated[int, Meta(ge=1, le=200)]
 Name = Annotated[str, Meta(max_length=200)]
 Seq = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-Words = Annotated[str, Meta(max_length=500)]
+Words = Annotated[str, Meta(max_length=500, pattern=r"^[^\x00]*$")]
 Tier = Annotated[int, Meta(ge=1, le=3)]

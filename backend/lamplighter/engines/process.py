@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,8 @@ from lamplighter.engines import Command, warden
 MARK: Final = "LAMPLIGHTER_SESSION"
 GRACE_SECONDS: Final = 2.0
 STDERR_LINES: Final = 20
+SWEEPS: Final = 100
+SWEEP_SECONDS: Final = 0.02
 
 
 @dataclass(slots=True)
@@ -123,26 +125,39 @@ async def sweep(mark: str | None = None) -> int:
     Returns how many processes there were; none of them runs when it returns.
     """
     found = 0
-    for _ in range(50):
-        left = [
-            pid for pid, value in _marked() if value == mark or (mark is None and _orphan(value))
-        ]
+    for turn in range(SWEEPS):
+        left = [each for each, value in _marked() if value == mark or (not mark and _orphan(value))]
         if not left:
             break
         found = max(found, len(left))
-        for pid in left:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        await asyncio.sleep(0.02)
+        wardens = [each for each in left if _is_warden(each)]
+        # a warden ends its whole tree, even what has lost the mark: it is not killed but told to
+        if wardens and turn < SWEEPS // 2:
+            _signal(wardens, signal.SIGUSR1)
+        else:
+            _signal(left, signal.SIGKILL)
+        await asyncio.sleep(SWEEP_SECONDS)
     return found
 
 
-def _marked() -> Iterable[tuple[int, str]]:
+def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
+    for process in processes:
+        with suppress(psutil.Error):
+            process.send_signal(number)
+
+
+def _is_warden(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return warden.__file__ in process.cmdline()[:6]
+    return False
+
+
+def _marked() -> Iterator[tuple[psutil.Process, str]]:
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             value = process.environ().get(MARK)
             if value and process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE:
-                yield process.pid, value
+                yield process, value
 
 
 def _orphan(mark: str) -> bool:

@@ -4,7 +4,8 @@ Started as `python -I -S warden.py CONTROL GRACE -- ENGINE…` with the standard
 library alone. It runs the engine in a session of its own, passes its exit status
 on, and ends the whole tree when the supervisor is gone: that is when the pipe
 CONTROL, whose other end only the supervisor holds, comes to its end. Bytes on
-the pipe are orders: `i` interrupt, `t` terminate, `k` kill.
+the pipe are orders: `i` interrupt, `t` terminate, `k` kill. SIGUSR1 kills too: so
+the next supervisor hurries a warden that is still ending a tree.
 
 On Linux it is the subreaper of the tree: whatever an engine leaves behind, even
 in a session of its own, becomes the warden's child and ends with it.
@@ -46,7 +47,8 @@ class Warden:
         while self._status is None:
             ready, _, _ = select.select([*self._watched, self._child_ended], [], [], self._left())
             if self._child_ended in ready:
-                os.read(self._child_ended, 4096)
+                if signal.SIGUSR1 in os.read(self._child_ended, 4096):
+                    self._kill_tree()
                 self._reap()
             if self._control in ready:
                 self._obey(os.read(self._control, 64).decode("ascii", "replace"))
@@ -65,10 +67,17 @@ class Warden:
         os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGUSR1, lambda *_: None)  # another supervisor's order to kill now
         return ended
 
     def _become_engine(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+        for number in (
+            signal.SIGINT,
+            signal.SIGTERM,
+            signal.SIGHUP,
+            signal.SIGCHLD,
+            signal.SIGUSR1,
+        ):
             signal.signal(number, signal.SIG_DFL)
         if self._libc is not None:
             self._libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.config.settings import SETTINGS, Settings, describe, edits, read_settings
+from lamplighter.config.nearest import edits
+from lamplighter.config.settings import SETTINGS, Settings, describe, read_settings
 from lamplighter.domain.errors import Invalid, Wrong
 
 
@@ -172,7 +173,6 @@ def test_names_of_others_are_none_of_our_business(tmp_path: Path) -> None:
     [
         ("PORT", "http", "'http' is not a whole number"),
         ("PORT", "8080.5", "'8080.5' is not a whole number"),
-        ("PORT", "", "'' is not a whole number"),
         ("PORT", "0", "'0' is not between 1 and 65,535"),
         ("PORT", "65536", "'65536' is not between 1 and 65,535"),
         ("PORT", "9" * 5000, f"'{'9' * 5000}' is not a whole number"),
@@ -278,11 +278,20 @@ def test_the_default_database_is_in_the_home_whatever_it_is_called(
         ("a", "", 1),
         ("", "abc", 3),
         ("port", "port", 0),
-        ("prot", "port", 2),
+        ("prot", "port", 1),
         ("kitten", "sitting", 3),
     ],
 )
-def test_the_distance_of_two_words_counts_single_letters(
+def test_the_distance_of_two_words_counts_letters_and_a_swap_as_one(
     left: str, right: str, distance: int
 ) -> None:
     assert edits(left, right) == edits(right, left) == distance
+
+
+@pytest.mark.parametrize("value", ["", "  ", "tcp://10.0.0.7:8080"])
+def test_an_empty_value_or_one_an_orchestrator_injects_is_not_set(
+    tmp_path: Path, value: str
+) -> None:
+    found = read_settings({"LAMPLIGHTER_HOME": str(tmp_path), "LAMPLIGHTER_PORT": value})
+
+    assert found.port == 8080

@@ -166,3 +166,13 @@ def test_idle_processes_leave_no_zombies(home: Home, port: int) -> None:
     assert not [each for each in family if each.status() == psutil.STATUS_ZOMBIE]
     os.kill(up.pid, signal.SIGTERM)
     assert up.wait(timeout=15) == 0
+
+
+def test_what_is_kept_is_for_its_owner_alone(home: Home) -> None:
+    home.engine("lines", "[EVENT:info] here")
+
+    home.run("run")
+
+    kept = [path for path in home.path.rglob("*") if path.name not in ("services.yaml", "log")]
+    assert len(kept) > 4
+    assert not [path for path in kept if path.stat().st_mode & 0o077]

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import platformdirs
 
+from lamplighter.config.nearest import nearest
 from lamplighter.domain.context import DEFAULT_BUDGET
 from lamplighter.domain.errors import Invalid, Wrong
 from lamplighter.domain.session import MAX_TIER
@@ -217,7 +218,7 @@ def _home(environ: Mapping[str, str]) -> Path:
 def _found(
     setting: Setting, environ: Mapping[str, str], given: Mapping[str, str], home: Path
 ) -> Found:
-    if setting.variable in environ:
+    if environ.get(setting.variable, "").strip() and not _injected(environ[setting.variable]):
         return Found(setting, environ[setting.variable], "environment")
     if setting.name == "memory_budget" and SPEC_BUDGET in environ:
         return Found(setting, environ[SPEC_BUDGET], SPEC_BUDGET)
@@ -225,6 +226,11 @@ def _found(
         return Found(setting, given[setting.name], FILE)
     defaults = {"home": str(home), "services": str(home / "services.yaml")}
     return Found(setting, defaults.get(setting.name, setting.default), "default")
+
+
+def _injected(value: str) -> bool:
+    """Whether an orchestrator made this of a service of our name: LAMPLIGHTER_PORT=tcp://…"""
+    return value.startswith("tcp://")
 
 
 def _from_file(path: Path, wrong: list[Wrong]) -> dict[str, str]:
@@ -263,19 +269,8 @@ def _unknown(environ: Mapping[str, str]) -> tuple[list[Wrong], list[str]]:
 
 
 def _hint(name: str, known: list[str]) -> str:
-    near = min(known, key=lambda each: edits(name, each))
-    return f"; did you mean {near}?" if edits(name, near) <= 2 else ""
-
-
-def edits(left: str, right: str) -> int:
-    """Return how many single letters differ between two words (Levenshtein)."""
-    row = list(range(len(right) + 1))
-    for at, letter in enumerate(left, 1):
-        last, row[0] = row[0], at
-        for place, other in enumerate(right, 1):
-            step = last if letter == other else 1 + min(last, row[place], row[place - 1])
-            last, row[place] = row[place], step
-    return row[-1]
+    near = nearest(name, known)
+    return f"; did you mean {near}?" if near else ""
 
 
 assert {each.name for each in SETTINGS} == {

@@ -8,6 +8,7 @@ from typing import Final
 
 import yaml
 
+from lamplighter.config.nearest import nearest
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.text import one_line, shortened
 
@@ -146,7 +147,7 @@ class Sheet:
 
     def hint(self, word: str, words: Iterable[str]) -> str:
         """Return `; did you mean …?` when a known word is near, else nothing."""
-        near = _nearest(word, words) if len(self.problems) < SUGGESTED else None
+        near = nearest(word, words) if len(self.problems) < SUGGESTED else None
         return f"; did you mean {near!r}?" if near else ""
 
     def list(self, node: yaml.Node, wanted: str) -> list[yaml.Node]:
@@ -197,22 +198,3 @@ class Sheet:
 def found(node: yaml.Node) -> str:
     """Say in words what a node is."""
     return _FOUND.get(node.tag.removeprefix(_TAG), f"a value tagged {node.tag}")
-
-
-def _nearest(word: str, words: Iterable[str]) -> str | None:
-    close = (other for other in words if abs(len(word) - len(other)) <= 2)
-    near = [(edits, other) for other in close if (edits := _edits(word, other)) <= 2]
-    edits, other = min(near, default=(0, ""))
-    return other if edits < len(word) and other else None
-
-
-def _edits(left: str, right: str) -> int:
-    """Count the letters to change, add or leave out; two that are swapped count as one."""
-    two, one, row = [0], [0], list(range(len(right) + 1))
-    for i, char in enumerate(left, 1):
-        two, one, row = one, row, [i]
-        for j, other in enumerate(right, 1):
-            row.append(min(one[j] + 1, row[-1] + 1, one[j - 1] + (char != other)))
-            if i > 1 and j > 1 and char == right[j - 2] and other == left[i - 2]:
-                row[j] = min(row[j], two[j - 2] + 1)
-    return row[-1]

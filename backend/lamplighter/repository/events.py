@@ -13,7 +13,7 @@ from lamplighter.domain.event import Event, Level
 from lamplighter.domain.service import GENERAL, fold
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
-from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.paging import Page, newest_first
 from lamplighter.repository.prepared import Statement
 from lamplighter.repository.tables import events
 
@@ -79,12 +79,8 @@ async def page(
 ) -> Page[Event]:
     """Return one page of events, newest first."""
     query = sa.select(events).where(*_conditions(wanted))
-    if position is not None:
-        query = query.where(after([Key(events.c.id, descending=True)], position))
-    query = query.order_by(events.c.id.desc()).limit(limit + 1)
-    found = [_event(row) for row in await db.fetch_all(query)]
-    behind = [found[limit - 1].id] if len(found) > limit else None
-    return Page(found[:limit], behind)
+    found = await newest_first(db, query, events.c.id, limit=limit, position=position)
+    return Page([_event(row) for row in found.items], found.position)
 
 
 def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.memory import Memory, MemoryId
 from lamplighter.repository.database import Database
-from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.paging import Page, newest_first
 from lamplighter.repository.prepared import Statement, inserting
 from lamplighter.repository.tables import history
 
@@ -72,14 +72,9 @@ async def of(
     db: Database, memory_id: int, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Entry]:
     """Return the changes of a memory, newest first."""
-    keys = [Key(history.c.id, descending=True)]
     query = sa.select(history).where(history.c.memory_id == memory_id)
-    if position is not None:
-        query = query.where(after(keys, position))
-    query = query.order_by(history.c.id.desc()).limit(limit + 1)
-    rows = await db.fetch_all(query)
-    behind = [rows[limit - 1]["id"]] if len(rows) > limit else None
-    return Page([_entry(row) for row in rows[:limit]], behind)
+    found = await newest_first(db, query, history.c.id, limit=limit, position=position)
+    return Page([_entry(row) for row in found.items], found.position)
 
 
 async def reinforced_by(db: Database, session_id: int) -> set[MemoryId]:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.errors import Invalid, Wrong
 from lamplighter.repository.columns import Stamp, UTCDateTime
+from lamplighter.repository.database import Database
 
 T = TypeVar("T")
 
@@ -68,3 +69,19 @@ class Page(Generic[T]):
 
     items: list[T]
     position: list[Any] | None = None
+
+
+async def newest_first(
+    db: Database,
+    query: sa.Select[Any],
+    number: sa.Column[Any],
+    *,
+    limit: int,
+    position: Sequence[Any] | None,
+) -> Page[Any]:
+    """Return one page of a query's rows, the highest `number` first."""
+    if position is not None:
+        query = query.where(after([Key(number, descending=True)], position))
+    rows = await db.fetch_all(query.order_by(number.desc()).limit(limit + 1))
+    behind = [rows[limit - 1][number.name]] if len(rows) > limit else None
+    return Page(list(rows[:limit]), behind)

@@ -12,7 +12,7 @@ from lamplighter.domain.change import Op
 from lamplighter.domain.session import Plan, Request, RequestState, Trigger
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
-from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.paging import Page, newest_first
 from lamplighter.repository.tables import requests
 
 ENTITY = "request"
@@ -89,12 +89,8 @@ async def page(
     query = sa.select(requests)
     if state is not None:
         query = query.where(requests.c.state == state)
-    if position is not None:
-        query = query.where(after([Key(requests.c.id, descending=True)], position))
-    query = query.order_by(requests.c.id.desc()).limit(limit + 1)
-    found = [_request(row) for row in await db.fetch_all(query)]
-    behind = [found[limit - 1].id] if len(found) > limit else None
-    return Page([await _placed(db, each) for each in found[:limit]], behind)
+    found = await newest_first(db, query, requests.c.id, limit=limit, position=position)
+    return Page([await _placed(db, _request(row)) for row in found.items], found.position)
 
 
 async def _placed(db: Database, request: Request) -> Request:

@@ -12,7 +12,7 @@ from lamplighter.domain.change import Op
 from lamplighter.domain.session import Plan, Session, Status, Trigger
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
-from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.paging import Page, newest_first
 from lamplighter.repository.tables import sessions
 
 ENTITY = "session"
@@ -115,12 +115,8 @@ async def page(
 ) -> Page[Session]:
     """Return one page of sessions, newest first."""
     query = sa.select(sessions).where(*_conditions(wanted))
-    if position is not None:
-        query = query.where(after([Key(sessions.c.id, descending=True)], position))
-    query = query.order_by(sessions.c.id.desc()).limit(limit + 1)
-    found = [_session(row) for row in await db.fetch_all(query)]
-    behind = [found[limit - 1].id] if len(found) > limit else None
-    return Page(found[:limit], behind)
+    found = await newest_first(db, query, sessions.c.id, limit=limit, position=position)
+    return Page([_session(row) for row in found.items], found.position)
 
 
 async def _change(

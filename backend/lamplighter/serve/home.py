@@ -24,6 +24,7 @@ SESSIONS: Final = "sessions"
 
 def prepare(settings: Settings) -> None:
     """Make the home and bring its database to the newest revision; raises Unavailable."""
+    os.umask(0o077)  # what is kept here is for its owner's eyes
     try:
         settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,11 @@ from lamplighter.repository import driver
 ENGINE = Path(__file__).parent / "fakes" / "said.py"
 STARTING_SECONDS = 30.0
 KEPT = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
+
+
+def lately(hours: int = 1) -> str:
+    """Return a moment of some hours ago as a row holds it: too young to have faded."""
+    return f"{datetime.now(UTC) - timedelta(hours=hours):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 @dataclass

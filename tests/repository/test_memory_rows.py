@@ -22,7 +22,16 @@ from lamplighter.domain.memory import (
 )
 from lamplighter.domain.session import Plan
 from lamplighter.domain.text import content_hash
-from lamplighter.repository import Database, changes, history, links, memories, sessions, writing
+from lamplighter.repository import (
+    Database,
+    changes,
+    facets,
+    history,
+    links,
+    memories,
+    sessions,
+    writing,
+)
 from lamplighter.repository.memories import Filter, Sort
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -269,13 +278,13 @@ async def test_a_filter_takes_exactly_what_it_names(
 async def test_counts_leave_out_their_own_filter(db: Database) -> None:
     await several(db)
 
-    assert await memories.services(db, Filter(service="caddy")) == [
+    assert await facets.services(db, Filter(service="caddy")) == [
         ("adguard", 1),
         ("caddy", 2),
         ("jellyfin", 2),
         (None, 1),
     ]
-    assert await memories.categories(db, Filter(service="caddy", category=Category.TIMING)) == [
+    assert await facets.categories(db, Filter(service="caddy", category=Category.TIMING)) == [
         ("decision", 1),
         ("dependency", 1),
     ]

@@ -13,9 +13,9 @@ from lamplighter.domain.context import tokens
 from lamplighter.domain.memory import MEANINGS, OPERATIONAL
 from lamplighter.repository import migrate
 from lamplighter.repository.database import sqlite_url
-from living import Home, Server
+from living import Home, Server, lately
 
-NOON = "2026-01-01T12:00:00.000000Z"
+NOON = lately()
 Row = tuple[str | None, str, float]
 
 
@@ -154,7 +154,7 @@ def test_a_memory_forges_nothing(home: Home, words: str) -> None:
 
 def test_equals_have_one_order_76(home: Home) -> None:
     knows(home, ("a", "First", 0.7), ("a", "Second", 0.7))
-    knows(home, ("a", "Newest", 0.7), updated="2026-01-02T12:00:00.000000Z")
+    knows(home, ("a", "Newest", 0.7), updated=lately(0))
 
     assert bullets(told(home)) == ["Newest", "First", "Second"]
 

@@ -14,18 +14,13 @@ from lamplighter.domain.markers import MEMORY
 from lamplighter.domain.memory import MEANINGS, OPERATIONAL
 from lamplighter.repository import driver, migrate
 from lamplighter.repository.database import sqlite_url
-from living import Home, Server, result
+from living import Home, Server, lately, result
 
 LATER = {
     "similarity beyond the same words is not built yet": ("Duplicate memory reinforces existing",),
     "contradiction is not built yet": (
         "Contradicting memory reduces confidence",
         "Contradiction deactivates low-confidence memory",
-    ),
-    "staleness decay is not built yet": (
-        "Fresh memory not decayed",
-        "Stale memory decayed",
-        "Decay deactivates memory",
     ),
     "the page is tested in a browser, in e2e/": (
         "Memories page renders",
@@ -63,7 +58,7 @@ def knows(home: Home, *rows: Row, active: int = 1) -> None:
             "created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
             *row,
             active,
-            *["2026-01-01T12:00:00.000000Z"] * 2,
+            *[lately()] * 2,
         )
 
 
@@ -632,3 +627,33 @@ def test_reactivate_an_inactive_memory(server: Server, client: httpx2.Client) ->
 
     assert changed["active"] is True
     assert "Comes back (confidence: 0.5)" in server.home.says("x").told["injected"]
+
+
+def untouched(home: Home, days: int, confidence: float) -> tuple[Any, ...]:
+    """Let a memory of some days ago be there when a session begins; return what it is then."""
+    knows(home, ("jellyfin", "timing", SLOW_START, confidence))
+    ago = f"strftime('%Y-%m-%dT%H:%M:%S.000000Z', 'now', '-{days} days')"
+    home.write(f"UPDATE memories SET created_at = {ago}, updated_at = {ago}")
+    home.says("nothing new")
+    return home.rows("SELECT confidence, active FROM memories")[0]
+
+
+def test_fresh_memory_not_decayed(home: Home) -> None:
+    """WHEN a memory was last updated 15 days ago
+    THEN its confidence is unchanged during the staleness check
+    """
+    assert untouched(home, 15, 0.7) == (0.7, 1)
+
+
+def test_stale_memory_decayed(home: Home) -> None:
+    """WHEN a memory was last updated 44 days ago (14 days past the 30-day grace period = 2 weeks)
+    THEN its confidence is reduced by 0.2 (0.1 per week x 2 weeks) during the staleness check
+    """
+    assert untouched(home, 44, 0.7) == (0.5, 1)
+
+
+def test_decay_deactivates_memory(home: Home) -> None:
+    """WHEN a stale memory has confidence 0.4 and has not been updated for 44 days
+    THEN after decay (0.4 - 0.2 = 0.2), the memory is marked `active = 0`
+    """
+    assert untouched(home, 44, 0.4) == (0.2, 0)

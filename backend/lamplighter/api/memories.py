@@ -16,6 +16,7 @@ from lamplighter.domain.errors import Invalid, Wrong
 from lamplighter.domain.memory import GENERAL, Candidate, Edit, Source, Trust
 from lamplighter.domain.service import fold
 from lamplighter.repository import Database, changes, history, memories, reading
+from lamplighter.repository import facets as counts
 from lamplighter.repository.memories import Filter, Sort
 from lamplighter.usecases import curate
 from lamplighter.usecases.naming import spelled
@@ -42,8 +43,8 @@ async def facets(request: Request) -> Response:
     here, wanted = door(request), ask.query(request, shapes.FacetQuery)
     async with reading(here.db):
         chosen = await _filter(here.db, wanted, here.known())
-        services = await memories.services(here.db, chosen)
-        categories = await memories.categories(here.db, chosen)
+        services = await counts.services(here.db, chosen)
+        categories = await counts.categories(here.db, chosen)
         states = {
             state: await memories.count(here.db, replace(chosen, active=active))
             for state, active in (("active", True), ("inactive", False))

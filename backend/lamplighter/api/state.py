@@ -15,7 +15,7 @@ from lamplighter.domain.context import Placement, build_env_context, tokens
 from lamplighter.domain.marks import Look
 from lamplighter.domain.service import GENERAL, Service, Services, fold
 from lamplighter.domain.session import Plan
-from lamplighter.repository import changes, checks, leases, memories, reading
+from lamplighter.repository import changes, checks, facets, leases, reading
 from lamplighter.repository.driver import Error
 from lamplighter.repository.memories import Filter
 from lamplighter.usecases import recall
@@ -27,7 +27,7 @@ async def services(request: Request) -> Response:
     ask.query(request, shapes.Nothing)
     async with reading(here.db):
         looks = await checks.latest(here.db)
-        counts = dict(await memories.services(here.db, Filter(active=True)))
+        counts = dict(await facets.services(here.db, Filter(active=True)))
         items = [
             await _service(
                 here, each, [look for look in looks if look.service == each.name], counts

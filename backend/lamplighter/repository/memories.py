@@ -1,7 +1,7 @@
 """Queries on memories, one function each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -162,26 +162,13 @@ async def page(
     db: Database, wanted: Filter, *, sort: Sort, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Memory]:
     """Return one page of memories, behind `position` when it is given."""
-    return await _paged(db, _conditions(wanted), sort, limit=limit, position=position)
+    return await _paged(db, conditions(wanted), sort, limit=limit, position=position)
 
 
 async def count(db: Database, wanted: Filter) -> int:
     """Return how many memories there are."""
-    query = sa.select(sa.func.count()).select_from(memories).where(*_conditions(wanted))
+    query = sa.select(sa.func.count()).select_from(memories).where(*conditions(wanted))
     return int(await db.fetch_val(query))
-
-
-async def services(db: Database, wanted: Filter) -> list[tuple[str | None, int]]:
-    """Return how many memories each service has, its own filter left out."""
-    column = memories.c.service
-    rows = await _counted(db, column, replace(wanted, service=None))
-    return [(row["service"], row["count"]) for row in rows]
-
-
-async def categories(db: Database, wanted: Filter) -> list[tuple[str, int]]:
-    """Return how many memories each category has, its own filter left out."""
-    rows = await _counted(db, memories.c.category, replace(wanted, category=None))
-    return [(row["category"], row["count"]) for row in rows]
 
 
 async def tellable(
@@ -207,6 +194,26 @@ async def tellable(
     return await _paged(db, wanted, Sort.CONFIDENCE, limit=limit, position=position)
 
 
+async def unconfirmed_since(db: Database, moment: datetime) -> list[Memory]:
+    """Return the operational memories, not pinned, that nothing has touched since a moment."""
+    query = (
+        sa.select(memories)
+        .where(memories.c.updated_at <= moment)
+        .where(memories.c.category.in_(OPERATIONAL))
+        .where(memories.c.pinned == 0)
+        .where(memories.c.confidence > 0)
+        .order_by(memories.c.id)
+    )
+    return [_memory(row) for row in await db.fetch_all(query)]
+
+
+async def newest(db: Database) -> datetime | None:
+    """Return when a memory was last confirmed; None while there is none."""
+    query = sa.select(memories.c.updated_at).order_by(memories.c.updated_at.desc()).limit(1)
+    found: datetime | None = await db.fetch_val(query)
+    return found
+
+
 async def shortest(db: Database) -> int:
     """Return how many characters the shortest active observation has."""
     length = sa.func.length(memories.c.observation)
@@ -228,7 +235,8 @@ def _tellable() -> list[sa.ColumnElement[bool]]:
     ]
 
 
-def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+def conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+    """Return what is true of the memories that are asked for."""
     found: list[sa.ColumnElement[bool]] = []
     if wanted.q:
         found.append(memories.c.observation.icontains(wanted.q, autoescape=True))
@@ -287,16 +295,6 @@ def _position(sort: Sort, row: Any) -> list[Any]:
             return [row["id"]]
         case Sort.SERVICE:
             return [row["service"] or NAMELESS, row["confidence"], row["id"]]
-
-
-async def _counted(db: Database, column: Any, wanted: Filter) -> list[Any]:
-    query = (
-        sa.select(column, sa.func.count().label("count"))
-        .where(*_conditions(wanted))
-        .group_by(column)
-        .order_by(column.is_(None), column)
-    )
-    return list(await db.fetch_all(query))
 
 
 async def _tell(db: Database, memory: Memory, op: Op, *, now: datetime) -> None:

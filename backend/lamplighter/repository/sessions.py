@@ -104,6 +104,13 @@ async def request_stop(db: Database, session_id: int, *, now: datetime) -> Sessi
     return await _change(db, session_id, {"stop_requested_at": now}, now=now)
 
 
+async def newest(db: Database) -> datetime | None:
+    """Return when the newest session began; None while there is none."""
+    query = sa.select(sessions.c.started_at).order_by(sessions.c.id.desc()).limit(1)
+    found: datetime | None = await db.fetch_val(query)
+    return found
+
+
 async def running(db: Database) -> list[Session]:
     """Return the sessions that have not ended, oldest first."""
     query = sa.select(sessions).where(sessions.c.status == Status.RUNNING).order_by(sessions.c.id)

@@ -9,6 +9,7 @@ from lamplighter.domain.admit import Redact, admitted, admitted_edit
 from lamplighter.domain.errors import NotFound, Stale
 from lamplighter.domain.memory import GENERAL, Candidate, Edit, Memory, MemoryId, edited
 from lamplighter.repository import Database, history, memories, writing
+from lamplighter.usecases.fade import apply_due
 from lamplighter.usecases.naming import spelled
 
 OPERATOR: Final = "operator"
@@ -57,6 +58,7 @@ async def edit(
         change = admitted_edit(change, memory.category, redact)
         if change.service not in (None, GENERAL):
             change = replace(change, service=await spelled(db, change.service, known))
+        [memory] = await apply_due(db, [memory], now=now)
         changed = edited(memory, change, now=now)
         if changed != memory:
             await memories.update(db, changed, now=now)
@@ -88,7 +90,7 @@ async def edit_all(
     """Change several memories in the same way; those that are gone are passed over."""
     async with writing(db):
         changed: list[MemoryId] = []
-        for memory in await _found(db, ids):
+        for memory in await apply_due(db, await _found(db, ids), now=now):
             after = edited(memory, change, now=now)
             if after != memory:
                 await memories.update(db, after, now=now)

@@ -9,6 +9,7 @@ from lamplighter.domain.memory import Candidate, Memory, MemoryId
 from lamplighter.domain.reconcile import Decision, Outcome, reconcile
 from lamplighter.domain.relate import relate
 from lamplighter.repository import Database, history, links, memories, writing
+from lamplighter.usecases.fade import apply_due
 from lamplighter.usecases.naming import spelled
 
 
@@ -37,7 +38,7 @@ async def remember(
     async with writing(db):
         service = await spelled(db, candidate.service, known)
         candidate = replace(candidate, service=service)
-        held = await memories.beside(db, candidate)
+        held = await apply_due(db, await memories.beside(db, candidate), now=now)
         moved = await _moved(db, candidate)
         decision = reconcile(candidate, held, relate, now=now, moved=moved)
         memory = await _kept(db, candidate, decision, held, now=now)

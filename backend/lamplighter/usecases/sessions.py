@@ -15,6 +15,7 @@ from lamplighter.domain.text import several_lines
 from lamplighter.domain.transcript import Finished, summary
 from lamplighter.repository import Database, exposures, leases, requests, sessions, writing
 from lamplighter.usecases import recall
+from lamplighter.usecases.fade import fade
 from lamplighter.usecases.prompts import system_prompt
 
 MAX_PROMPT_CHARS: Final = 100_000
@@ -123,6 +124,7 @@ async def begin(
     """
     in_scope = [each for each in services if plan.services is None or each.name in plan.services]
     async with writing(db):
+        await fade(db, now=now)
         block = await recall.block(db, budget=budget, focus=plan.services)
         environment = build_env_context(plan, in_scope, now=now)
         prompt = exposures.Prompt(

@@ -1,0 +1,79 @@
+"""What is not confirmed fades."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lamplighter.domain.decay import faded
+from lamplighter.domain.memory import Category, InactiveReason, Memory, MemoryId
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+SLOW_START = Memory(
+    id=MemoryId(1),
+    category=Category.TIMING,
+    service="jellyfin",
+    observation="Takes 60s to start",
+    confidence=0.7,
+    active=True,
+    tier=1,
+    session_id=1,
+    created_at=NOON,
+    updated_at=NOON,
+)
+
+
+@pytest.mark.parametrize(
+    ("days", "confidence"),
+    [(0, 0.7), (15, 0.7), (30, 0.7), (36, 0.7), (37, 0.6), (44, 0.5), (51, 0.4), (58, 0.3)],
+)
+def test_each_whole_week_past_thirty_days_costs_a_tenth(days: int, confidence: float) -> None:
+    memory = faded(SLOW_START, now=NOON + days * DAY)
+
+    assert (memory.confidence, memory.active, memory.updated_at) == (confidence, True, NOON)
+
+
+def test_below_thirty_hundredths_it_turns_inactive() -> None:
+    memory = faded(replace(SLOW_START, confidence=0.4), now=NOON + 44 * DAY)
+
+    assert (memory.confidence, memory.active) == (0.2, False)
+    assert memory.inactive_reason is InactiveReason.LOW
+
+
+def test_asked_ten_times_a_day_or_once_a_week_it_is_the_same() -> None:
+    often = SLOW_START
+    for hours in range(0, 51 * 24, 2):
+        often = faded(often, now=NOON + timedelta(hours=hours))
+    once = faded(SLOW_START, now=NOON + 51 * DAY - timedelta(hours=2))
+
+    assert (often.confidence, often.decayed_weeks) == (once.confidence, once.decayed_weeks)
+
+
+def test_it_never_falls_below_nothing() -> None:
+    assert faded(SLOW_START, now=NOON + 4000 * DAY).confidence == 0.0
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        replace(SLOW_START, pinned=True),
+        replace(SLOW_START, category=Category.DECISION),
+    ],
+    ids=["pinned", "knowledge"],
+)
+def test_what_is_pinned_or_knowledge_does_not_fade(memory: Memory) -> None:
+    assert faded(memory, now=NOON + 400 * DAY) is memory
+
+
+def test_an_inactive_memory_fades_too_and_stays_inactive() -> None:
+    aside = replace(SLOW_START, active=False, inactive_reason=InactiveReason.OPERATOR)
+
+    memory = faded(aside, now=NOON + 44 * DAY)
+
+    assert (memory.confidence, memory.active) == (0.5, False)
+    assert memory.inactive_reason is InactiveReason.OPERATOR
+
+
+def test_a_clock_that_went_back_costs_nothing() -> None:
+    assert faded(SLOW_START, now=NOON - 400 * DAY) is SLOW_START

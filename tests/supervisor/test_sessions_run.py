@@ -275,3 +275,27 @@ def test_the_procfile_runs_both_processes(home: Home) -> None:
 
     honcho.wait(timeout=15)
     assert "Traceback" not in (home.path / "log").read_text()
+
+
+def test_a_session_that_is_nearly_done_may_end_when_the_supervisor_is_asked_to(home: Home) -> None:
+    home.engine("numbered", "50", "0.03")
+    supervisor = home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) FROM memories"))
+
+    supervisor.send_signal(signal.SIGTERM)
+
+    assert supervisor.wait(timeout=15) == 0
+    assert status(home) == ("completed", "")
+    assert home.value("SELECT count(*) FROM memories") == 50
+
+
+def test_an_engine_that_cannot_be_started_fails_its_session_in_words(home: Home) -> None:
+    home.engine("lines", "[EVENT:info] here")
+    (home.path / "sessions").write_text("no directory")
+
+    done = home.run("run")
+
+    assert done.returncode == 1
+    assert status(home)[0] == "failed"
+    assert "The engine could not be started: File exists" in str(status(home)[1])
+    assert "Traceback" not in done.stderr

@@ -58,12 +58,15 @@ def secrets() -> Redactor:
 async def database(settings: Settings) -> AsyncIterator[Database]:
     """Open the database; each commit is announced to whoever listens."""
     announcer = Announcer(run_directory(settings.home))
+    db = Database(settings.database_url, announce=announcer)
     try:
-        async with Database(settings.database_url, announce=announcer) as db:
-            yield db
+        await db.connect()
     except driver.OperationalError as error:
         raise Unavailable(_unusable(settings.home, str(error))) from error
+    try:
+        yield db
     finally:
+        await db.disconnect()
         announcer.close()
 
 

@@ -17,7 +17,7 @@ from lamplighter.domain.errors import EXIT_UNUSABLE
 FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 10.0
 SETTLED_SECONDS: Final = 30.0
-GRACE_SECONDS: Final = 8.0
+GRACE_SECONDS: Final = 15.0
 READY_SECONDS: Final = 10.0
 READY_POLL_SECONDS: Final = 0.05
 KEEPER: Final = "--keeper"

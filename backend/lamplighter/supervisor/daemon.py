@@ -121,9 +121,12 @@ class Supervisor:
     async def _until_leader(self) -> bool:
         told = False
         while not self.draining.is_set():
-            if await self.lead():
-                return True
-            if not told:
+            try:
+                if await self.lead():
+                    return True
+            except OperationalError as error:
+                logger.warning("The database cannot be used now (%s); trying again.", error)
+            if not told and not self.lock.held:
                 logger.warning("Another supervisor leads; this one waits to take over.")
                 told = True
             await asyncio.sleep(STANDBY_SECONDS)
@@ -218,8 +221,11 @@ class Supervisor:
 
     async def step_down(self) -> None:
         """Lead no more, and say so."""
-        async with writing(self.db):
-            await leases.tell(
-                self.db, pid=0, session_id=None, next_round_at=None, now=self.shop.now()
-            )
+        try:
+            async with writing(self.db):
+                await leases.tell(
+                    self.db, pid=0, session_id=None, next_round_at=None, now=self.shop.now()
+                )
+        except OperationalError as error:
+            logger.warning("That the supervisor ends could not be written: %s", error)
         self.lock.release()

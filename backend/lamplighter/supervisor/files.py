@@ -37,9 +37,12 @@ class SessionFiles:
     directory: Path
     max_line: int = field(default=4 * 2**20)
 
-    def prepare(self) -> None:
-        """Make the directory, for our eyes only."""
+    def make(self, session_id: int) -> Path:
+        """Make the file of a session, for our eyes only."""
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = self.path(session_id)
+        path.touch(mode=0o600)
+        return path
 
     def path(self, session_id: int) -> Path:
         """Return the file of a session."""
@@ -68,6 +71,8 @@ class SessionFiles:
     def mask(self, session_id: int, masked: Callable[[bytes], bytes]) -> None:
         """Rewrite a closed file with its secrets masked; every offset in it stays true."""
         path = self.path(session_id)
+        if not path.exists():
+            return
         kept = path.with_suffix(".masked")
         changed = False
         with path.open("rb") as old, kept.open("wb") as new:

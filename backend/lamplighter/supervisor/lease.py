@@ -33,6 +33,11 @@ class Lock:
         self._file = file
         return True
 
+    @property
+    def held(self) -> bool:
+        """Whether the lock is ours."""
+        return self._file is not None
+
     def release(self) -> None:
         """Let go of the lock."""
         if self._file is not None:

@@ -42,7 +42,8 @@ class Limits:
     total: float = 900.0
     idle: float = 300.0
     after_result: float = AFTER_RESULT_SECONDS
-    grace: float = 5.0
+    drain: float = 4.0
+    grace: float = 3.0
     markers: int = observe.MAX_MARKERS
 
 
@@ -68,6 +69,7 @@ class Watch:
     began: float = field(default_factory=time.monotonic)
     heard: float = field(default_factory=time.monotonic)
     result_at: float | None = None
+    draining_at: float | None = None
     status: Status | None = None
     reason: str = ""
     steps: list[Callable[[], None]] = field(default_factory=list)
@@ -97,6 +99,11 @@ class Watch:
             return f"It printed nothing for {self.limits.idle:g} s."
         return None
 
+    def drained(self) -> bool:
+        """Whether a session had its time to end by itself since the supervisor was asked to."""
+        self.draining_at = self.draining_at or time.monotonic()
+        return time.monotonic() - self.draining_at >= self.limits.drain
+
     def lingers(self) -> bool:
         """Whether the engine has given its result but does not end."""
         return (
@@ -119,7 +126,6 @@ async def run(
     `why_not` is a reason, known before, for which it fails at once.
     Raises Conflict when its request was taken back meanwhile.
     """
-    shop.files.prepare()
     begun = await lifecycle.begin(
         shop.db,
         plan,
@@ -162,9 +168,12 @@ def _checks(services: Sequence[Service]) -> list[tuple[Service, Check]]:
 
 async def _run(shop: Workshop, engine: Engine, task: Task, draining: asyncio.Event) -> Session:
     session = task.session
-    output = shop.files.path(session.id)
-    output.touch(mode=0o600)
-    started = await process.start(engine.command(task), session_id=session.id, output=output)
+    try:
+        output = shop.files.make(session.id)
+        started = await process.start(engine.command(task), session_id=session.id, output=output)
+    except OSError as error:
+        reason = f"The engine could not be started: {error.strerror} ({error.filename})."
+        return await _ended(shop, session, Ending(status=Status.FAILED, reason=reason))
     watch = Watch(shop.limits)
     try:
         await _follow(shop, task, started, watch, draining)
@@ -234,7 +243,7 @@ async def _patiently(work: Callable[[], Awaitable[T]]) -> T:
 async def _watch(
     shop: Workshop, session: Session, started: Run, watch: Watch, draining: asyncio.Event
 ) -> None:
-    if draining.is_set():
+    if draining.is_set() and watch.drained():
         watch.stop(Status.STOPPED, "The supervisor was asked to end.", started)
     overdue = watch.overdue()
     if overdue:
@@ -272,8 +281,10 @@ async def _ended(shop: Workshop, session: Session, ending: Ending) -> Session:
     ended = await _patiently(
         lambda: lifecycle.finish(shop.db, session, ending, redact=shop.redactor, now=shop.now())
     )
-    if shop.files.path(session.id).exists():
+    try:
         await asyncio.to_thread(shop.files.mask, session.id, shop.redactor.masked)
+    except OSError as error:
+        logger.warning("The file of session %s could not be masked: %s", session.id, error)
     return ended
 
 

@@ -403,3 +403,35 @@ def test_a_row_of_the_ten_columns_of_the_specification_is_a_whole_memory(asking:
     assert "- [timing] By hand (confidence: 0.8)" in told(asking.client)
     changed = asking.client.patch(f"{MEMORIES}/{row['id']}", json={"confidence": 0.9})
     assert changed.json()["confidence"] == 0.9
+
+
+def test_form_and_rules_are_told_in_one_answer(client: httpx2.Client) -> None:
+    given = {"category": "misc", "observation": " ", "service": "a b", "confidence": "high"}
+
+    answer = client.post(MEMORIES, json=given)
+
+    wrong = {each["field"]: each["message"] for each in answer.json()["errors"]}
+    assert set(wrong) == {"category", "observation", "service", "confidence"}
+    assert wrong["category"].startswith("is not one of timing, dependency, behavior,")
+    assert wrong["confidence"] == "is text, not a number"
+
+
+def test_switching_on_what_is_too_low_is_refused(client: httpx2.Client) -> None:
+    memory = client.post(
+        MEMORIES, json={"category": "timing", "observation": "Faint", "confidence": 0.2}
+    ).json()
+
+    answer = client.patch(f"{MEMORIES}/{memory['id']}", json={"active": True})
+
+    assert answer.status_code == 422
+    assert answer.json()["errors"] == [
+        {"field": "active", "message": "stays off below 0.30: raise the confidence"}
+    ]
+
+
+def test_an_event_and_a_session_name_every_wrong_field_too(client: httpx2.Client) -> None:
+    event = client.post("/api/v1/events", json={"level": "x", "text": "", "service": "!!"})
+    asked = client.post("/api/v1/sessions", json={"tier": 7, "services": ["nosuch"], "prompt": 5})
+
+    assert [each["field"] for each in event.json()["errors"]] == ["level", "text", "service"]
+    assert [each["field"] for each in asked.json()["errors"]] == ["tier", "prompt", "services"]

@@ -62,7 +62,6 @@ def test_without_a_home_it_is_the_user_s_data_directory() -> None:
     [
         ("PORT", "9090", 9090),
         ("PORT", " 9090 ", 9090),
-        ("HOST", "::1", "::1"),
         ("HOST", "localhost", "localhost"),
         ("INTERVAL", "90", 90.0),
         ("INTERVAL", "90s", 90.0),

@@ -12,6 +12,7 @@ from lamplighter.domain.context import (
     FITS,
     NO_ROOM,
     TOO_LONG,
+    TURNED_OFF,
     Block,
     Placement,
     build_env_context,
@@ -81,10 +82,10 @@ def test_without_memories_there_is_no_block_and_no_header() -> None:
     assert build_memory_context([]) == Block("", 0, ())
 
 
-@pytest.mark.parametrize("budget", [0, 1, 10])
-def test_a_budget_that_holds_nothing_gives_no_block(budget: int) -> None:
+@pytest.mark.parametrize(("budget", "why"), [(0, TURNED_OFF), (1, NO_ROOM), (10, NO_ROOM)])
+def test_a_budget_that_holds_nothing_gives_no_block(budget: int, why: str) -> None:
     assert build_memory_context([SLOW], budget=budget) == Block(
-        "", 0, (Placement(SLOW, bullet(SLOW), NO_ROOM),)
+        "", 0, (Placement(SLOW, bullet(SLOW), why),)
     )
 
 

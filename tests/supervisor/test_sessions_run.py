@@ -299,3 +299,43 @@ def test_an_engine_that_cannot_be_started_fails_its_session_in_words(home: Home)
     assert status(home)[0] == "failed"
     assert "The engine could not be started: File exists" in str(status(home)[1])
     assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_breaks_later_leaves_the_last_good_version_in_force(home: Home) -> None:
+    home.engine("lines", "[EVENT:info] here")
+    home.env["LAMPLIGHTER_INTERVAL"] = "500ms"
+    home.start("supervisor")
+    home.until(lambda: status(home)[0] == "completed")
+
+    (home.path / "services.yaml").write_text("services: 5\n")
+
+    told = "SELECT text FROM events WHERE level = 'critical'"
+    home.until(lambda: home.rows(told))
+    before = int(str(home.value("SELECT count(*) FROM sessions")))
+    home.until(lambda: int(str(home.value("SELECT count(*) FROM sessions"))) > before + 1)
+    [(text,)] = home.rows(told)
+    assert "the last good version stays in force: " in str(text)
+
+
+def test_a_session_that_fails_is_an_event(home: Home) -> None:
+    home.engine("fails")
+
+    home.run("run")
+
+    events = home.rows("SELECT level, text, source FROM events ORDER BY id")
+    assert events[1:] == [
+        (
+            "critical",
+            "Session 1 failed: The engine ended without a result (exit 3). It said: no disk left",
+            "supervisor",
+        )
+    ]
+
+
+def test_a_port_is_taken_from_the_moment_it_is_bound() -> None:
+    from lamplighter.domain.errors import Unavailable
+    from lamplighter.serve import web
+
+    first = web.bind("127.0.0.1", 0)
+    with first, pytest.raises(Unavailable, match="is in use"):
+        web.bind("127.0.0.1", first.getsockname()[1])

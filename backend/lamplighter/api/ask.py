@@ -1,7 +1,7 @@
 """What is asked: body, query and path read strictly, every wrong field named at once."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar, get_origin
 
 import msgspec
@@ -10,14 +10,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from lamplighter.api.answer import read_cursor
+from lamplighter.api.words import in_words
 from lamplighter.domain.errors import Invalid, Wrong
 
 S = TypeVar("S", bound=msgspec.Struct)
 
+Rules = Callable[[Mapping[str, Any]], list[Wrong]]
+
 MAX_LIMIT: Final = 200
 MAX_ID: Final = 2**63 - 1
 _ID_DIGITS: Final = 100
-_AT: Final = re.compile(r" - at `\$(.*)`$")
 
 
 class Number(Convertor[int]):
@@ -37,18 +39,24 @@ class Number(Convertor[int]):
 register_url_convertor("int", Number())
 
 
-async def body(request: Request, form: type[S]) -> S:
-    """Read a JSON body; 415, 400, or Invalid with every wrong field."""
+async def body(request: Request, form: type[S], also: Rules = lambda _: []) -> S:
+    """Read a JSON body; 415, 400, or Invalid with every wrong field.
+
+    `also` says what the rules have against the fields that have the right form:
+    it is asked when others do not, so that one answer names them all.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise HTTPException(415, "The body is to be JSON with the content type application/json.")
     try:
         given = msgspec.json.decode(await request.body())
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except RecursionError as error:
+        raise HTTPException(400, "The body is nested too deeply.") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HTTPException(400, f"The body is not JSON: {error}") from error
     if not isinstance(given, dict):
         raise Invalid(Wrong("body", "is not an object"))
-    return _read(given, form, strict=True)
+    return _read(given, form, strict=True, also=also)
 
 
 def query(request: Request, form: type[S]) -> S:
@@ -92,7 +100,12 @@ def version(request: Request, row_id: int) -> int | None:
 
 
 def _read(
-    given: Mapping[str, Any], form: type[S], *, strict: bool, wrong: Sequence[Wrong] = ()
+    given: Mapping[str, Any],
+    form: type[S],
+    *,
+    strict: bool,
+    wrong: Sequence[Wrong] = (),
+    also: Rules = lambda _: [],
 ) -> S:
     problems = list(wrong)
     fields = {field.encode_name: field for field in msgspec.structs.fields(form)}
@@ -106,16 +119,10 @@ def _read(
         try:
             values[field.name] = msgspec.convert(given[name], field.type, strict=strict)
         except msgspec.ValidationError as error:
-            problems.append(Wrong(name, _words(str(error))))
+            problems.append(Wrong(name, in_words(str(error), field.type)))
     if problems:
-        raise Invalid(*problems)
+        raise Invalid(*problems, *also(values))
     return form(**values)
-
-
-def _words(message: str) -> str:
-    found = _AT.search(message)
-    where = f" (at {found[1].lstrip('.')})" if found and found[1] else ""
-    return _AT.sub("", message)[:1].lower() + _AT.sub("", message)[1:] + where
 
 
 def _is_list(kind: Any) -> bool:

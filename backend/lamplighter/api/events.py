@@ -1,5 +1,8 @@
 """Events: listed, and reported by an operator."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -7,6 +10,8 @@ from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, page
 from lamplighter.api.door import door
 from lamplighter.domain import plain
+from lamplighter.domain.admit import checked_service
+from lamplighter.domain.errors import Wrong
 from lamplighter.domain.service import GENERAL, fold
 from lamplighter.repository import changes, events, reading
 from lamplighter.repository.events import Filter
@@ -33,7 +38,7 @@ async def index(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """POST /api/v1/events."""
-    here, given = door(request), await ask.body(request, shapes.EventIn)
+    here, given = door(request), await ask.body(request, shapes.EventIn, _rules)
     event = await report.report(
         here.db,
         given.level,
@@ -44,3 +49,9 @@ async def create(request: Request) -> Response:
         known=here.known(),
     )
     return answer(plain.event(event), 201)
+
+
+def _rules(values: Mapping[str, Any]) -> list[Wrong]:
+    wrong: list[Wrong] = []
+    checked_service(values.get("service"), wrong)
+    return wrong

@@ -4,6 +4,7 @@ A page of another site that makes a browser ask us is stopped by its Origin; one
 that makes its own name point here (DNS rebinding) by the Host.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlsplit
@@ -39,7 +40,7 @@ HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 MAX_BODY_BYTES: Final = 1_000_000
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
@@ -49,7 +50,8 @@ class Guard:
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str] = ()) -> None:
         self._app = app
-        self._hosts = {*LOOPBACK, *hosts}
+        names = "|".join(map(re.escape, (*LOOPBACK, *hosts)))
+        self._known = re.compile(rf"(?:{names})(?::\d{{1,5}})?")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what may not pass, and mark every answer."""
@@ -74,7 +76,7 @@ class Guard:
 
     def _refusal(self, method: str, headers: Headers) -> str | None:
         host = headers.get("host", "")
-        if _name(f"//{host}") not in self._hosts:
+        if not self._known.fullmatch(host.lower()):
             return f"This server is not {host!r}; ask for it as {' or '.join(LOOPBACK[:2])}."
         origin = headers.get("origin")
         if origin is not None and _place(origin) != host.lower():
@@ -102,12 +104,5 @@ def _limited(receive: Receive) -> Receive:
 def _place(origin: str) -> str | None:
     try:
         return urlsplit(origin).netloc.lower()
-    except ValueError:
-        return None
-
-
-def _name(address: str) -> str | None:
-    try:
-        return urlsplit(address).hostname
     except ValueError:
         return None

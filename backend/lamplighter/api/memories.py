@@ -1,6 +1,7 @@
 """Memories: listed, read, added, corrected and deleted."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +13,9 @@ from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.door import door
 from lamplighter.domain import plain
-from lamplighter.domain.errors import Invalid, Wrong
-from lamplighter.domain.memory import GENERAL, Candidate, Edit, Source, Trust
+from lamplighter.domain.admit import admitted_edit
+from lamplighter.domain.errors import Invalid, Wrong, wrong_of
+from lamplighter.domain.memory import GENERAL, Candidate, Category, Edit, Source, Trust
 from lamplighter.domain.service import fold
 from lamplighter.repository import Database, changes, history, memories, reading
 from lamplighter.repository import facets as counts
@@ -62,7 +64,7 @@ async def facets(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """POST /api/v1/memories."""
-    here, given = door(request), await ask.body(request, shapes.MemoryIn)
+    here, given = door(request), await ask.body(request, shapes.MemoryIn, _rules)
     candidate = Candidate(
         category=given.category,
         service=given.service,
@@ -91,7 +93,7 @@ async def show(request: Request) -> Response:
 async def update(request: Request) -> Response:
     """PATCH /api/v1/memories/{id}."""
     here, memory_id = door(request), ask.number(request)
-    given = await ask.body(request, shapes.MemoryEdit)
+    given = await ask.body(request, shapes.MemoryEdit, _rules)
     memory = await curate.edit(
         here.db,
         memory_id,
@@ -151,6 +153,11 @@ async def _filter(
         scope=wanted.scope,
         active={"active": True, "inactive": False, "all": None}[wanted.state],
     )
+
+
+def _rules(values: Mapping[str, Any]) -> list[Wrong]:
+    edit = Edit(observation=values.get("observation"), service=values.get("service"))
+    return wrong_of(lambda: admitted_edit(edit, values.get("category", Category.TIMING), str))
 
 
 def _edit(given: shapes.MemoryEdit) -> Edit:

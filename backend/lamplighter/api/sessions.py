@@ -1,6 +1,8 @@
 """Sessions and the requests for them: listed, asked for, followed and stopped."""
 
 import asyncio
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +14,7 @@ from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.door import Door, door
 from lamplighter.domain import plain
-from lamplighter.domain.errors import NotFound
+from lamplighter.domain.errors import NotFound, Wrong, wrong_of
 from lamplighter.domain.session import Plan, Session, Trigger
 from lamplighter.domain.transcript import Odd, shown
 from lamplighter.engines import stream
@@ -38,7 +40,8 @@ async def index(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """POST /api/v1/sessions."""
-    here, given = door(request), await ask.body(request, shapes.SessionIn)
+    here = door(request)
+    given = await ask.body(request, shapes.SessionIn, partial(_rules, here))
     plan = Plan(
         tier=given.tier,
         trigger=Trigger.MANUAL,
@@ -150,6 +153,11 @@ async def cancel(request: Request) -> Response:
     here = door(request)
     await lifecycle.cancel(here.db, ask.number(request), now=here.now())
     return Response(status_code=204)
+
+
+def _rules(here: Door, values: Mapping[str, Any]) -> list[Wrong]:
+    plan = Plan(services=tuple(values.get("services") or ()))
+    return wrong_of(lambda: lifecycle.checked(plan, here.services(), here.max_tier))
 
 
 async def _session(here: Door, session_id: int) -> Session:

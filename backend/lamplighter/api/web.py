@@ -4,6 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
@@ -12,6 +13,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 FOREVER: Final = "public, max-age=31536000, immutable"
+NO_PAGES: Final = ("metrics", "favicon.ico", "robots.txt")  # machines ask for these
 MISSING: Final = (
     "The app has not been built. In a checkout `make up` builds it; the API works without it."
 )
@@ -36,6 +38,8 @@ def routes(web: Path) -> list[BaseRoute]:
         file = web / path
         if "/" not in path and "." in path and ".." not in path and _is_file(file):
             return FileResponse(file, headers={"Cache-Control": "no-cache"})
+        if path in NO_PAGES:
+            raise HTTPException(404, f"There is nothing at /{path}.")
         if not page.is_file():
             return Response(MISSING, 503, media_type="text/plain")
         return FileResponse(page, headers={"Cache-Control": "no-cache"})

@@ -121,7 +121,7 @@ def _path(text: str) -> Path:
 
 
 def _loopback(text: str) -> str:
-    if text.strip() not in ("127.0.0.1", "::1", "localhost"):
+    if text.strip() not in ("127.0.0.1", "localhost"):
         raise ValueError("is not loopback; without a login nothing else may reach it")
     return text.strip()
 

@@ -17,6 +17,7 @@ _LEAST_AROUND: Final = len("- [timing]  (confidence: 0.3)\n")
 
 FITS: Final = "within the budget"
 TOO_LONG: Final = "does not fit what is left of the budget"
+TURNED_OFF: Final = "memories are turned off: the budget is 0"
 NO_ROOM: Final = "the budget was used up"
 
 
@@ -112,7 +113,12 @@ class Packing:
             self._services.add(memory.service)
             self._chosen.append(Placement(memory, line, FITS))
         else:
-            self._left_out.append(Placement(memory, line, TOO_LONG if self.room > 0 else NO_ROOM))
+            self._left_out.append(Placement(memory, line, self._why_out()))
+
+    def _why_out(self) -> str:
+        if self.budget == 0:
+            return TURNED_OFF
+        return TOO_LONG if self.room > 0 else NO_ROOM
 
     def block(self) -> Block:
         """Render what was taken."""

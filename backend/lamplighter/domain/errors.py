@@ -1,5 +1,6 @@
 """What can be wrong with what somebody asks for."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +27,15 @@ class Invalid(LamplighterError):
     def __init__(self, *wrong: Wrong) -> None:
         self.wrong = wrong
         super().__init__("; ".join(f"{each.field}: {each.message}" for each in wrong))
+
+
+def wrong_of(check: Callable[[], object]) -> list[Wrong]:
+    """Return the wrong fields that a check finds; none when it passes."""
+    try:
+        check()
+    except Invalid as error:
+        return list(error.wrong)
+    return []
 
 
 class NotFound(LamplighterError):

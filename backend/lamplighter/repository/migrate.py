@@ -101,6 +101,8 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _cannot_use(path: Path, error: Exception) -> str:
+    if isinstance(error, driver.DatabaseError) and not isinstance(error, driver.OperationalError):
+        return f"{path} is damaged or no database: {error}. Put a backup in its place."
     return (
         f"The database {path} cannot be used: {error}. Lamplighter needs a directory that it may "
         "write to; set LAMPLIGHTER_HOME to another one, or give this user the right to write there."

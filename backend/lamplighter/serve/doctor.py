@@ -46,7 +46,7 @@ def _sqlite() -> Finding:
 
 
 def _home(settings: Settings) -> Finding:
-    there = settings.home if settings.home.exists() else settings.home.parent
+    there = next(each for each in (settings.home, *settings.home.parents) if each.exists())
     return Finding(
         os.access(there, os.W_OK | os.X_OK),
         f"Home {settings.home}",
@@ -62,6 +62,9 @@ def _database(settings: Settings) -> Finding:
         at = migrate.revision(path)
         with closing(driver.connect(str(path), readonly=True)) as connection:
             found = str(connection.execute("PRAGMA quick_check").fetchone()[0])
+    except driver.OperationalError as error:
+        advice = "Give this user the right to write there, and end what keeps it locked."
+        return Finding(False, f"Database {path}: {error}", advice)
     except driver.Error as error:
         return Finding(False, f"Database {path}: {error}", "Restore it from a backup.")
     if found != "ok":
@@ -78,7 +81,7 @@ def _services(settings: Settings) -> Finding:
         services = ServicesFile(settings.services).load()
     except LamplighterError as error:
         return Finding(False, str(error).splitlines()[0], f"Mend {settings.services}.")
-    return Finding(True, f"{settings.services}: {len(services)} services")
+    return Finding(True, f"{settings.services}: {len(services)} declared")
 
 
 def _engine(settings: Settings) -> Finding:

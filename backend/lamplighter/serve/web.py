@@ -1,6 +1,7 @@
 """The web process: the API, the change feed and the app."""
 
 import errno
+import logging
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -16,6 +17,8 @@ from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.feed import Listener, run_directory
 from lamplighter.serve import home
+
+logger = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS: Final = 2
 BACKLOG: Final = 2048
@@ -34,6 +37,7 @@ def run(settings: Settings) -> None:
         backlog=BACKLOG,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
+    logger.info("Listening on http://%s:%s", settings.host, settings.port)
     uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -44,6 +48,7 @@ def bind(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(BACKLOG)  # only this takes the port from another one that is bound too
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:

@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 CHANGES_KEPT: Final = timedelta(days=7)
 STANDBY_SECONDS: Final = 1.0
 LOCKED_SECONDS: Final = 1.0
+NO_ROUND: Final = "so no round is made"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +146,7 @@ class Supervisor:
         await self._read_services()
         async with writing(self.db):
             await changes.prune(self.db, before=self.shop.now() - CHANGES_KEPT)
-        if self._problem:
+        if self._problem and not self._services.path:
             await self._tell_next_round()
             return
         plan = Plan(
@@ -176,7 +177,8 @@ class Supervisor:
             )
         except Conflict:
             return None  # its request was taken back
-        logger.info("Session %s (%s): %s", session.id, session.trigger, session.status)
+        reason = f": {session.reason}" if session.reason else ""
+        logger.info("Session %s (%s): %s%s", session.id, session.trigger, session.status, reason)
         await self._tell_next_round()
         return session
 
@@ -194,11 +196,12 @@ class Supervisor:
         try:
             self._services, problem = self.load(), ""
         except LamplighterError as error:
-            problem = str(error)
+            problem = "; ".join(str(error).splitlines())
         if problem and problem != self._problem:
             logger.error("%s", problem)
             async with writing(self.db):
-                text = f"services.yaml cannot be read, so no round is made: {problem}"
+                stands = "the last good version stays in force" if self._services.path else NO_ROUND
+                text = f"services.yaml cannot be used, {stands}: {problem}"
                 await events.insert(
                     self.db, Level.CRITICAL, text, source="supervisor", now=self.shop.now()
                 )

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.admit import Redact, admitted, admitted_edit
-from lamplighter.domain.errors import NotFound, Stale
+from lamplighter.domain.errors import Invalid, NotFound, Stale, Wrong
 from lamplighter.domain.memory import GENERAL, Candidate, Edit, Memory, MemoryId, edited
 from lamplighter.repository import Database, history, memories, writing
 from lamplighter.usecases.fade import apply_due
@@ -60,6 +60,8 @@ async def edit(
             change = replace(change, service=await spelled(db, change.service, known))
         [memory] = await apply_due(db, [memory], now=now)
         changed = edited(memory, change, now=now)
+        if change.active and not changed.active:
+            raise Invalid(Wrong("active", "stays off below 0.30: raise the confidence"))
         if changed != memory:
             await memories.update(db, changed, now=now)
             await history.append(db, memory, changed, cause="edited", actor=OPERATOR, now=now)

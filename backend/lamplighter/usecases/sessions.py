@@ -8,17 +8,28 @@ from typing import Final
 from lamplighter.domain.admit import Redact
 from lamplighter.domain.context import DEFAULT_BUDGET, build_env_context
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
+from lamplighter.domain.event import Level
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER, Plan, Request, Session, Status
 from lamplighter.domain.text import several_lines
 from lamplighter.domain.transcript import Finished, summary
-from lamplighter.repository import Database, exposures, leases, requests, sessions, writing
+from lamplighter.repository import Database, events, exposures, leases, requests, sessions, writing
 from lamplighter.usecases import recall
 from lamplighter.usecases.fade import fade
 from lamplighter.usecases.prompts import system_prompt
 
 MAX_PROMPT_CHARS: Final = 100_000
+ALARMING: Final = {
+    Status.FAILED: Level.CRITICAL,
+    Status.TIMED_OUT: Level.CRITICAL,
+    Status.INTERRUPTED: Level.WARNING,
+}
+ENDED: Final = {
+    Status.FAILED: "failed",
+    Status.TIMED_OUT: "took too long",
+    Status.INTERRUPTED: "was interrupted",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +63,13 @@ async def ask(
     now: datetime,
 ) -> Request:
     """File a request for a session; raises Invalid naming each wrong field."""
-    plan = _checked(replace(plan, prompt=redact(plan.prompt)), services, max_tier)
+    plan = checked(replace(plan, prompt=redact(plan.prompt)), services, max_tier)
     async with writing(db):
         return await requests.insert(db, plan, engine=engine, now=now)
 
 
-def _checked(plan: Plan, services: Services, max_tier: int) -> Plan:
+def checked(plan: Plan, services: Services, max_tier: int) -> Plan:
+    """Return a plan with its services as they are spelled; raises Invalid."""
     wrong: list[Wrong] = []
     if not 1 <= plan.tier <= max_tier:
         wrong.append(Wrong("tier", f"is {plan.tier}; the highest allowed here is {max_tier}"))
@@ -166,6 +178,16 @@ async def finish(
         )
         await requests.finish(db, session.id, now=now)
         await leases.tell(db, session_id=None, now=now)
+        if ending.status in ALARMING:
+            await events.insert(
+                db,
+                ALARMING[ending.status],
+                f"Session {session.id} {ENDED[ending.status]}: {redact(ending.reason)}",
+                session_id=session.id,
+                tier=session.tier,
+                source="supervisor",
+                now=now,
+            )
         if ended is None:
             raise Conflict(f"Session {session.id} has ended already.")
         return ended

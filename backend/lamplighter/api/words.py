@@ -1,0 +1,63 @@
+"""What is wrong with a value, in a person's words instead of a library's."""
+
+import re
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, Final, Literal, get_args, get_origin
+
+_AT: Final = re.compile(r" - at `\$(.*)`$")
+_KINDS: Final = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+Say = Callable[[re.Match[str]], str]
+_FORMS: Final[tuple[tuple[re.Pattern[str], Say], ...]] = (
+    (
+        re.compile(r"Expected `(.+)`, got `(.+)`"),
+        lambda found: f"is {_kind(found[2])}, not {_kind(found[1])}",
+    ),
+    (re.compile(r"Expected `\w+` >= (\S+)"), lambda found: f"is less than {found[1]}"),
+    (re.compile(r"Expected `\w+` <= (\S+)"), lambda found: f"is more than {found[1]}"),
+    (re.compile(r"Expected `\w+` of length >= 1$"), lambda _: "is empty"),
+    (
+        re.compile(r"Expected `str` of length <= (\d+)"),
+        lambda f: f"is over {f[1]} characters",
+    ),
+    (re.compile(r"Expected `array` of length <= (\d+)"), lambda f: f"has more than {f[1]} entries"),
+    (re.compile(r"Expected `str` matching regex '\\\\S'"), lambda _: "says nothing"),
+    (re.compile(r"Expected `str` matching regex"), lambda _: "holds a character that no text has"),
+)
+
+
+def in_words(message: str, kind: Any) -> str:
+    """Turn the message of a failed conversion to `kind` into words."""
+    found = _AT.search(message)
+    where = f" (at {found[1].lstrip('.')})" if found and found[1] else ""
+    return _said(_AT.sub("", message), kind) + where
+
+
+def choices(kind: Any) -> list[str]:
+    """Return the words that a value of this kind may be; none when it may be any."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [str(each.value) for each in kind]
+    if get_origin(kind) is Literal:
+        return [str(each) for each in get_args(kind)]
+    return [word for each in get_args(kind) for word in choices(each)]
+
+
+def _said(message: str, kind: Any) -> str:
+    if message.startswith("Invalid enum value"):
+        return f"is not one of {', '.join(choices(kind))}"
+    for form, say in _FORMS:
+        if found := form.match(message):
+            return say(found)
+    return message[:1].lower() + message[1:]
+
+
+def _kind(name: str) -> str:
+    return " or ".join(_KINDS.get(each.strip(), each.strip()) for each in name.split("|"))

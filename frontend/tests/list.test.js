@@ -145,12 +145,17 @@ test("a page that overlaps what arrived live repeats no row", async () => {
   assert.deepEqual(ids(list), [9, 1])
 })
 
-test("at most 200 rows stand in the page, and one can go back", async () => {
+test("50 rows stand in the page, then 50 more each time, at most 200; and one can go back", async () => {
   const many = Array.from({ length: 260 }, (_, n) => memory({ id: n + 1 }))
   const list = await listOf(many)
+  const sizes = []
 
-  await list.more()
-  await list.more()
+  for (let asked = 0; asked < 6; asked += 1) {
+    sizes.push(list.shown.length)
+    await list.more()
+  }
+
+  assert.deepEqual(sizes, [50, 100, 150, 200, 200, 200])
 
   assert.equal(list.shown.length, 200)
   assert.equal(list.shown[0].id, 61)

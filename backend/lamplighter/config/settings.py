@@ -239,7 +239,8 @@ def _from_file(path: Path, wrong: list[Wrong]) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        wrong.append(Wrong(str(path), f"cannot be read: {error}"))
+        why = error.strerror if isinstance(error, OSError) else error
+        wrong.append(Wrong(str(path), f"cannot be read: {why}"))
         return {}
     known = [setting.name for setting in SETTINGS if setting.name != "home"]
     for name in read:

@@ -1,7 +1,7 @@
 """What became of each marker of a session."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -11,15 +11,26 @@ from lamplighter.domain.markers import Reading, What
 from lamplighter.domain.marks import Mark
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
+from lamplighter.repository.prepared import Statement, inserting
 from lamplighter.repository.tables import markers
 
-ENTITY = "marker"
+ENTITY: Final = "marker"
+_INSERT: Final = inserting(
+    markers,
+    *("session_id", "offset", "item", "line", "what", "state", "outcome", "reason", "text"),
+    *("service", "category", "memory_id", "event_id", "created_at"),
+    returning=True,
+)
+_COUNT: Final = Statement(
+    sa.select(sa.func.count())
+    .select_from(markers)
+    .where(markers.c.session_id == sa.bindparam("session"))
+)
 
 
 async def insert(db: Database, *, now: datetime, **values: Any) -> Mark:
     """Record what became of a marker; `values` are the fields of a Mark but its id."""
-    statement = sa.insert(markers).values(**values, created_at=now).returning(markers)
-    mark = _mark(await db.fetch_one(statement))
+    mark = _mark(await db.fetch_one(_INSERT(**values, created_at=now)))
     await _tell(db, mark, Op.CREATED, now=now)
     return mark
 
@@ -55,10 +66,7 @@ async def of(db: Database, session_id: int) -> list[Mark]:
 
 async def count(db: Database, session_id: int) -> int:
     """Return how many markers a session has printed."""
-    query = (
-        sa.select(sa.func.count()).select_from(markers).where(markers.c.session_id == session_id)
-    )
-    return int(await db.fetch_val(query))
+    return int(await db.fetch_val(_COUNT(session=session_id)))
 
 
 async def _tell(db: Database, mark: Mark, op: Op, *, now: datetime) -> None:

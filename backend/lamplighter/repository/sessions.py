@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -13,9 +13,23 @@ from lamplighter.domain.session import Plan, Session, Status, Trigger
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
+from lamplighter.repository.prepared import Statement
 from lamplighter.repository.tables import sessions
 
-ENTITY = "session"
+ENTITY: Final = "session"
+_PROGRESS: Final = Statement(
+    sa.update(sessions)
+    .where(sessions.c.id == sa.bindparam("number"))
+    .values(
+        log_offset=sa.bindparam("reached"),
+        learned=sessions.c.learned + sa.bindparam("more_learned"),
+        reinforced=sessions.c.reinforced + sa.bindparam("more_reinforced"),
+        events=sessions.c.events + sa.bindparam("more_events"),
+        ignored=sessions.c.ignored + sa.bindparam("more_ignored"),
+        version=sessions.c.version + 1,
+    )
+    .returning(sessions)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,18 +85,13 @@ async def progress(
     now: datetime,
 ) -> Session:
     """Move a session on to `log_offset` and add to what it has brought."""
-    statement = (
-        sa.update(sessions)
-        .where(sessions.c.id == session_id)
-        .values(
-            log_offset=log_offset,
-            learned=sessions.c.learned + learned,
-            reinforced=sessions.c.reinforced + reinforced,
-            events=sessions.c.events + events,
-            ignored=sessions.c.ignored + ignored,
-            version=sessions.c.version + 1,
-        )
-        .returning(sessions)
+    statement = _PROGRESS(
+        number=session_id,
+        reached=log_offset,
+        more_learned=learned,
+        more_reinforced=reinforced,
+        more_events=events,
+        more_ignored=ignored,
     )
     session = _session(await db.fetch_one(statement))
     await _tell(db, session, Op.UPDATED, now=now)

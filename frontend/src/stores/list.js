@@ -37,10 +37,12 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
     busy: false,
     held: false,
     first: 0,
+    /** How many rows stand in the page: few, until more are asked for, so that each change costs little. */
+    size: STEP,
     problem: "",
 
     get shown() {
-      return this.rows.slice(this.first, this.first + IN_DOM)
+      return this.rows.slice(this.first, this.first + this.size)
     },
 
     get empty() {
@@ -52,7 +54,7 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
     },
 
     get hasMore() {
-      return this.next !== null || this.first + IN_DOM < this.rows.length
+      return this.next !== null || this.first + this.size < this.rows.length
     },
 
     /** Read the list anew. The rows of before stay in sight until the answer is there. */
@@ -76,6 +78,7 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
       this.waiting = []
       this.leaving = {}
       this.first = 0
+      this.size = STEP
       this.phase = "ready"
       this.problem = ""
       feed.replay(page.seq, entity, this.apply.bind(this))
@@ -90,8 +93,9 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
 
     /** The next rows, or the ones that were already read. At most 200 stand in the page. */
     async more() {
-      if (this.first + IN_DOM >= this.rows.length && this.next !== null) await this.fetchMore()
-      this.first = Math.max(0, Math.min(this.first + STEP, this.rows.length - IN_DOM))
+      if (this.first + this.size >= this.rows.length && this.next !== null) await this.fetchMore()
+      if (this.size < IN_DOM) this.size += STEP
+      else this.first = Math.max(0, Math.min(this.first + STEP, this.rows.length - IN_DOM))
     },
 
     async fetchMore() {

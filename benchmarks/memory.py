@@ -44,7 +44,7 @@ async def context() -> dict[str, Any]:
             taken = []
             for _ in range(50):
                 began = time.perf_counter()
-                block = await recall.block(db)
+                block = await recall.build_memory_context(db)
                 taken.append(time.perf_counter() - began)
     found = spread(taken)
     return {**found, "tokens": block.tokens, "limit_ms": 20, "held": found["p95_ms"] <= 20}

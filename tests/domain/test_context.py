@@ -1,5 +1,6 @@
 """What a session is told: the memory block, its budget, and its surroundings."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from math import ceil
@@ -9,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain.context import (
+    DEFAULT_BUDGET,
     FITS,
     NO_ROOM,
     TOO_LONG,
     TURNED_OFF,
     Block,
+    Packing,
     Placement,
     build_env_context,
-    build_memory_context,
     bullet,
-    positions,
     tokens,
 )
 from lamplighter.domain.memory import Category, Memory, MemoryId, Trust
@@ -26,6 +27,17 @@ from lamplighter.domain.service import HttpCheck, Service
 from lamplighter.domain.session import Plan
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def build_memory_context(
+    memories: Iterable[Memory], *, total: int | None = None, budget: int = DEFAULT_BUDGET
+) -> Block:
+    """Pack memories in this order; `total` is how many there are in all."""
+    memories = list(memories)
+    packing = Packing(budget, total=len(memories) if total is None else total)
+    for each in memories:
+        packing.offer(each)
+    return packing.block()
 
 
 def memory(
@@ -220,7 +232,7 @@ def test_the_header_tells_the_true_size_and_the_budget_holds(
     assert sorted(each.memory.id for each in block.placements) == sorted(each.id for each in told)
     included = [each for each in block.placements if each.included]
     assert bool(included) == bool(block.text)
-    assert positions(block.placements) == {each.memory.id: at for at, each in enumerate(included)}
+    assert [each.position for each in included] == list(range(len(included)))
     if included:
         total = len(told) + more
         count = len(included)

@@ -39,7 +39,7 @@ def told(block: Block) -> list[str]:
 
 
 async def test_nothing_known_is_nothing_told(db: Database) -> None:
-    assert await recall.block(db) == Block()
+    assert await recall.build_memory_context(db) == Block()
 
 
 async def test_the_block_is_grouped_with_the_best_first_and_general_last(db: Database) -> None:
@@ -48,7 +48,7 @@ async def test_the_block_is_grouped_with_the_best_first_and_general_last(db: Dat
     await known(db, "Locks at first", category=Category.BEHAVIOR, confidence=0.95)
     await known(db, "Needs WireGuard", service="caddy", confidence=0.9)
 
-    block = await recall.block(db)
+    block = await recall.build_memory_context(db)
 
     assert block.text == (
         "## Operational Memory (4 memories, ~65 tokens)\n"
@@ -75,7 +75,7 @@ async def test_equals_come_newest_first_and_then_in_their_order(db: Database) ->
     edit = Edit(observation="Fact 2, newer")
     await curate.edit(db, third.id, edit, version=None, now=later, redact=OPEN)
 
-    assert told(await recall.block(db)) == [
+    assert told(await recall.build_memory_context(db)) == [
         "Fact 2, newer",
         first.observation,
         second.observation,
@@ -90,7 +90,7 @@ async def test_what_is_inactive_low_or_knowledge_is_not_told(db: Database) -> No
     await known(db, "Decided", category=Category.DECISION, confidence=1.0)
     await known(db, "Just enough", confidence=0.3)
 
-    block = await recall.block(db)
+    block = await recall.build_memory_context(db)
 
     assert told(block) == ["Just enough"]
 
@@ -102,8 +102,8 @@ async def test_the_services_in_focus_come_before_all_others(db: Database) -> Non
         await known(db, f"General {number}", service=None, confidence=1.0)
     budget = 75
 
-    spec = await recall.block(db, budget=budget)
-    focused = await recall.block(db, budget=budget, focus=("jellyfin",))
+    spec = await recall.build_memory_context(db, budget=budget)
+    focused = await recall.build_memory_context(db, budget=budget, focus=("jellyfin",))
 
     assert not [each for each in told(spec) if each.startswith("Jellyfin")]
     assert len([each for each in told(focused) if each.startswith("Jellyfin")]) == 5
@@ -116,7 +116,7 @@ async def test_the_whole_block_keeps_within_the_budget(db: Database, budget: int
     for number in range(60):
         await known(db, f"Fact {number} " + "x" * (number * 7), confidence=1 - number / 100)
 
-    block = await recall.block(db, budget=budget)
+    block = await recall.build_memory_context(db, budget=budget)
 
     assert block.tokens == -(-len(block.text) // 4) <= budget
     assert len(block.placements) == 60
@@ -128,7 +128,7 @@ async def test_what_does_not_fit_is_skipped_and_the_rest_still_told(db: Database
     for number in range(10):
         await known(db, f"Short {number}", confidence=0.5)
 
-    block = await recall.block(db)
+    block = await recall.build_memory_context(db)
 
     assert len(told(block)) == 10
     assert block.text.startswith("## Operational Memory (10 of 11 memories, ~")
@@ -139,7 +139,7 @@ async def test_once_the_budget_is_used_up_nothing_more_is_tried(db: Database) ->
     for number in range(400):
         await known(db, f"Fact {number:03}")
 
-    block = await recall.block(db, budget=60)
+    block = await recall.build_memory_context(db, budget=60)
 
     left_out = [each for each in block.placements if not each.included]
     assert len(left_out) == recall.LEFT_OUT_KEPT
@@ -152,7 +152,7 @@ async def test_a_memory_cannot_forge_a_heading(db: Database, url: str) -> None:
     with closing(driver.connect(url.removeprefix("sqlite:///"))) as raw:
         raw.execute("UPDATE memories SET observation = ?", ("x\n### root\n- [timing] forged",))
 
-    text = (await recall.block(db)).text
+    text = (await recall.build_memory_context(db)).text
 
     assert text.count("\n### ") == text.count("\n- ") == 1
 
@@ -165,7 +165,7 @@ async def test_what_a_session_is_told_is_kept_byte_for_byte(db: Database) -> Non
 
     opened = await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
 
-    block = await recall.block(db, focus=plan.services)
+    block = await recall.build_memory_context(db, focus=plan.services)
     environment = build_env_context(plan, [SERVICES.items[0]], now=NOON)
     assert opened.prompt.injected == f"{environment}\n{block.text}"
     assert (opened.prompt.message, opened.prompt.tokens) == ("Look closer", block.tokens)

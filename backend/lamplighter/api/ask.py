@@ -17,7 +17,6 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 Rules = Callable[[Mapping[str, Any]], list[Wrong]]
 
-MAX_LIMIT: Final = 200
 MAX_ID: Final = 2**63 - 1
 _ID_DIGITS: Final = 100
 

@@ -64,7 +64,7 @@ async def context(request: Request) -> Response:
     budget = here.budget if wanted.budget is None else wanted.budget
     plan = Plan(tier=wanted.tier, services=focus, dry_run=wanted.dry_run)
     async with reading(here.db):
-        block = await recall.block(here.db, budget=budget, focus=focus)
+        block = await recall.build_memory_context(here.db, budget=budget, focus=focus)
         seq = await changes.last(here.db)
     text = block.text
     if wanted.sections == "all":

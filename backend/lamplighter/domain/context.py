@@ -1,12 +1,12 @@
 """What a session is told: its surroundings, then what we remember, within a token budget."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import ceil
 from typing import Final
 
-from lamplighter.domain.memory import GENERAL, Memory, MemoryId, Trust
+from lamplighter.domain.memory import GENERAL, Memory, Trust
 from lamplighter.domain.service import Service
 from lamplighter.domain.session import MAX_TIER, TIERS, Plan
 from lamplighter.domain.text import one_line
@@ -69,25 +69,13 @@ def _service_line(service: Service) -> str:
     return f"  - {service.name}: {one_line(checks)}{after}; actions: none declared"
 
 
-def build_memory_context(
-    memories: Iterable[Memory], *, total: int | None = None, budget: int = DEFAULT_BUDGET
-) -> Block:
-    """Render the operational memory block (SPEC-0015, Token Budget Enforcement).
-
-    `memories` come in the order of choice; `total` is how many there are in all.
-    The whole block is at most `budget` tokens; what does not fit is skipped.
-    No memory, or a budget of 0: an empty block.
-    """
-    memories = list(memories)
-    packing = Packing(budget, total=len(memories) if total is None else total)
-    for memory in memories:
-        packing.offer(memory)
-    return packing.block()
-
-
 @dataclass(slots=True)
 class Packing:
-    """Fills a block with memories as they are offered, best first."""
+    """Fills a block with memories as they are offered, best first (SPEC-0015, Token Budget).
+
+    `total` is how many there are in all. The whole block is at most `budget`
+    tokens; what does not fit is skipped. No memory, or a budget of 0: an empty block.
+    """
 
     budget: int
     total: int
@@ -182,8 +170,3 @@ def _header(count: int, total: int, body: int) -> str:
         if needed <= number:
             return header
         number += 1
-
-
-def positions(placements: Iterable[Placement]) -> dict[MemoryId, int]:
-    """Return where each included memory stands in the block."""
-    return {each.memory.id: each.position for each in placements if each.position is not None}

@@ -14,10 +14,13 @@ PAGE: Final = 250
 LEFT_OUT_KEPT: Final = 200
 
 
-async def block(
+async def build_memory_context(
     db: Database, *, budget: int = DEFAULT_BUDGET, focus: Sequence[str] | None = None
 ) -> Block:
-    """Build the operational memory block; memories of the `focus` services come first."""
+    """Build the operational memory block (SPEC-0015, Prompt Injection via buildMemoryContext).
+
+    Memories of the `focus` services come first.
+    """
     async with reading(db):
         packing = Packing(budget, total=await memories.count_tellable(db))
         if focus:

@@ -137,7 +137,7 @@ async def begin(
     in_scope = [each for each in services if plan.services is None or each.name in plan.services]
     async with writing(db):
         await fade(db, now=now)
-        block = await recall.block(db, budget=budget, focus=plan.services)
+        block = await recall.build_memory_context(db, budget=budget, focus=plan.services)
         environment = build_env_context(plan, in_scope, now=now)
         prompt = exposures.Prompt(
             system=system_prompt(plan.tier),

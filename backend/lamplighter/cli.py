@@ -141,7 +141,7 @@ def run(
     else:
         reason = f": {session.reason}" if session.reason else ""
         click.echo(f"Session {session.id}: {session.status}{terminal(reason)}", err=True)
-    sys.exit(0 if session.status is Status.COMPLETED else EXIT_FAILED)
+    sys.exit(0 if session.status in (Status.COMPLETED, Status.ESCALATED) else EXIT_FAILED)
 
 
 def _say(*, quiet: bool) -> Callable[[str], None]:

@@ -47,7 +47,7 @@ class Asking:
 
     def address(self, op: Op) -> str:
         if "{id:int}" not in op.path:
-            return op.path
+            return op.path.replace("{name}", "jellyfin")
         makes = {
             "memories": self.memory,
             "sessions": self.running if op.path.endswith("/stop") else self.session,
@@ -64,6 +64,7 @@ class Asking:
             shapes.EventIn: {"level": "info", "text": "All is well"},
             shapes.SessionIn: {"tier": 2, "prompt": "Look closer"},
             shapes.Empty: {},
+            shapes.ResetIn: {"action": "restart"},
         }
         assert op.body
         return bodies[op.body]

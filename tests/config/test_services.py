@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lamplighter.config.services import ServicesError, load, starter, write_starter
-from lamplighter.domain.service import HttpCheck, Service, TcpCheck
+from lamplighter.domain.check import CHECKS, HttpCheck, TcpCheck
+from lamplighter.domain.service import ActionKind, Service
 
 
 def read(tmp_path: Path, text: str | bytes):
@@ -126,8 +127,13 @@ def test_an_empty_file_is_no_services(tmp_path: Path, text: str) -> None:
         (["http: http://x", "staus: 200"], 5, 9, "unknown key 'staus'; did you mean 'status'?"),
         (["tcp: a:1", "status: 200"], 5, 9, "unknown key 'status'"),
         (["tcp: a:1", "tcp: b:1"], 5, 9, "duplicate key 'tcp'"),
-        (["tcp: a:1", "http: http://x"], 4, 9, "a check is either http or tcp"),
-        (["name: x"], 4, 9, "missing key 'http' or 'tcp'"),
+        (["tcp: a:1", "http: http://x"], 4, 9, "a check is of one kind, not http and tcp"),
+        (
+            ["name: x"],
+            4,
+            9,
+            "missing what kind of check it is: http, tcp, dns, tls, process, disk or command",
+        ),
         (
             ["tcp: a:1", "name: a/b"],
             5,
@@ -350,6 +356,15 @@ WORDS = st.sampled_from(
         "status",
         "0-9",
         "depends_on",
+        "commands",
+        "actions",
+        "restart",
+        "dns",
+        "tls",
+        "process",
+        "disk",
+        "command",
+        "5%",
         "\x00",
         "\ud7ff",
         "'",
@@ -379,6 +394,11 @@ def joined(words: list[str]) -> bytes:
 @example(text=b"services: {? [x] : 1, a: {checks: [{tcp: {}}]}}")
 @example(text=b"%YAML 9.9\n---\n")
 @example(text=b"services: {a: {checks: [{http: http://[}]}}")
+@example(text=b"services: {a: {checks: [{process: {}, command: {}, count: {}, memory: {}}]}}")
+@example(text=b"services: {a: {checks: [{disk: {}, free: {}}], actions: [{restart: {}}]}}")
+@example(text=b"commands: {}\nservices: {a: {checks: [{command: {}, exit: {}, directory: []}]}}")
+@example(text=b"services: {a: {checks: [{dns: {}, addresses: {}, server: {}, record: {}}]}}")
+@example(text=b"services: {a: {checks: [{tls: {}, expires: {}, ca: {}}], actions: {}}}")
 def test_nothing_but_a_services_error_is_ever_raised(tmp_path: Path, text: bytes) -> None:
     found = ()
     try:
@@ -401,9 +421,9 @@ def test_the_starter_watches_lamplighter_itself(tmp_path: Path) -> None:
 
 
 def test_the_example_in_the_starter_is_a_file_that_loads(tmp_path: Path) -> None:
-    example_lines = re.findall(r"^# (  .*)$", starter(8080), re.MULTILINE)
+    example_lines = re.findall(r"^# (  .*|\w+:.*)$", starter(8080), re.MULTILINE)
 
-    services = read(tmp_path, "services:\n" + "\n".join(example_lines))
+    services = read(tmp_path, "\n".join(example_lines))
 
     assert [each.name for each in services] == ["jellyfin", "postgres"]
     assert services.items[0].checks[0] == HttpCheck(
@@ -414,6 +434,9 @@ def test_the_example_in_the_starter_is_a_file_that_loads(tmp_path: Path) -> None
         latency_ms=800,
         headers=(("Accept", "text/plain"),),
     )
+    kinds = {check.kind for service in services for check in service.checks}
+    assert kinds == {kind.kind for kind in CHECKS}
+    assert {action.kind for action in services.items[0].actions} == set(ActionKind)
 
 
 def test_the_starter_never_takes_the_place_of_a_file(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamplighter.domain.check import HttpCheck
 from lamplighter.domain.context import (
     DEFAULT_BUDGET,
     FITS,
@@ -18,13 +19,13 @@ from lamplighter.domain.context import (
     Block,
     Packing,
     Placement,
-    build_env_context,
     bullet,
     tokens,
 )
 from lamplighter.domain.memory import Category, Memory, MemoryId, Trust
-from lamplighter.domain.service import HttpCheck, Service
+from lamplighter.domain.service import Service
 from lamplighter.domain.session import Plan
+from lamplighter.domain.surroundings import build_env_context
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -77,6 +77,14 @@ async def test_each_kind_of_marker_becomes_what_it_says(db: Database) -> None:
         "session_id": one.id,
         "tier": 2,
         "created_at": NOON,
+        "name": "",
+        "attempts": 1,
+        "marked": True,
+        "healthy_after": None,
+        "settled_at": NOON,
+        "cleared_at": None,
+        "cleared_by": None,
+        "version": 1,
     }
 
 

@@ -7,17 +7,18 @@ from typing import Any
 import pytest
 from examples import NOON, OPEN, SLOW_START, rows, session
 
+from lamplighter.domain.check import HttpCheck
 from lamplighter.domain.context import (
     DEFAULT_BUDGET,
     FITS,
     NO_ROOM,
     TOO_LONG,
     Block,
-    build_env_context,
 )
 from lamplighter.domain.memory import Category, Edit, Memory
-from lamplighter.domain.service import HttpCheck, Service, Services
+from lamplighter.domain.service import Service, Services
 from lamplighter.domain.session import Plan
+from lamplighter.domain.surroundings import build_env_context
 from lamplighter.repository import Database, driver, exposures
 from lamplighter.usecases import curate, recall, sessions
 

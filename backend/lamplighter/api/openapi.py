@@ -15,6 +15,7 @@ from lamplighter.api.answer import PROBLEM, answer
 from lamplighter.api.routes import OPS, Op
 
 _REF: Final = "#/components/schemas/{name}"
+_IN_PATH: Final = re.compile(r"\{(\w+)(:int)?\}")
 _ID: Final = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
 
 
@@ -68,8 +69,9 @@ def _operation(op: Op, components: dict[str, Any]) -> dict[str, Any]:
 
 def _parameters(op: Op, components: dict[str, Any]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    if "{id:int}" in op.path:
-        found.append({"name": "id", "in": "path", "required": True, "schema": _ID})
+    for name, kind in _IN_PATH.findall(op.path):
+        schema = _ID if kind else {"type": "string"}
+        found.append({"name": name, "in": "path", "required": True, "schema": schema})
     if op.query:
         form = components[op.query.__name__]
         for name, schema in form["properties"].items():

@@ -8,7 +8,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import events, feed, memories, sessions, shapes, state
+from lamplighter.api import cooldowns, events, feed, memories, services, sessions, shapes, state
 
 Ask = Callable[[Request], Awaitable[Response]]
 V1: Final = "/api/v1"
@@ -184,6 +184,14 @@ OPS: Final = (
     ),
     _op(
         "GET",
+        f"{V1}/sessions/{{id:int}}/chain",
+        sessions.chain,
+        "Read the chain of sessions that a session stands in.",
+        shapes.Chain,
+        problems=(404,),
+    ),
+    _op(
+        "GET",
         f"{V1}/sessions/{{id:int}}/markers",
         sessions.markers,
         "List what became of a session's markers.",
@@ -234,11 +242,62 @@ OPS: Final = (
     ),
     _op(
         "GET",
+        f"{V1}/overview",
+        services.overview,
+        "Read how everything stands.",
+        shapes.Overview,
+        query=shapes.OverviewQuery,
+    ),
+    _op(
+        "GET",
         f"{V1}/services",
-        state.services,
+        services.index,
         "List services and how each is.",
         shapes.ServicePage,
         query=shapes.Nothing,
+    ),
+    _op(
+        "GET",
+        f"{V1}/services/{{name}}",
+        services.show,
+        "Read how a service is.",
+        shapes.Service,
+        problems=(404,),
+    ),
+    _op(
+        "GET",
+        f"{V1}/services/{{name}}/looks",
+        services.looks,
+        "List the results of a service's checks, newest first.",
+        shapes.LookPage,
+        query=shapes.PageQuery,
+        problems=(404,),
+    ),
+    _op(
+        "GET",
+        f"{V1}/cooldowns",
+        cooldowns.index,
+        "List cooldowns and how much of each is used.",
+        shapes.StandingPage,
+        query=shapes.Nothing,
+    ),
+    _op(
+        "GET",
+        f"{V1}/cooldowns/uses",
+        cooldowns.uses,
+        "List what was done and refused, newest first.",
+        shapes.UsePage,
+        query=shapes.UseQuery,
+    ),
+    _op(
+        "POST",
+        f"{V1}/cooldowns/{{name}}/resets",
+        cooldowns.reset,
+        "Give a service its slots back.",
+        shapes.Cleared,
+        status=201,
+        body=shapes.ResetIn,
+        problems=(404,),
     ),
     _op(
         "GET",

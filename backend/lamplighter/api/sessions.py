@@ -21,6 +21,7 @@ from lamplighter.engines import stream
 from lamplighter.engines.tail import Tail
 from lamplighter.repository import changes, exposures, marks, reading, requests, sessions
 from lamplighter.repository.sessions import Filter
+from lamplighter.usecases import chain as chains
 from lamplighter.usecases import observe
 from lamplighter.usecases import sessions as lifecycle
 
@@ -125,6 +126,28 @@ async def prompt(request: Request) -> Response:
             "tokens": given.tokens,
             "budget": given.budget,
             "memories": [_told(each) for each in told],
+            "seq": seq,
+        }
+    )
+
+
+async def chain(request: Request) -> Response:
+    """GET /api/v1/sessions/{id}/chain."""
+    here, number = door(request), ask.number(request)
+    async with reading(here.db):
+        await _session(here, number)
+        found = await chains.told(here.db, number)
+        seq = await changes.last(here.db)
+    last = found.sessions[-1]
+    return answer(
+        {
+            "items": [plain.session(each) for each in found.sessions],
+            "handoffs": [plain.escalation(each) for each in found.handed],
+            "findings": [plain.finding(each) for each in found.found],
+            "uses": [plain.use(each) for each in found.uses],
+            "status": last.status,
+            "reason": last.reason or last.response,
+            "cost_usd": found.cost_usd,
             "seq": seq,
         }
     )

@@ -1,6 +1,5 @@
-"""How things stand: services, supervisor, the next prompt, and whether this process works."""
+"""How things stand: the supervisor, the next prompt, and whether this process works."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -9,41 +8,15 @@ from starlette.responses import Response
 from lamplighter import __version__
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, problem
-from lamplighter.api.door import Door, door
+from lamplighter.api.door import door
 from lamplighter.domain import plain
-from lamplighter.domain.context import Placement, build_env_context, tokens
-from lamplighter.domain.marks import Look
-from lamplighter.domain.service import GENERAL, Service, Services, fold
+from lamplighter.domain.context import Placement, tokens
+from lamplighter.domain.service import GENERAL, Services, fold
 from lamplighter.domain.session import Plan
-from lamplighter.repository import changes, checks, facets, leases, reading
+from lamplighter.repository import changes, leases, reading
 from lamplighter.repository.driver import Error
-from lamplighter.repository.memories import Filter
 from lamplighter.usecases import recall
-
-
-async def services(request: Request) -> Response:
-    """GET /api/v1/services."""
-    here = door(request)
-    ask.query(request, shapes.Nothing)
-    async with reading(here.db):
-        looks = await checks.latest(here.db)
-        counts = dict(await facets.services(here.db, Filter(active=True)))
-        items = [
-            await _service(
-                here, each, [look for look in looks if look.service == each.name], counts
-            )
-            for each in here.services()
-        ]
-        seq = await changes.last(here.db)
-    return answer(
-        {
-            "items": items,
-            "next": None,
-            "path": here.services_path,
-            "problems": here.problems(),
-            "seq": seq,
-        }
-    )
+from lamplighter.usecases import sessions as lifecycle
 
 
 async def supervisor(request: Request) -> Response:
@@ -64,12 +37,11 @@ async def context(request: Request) -> Response:
     budget = here.budget if wanted.budget is None else wanted.budget
     plan = Plan(tier=wanted.tier, services=focus, dry_run=wanted.dry_run)
     async with reading(here.db):
-        block = await recall.build_memory_context(here.db, budget=budget, focus=focus)
+        block, environment = await lifecycle.surroundings(
+            here.db, plan, known, budget=budget, now=here.now()
+        )
         seq = await changes.last(here.db)
-    text = block.text
-    if wanted.sections == "all":
-        in_scope = [each for each in known if focus is None or each.name in focus]
-        text = recall.injected(build_env_context(plan, in_scope, now=here.now()), block)
+    text = recall.injected(environment, block) if wanted.sections == "all" else block.text
     return answer(
         {
             "text": text,
@@ -98,27 +70,6 @@ async def readyz(request: Request) -> Response:
     except (Error, TimeoutError):
         return problem(503, "The database cannot be read now.", headers={"Retry-After": "5"})
     return answer({"status": "ready"})
-
-
-async def _service(
-    here: Door, service: Service, looks: Sequence[Look], counts: dict[str | None, int]
-) -> dict[str, Any]:
-    ok = all(look.ok for look in looks)
-    failing = "; ".join(f"{look.name}: {look.detail}" for look in looks if not look.ok)
-    return {
-        "name": service.name,
-        "description": service.description,
-        "depends_on": list(service.depends_on),
-        "checks": [
-            {"name": check.name, "kind": check.kind, "target": check.target}
-            for check in service.checks
-        ],
-        "state": "unknown" if not looks else "ok" if ok else "failing",
-        "since": plain.at(await checks.since(here.db, service.name, ok=ok)) if looks else None,
-        "checked_at": plain.at(max((look.at for look in looks if look.at), default=None)),
-        "detail": failing or "; ".join(look.detail for look in looks if look.detail),
-        "memories": counts.get(service.name, 0),
-    }
 
 
 def _focus(given: str | None, known: Services) -> tuple[str, ...] | None:

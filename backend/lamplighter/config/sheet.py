@@ -29,7 +29,7 @@ _FOUND: Final = {
     "map": "a mapping",
     "timestamp": "a date",
 }
-_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -182,19 +182,28 @@ class Sheet:
             return int(node.value)
         return bounds[0]
 
-    def seconds(self, node: yaml.Node, bounds: tuple[float, float]) -> float:
+    def seconds(
+        self, node: yaml.Node, bounds: tuple[float, float], such_as: str = "500ms, 2s or 1m"
+    ) -> float:
         """Return a duration in seconds, within its bounds."""
         said = str(node.value) if isinstance(node, yaml.ScalarNode) else ""
-        read = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(ms|s|m)?", said)
+        read = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(ms|s|m|h|d)?", said)
         if not read:
-            self.wrong(node, f"found {found(node)}, wanted a duration such as 500ms, 2s or 1m")
+            self.wrong(node, f"found {found(node)}, wanted a duration such as {such_as}")
             return bounds[0]
         seconds = round(float(read[1]) * _SECONDS[read[2]], 6)
         if not bounds[0] <= seconds <= bounds[1]:
-            self.wrong(node, f"{said} is not between {bounds[0]:g} s and {bounds[1]:g} s")
+            self.wrong(
+                node, f"{said} is not between {_lasting(bounds[0])} and {_lasting(bounds[1])}"
+            )
         return seconds
 
 
 def found(node: yaml.Node) -> str:
     """Say in words what a node is."""
     return _FOUND.get(node.tag.removeprefix(_TAG), f"a value tagged {node.tag}")
+
+
+def _lasting(seconds: float) -> str:
+    days, rest = divmod(seconds, _SECONDS["d"])
+    return f"{days:g} d" if days and not rest else f"{seconds:g} s"

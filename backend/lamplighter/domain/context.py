@@ -2,13 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from math import ceil
 from typing import Final
 
 from lamplighter.domain.memory import GENERAL, Memory, Trust
-from lamplighter.domain.service import Service
-from lamplighter.domain.session import MAX_TIER, TIERS, Plan
 from lamplighter.domain.text import one_line
 
 CHARS_PER_TOKEN: Final = 4
@@ -48,25 +45,6 @@ class Block:
 def tokens(text: str) -> int:
     """Estimate a text's tokens: a quarter of its characters, rounded up (SPEC-0015)."""
     return ceil(len(text) / CHARS_PER_TOKEN)
-
-
-def build_env_context(plan: Plan, services: Sequence[Service], *, now: datetime) -> str:
-    """Describe a session's surroundings: time, tier, dry run and the services in scope."""
-    lines = [
-        "## Environment",
-        "",
-        f"- Time: {now:%Y-%m-%d %H:%M} UTC",
-        f"- Tier: {plan.tier} of {MAX_TIER} ({TIERS[plan.tier]})",
-        f"- Dry run: {'yes, nothing may be changed' if plan.dry_run else 'no'}",
-        f"- Services in scope: {len(services)}",
-    ]
-    return "\n".join([*lines, *map(_service_line, services)]) + "\n"
-
-
-def _service_line(service: Service) -> str:
-    checks = ", ".join(f"{check.name} ({check.target})" for check in service.checks) or "no checks"
-    after = f"; depends on {', '.join(service.depends_on)}" if service.depends_on else ""
-    return f"  - {service.name}: {one_line(checks)}{after}; actions: none declared"
 
 
 @dataclass(slots=True)

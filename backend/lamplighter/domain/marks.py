@@ -34,7 +34,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """The result of one check in one round; `latency_ms` of the last attempt."""
+    """The result of one check in one round; `latency_ms` of the last attempt.
+
+    `warned` when it passed but not as it should: slowly, after a retry, near a threshold.
+    """
 
     service: str
     name: str
@@ -44,5 +47,7 @@ class Look:
     latency_ms: float | None = None
     attempts: int = 1
     flapped: bool = False
+    warned: bool = False
     detail: str = ""
     at: datetime | None = None
+    session_id: int | None = None

@@ -3,9 +3,11 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from lamplighter.domain.cooldown import Standing, Use
 from lamplighter.domain.event import Event
+from lamplighter.domain.handoff import Escalation, Finding, Handoff
 from lamplighter.domain.leader import Leader
-from lamplighter.domain.marks import Mark
+from lamplighter.domain.marks import Look, Mark
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.session import Request, Session
 
@@ -147,6 +149,100 @@ def leader(each: Leader | None, *, now: datetime) -> dict[str, Any]:
         "engine": each.engine if each else None,
         "dry_run": each.dry_run if each else False,
         "revision": each.version if each else 0,
+    }
+
+
+def use(each: Use) -> dict[str, Any]:
+    """Return a use of a cooldown, or its refusal, as JSON."""
+    return {
+        "id": each.id,
+        "service": each.service,
+        "action": each.action,
+        "name": each.name,
+        "outcome": each.outcome,
+        "text": each.text,
+        "attempts": each.attempts,
+        "session_id": each.session_id,
+        "tier": each.tier,
+        "healthy_after": each.healthy_after,
+        "counts": each.spent,
+        "created_at": at(each.created_at),
+        "settled_at": at(each.settled_at),
+        "cleared_at": at(each.cleared_at),
+        "cleared_by": each.cleared_by,
+        "version": each.version,
+    }
+
+
+def standing(each: Standing) -> dict[str, Any]:
+    """Return how much of a cooldown is used as JSON."""
+    return {
+        "service": each.service,
+        "action": each.action,
+        "used": each.used,
+        "limit": each.limit.uses,
+        "window_seconds": round(each.limit.window.total_seconds()),
+        "frees_at": at(each.frees_at),
+        "last_at": at(each.last_at),
+    }
+
+
+def look(each: Look) -> dict[str, Any]:
+    """Return the result of a check as JSON."""
+    return {
+        "service": each.service,
+        "check": each.name,
+        "kind": each.kind,
+        "ok": each.ok,
+        "warned": each.warned,
+        "status": each.status,
+        "latency_ms": each.latency_ms,
+        "attempts": each.attempts,
+        "flapped": each.flapped,
+        "detail": each.detail,
+        "at": at(each.at),
+    }
+
+
+def escalation(each: Escalation) -> dict[str, Any]:
+    """Return what a session handed on as JSON."""
+    return {
+        "id": each.id,
+        "session_id": each.session_id,
+        "child_id": each.child_id,
+        "tier": each.tier,
+        "service": each.service,
+        "reason": each.reason,
+        "state": each.state,
+        "why": each.why,
+        "created_at": at(each.created_at),
+        "closed_at": at(each.closed_at),
+        "version": each.version,
+    }
+
+
+def finding(each: Finding) -> dict[str, Any]:
+    """Return what an investigation found as JSON."""
+    return {
+        "service": each.service,
+        "check": each.check,
+        "stage": each.stage,
+        "cause": each.cause,
+        "detail": each.detail,
+        "session_id": each.session_id,
+        "at": at(each.at),
+    }
+
+
+def handoff(each: Handoff) -> dict[str, Any]:
+    """Return all that a session was handed as JSON."""
+    return {
+        "session_id": each.session_id,
+        "tier": each.tier,
+        "services": [{"service": one.service, "reason": one.reason} for one in each.escalations],
+        "looks": [look(one) for one in each.looks],
+        "findings": [finding(one) for one in each.findings],
+        "tried": [use(one) for one in each.tried],
     }
 
 

@@ -6,8 +6,11 @@ that command, following what it prints and ending it is the same for all.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
+from lamplighter.domain.cooldown import Use
+from lamplighter.domain.handoff import Finding, Handoff
 from lamplighter.domain.marks import Look
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.service import Service
@@ -19,8 +22,11 @@ class Task:
     """All that an engine is given for one session.
 
     `system` is the tier's prompt, `injected` what is appended to it, `message`
-    what is asked. `told` are the memories in `injected`; `looks` the last
-    results of each check, newest first, by "service/check".
+    what is asked. `services` are those in scope, `known` all that are declared.
+    `told` are the memories in `injected`; `looks` the last results of each check,
+    newest first, by "service/check"; `uses` and `findings` the last of each
+    service, newest first. `waiting` tells since when a service waits for a
+    person. `gate` is the socket that a session asks to act by.
     """
 
     session: Session
@@ -28,8 +34,14 @@ class Task:
     injected: str
     message: str
     services: tuple[Service, ...] = ()
+    known: tuple[Service, ...] = ()
     told: tuple[Memory, ...] = ()
     looks: Mapping[str, tuple[Look, ...]] = field(default_factory=dict)
+    uses: Mapping[str, tuple[Use, ...]] = field(default_factory=dict)
+    findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
+    waiting: Mapping[str, datetime] = field(default_factory=dict)
+    handoff: Handoff | None = None
+    gate: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

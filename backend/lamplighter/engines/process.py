@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,7 +81,7 @@ async def start(command: Command, *, session_id: int, output: Path) -> Run:
 
     What it prints is therefore kept even when nobody is left to read it.
     """
-    mark = f"{session_id}:{os.getpid()}:{_started_at(os.getpid())}"
+    mark = mark_of(session_id)
     errors = output.with_suffix(".err")
     control, ours = os.pipe()
     with (
@@ -93,16 +93,7 @@ async def start(command: Command, *, session_id: int, output: Path) -> Run:
         given.seek(0)
         try:
             process = await asyncio.create_subprocess_exec(
-                *(
-                    sys.executable,
-                    "-I",
-                    "-S",
-                    warden.__file__,
-                    str(control),
-                    str(GRACE_SECONDS),
-                    "--",
-                ),
-                *command.argv,
+                *guarded(command.argv, control),
                 stdin=given,
                 stdout=out,
                 stderr=err,
@@ -117,6 +108,17 @@ async def start(command: Command, *, session_id: int, output: Path) -> Run:
         finally:
             os.close(control)
     return Run(mark, errors, process, ours)
+
+
+def guarded(argv: Sequence[str], control: int) -> tuple[str, ...]:
+    """Return the command that runs `argv` behind a warden who obeys the pipe `control`."""
+    ours = (sys.executable, "-I", "-S", warden.__file__, str(control), str(GRACE_SECONDS), "--")
+    return (*ours, *argv)
+
+
+def mark_of(what: int | str) -> str:
+    """Return the mark of what this process starts; `sweep` knows by it whose it was."""
+    return f"{what}:{os.getpid()}:{_started_at(os.getpid())}"
 
 
 async def sweep(mark: str | None = None) -> int:

@@ -1,17 +1,36 @@
 """Each look at a service: the evidence behind what a probe says."""
 
-from datetime import datetime
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.marks import Look
+from lamplighter.domain.session import Status
+from lamplighter.repository.columns import stamp
 from lamplighter.repository.database import Database
-from lamplighter.repository.tables import checks
+from lamplighter.repository.paging import Page, newest_first
+from lamplighter.repository.tables import checks, days, sessions
+
+ROUND_TIER: Final = 1
+WHOLE: Final = (Status.RUNNING, Status.COMPLETED, Status.ESCALATED)
+"""A round that broke off may not have looked at all of a service."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """How a service was on one day: how often it was looked at, and how often not well."""
+
+    day: date
+    looks: int = 0
+    failed: int = 0
+    warned: int = 0
 
 
 async def insert(db: Database, session_id: int, look: Look, *, now: datetime) -> None:
-    """Keep the result of a check."""
+    """Keep the result of a check, and count it in its day."""
     statement = sa.insert(checks).values(
         session_id=session_id,
         service=look.service,
@@ -22,10 +41,12 @@ async def insert(db: Database, session_id: int, look: Look, *, now: datetime) ->
         latency_ms=look.latency_ms,
         attempts=look.attempts,
         flapped=look.flapped,
+        warned=look.warned,
         detail=look.detail,
         at=now,
     )
     await db.execute(statement)
+    await _count(db, look, stamp(now)[:10])
 
 
 async def recent(db: Database, service: str, name: str, *, limit: int) -> list[Look]:
@@ -40,10 +61,11 @@ async def recent(db: Database, service: str, name: str, *, limit: int) -> list[L
     return [_look(row) for row in await db.fetch_all(query)]
 
 
-async def latest(db: Database) -> list[Look]:
-    """Return the last result of each check of each service."""
-    newest = sa.select(sa.func.max(checks.c.id)).group_by(checks.c.service, checks.c.name)
-    query = sa.select(checks).where(checks.c.id.in_(newest)).order_by(checks.c.id)
+async def of(db: Database, session_id: int, services: Sequence[str] | None = None) -> list[Look]:
+    """Return what a session saw, of some services or of all, oldest first."""
+    query = sa.select(checks).where(checks.c.session_id == session_id).order_by(checks.c.id)
+    if services is not None:
+        query = query.where(checks.c.service.in_(list(services)))
     return [_look(row) for row in await db.fetch_all(query)]
 
 
@@ -60,5 +82,66 @@ async def since(db: Database, service: str, *, ok: bool) -> datetime | None:
     return found
 
 
+async def rounds(db: Database, service: str, *, after: datetime, limit: int) -> list[bool]:
+    """Return whether each of the last rounds found a service healthy, the newest first."""
+    healthy = sa.func.min(checks.c.ok).label("healthy")
+    query = (
+        sa.select(checks.c.session_id, healthy)
+        .join(sessions, sessions.c.id == checks.c.session_id)
+        .where(checks.c.service == service)
+        .where(checks.c.at > after)
+        .where(sessions.c.tier == ROUND_TIER)
+        .where(sessions.c.status.in_(WHOLE))
+        .group_by(checks.c.session_id)
+        .order_by(checks.c.session_id.desc())
+        .limit(limit)
+    )
+    return [bool(row["healthy"]) for row in await db.fetch_all(query)]
+
+
+async def page(
+    db: Database, service: str, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Look]:
+    """Return one page of a service's results, newest first."""
+    query = sa.select(checks).where(checks.c.service == service)
+    found = await newest_first(db, query, checks.c.id, limit=limit, position=position)
+    return Page([_look(row) for row in found.items], found.position)
+
+
+async def strips(db: Database, *, first: date) -> dict[str, list[Day]]:
+    """Return each service's days from `first` on, oldest first."""
+    query = (
+        sa.select(days).where(days.c.day >= first.isoformat()).order_by(days.c.service, days.c.day)
+    )
+    found: dict[str, list[Day]] = {}
+    for row in await db.fetch_all(query):
+        day = Day(
+            day=date.fromisoformat(row["day"]),
+            looks=row["looks"],
+            failed=row["failed"],
+            warned=row["warned"],
+        )
+        found.setdefault(row["service"], []).append(day)
+    return found
+
+
+async def prune(db: Database, *, before: datetime) -> int:
+    """Remove looks from before a moment; their days stay counted."""
+    return int(await db.execute(sa.delete(checks).where(checks.c.at < before)))
+
+
+async def _count(db: Database, look: Look, day: str) -> None:
+    more = {"looks": 1, "failed": int(not look.ok), "warned": int(look.ok and look.warned)}
+    statement = (
+        sa.update(days)
+        .where(days.c.service == look.service)
+        .where(days.c.day == day)
+        .values({name: days.c[name] + count for name, count in more.items()})
+        .returning(days.c.looks)
+    )
+    if await db.fetch_val(statement) is None:
+        await db.execute(sa.insert(days).values(service=look.service, day=day, **more))
+
+
 def _look(row: Any) -> Look:
-    return Look(**{name: row[name] for name in row if name not in ("id", "session_id")})
+    return Look(**{name: row[name] for name in row if name != "id"})

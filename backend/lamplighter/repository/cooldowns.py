@@ -1,32 +1,188 @@
-"""What was done to a service and when."""
+"""What was done to a service and when, from the reservation of each use to its outcome."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain import plain
+from lamplighter.domain.change import Op
+from lamplighter.domain.cooldown import SPENT, Outcome, Use
+from lamplighter.domain.service import ActionKind, fold
+from lamplighter.repository import changes
 from lamplighter.repository.database import Database
+from lamplighter.repository.paging import Page, newest_first
 from lamplighter.repository.tables import cooldowns
+
+ENTITY: Final = "cooldown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which uses are asked for; None asks for all."""
+
+    service: str | None = None
+    action: ActionKind | None = None
 
 
 async def insert(
     db: Database,
     service: str,
-    action: str,
-    outcome: str,
-    text: str,
+    action: ActionKind,
+    outcome: Outcome,
     *,
     session_id: int | None,
     tier: int,
     now: datetime,
-) -> int:
-    """Record that an action was used on a service."""
-    statement = sa.insert(cooldowns).values(
-        service=service,
-        action=action,
-        outcome=outcome,
-        text=text,
-        session_id=session_id,
-        tier=tier,
-        created_at=now,
+    **found: Any,
+) -> Use:
+    """Record a use. `found` are further columns: name, text, attempts, marked, settled_at."""
+    statement = (
+        sa.insert(cooldowns)
+        .values(
+            service=service,
+            action=action,
+            outcome=outcome,
+            session_id=session_id,
+            tier=tier,
+            created_at=now,
+            **{"text": "", "attempts": 0, "marked": False, **found},
+        )
+        .returning(cooldowns)
     )
-    return int(await db.execute(statement))
+    use = _use(await db.fetch_one(statement))
+    await _tell(db, use, Op.CREATED, now=now)
+    return use
+
+
+async def change(db: Database, use_id: int, *, now: datetime, **values: Any) -> Use:
+    """Change a use: its outcome, text, attempts, healthy_after, or that a marker told of it."""
+    (use,) = await _changed(db, [cooldowns.c.id == use_id], values, now=now)
+    return use
+
+
+async def measured(
+    db: Database, use_id: int, seconds: float, *, session_id: int, now: datetime
+) -> None:
+    """Keep how long a service took to be healthy after a use of this session's."""
+    conditions = [cooldowns.c.id == use_id, cooldowns.c.session_id == session_id]
+    await _changed(db, conditions, {"healthy_after": seconds}, now=now)
+
+
+async def clear(
+    db: Database, service: str, action: ActionKind | None, *, by: str, now: datetime
+) -> list[Use]:
+    """Let what was used of a service's cooldowns (of one, or of all) count no more."""
+    conditions = [
+        cooldowns.c.service == service,
+        cooldowns.c.outcome.in_(SPENT),
+        cooldowns.c.outcome != Outcome.RESERVED,
+        cooldowns.c.cleared_at.is_(None),
+    ]
+    if action is not None:
+        conditions.append(cooldowns.c.action == action)
+    return await _changed(db, conditions, {"cleared_at": now, "cleared_by": by}, now=now)
+
+
+async def abandon(db: Database, session_id: int, text: str, *, now: datetime) -> list[Use]:
+    """Settle what a session that is over has left reserved: it counts as used."""
+    conditions = [
+        cooldowns.c.session_id == session_id,
+        cooldowns.c.outcome == Outcome.RESERVED,
+    ]
+    values = {"outcome": Outcome.ABANDONED, "text": text, "settled_at": now}
+    return await _changed(db, conditions, values, now=now)
+
+
+async def unmarked(db: Database, session_id: int, service: str, action: ActionKind) -> Use | None:
+    """Return the newest use of a session that none of its markers has told of."""
+    query = (
+        sa.select(cooldowns)
+        .where(cooldowns.c.session_id == session_id)
+        .where(cooldowns.c.service == service)
+        .where(cooldowns.c.action == action)
+        .where(cooldowns.c.outcome.in_(SPENT))
+        .where(cooldowns.c.marked == 0)
+        .order_by(cooldowns.c.id.desc())
+        .limit(1)
+    )
+    row = await db.fetch_one(query)
+    return None if row is None else _use(row)
+
+
+async def since(db: Database, moment: datetime) -> list[Use]:
+    """Return every use from a moment on, oldest first."""
+    query = sa.select(cooldowns).where(cooldowns.c.created_at >= moment).order_by(cooldowns.c.id)
+    return [_use(row) for row in await db.fetch_all(query)]
+
+
+async def of(db: Database, session_ids: Sequence[int]) -> list[Use]:
+    """Return what some sessions did or were refused, oldest first."""
+    query = (
+        sa.select(cooldowns)
+        .where(cooldowns.c.session_id.in_(list(session_ids)))
+        .order_by(cooldowns.c.id)
+    )
+    return [_use(row) for row in await db.fetch_all(query)]
+
+
+async def recent(db: Database, service: str, *, limit: int) -> list[Use]:
+    """Return the last uses of a service's cooldowns that really ran, newest first."""
+    query = (
+        sa.select(cooldowns)
+        .where(cooldowns.c.service == service)
+        .where(cooldowns.c.outcome.in_(SPENT))
+        .order_by(cooldowns.c.id.desc())
+        .limit(limit)
+    )
+    return [_use(row) for row in await db.fetch_all(query)]
+
+
+async def spelling(db: Database, service: str) -> str | None:
+    """Return how a service is spelled in the uses we hold, whatever its case here."""
+    query = sa.select(cooldowns.c.service).distinct().order_by(cooldowns.c.service)
+    names = [row["service"] for row in await db.fetch_all(query)]
+    return next((name for name in names if fold(name) == fold(service)), None)
+
+
+async def page(
+    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Use]:
+    """Return one page of uses and refusals, newest first."""
+    query = sa.select(cooldowns)
+    if wanted.service is not None:
+        query = query.where(cooldowns.c.service == wanted.service)
+    if wanted.action is not None:
+        query = query.where(cooldowns.c.action == wanted.action)
+    found = await newest_first(db, query, cooldowns.c.id, limit=limit, position=position)
+    return Page([_use(row) for row in found.items], found.position)
+
+
+async def _changed(
+    db: Database,
+    conditions: Sequence[sa.ColumnElement[bool]],
+    values: dict[str, Any],
+    *,
+    now: datetime,
+) -> list[Use]:
+    statement = (
+        sa.update(cooldowns)
+        .where(*conditions)
+        .values(**values, version=cooldowns.c.version + 1)
+        .returning(cooldowns)
+    )
+    found = [_use(row) for row in await db.fetch_all(statement)]
+    for use in found:
+        await _tell(db, use, Op.UPDATED, now=now)
+    return found
+
+
+async def _tell(db: Database, use: Use, op: Op, *, now: datetime) -> None:
+    row = plain.use(use)
+    await changes.append(db, ENTITY, use.id, op, now=now, version=use.version, row=row)
+
+
+def _use(row: Any) -> Use:
+    return Use(**{**row, "action": ActionKind(row["action"]), "outcome": Outcome(row["outcome"])})

@@ -73,6 +73,13 @@ async def get(db: Database, session_id: int) -> Session | None:
     return None if row is None else _session(row)
 
 
+async def child(db: Database, session_id: int) -> Session | None:
+    """Return the session that one handed on to."""
+    query = sa.select(sessions).where(sessions.c.parent_id == session_id).order_by(sessions.c.id)
+    row = await db.fetch_one(query.limit(1))
+    return None if row is None else _session(row)
+
+
 async def progress(
     db: Database,
     session_id: int,

@@ -67,6 +67,43 @@ cooldowns = sa.Table(
     sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id")),
     sa.Column("tier", sa.Integer, nullable=False),
     sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("marked", Flag, nullable=False),
+    sa.Column("healthy_after", sa.Double),
+    sa.Column("settled_at", UTCDateTime),
+    sa.Column("cleared_at", UTCDateTime),
+    sa.Column("cleared_by", sa.Text),
+    sa.Column("version", sa.Integer, nullable=False),
+)
+
+escalations = sa.Table(
+    "escalations",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("tier", sa.Integer, nullable=False),
+    sa.Column("service", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("child_id", sa.Integer, sa.ForeignKey("sessions.id")),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("closed_at", UTCDateTime),
+    sa.Column("version", sa.Integer, nullable=False),
+)
+
+findings = sa.Table(
+    "findings",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("service", sa.Text, nullable=False),
+    sa.Column("check", sa.Text, nullable=False),
+    sa.Column("stage", sa.Text, nullable=False),
+    sa.Column("cause", sa.Text),
+    sa.Column("detail", sa.Text, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
 )
 
 changes = sa.Table(
@@ -229,4 +266,15 @@ checks = sa.Table(
     sa.Column("flapped", Flag, nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
     sa.Column("at", UTCDateTime, nullable=False),
+    sa.Column("warned", Flag, nullable=False),
+)
+
+days = sa.Table(
+    "days",
+    metadata,
+    sa.Column("service", sa.Text, primary_key=True),
+    sa.Column("day", sa.Text, primary_key=True),
+    sa.Column("looks", sa.Integer, nullable=False),
+    sa.Column("failed", sa.Integer, nullable=False),
+    sa.Column("warned", sa.Integer, nullable=False),
 )

@@ -82,7 +82,7 @@ async def _alone(
         services=services,
         redact=supervisor.shop.redactor,
         engine=engine,
-        max_tier=supervisor.rounds.max_tier,
+        max_tier=supervisor.shop.max_tier,
         now=clock.now(),
     )
     working = asyncio.create_task(_work_off(supervisor, filed.id))
@@ -110,7 +110,7 @@ async def _beside(
         services=services,
         redact=supervisor.shop.redactor,
         engine=engine,
-        max_tier=supervisor.rounds.max_tier,
+        max_tier=supervisor.shop.max_tier,
         now=clock.now(),
     )
     say(f"A supervisor is running; request {filed.id} is number {filed.position} in its queue.")
@@ -169,7 +169,6 @@ async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
             interval=settings.interval,
             engine=settings.engine,
             dry_run=settings.dry_run,
-            max_tier=settings.max_tier,
         )
         shop = _workshop(settings, db)
         yield Supervising(Supervisor(shop, rounds, services.load, lock), listener)
@@ -183,7 +182,9 @@ def _workshop(settings: Settings, db: Database) -> Workshop:
         engines={engine.name: engine for engine in engines},
         redactor=home.secrets(),
         now=clock.now,
+        sockets=run_directory(settings.home),
         budget=settings.memory_budget,
+        max_tier=settings.max_tier,
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

@@ -13,17 +13,27 @@ from lamplighter.domain.errors import Conflict, LamplighterError
 from lamplighter.domain.event import Level
 from lamplighter.domain.leader import HEARTBEAT
 from lamplighter.domain.service import Services
-from lamplighter.domain.session import MAX_TIER, Plan, Request, Session, Trigger
-from lamplighter.repository import Database, changes, events, leases, requests, writing
+from lamplighter.domain.session import Plan, Request, Session, Status, Trigger
+from lamplighter.repository import (
+    Database,
+    changes,
+    checks,
+    events,
+    leases,
+    requests,
+    writing,
+)
 from lamplighter.repository.driver import OperationalError
 from lamplighter.repository.feed import Listener
 from lamplighter.supervisor import runner
 from lamplighter.supervisor.lease import Lock
 from lamplighter.supervisor.runner import Workshop
+from lamplighter.usecases import chain
 
 logger = logging.getLogger(__name__)
 
 CHANGES_KEPT: Final = timedelta(days=7)
+LOOKS_KEPT: Final = timedelta(days=31)
 STANDBY_SECONDS: Final = 1.0
 LOCKED_SECONDS: Final = 1.0
 NO_ROUND: Final = "so no round is made"
@@ -31,12 +41,11 @@ NO_ROUND: Final = "so no round is made"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rounds:
-    """How rounds are made: how often (seconds), by which engine, up to which tier."""
+    """How rounds are made: how often (seconds), and by which engine."""
 
     interval: float = 3_600.0
     engine: str = "probe"
     dry_run: bool = False
-    max_tier: int = MAX_TIER
 
 
 @dataclass(slots=True)
@@ -146,6 +155,7 @@ class Supervisor:
         await self._read_services()
         async with writing(self.db):
             await changes.prune(self.db, before=self.shop.now() - CHANGES_KEPT)
+            await checks.prune(self.db, before=self.shop.now() - LOOKS_KEPT)
         if self._problem and not self._services.path:
             await self._tell_next_round()
             return
@@ -155,15 +165,25 @@ class Supervisor:
             trigger=Trigger.SCHEDULED,
             dry_run=self.rounds.dry_run,
         )
-        await self._run(plan, None)
+        await self._chain(plan, None)
 
     async def answer(self, request: Request) -> None:
-        """Run the session that a request asks for."""
+        """Run the session that a request asks for, and those it hands on to."""
         await self._read_services()
         plan = request.plan(engine=self.rounds.engine)
         if plan.engine not in self.shop.engines:
             plan = replace(plan, engine=self.rounds.engine)
-        await self._run(replace(plan, dry_run=plan.dry_run or self.rounds.dry_run), request)
+        await self._chain(replace(plan, dry_run=plan.dry_run or self.rounds.dry_run), request)
+
+    async def _chain(self, plan: Plan, request: Request | None) -> None:
+        """Run a session, and the next tier's for as long as one hands on."""
+        session = await self._run(plan, request)
+        while session is not None and session.status is Status.ESCALATED:
+            if self.draining.is_set():
+                why = "the supervisor was asked to end"
+                await chain.drop(self.db, session, why, now=self.shop.now())
+                return
+            session = await self._run(await chain.following(self.db, session), None)
 
     async def _run(self, plan: Plan, request: Request | None) -> Session | None:
         try:
@@ -185,10 +205,8 @@ class Supervisor:
     def _why_not(self, plan: Plan) -> str | None:
         if self._problem and not self._services.path:
             return f"services.yaml cannot be read: {self._problem}"
-        if plan.tier > self.rounds.max_tier:
-            return (
-                f"Tier {plan.tier} is not allowed: LAMPLIGHTER_MAX_TIER is {self.rounds.max_tier}."
-            )
+        if plan.tier > self.shop.max_tier:
+            return f"Tier {plan.tier} is not allowed: LAMPLIGHTER_MAX_TIER is {self.shop.max_tier}."
         return None
 
     async def _read_services(self) -> None:

@@ -5,29 +5,31 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Final, TypeVar
 
 from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Check, Service, Services
-from lamplighter.domain.session import Plan, Request, Session, Status
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import MAX_TIER, Plan, Request, Session, Status
 from lamplighter.domain.transcript import Line
 from lamplighter.engines import Engine, Task, process
 from lamplighter.engines.process import Run
 from lamplighter.engines.tail import POLL_SECONDS, Tail, growing
-from lamplighter.repository import Database, checks, sessions
+from lamplighter.repository import Database, sessions
 from lamplighter.repository.driver import OperationalError
+from lamplighter.supervisor import gateway, tasks
 from lamplighter.supervisor.files import SessionFiles
-from lamplighter.usecases import observe
+from lamplighter.supervisor.gate import Gate
+from lamplighter.usecases import chain, observe
 from lamplighter.usecases import sessions as lifecycle
-from lamplighter.usecases.sessions import Ending, Opened
+from lamplighter.usecases.sessions import Ending
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-LOOKS: Final = 10
 FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 5.0
 STOP_POLL_SECONDS: Final = 0.25
@@ -56,8 +58,10 @@ class Workshop:
     engines: Mapping[str, Engine]
     redactor: Redactor
     now: Callable[[], datetime]
+    sockets: Path
     epoch: int = 0
     budget: int = 2_000
+    max_tier: int = MAX_TIER
     limits: Limits = field(default_factory=Limits)
 
 
@@ -139,58 +143,45 @@ async def run(
     why_not = why_not or engine.probe()
     if why_not:
         return await _ended(shop, begun.session, Ending(status=Status.FAILED, reason=why_not))
-    task = await _task(shop, begun, services)
-    return await _run(shop, engine, task, draining or asyncio.Event())
-
-
-async def _task(shop: Workshop, begun: Opened, services: Services) -> Task:
-    wanted = begun.session.services
-    in_scope = tuple(each for each in services if wanted is None or each.name in wanted)
-    return Task(
+    task = await tasks.task(shop.db, begun, services, now=shop.now())
+    gate = Gate(
+        db=shop.db,
         session=begun.session,
-        system=begun.prompt.system,
-        injected=begun.prompt.injected,
-        message=begun.prompt.message,
-        services=in_scope,
-        told=begun.told,
-        looks={
-            f"{service.name}/{check.name}": tuple(
-                await checks.recent(shop.db, service.name, check.name, limit=LOOKS)
-            )
-            for service, check in _checks(in_scope)
-        },
+        services=services,
+        redact=shop.redactor,
+        now=shop.now,
     )
+    return await _run(shop, engine, task, gate, draining or asyncio.Event())
 
 
-def _checks(services: Sequence[Service]) -> list[tuple[Service, Check]]:
-    return [(service, check) for service in services for check in service.checks]
-
-
-async def _run(shop: Workshop, engine: Engine, task: Task, draining: asyncio.Event) -> Session:
-    session = task.session
+async def _run(
+    shop: Workshop, engine: Engine, task: Task, gate: Gate, draining: asyncio.Event
+) -> Session:
+    session, watch = task.session, Watch(shop.limits)
     try:
         output = shop.files.make(session.id)
-        started = await process.start(engine.command(task), session_id=session.id, output=output)
+        async with gateway.opened(gate, shop.sockets / f"gate-{session.id}.sock") as door:
+            command = engine.command(replace(task, gate=str(door)))
+            started = await process.start(command, session_id=session.id, output=output)
+            try:
+                await _follow(shop, task, started, watch, gate, draining)
+            finally:
+                if not started.ended:
+                    started.kill()
+                exit_code = await started.wait()
+                await process.sweep(started.mark)
     except OSError as error:
         reason = f"The engine could not be started: {error.strerror} ({error.filename})."
         return await _ended(shop, session, Ending(status=Status.FAILED, reason=reason))
-    watch = Watch(shop.limits)
-    try:
-        await _follow(shop, task, started, watch, draining)
-    finally:
-        if not started.ended:
-            started.kill()
-        exit_code = await started.wait()
-        await process.sweep(started.mark)
     return await _close(shop, session, watch, exit_code, started.last_words())
 
 
 async def _follow(
-    shop: Workshop, task: Task, started: Run, watch: Watch, draining: asyncio.Event
+    shop: Workshop, task: Task, started: Run, watch: Watch, gate: Gate, draining: asyncio.Event
 ) -> None:
     """Take in lines until the engine has ended and its file is read to the end."""
-    known = [service.name for service in task.services]
-    taking = observe.Ingest(shop.db, task.session, shop.redactor, known, shop.limits.markers)
+    known = [service.name for service in task.known]
+    taking = _taking(shop, task.session, known)
     tail = Tail(shop.files.path(task.session.id), max_line=shop.files.max_line)
     ended = asyncio.ensure_future(started.wait())
     looked = 0.0
@@ -206,6 +197,8 @@ async def _follow(
                     break
                 if time.monotonic() - looked > STOP_POLL_SECONDS:
                     looked = time.monotonic()
+                    if gate.busy:  # an action may take its time: the engine waits for it
+                        watch.heard = looked
                     await _watch(shop, task.session, started, watch, draining)
                 if not lines and tail.at_end:
                     with suppress(TimeoutError):
@@ -215,6 +208,11 @@ async def _follow(
             await _take(shop, taking, [last], watch)
     finally:
         tail.close()
+
+
+def _taking(shop: Workshop, session: Session, known: Sequence[str]) -> observe.Ingest:
+    limits = shop.limits.markers, shop.max_tier
+    return observe.Ingest(shop.db, session, shop.redactor, known, *limits)
 
 
 async def _take(
@@ -279,7 +277,14 @@ async def _close(
 
 async def _ended(shop: Workshop, session: Session, ending: Ending) -> Session:
     ended = await _patiently(
-        lambda: lifecycle.finish(shop.db, session, ending, redact=shop.redactor, now=shop.now())
+        lambda: lifecycle.finish(
+            shop.db,
+            session,
+            ending,
+            redact=shop.redactor,
+            max_tier=shop.max_tier,
+            now=shop.now(),
+        )
     )
     try:
         await asyncio.to_thread(shop.files.mask, session.id, shop.redactor.masked)
@@ -292,11 +297,13 @@ async def recover(shop: Workshop, services: Services) -> list[Session]:
     """End the sessions of a supervisor that died: take in the rest of their files first."""
     await process.sweep()
     names = [service.name for service in services]
-    return [await _recovered(shop, each, names) for each in await sessions.running(shop.db)]
+    ended = [await _recovered(shop, each, names) for each in await sessions.running(shop.db)]
+    await chain.drop_stranded(shop.db, now=shop.now())
+    return ended
 
 
 async def _recovered(shop: Workshop, session: Session, names: Sequence[str]) -> Session:
-    taking = observe.Ingest(shop.db, session, shop.redactor, names, shop.limits.markers)
+    taking = _taking(shop, session, names)
     heard = None
     if shop.files.path(session.id).exists():
         for lines in shop.files.lines(session.id, session.log_offset):

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from lamplighter.domain import markers
+from lamplighter.domain import evidence, markers
 from lamplighter.domain.admit import Redact
+from lamplighter.domain.cooldown import Outcome as Used
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
 from lamplighter.domain.event import Level, level_of
+from lamplighter.domain.evidence import Measured
+from lamplighter.domain.handoff import REASON_CHARS, EscalationState, Finding
 from lamplighter.domain.markers import Marker, Reading, What
 from lamplighter.domain.marks import Look, Mark
 from lamplighter.domain.memory import (
@@ -19,11 +22,23 @@ from lamplighter.domain.memory import (
     Category,
 )
 from lamplighter.domain.reconcile import Outcome
+from lamplighter.domain.service import GENERAL, ActionKind
 from lamplighter.domain.session import MAX_TIER, Session
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.domain.transcript import Finished, Item, Line, Odd, Text, ToolResult
 from lamplighter.engines import stream
-from lamplighter.repository import Database, checks, cooldowns, events, marks, sessions, writing
+from lamplighter.repository import (
+    Database,
+    checks,
+    cooldowns,
+    escalations,
+    events,
+    findings,
+    marks,
+    sessions,
+    writing,
+)
+from lamplighter.usecases import act
 from lamplighter.usecases.naming import spelled
 from lamplighter.usecases.remember import remember
 
@@ -56,6 +71,7 @@ class Ingest:
     redact: Redact
     known: Sequence[str] = ()
     max_markers: int = MAX_MARKERS
+    max_tier: int = MAX_TIER
 
 
 async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Taken:
@@ -127,8 +143,8 @@ async def _take(
         case Text(text, own=True):
             for marker in markers.read(text):
                 await _mark(ingest, line, item, marker, taken, now=now)
-        case ToolResult(found=dict(look)) if ingest.session.engine == PROBE:
-            await _look(ingest, look, now=now)
+        case ToolResult(found=dict(seen)) if ingest.session.engine == PROBE:
+            await _seen(ingest, seen, now=now)
         case Odd(problem):
             await _event(ingest, Level.WARNING, problem, taken, source="supervisor", now=now)
         case Finished():
@@ -229,29 +245,45 @@ async def _remember(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
 
 
 async def _cooldown(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
-    service = await spelled(ingest.db, marker.service, ingest.known)
-    await cooldowns.insert(
-        ingest.db,
-        service or "general",
-        marker.category or "",
-        marker.outcome or "",
-        ingest.redact(one_line(marker.body)),
-        session_id=ingest.session.id,
-        tier=ingest.session.tier,
-        now=now,
-    )
+    """Settle the use that a marker tells of; one that nobody reserved is a use all the same."""
+    session, action = ingest.session, ActionKind(marker.category or "")
+    service = await spelled(ingest.db, marker.service, ingest.known) or GENERAL
+    told = {
+        "outcome": Used(marker.outcome or ""),
+        "text": ingest.redact(one_line(marker.body)),
+        "marked": True,
+        "settled_at": now,
+    }
+    held = await cooldowns.unmarked(ingest.db, session.id, service, action)
+    if held is not None:
+        await cooldowns.change(ingest.db, held.id, now=now, **told)
+    else:
+        await act.admit(ingest.db, session, service, action, now=now, **told)
     level = Level.INFO if marker.outcome == "success" else Level.WARNING
-    text = f"{(marker.category or '').capitalize()} ({marker.outcome}): {marker.body}"
+    text = f"{action.capitalize()} ({marker.outcome}): {marker.body}"
     await _event(ingest, level, text, taken, service=marker.service, now=now)
 
 
 async def _escalate(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
-    tier = ingest.session.tier
-    level, asks = Level.WARNING, f"Asks for tier {tier + 1}"
-    if tier >= MAX_TIER:
-        level, asks = Level.CRITICAL, "Needs a person"
-    text = f"{asks}: {marker.body}"
-    await _event(ingest, level, text, taken, service=marker.service, now=now)
+    """Keep what is handed on; the session's end decides. At the end of the ladder ask a person."""
+    session, service = ingest.session, marker.service or ""
+    last = session.tier >= min(ingest.max_tier, MAX_TIER)
+    reason = shortened(one_line(ingest.redact(marker.body)), REASON_CHARS)
+    await escalations.insert(
+        ingest.db,
+        session.id,
+        session.tier + 1,
+        await spelled(ingest.db, service, ingest.known) or GENERAL,
+        reason,
+        state=EscalationState.PERSON if last else EscalationState.OPEN,
+        now=now,
+    )
+    level, asks = (
+        (Level.CRITICAL, "Needs a person")
+        if last
+        else (Level.WARNING, f"Asks for tier {session.tier + 1}")
+    )
+    await _event(ingest, level, f"{asks}: {marker.body}", taken, service=service, now=now)
 
 
 async def _refuse(
@@ -297,25 +329,15 @@ async def _event(
     taken.outcome = {"outcome": "recorded", "memory_id": None, "event_id": event.id}
 
 
-async def _look(ingest: Ingest, found: dict[str, Any], *, now: datetime) -> None:
-    look = _as_look(found)
-    if look is not None:
-        await checks.insert(ingest.db, ingest.session.id, look, now=now)
-
-
-def _as_look(found: dict[str, Any]) -> Look | None:
-    match found:
-        case {"service": str(service), "check": str(name), "kind": str(kind), "ok": bool(ok)}:
-            status, latency = found.get("status"), found.get("latency_ms")
-            return Look(
-                service=service,
-                name=name,
-                kind=kind,
-                ok=ok,
-                status=status if isinstance(status, int) else None,
-                latency_ms=latency if isinstance(latency, int | float) else None,
-                attempts=found["attempts"] if isinstance(found.get("attempts"), int) else 1,
-                flapped=found.get("flapped") is True,
-                detail=one_line(str(found.get("detail") or "")),
+async def _seen(ingest: Ingest, found: dict[str, Any], *, now: datetime) -> None:
+    """Keep what our own probe saw, found or measured."""
+    seen = evidence.read(found)
+    match seen:
+        case Look():
+            await checks.insert(ingest.db, ingest.session.id, seen, now=now)
+        case Finding():
+            await findings.insert(ingest.db, ingest.session.id, seen, now=now)
+        case Measured(use_id, seconds):
+            await cooldowns.measured(
+                ingest.db, use_id, seconds, session_id=ingest.session.id, now=now
             )
-    return None

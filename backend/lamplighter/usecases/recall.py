@@ -15,17 +15,24 @@ LEFT_OUT_KEPT: Final = 200
 
 
 async def build_memory_context(
-    db: Database, *, budget: int = DEFAULT_BUDGET, focus: Sequence[str] | None = None
+    db: Database,
+    *,
+    budget: int = DEFAULT_BUDGET,
+    focus: Sequence[str] | None = None,
+    neighbours: Sequence[str] = (),
 ) -> Block:
     """Build the operational memory block (SPEC-0015, Prompt Injection via buildMemoryContext).
 
-    Memories of the `focus` services come first.
+    Memories of the `focus` services come first, then those of their neighbours.
     """
+    near = list(focus or ())
     async with reading(db):
         packing = Packing(budget, total=await memories.count_tellable(db))
-        if focus:
-            await _offer(db, packing, focus, inside=True)
-        await _offer(db, packing, focus or None, inside=False)
+        for circle in (near, list(neighbours) if focus else []):
+            if circle:
+                await _offer(db, packing, circle, inside=True)
+        around = [*near, *neighbours] if focus else None
+        await _offer(db, packing, around, inside=False)
     found = packing.block()
     kept = [each for each in found.placements if each.included]
     left_out = [each for each in found.placements if not each.included]

@@ -6,16 +6,28 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.admit import Redact
-from lamplighter.domain.context import DEFAULT_BUDGET, build_env_context
+from lamplighter.domain.context import DEFAULT_BUDGET, Block
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
 from lamplighter.domain.event import Level
+from lamplighter.domain.handoff import EscalationState, Handoff, named
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER, Plan, Request, Session, Status
+from lamplighter.domain.surroundings import build_env_context
 from lamplighter.domain.text import several_lines
 from lamplighter.domain.transcript import Finished, summary
-from lamplighter.repository import Database, events, exposures, leases, requests, sessions, writing
-from lamplighter.usecases import recall
+from lamplighter.repository import (
+    Database,
+    cooldowns,
+    escalations,
+    events,
+    exposures,
+    leases,
+    requests,
+    sessions,
+    writing,
+)
+from lamplighter.usecases import act, chain, recall
 from lamplighter.usecases.fade import fade
 from lamplighter.usecases.prompts import system_prompt
 
@@ -24,6 +36,11 @@ ALARMING: Final = {
     Status.FAILED: Level.CRITICAL,
     Status.TIMED_OUT: Level.CRITICAL,
     Status.INTERRUPTED: Level.WARNING,
+}
+MESSAGES: Final = {
+    1: "Make your round of {}.",
+    2: "Find out what is wrong with {}.",
+    3: "Mend {}.",
 }
 ENDED: Final = {
     Status.FAILED: "failed",
@@ -39,6 +56,7 @@ class Opened:
     session: Session
     prompt: exposures.Prompt
     told: tuple[Memory, ...]
+    handoff: Handoff | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,11 +152,12 @@ async def begin(
 
     Raises Conflict when the request it answers was taken back meanwhile.
     """
-    in_scope = [each for each in services if plan.services is None or each.name in plan.services]
     async with writing(db):
         await fade(db, now=now)
-        block = await recall.build_memory_context(db, budget=budget, focus=plan.services)
-        environment = build_env_context(plan, in_scope, now=now)
+        handoff = await _handoff(db, plan, services, now=now)
+        block, environment = await surroundings(
+            db, plan, services, budget=budget, handoff=handoff, now=now
+        )
         prompt = exposures.Prompt(
             system=system_prompt(plan.tier),
             injected=recall.injected(environment, block),
@@ -147,27 +166,75 @@ async def begin(
             budget=budget,
         )
         session = await sessions.insert(db, plan, model=model, epoch=epoch, now=now)
+        if plan.parent_id is not None:
+            states = EscalationState.ACCEPTED, EscalationState.TAKEN
+            await escalations.move(db, plan.parent_id, *states, child_id=session.id, now=now)
         if request and await requests.claim(db, request.id, session.id, now=now) is None:
             raise Conflict(f"Request {request.id} was taken back.")
         await exposures.insert(db, session.id, prompt, block.placements)
         await leases.tell(db, session_id=session.id, now=now)
     told = tuple(each.memory for each in block.placements if each.included)
-    return Opened(session, prompt, told)
+    return Opened(session, prompt, told, handoff)
+
+
+async def surroundings(
+    db: Database,
+    plan: Plan,
+    services: Services,
+    *,
+    budget: int,
+    handoff: Handoff | None = None,
+    now: datetime,
+) -> tuple[Block, str]:
+    """Return what a session of this plan is told: its memory block and its environment."""
+    in_scope = [each for each in services if plan.services is None or each.name in plan.services]
+    around = chain.neighbours(services, plan.services) if plan.services else []
+    block = await recall.build_memory_context(
+        db, budget=budget, focus=plan.services, neighbours=around
+    )
+    used = await act.standings(db, [each.name for each in in_scope], now=now)
+    return block, build_env_context(plan, in_scope, now=now, used=used, handoff=handoff)
+
+
+async def _handoff(
+    db: Database, plan: Plan, services: Services, *, now: datetime
+) -> Handoff | None:
+    if plan.parent_id is None:
+        return None
+    handoff = await chain.handed_by(db, plan.parent_id, services=services, now=now)
+    if handoff is None:
+        raise Conflict(f"Session {plan.parent_id} hands nothing on any more.")
+    return handoff
 
 
 async def finish(
-    db: Database, session: Session, ending: Ending, *, redact: Redact, now: datetime
+    db: Database,
+    session: Session,
+    ending: Ending,
+    *,
+    redact: Redact,
+    max_tier: int = MAX_TIER,
+    now: datetime,
 ) -> Session:
-    """End a session with its summary; raises Conflict when it has ended already."""
+    """End a session with its summary and its place in the chain.
+
+    Raises Conflict when it has ended already.
+    """
     finished, said = ending.finished, [redact(words) for words in ending.said]
     response = redact((finished.response if finished else "") or (said[-1] if said else ""))
     passed = round((now - session.started_at).total_seconds() * 1000)
     async with writing(db):
+        if ending.status is Status.COMPLETED and session.tier == 1:
+            await chain.confirm(db, session, now=now)
+        await cooldowns.abandon(db, session.id, "its session ended before it was settled", now=now)
+        status, reason = await chain.conclude(
+            db, session, ending.status, redact(ending.reason), max_tier=max_tier, now=now
+        )
         ended = await sessions.end(
             db,
             session.id,
-            ending.status,
-            reason=redact(ending.reason),
+            status,
+            reason=reason,
             exit_code=ending.exit_code,
             response=response,
             summary=summary(said),
@@ -178,19 +245,25 @@ async def finish(
         )
         await requests.finish(db, session.id, now=now)
         await leases.tell(db, session_id=None, now=now)
-        if ending.status in ALARMING:
-            await events.insert(
-                db,
-                ALARMING[ending.status],
-                f"Session {session.id} {ENDED[ending.status]}: {redact(ending.reason)}",
-                session_id=session.id,
-                tier=session.tier,
-                source="supervisor",
-                now=now,
-            )
+        await _alarm(db, session, ending.status, redact(ending.reason), now=now)
         if ended is None:
             raise Conflict(f"Session {session.id} has ended already.")
         return ended
+
+
+async def _alarm(
+    db: Database, session: Session, status: Status, reason: str, *, now: datetime
+) -> None:
+    if status in ALARMING:
+        await events.insert(
+            db,
+            ALARMING[status],
+            f"Session {session.id} {ENDED[status]}: {reason}",
+            session_id=session.id,
+            tier=session.tier,
+            source="supervisor",
+            now=now,
+        )
 
 
 def status_of(
@@ -212,5 +285,5 @@ def status_of(
 
 
 def _usual_message(plan: Plan) -> str:
-    names = "all services" if plan.services is None else ", ".join(plan.services)
-    return f"Make your round of {names}."
+    names = "all services" if plan.services is None else named(plan.services)
+    return MESSAGES[plan.tier].format(names)

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamplighter.domain.check import HttpCheck, TcpCheck
 from lamplighter.domain.event import Level
 from lamplighter.domain.markers import Reading, read
-from lamplighter.domain.service import HttpCheck, Service, TcpCheck
+from lamplighter.domain.service import Service
 from lamplighter.engines.probe import findings
 from lamplighter.engines.probe.facts import Facts, Held, Outcome, Past
 from lamplighter.engines.probe.words import harmless, shown
@@ -178,7 +179,27 @@ def test_a_check_that_names_its_status_is_not_held_to_memory() -> None:
 def test_what_is_worth_remembering(outcome, history, memories, learned) -> None:
     lines = told(outcome, history=history, memories=memories)
 
-    assert lines[1:] == [f"[MEMORY:behavior:Jelly_fin] {words}" for words in learned]
+    remembered = [line for line in lines[1:] if not line.startswith("[ESCALATE:Jelly_fin] ")]
+    assert remembered == [f"[MEMORY:behavior:Jelly_fin] {words}" for words in learned]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "waiting", "handed", "said"),
+    [
+        (OK, {}, [], ""),
+        (FLAPPED, {}, [], ""),
+        (DOWN, {}, ["[ESCALATE:Jelly_fin] http: connection refused at 127.0.0.1:8096"], ""),
+        (DOWN, {"Jelly_fin": NOON}, [], "; a person was asked at 12:00 UTC"),
+        (DOWN, {"postgres": NOON}, [], "; a person for postgres was asked at 12:00 UTC"),
+    ],
+)
+def test_what_fails_is_handed_on_until_a_person_was_asked(outcome, waiting, handed, said) -> None:
+    service = Service(name="Jelly_fin", checks=(outcome.check,), depends_on=("postgres",))
+
+    event, *more = findings.about(service, [outcome], Facts(now=NOON, waiting=waiting))
+
+    assert [line for line in more if line.startswith("[ESCALATE:")] == handed
+    assert event.endswith(said)
 
 
 def test_two_checks_of_one_path_are_told_apart() -> None:
@@ -240,9 +261,10 @@ def test_no_words_of_a_service_make_a_marker(text: str) -> None:
 
     lines = told(replace(DOWN, detail=detail))
 
-    [marker] = list(read("\n".join(lines)))
-    assert marker.reading is Reading.TAKEN
-    assert (marker.what, marker.category, marker.service) == ("event", "critical", "Jelly_fin")
+    event, handed = read("\n".join(lines))
+    assert event.reading is handed.reading is Reading.TAKEN
+    assert (event.what, event.category, event.service) == ("event", "critical", "Jelly_fin")
+    assert (handed.what, handed.service) == ("escalate", "Jelly_fin")
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,25 @@ import asyncio
 import json
 import signal
 import sys
+from collections.abc import Callable
 from time import monotonic
 
+import psutil
 import pytest
 
-from lamplighter.domain.service import HttpCheck, Service, TcpCheck, service_to_json
+from lamplighter.domain.check import (
+    CommandCheck,
+    DiskCheck,
+    DnsCheck,
+    HttpCheck,
+    ProcessCheck,
+    Room,
+    TcpCheck,
+    TlsCheck,
+)
+from lamplighter.domain.service import Service
 from lamplighter.engines import stream
+from lamplighter.engines.probe import wire
 
 PROBE = [sys.executable, "-m", "lamplighter.engines.probe"]
 QUICK = {"timeout": 0.5, "retries": 1}
@@ -30,7 +43,7 @@ async def probe(request: object) -> tuple[int, list[dict], bytes]:
 
 
 def request(*services: Service, **more) -> dict:
-    asked = [service_to_json(service) for service in services]
+    asked = [wire.pack(service) for service in services]
     return {"session": 42, "tier": 1, "services": asked, "now": "2026-01-31T12:00:00Z"} | more
 
 
@@ -84,10 +97,20 @@ async def test_a_round_from_end_to_end(serve) -> None:
     assert said[at + 1] == (
         "[MEMORY:behavior:jellyfin] Answers HTTP 302 at /login when healthy, not 200"
     )
-    assert said[-1] == "[EVENT:critical:slow] http: timed out after 0.5 s"
+    assert said[-2:] == [
+        "[EVENT:critical:slow] http: timed out after 0.5 s",
+        "[ESCALATE:slow] http: timed out after 0.5 s",
+    ]
     assert "[EVENT:critical:sick] http: answered 503, expected 200-399" in said
     assert [text for text in said if "planted" in text] == [
-        text for text in said if text.startswith("[EVENT:critical:caddy] http: not an answer")
+        text
+        for text in said
+        if text.startswith(
+            (
+                "[EVENT:critical:caddy] http: not an answer",
+                "[ESCALATE:caddy] http: not an answer",
+            )
+        )
     ]
     assert not [text for text in said if "[MEMORY:behavior:caddy]" in text]
     sentence = last.pop("result")
@@ -130,6 +153,7 @@ async def test_each_check_is_a_tool_use_and_its_result(serve) -> None:
         "status": 200,
         "attempts": 3,
         "flapped": False,
+        "warned": False,
         "detail": "",
         "looks": [200, 200, 200],
     }
@@ -143,6 +167,67 @@ async def test_our_own_parser_reads_it(serve) -> None:
     items = [type(item).__name__ for line in out.splitlines() for item in stream.parse(line)]
 
     assert items == ["Started", "ToolUse", "ToolResult", "Text", "Text", "Finished"]
+
+
+async def test_a_round_of_every_kind(serve, tmp_path) -> None:
+    port = await serve(status("204 No Content"))
+    where = {"host": "127.0.0.1", "port": port} | QUICK
+    service = Service(
+        name="jellyfin",
+        checks=(
+            HttpCheck(name="http", url=f"http://127.0.0.1:{port}/"),
+            TcpCheck(name="tcp", **where),
+            DnsCheck(name="dns", host="localhost", record="A", addresses=("127.0.0.1",)),
+            TlsCheck(name="tls", **where),
+            ProcessCheck(name="process", process="no-such-process", **QUICK),
+            DiskCheck(name="disk", path=str(tmp_path), warn=Room(size=1)),
+            CommandCheck(name="command", argv=("sh", "-c", "exit 3"), **QUICK),
+        ),
+    )
+
+    code, lines, err = await probe(request(service))
+
+    found = [line["tool_use_result"] for line in lines if line["type"] == "user"]
+    assert (code, err) == (0, b"")
+    assert {each["kind"]: (each["ok"], each["detail"]) for each in found} == {
+        "http": (True, ""),
+        "tcp": (True, ""),
+        "dns": (True, ""),
+        "tls": (False, "timed out after 0.5 s"),
+        "process": (False, "not running: no-such-process"),
+        "disk": (True, ""),
+        "command": (False, "ended with 3, expected 0"),
+    }
+
+
+async def test_a_program_of_a_check_does_not_outlive_the_probe(tmp_path) -> None:
+    word = str(tmp_path)
+    check = CommandCheck(
+        name="command",
+        argv=("sh", "-c", "trap '' TERM INT; (setsid sleep 600 &) ; while :; do sleep 600; done"),
+        directory=word,
+        timeout=60,
+    )
+    process = await start(request(Service(name="x", checks=(check,))))
+    await until(lambda: len(standing_in(word)) >= 4)
+
+    process.kill()
+    await process.communicate()
+
+    await until(lambda: not standing_in(word))
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    deadline = monotonic() + 30
+    while not holds():
+        assert monotonic() < deadline
+        await asyncio.sleep(0.02)
+
+
+def standing_in(directory: str) -> list[int]:
+    """Return the processes whose working directory this is."""
+    found = psutil.process_iter(["cwd"])
+    return [each.pid for each in found if each.info["cwd"] == directory]
 
 
 async def test_history_and_memories_are_used(serve) -> None:
@@ -210,7 +295,7 @@ async def test_an_interrupt_ends_it_at_once_with_a_result(serve) -> None:
         (b'{"session": 1, "now": "2026-01-31T12:00:00Z", "tier": 4}', "tier"),
         (
             b'{"session": 1, "now": "2026-01-31T12:00:00Z", "services": [{}]}',
-            "not a service: 'name'",
+            "not a service: Object missing required field 'name'",
         ),
         (b"[" * 100_000, ""),
     ],

@@ -1,6 +1,6 @@
 """Sessions, the requests for them, and what they print and are told."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -176,4 +176,17 @@ class Prompt(Struct):
     tokens: int
     budget: int
     memories: list[Told]
+    seq: int
+
+
+class Chain(Struct):
+    """The sessions that handed on to each other, the root first, and how it ended."""
+
+    items: list[Session]
+    handoffs: list[dict[str, Any]]
+    findings: list[dict[str, Any]]
+    uses: list[dict[str, Any]]
+    status: Status
+    reason: str
+    cost_usd: float | None
     seq: int

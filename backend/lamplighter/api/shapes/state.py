@@ -76,16 +76,6 @@ class Nothing(Struct):
     """No parameters."""
 
 
-class ServicePage(Struct):
-    """The services we operate, and how each was when last looked at."""
-
-    items: list[dict[str, Any]]
-    next: None
-    path: str
-    problems: list[dict[str, Any]]
-    seq: int
-
-
 class ContextQuery(Struct):
     """What the next session would be told."""
 

@@ -1,15 +1,16 @@
 """The `probe` engine: real checks of real services, with no model and no key."""
 
-import json
 import os
 import sys
 from typing import Any, Final
 
+import msgspec
+
 from lamplighter.domain import plain
 from lamplighter.domain.marks import Look
 from lamplighter.domain.memory import Memory
-from lamplighter.domain.service import service_to_json
 from lamplighter.engines import Command, Task
+from lamplighter.engines.probe import wire
 
 NAME: Final = "probe"
 _PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -29,14 +30,21 @@ class ProbeEngine:
         request = {
             "session": task.session.id,
             "tier": task.session.tier,
+            "dry_run": task.session.dry_run,
+            "gate": task.gate,
             "now": plain.at(task.session.started_at),
-            "services": [service_to_json(service) for service in task.services],
+            "services": [wire.pack(service) for service in task.services],
+            "known": [wire.pack(service) for service in task.known],
             "memories": [_memory(memory) for memory in task.told],
             "history": {key: [_look(look) for look in looks] for key, looks in task.looks.items()},
+            "uses": task.uses,
+            "findings": task.findings,
+            "waiting": task.waiting,
+            "reasons": _reasons(task),
         }
         env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         argv = (sys.executable, "-m", "lamplighter.engines.probe")
-        return Command(argv=argv, stdin=json.dumps(request).encode(), env=env)
+        return Command(argv=argv, stdin=msgspec.json.encode(request), env=env)
 
 
 def _memory(memory: Memory) -> dict[str, Any]:
@@ -51,4 +59,16 @@ def _memory(memory: Memory) -> dict[str, Any]:
 
 
 def _look(look: Look) -> dict[str, Any]:
-    return {"ok": look.ok, "status": look.status, "flapped": look.flapped, "at": plain.at(look.at)}
+    return {
+        "ok": look.ok,
+        "status": look.status,
+        "latency_ms": look.latency_ms,
+        "flapped": look.flapped,
+        "at": plain.at(look.at),
+        "session": look.session_id,
+    }
+
+
+def _reasons(task: Task) -> dict[str, str]:
+    handed = task.handoff.escalations if task.handoff else ()
+    return {each.service: each.reason for each in handed}

@@ -41,7 +41,7 @@ class Output:
 
 
 def main() -> int:
-    """Make one round and return the exit code; a failing service is a finding, not a failure."""
+    """Run one session and return the exit code; a failing service is a finding, not a failure."""
     output = Output(monotonic())
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
@@ -50,7 +50,7 @@ def main() -> int:
     except KeyboardInterrupt:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
-        output.end("The round was interrupted.", failed=True)
+        output.end("The session was interrupted.", failed=True)
         return INTERRUPTED
     except BrokenPipeError:  # nobody listens any more
         return 1
@@ -64,7 +64,7 @@ def _round(output: Output) -> int:
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
-    from lamplighter.engines.probe import request, rounds
+    from lamplighter.engines.probe import request, tiers
 
     try:
         asked = request.read(sys.stdin.buffer.read())
@@ -74,7 +74,7 @@ def _round(output: Output) -> int:
     output.session = asked.session
     loop = asyncio.new_event_loop()
     loop.set_default_executor(ThreadPoolExecutor(THREADS))
-    output.end(loop.run_until_complete(rounds.run(asked, output.say)))
+    output.end(loop.run_until_complete(tiers.run(asked, output.say)))
     return 0
 
 

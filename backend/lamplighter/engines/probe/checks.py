@@ -5,8 +5,17 @@ from dataclasses import replace
 from time import monotonic
 from typing import Final
 
-from lamplighter.domain.service import Check, HttpCheck
-from lamplighter.engines.probe import http, network, tcp
+from lamplighter.domain.check import (
+    Check,
+    CommandCheck,
+    DiskCheck,
+    DnsCheck,
+    HttpCheck,
+    ProcessCheck,
+    TcpCheck,
+    TlsCheck,
+)
+from lamplighter.engines.probe import command, disk, dns, http, network, processes, tcp, tls
 from lamplighter.engines.probe.facts import Answer, Outcome
 
 RETRY_SECONDS: Final = 0.2
@@ -51,14 +60,16 @@ def _beside(first: Outcome, look: Outcome) -> Outcome:
 async def _attempt(check: Check) -> Outcome:
     started = monotonic()
     answer = await _answer(check)
+    took = round((monotonic() - started) * 1000, 1)
     return Outcome(
         check=check,
         ok=answer.ok,
-        latency_ms=round((monotonic() - started) * 1000, 1),
+        latency_ms=took,
         status=answer.status,
         failed=0 if answer.ok else 1,
         detail=answer.detail,
         seen=answer.seen,
+        warning=answer.warning or (_slow(check, took) if answer.ok else ""),
         looks=(answer.status,) if answer.ok and answer.status else (),
     )
 
@@ -66,9 +77,33 @@ async def _attempt(check: Check) -> Outcome:
 async def _answer(check: Check) -> Answer:
     try:
         async with asyncio.timeout(check.timeout):
-            if isinstance(check, HttpCheck):
-                return await http.ask(check)
-            return await tcp.ask(check)
+            return await _asked(check)
     except Exception as error:  # whatever a service does is a finding, never our end
         target = network.target_of(check)
         return Answer(ok=False, detail=network.why(error, target=target, timeout=check.timeout))
+
+
+async def _asked(check: Check) -> Answer:
+    match check:
+        case HttpCheck():
+            return await http.ask(check)
+        case TcpCheck():
+            return await tcp.ask(check)
+        case DnsCheck():
+            return await dns.ask(check)
+        case TlsCheck():
+            return await tls.ask(check)
+        case ProcessCheck():
+            return await processes.ask(check)
+        case DiskCheck():
+            return await disk.ask(check)
+        case CommandCheck():
+            return await command.ask(check)
+
+
+def _slow(check: Check, latency_ms: float) -> str:
+    """Say how much slower than its threshold it was; of HTTP the findings tell."""
+    limit = check.latency_ms if isinstance(check, TcpCheck | DnsCheck) else None
+    if limit is None or latency_ms <= limit:
+        return ""
+    return f"took {max(1, round(latency_ms))} ms, slower than {limit} ms"

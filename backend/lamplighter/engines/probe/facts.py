@@ -1,20 +1,33 @@
 """What a round saw, what earlier rounds saw, and what is remembered."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
-from lamplighter.domain.service import Check, Service
+from lamplighter.domain.check import Check
+from lamplighter.domain.cooldown import Use
+from lamplighter.domain.handoff import Finding
+from lamplighter.domain.service import Service, fold
+from lamplighter.domain.text import same_words
+
+STALE: Final = timedelta(days=7)
+"""What is surely known is said again after this time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one attempt came to; `seen` is how the answer's body began, where that explains it."""
+    """What one attempt came to.
+
+    `seen` is how the answer's body began, where that explains it. `warning`
+    says which threshold it came too near, though it passed.
+    """
 
     ok: bool
     detail: str = ""
     status: int | None = None
     seen: str = ""
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +47,7 @@ class Outcome:
     failed: int = 0
     detail: str = ""
     seen: str = ""
+    warning: str = ""
     looks: tuple[int, ...] = ()
 
     @property
@@ -49,7 +63,9 @@ class Past:
     ok: bool
     at: datetime
     status: int | None = None
+    latency_ms: float | None = None
     flapped: bool = False
+    session: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +82,37 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known before the round; the newest of the history comes first."""
+    """What is known before the round, by service; the newest comes first.
+
+    `history` is by "service/check". `waiting` tells since when a person was
+    asked for a service, `reasons` why one was handed to this session.
+    """
 
     now: datetime
     memories: Sequence[Held] = ()
     history: Mapping[str, Sequence[Past]] = field(default_factory=dict)
+    uses: Mapping[str, Sequence[Use]] = field(default_factory=dict)
+    findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
+    waiting: Mapping[str, datetime] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     def past(self, service: Service, check: Check) -> Sequence[Past]:
         """Return what a check came to in earlier rounds, the newest first."""
         return self.history.get(f"{service.name}/{check.name}", ())
+
+    def told_of(self, service: Service) -> Iterator[Held]:
+        """Yield the memories of a service, in whatever case it was spelled."""
+        name = fold(service.name)
+        return (each for each in self.memories if each.service and fold(each.service) == name)
+
+    def held(self, service: Service, words: str) -> Held | None:
+        """Return the memory of a service that says these words."""
+        same = same_words(words)
+        return next(
+            (each for each in self.told_of(service) if same_words(each.observation) == same), None
+        )
+
+    def worth_saying(self, service: Service, words: str) -> bool:
+        """Say whether it is new, or saying it again would make it stronger."""
+        held = self.held(service, words)
+        return held is None or held.confidence < 1.0 or self.now - held.updated_at > STALE

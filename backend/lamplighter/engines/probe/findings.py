@@ -3,20 +3,19 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
+from lamplighter.domain.check import Check, HttpCheck, TcpCheck
 from lamplighter.domain.event import Level
-from lamplighter.domain.service import Check, HttpCheck, Service, fold
-from lamplighter.domain.text import same_words
+from lamplighter.domain.service import Service
 from lamplighter.engines.probe.facts import Facts, Held, Outcome
 from lamplighter.engines.probe.words import harmless, shown
 
 ROUNDS: Final = 3
 """How many times alike make it something to remember."""
 
-STALE: Final = timedelta(days=7)
 EVENT_CHARACTERS: Final = 1000
+REASON_CHARACTERS: Final = 400
 NAMED: Final = 5
 
 _ORDER: Final = (Level.CRITICAL, Level.WARNING, Level.INFO)
@@ -51,7 +50,12 @@ def about(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> list[s
         for outcome in outcomes
         for words in _learned(service, outcome, facts)
     )
-    return [_event(service, outcomes, facts), *learned]
+    return [_event(service, outcomes, facts), *learned, *_handed(service, outcomes, facts)]
+
+
+def warned(service: Service, outcome: Outcome, facts: Facts) -> bool:
+    """Say whether a check passed, but not as it should."""
+    return outcome.ok and next(_troubles(service, outcome, facts), None) is not None
 
 
 def level(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> Level:
@@ -83,7 +87,26 @@ def _event(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> str:
         told = [each for each in remarks if each.level is not Level.INFO]
         told.sort(key=lambda each: _ORDER.index(each.level))
         words = "; ".join(each.words for each in told)
+        words += (
+            f"; {asked}" if worst is Level.CRITICAL and (asked := _asked(service, facts)) else ""
+        )
     return f"[EVENT:{worst}:{service.name}] {shown(words, EVENT_CHARACTERS)}"
+
+
+def _handed(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> Iterator[str]:
+    """Hand a failing service on, unless a person was asked and nothing has changed since."""
+    failing = [f"{each.check.name}: {each.detail}" for each in outcomes if not each.ok]
+    if failing and not _asked(service, facts):
+        yield f"[ESCALATE:{service.name}] {shown('; '.join(failing), REASON_CHARACTERS)}"
+
+
+def _asked(service: Service, facts: Facts) -> str:
+    """Say for which service a person was asked: this one, or one that it needs."""
+    for name in (service.name, *service.depends_on):
+        if name in facts.waiting:
+            whom = "a person" if name == service.name else f"a person for {name}"
+            return f"{whom} was asked at {facts.waiting[name]:%H:%M} UTC"
+    return ""
 
 
 def _remark(service: Service, outcome: Outcome, facts: Facts) -> Remark:
@@ -93,7 +116,8 @@ def _remark(service: Service, outcome: Outcome, facts: Facts) -> Remark:
     if troubles := list(_troubles(service, outcome, facts)):
         return Remark(Level.WARNING, f"{name}: {', '.join(troubles)}")
     if outcome.status is None:
-        return Remark(Level.INFO, f"{name} open")
+        said = "open" if isinstance(outcome.check, TcpCheck) else outcome.detail or "passed"
+        return Remark(Level.INFO, f"{name} {said}")
     took = _took(outcome)
     if outcome.status in (status for status, _ in _claims(service, outcome.check, facts)):
         label = "" if name == outcome.check.kind else f"{name}: "
@@ -104,8 +128,10 @@ def _remark(service: Service, outcome: Outcome, facts: Facts) -> Remark:
 def _troubles(service: Service, outcome: Outcome, facts: Facts) -> Iterator[str]:
     check = outcome.check
     if outcome.flapped:
-        known = ", as remembered" if _held(service, _flaps(check), facts) else ""
+        known = ", as remembered" if facts.held(service, _flaps(check)) else ""
         yield f"failed {outcome.failed} of {outcome.attempts} attempts{known} ({outcome.detail})"
+    if outcome.warning:
+        yield outcome.warning
     if not isinstance(check, HttpCheck):
         return
     if check.latency_ms is not None and outcome.latency_ms > check.latency_ms:
@@ -120,12 +146,12 @@ def _took(outcome: Outcome) -> str:
 
 
 def _learned(service: Service, outcome: Outcome, facts: Facts) -> Iterator[str]:
-    if (words := _usual(service, outcome, facts)) and _worth_saying(service, words, facts):
+    if (words := _usual(service, outcome, facts)) and facts.worth_saying(service, words):
         yield words
     past = facts.past(service, outcome.check)[: ROUNDS - 1]
     if outcome.flapped and len(past) == ROUNDS - 1 and all(each.flapped for each in past):
         words = _flaps(outcome.check)
-        if _worth_saying(service, words, facts):
+        if facts.worth_saying(service, words):
             yield words
 
 
@@ -142,24 +168,11 @@ def _usual(service: Service, outcome: Outcome, facts: Facts) -> str | None:
     words += "" if status == 200 else ", not 200"
     alike = [held for claimed, held in _claims(service, check, facts) if claimed == status]
     # where somebody said so in other words, ours would only be a second memory
-    return None if alike and not _held(service, words, facts) else words
+    return None if alike and not facts.held(service, words) else words
 
 
 def _flaps(check: Check) -> str:
     return f"The {check.name} check fails now and then and passes when tried again"
-
-
-def _worth_saying(service: Service, words: str, facts: Facts) -> bool:
-    """Say whether it is new, or saying it again would make it stronger."""
-    held = _held(service, words, facts)
-    return held is None or held.confidence < 1.0 or facts.now - held.updated_at > STALE
-
-
-def _held(service: Service, words: str, facts: Facts) -> Held | None:
-    same = same_words(words)
-    return next(
-        (each for each in _of(service, facts) if same_words(each.observation) == same), None
-    )
 
 
 def _claims(service: Service, check: Check, facts: Facts) -> list[tuple[int, Held]]:
@@ -170,16 +183,11 @@ def _claims(service: Service, check: Check, facts: Facts) -> list[tuple[int, Hel
     if sum(isinstance(each, HttpCheck) for each in service.checks) == 1:
         places.add("")
     claims = []
-    for held in sorted(_of(service, facts), key=lambda each: -each.confidence):
+    for held in sorted(facts.told_of(service), key=lambda each: -each.confidence):
         told = _ANSWERS.search(held.observation)
         if told and _HEALTHY.search(held.observation) and not _NOT_HEALTHY.search(held.observation):
             claims += [(int(told[1]), held)] if (told[2] or "").rstrip(",.;") in places else []
     return claims
-
-
-def _of(service: Service, facts: Facts) -> Iterator[Held]:
-    name = fold(service.name)
-    return (each for each in facts.memories if each.service and fold(each.service) == name)
 
 
 def _place(service: Service, check: HttpCheck) -> str:

@@ -10,10 +10,9 @@ from functools import cache
 from typing import Final
 
 import httpx2
-import re2
 
-from lamplighter.domain.service import HttpCheck, url_problem
-from lamplighter.engines.probe import network
+from lamplighter.domain.check import HttpCheck, url_problem
+from lamplighter.engines.probe import network, patterns
 from lamplighter.engines.probe.facts import Answer
 from lamplighter.engines.probe.words import harmless, shown
 
@@ -23,8 +22,6 @@ SEEN_BYTES: Final = 400
 
 _PORTS: Final = {"http": 80, "https": 443}
 _OURS: Final = {"User-Agent": "lamplighter-probe", "Accept": "*/*", "Accept-Encoding": "identity"}
-_QUIET: Final = re2.Options()
-_QUIET.log_errors = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +59,8 @@ async def _judged(check: HttpCheck, reply: _Reply) -> Answer:
         return Answer(ok=False, detail=detail, status=reply.status)
     if check.body is None:
         return Answer(ok=True, status=reply.status)
-    pattern = re2.compile(check.body, _QUIET)
     # in a thread: a long search must not make the other services wait
-    if await asyncio.to_thread(pattern.search, reply.body):
+    if await asyncio.to_thread(patterns.found, check.body, reply.body):
         return Answer(ok=True, status=reply.status)
     seen = harmless(reply.body[:SEEN_BYTES].decode(errors="replace"))
     detail = shown(f"body does not match {check.body}")

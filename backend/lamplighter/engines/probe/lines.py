@@ -1,12 +1,15 @@
 """The lines the probe prints: the stream-json form of the Claude CLI."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from lamplighter.domain.service import Service
 from lamplighter.engines.probe.facts import Outcome
 from lamplighter.engines.probe.words import harmless
 
 Line = Mapping[str, object]
+
+TOOLS: Final = {1: ("check",), 2: ("check", "isolate"), 3: ("check", "run_action", "wait")}
 
 
 def started(tier: int, services: int) -> Line:
@@ -16,10 +19,26 @@ def started(tier: int, services: int) -> Line:
         "subtype": "init",
         "model": None,
         "engine": "probe",
-        "tools": ["check"],
+        "tools": list(TOOLS[tier]),
         "mcp_servers": [],
         "tier": tier,
         "services": services,
+    }
+
+
+def used(tool: str, given: Line, use: str) -> Line:
+    """Return the line that says which tool is used, and on what."""
+    return _assistant({"type": "tool_use", "id": use, "name": tool, "input": given})
+
+
+def result(words: str, use: str, *, failed: bool = False, found: Line | None = None) -> Line:
+    """Return the line that says what a tool came to, in words and as values."""
+    block = {"type": "tool_result", "tool_use_id": use, "content": words, "is_error": failed}
+    return {
+        "type": "user",
+        "message": {"role": "user", "content": [block]},
+        "parent_tool_use_id": None,
+        "tool_use_result": found,
     }
 
 
@@ -32,23 +51,13 @@ def asked(service: Service, outcome: Outcome, use: str) -> Line:
         "kind": check.kind,
         "target": check.target,
     }
-    return _assistant({"type": "tool_use", "id": use, "name": "check", "input": given})
+    return used("check", given, use)
 
 
-def answered(service: Service, outcome: Outcome, use: str) -> Line:
-    """Return the line that says what a check came to, in words and as values."""
-    block = {
-        "type": "tool_result",
-        "tool_use_id": use,
-        "content": told(outcome),
-        "is_error": not outcome.ok,
-    }
-    return {
-        "type": "user",
-        "message": {"role": "user", "content": [block]},
-        "parent_tool_use_id": None,
-        "tool_use_result": _values(service, outcome),
-    }
+def answered(service: Service, outcome: Outcome, use: str, *, warned: bool) -> Line:
+    """Return the line that says what a check came to."""
+    found = _values(service, outcome, warned=warned)
+    return result(told(outcome), use, failed=not outcome.ok, found=found)
 
 
 def said(text: str) -> Line:
@@ -81,7 +90,7 @@ def told(outcome: Outcome) -> str:
     return words + (f'; the body begins "{harmless(outcome.seen)}"' if outcome.seen else "")
 
 
-def _values(service: Service, outcome: Outcome) -> Line:
+def _values(service: Service, outcome: Outcome, *, warned: bool) -> Line:
     return {
         "service": service.name,
         "check": outcome.check.name,
@@ -91,7 +100,8 @@ def _values(service: Service, outcome: Outcome) -> Line:
         "latency_ms": outcome.latency_ms,
         "attempts": outcome.attempts,
         "flapped": outcome.flapped,
-        "detail": outcome.detail,
+        "warned": warned,
+        "detail": outcome.detail or outcome.warning,
         "looks": list(outcome.looks),
     }
 

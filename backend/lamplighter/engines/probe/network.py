@@ -3,13 +3,14 @@
 import asyncio
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from errno import ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH, EPIPE
 from typing import Final
 
 import httpx2
 
-from lamplighter.domain.service import Check, TcpCheck, address, out_of_bounds
+from lamplighter.domain.check import Check, DnsCheck, HttpCheck, address, out_of_bounds
 from lamplighter.engines.probe.words import harmless, seconds
 
 ADDRESSES: Final = 4
@@ -34,9 +35,20 @@ async def addresses(host: str, port: int) -> list[str]:
     The check then connects to the very address that was looked at, so that a
     name cannot lead elsewhere the second time it is asked for.
     """
+    ips = await resolved(host, port)
+    allowed = [ip for ip in ips if not out_of_bounds(ip)]
+    if ips and not allowed:
+        raise RefusedError(f"not asked: {ips[0]} is {out_of_bounds(ips[0])}")
+    return allowed[:ADDRESSES]
+
+
+async def resolved(
+    host: str, port: int = 0, *, family: socket.AddressFamily = socket.AF_UNSPEC
+) -> list[str]:
+    """Return the addresses that the system knows of a host, each once."""
     loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await loop.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
         again = error.errno == socket.EAI_AGAIN
         raise RefusedError(
@@ -44,18 +56,35 @@ async def addresses(host: str, port: int) -> list[str]:
         ) from error
     except ValueError as error:  # a label too long, a character no name has
         raise RefusedError(f"name not known: {host}") from error
-    ips = list(dict.fromkeys(str(place[0]) for *_, place in found))
-    allowed = [ip for ip in ips if not out_of_bounds(ip)]
-    if ips and not allowed:
-        raise RefusedError(f"not asked: {ips[0]} is {out_of_bounds(ips[0])}")
-    return allowed[:ADDRESSES]
+    return list(dict.fromkeys(str(place[0]) for *_, place in found))
+
+
+@asynccontextmanager
+async def connected(host: str, port: int, *, within: float) -> AsyncIterator[socket.socket]:
+    """Connect to the first address of a host that takes the connection; hang up at the end."""
+    found = await addresses(host, port)
+    for left, ip in enumerate(found, 1 - len(found)):
+        with socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET) as plug:
+            plug.setblocking(False)
+            try:
+                async with asyncio.timeout(within / len(found)):
+                    await asyncio.get_running_loop().sock_connect(plug, (ip, port))
+            except OSError:
+                if left == 0:
+                    raise
+                continue
+            yield plug
+            return
 
 
 def target_of(check: Check) -> str:
-    """Return host and port of what a check asks."""
-    if isinstance(check, TcpCheck):
-        return check.target
-    return host_and_port(httpx2.URL(check.url))
+    """Return what a check asks as a finding names it: host and port where there are any."""
+    match check:
+        case HttpCheck():
+            return host_and_port(httpx2.URL(check.url))
+        case DnsCheck(server=str(server)):
+            return address(server, check.server_port)
+    return check.target
 
 
 def host_and_port(url: httpx2.URL) -> str:

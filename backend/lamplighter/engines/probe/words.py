@@ -27,3 +27,12 @@ def shown(text: str, limit: int = CHARACTERS) -> str:
 def seconds(count: float) -> str:
     """Return a time as one says it."""
     return f"{count:g} s"
+
+
+def size(count: float) -> str:
+    """Return so many bytes as one says it."""
+    units = iter(("bytes", "kB", "MB", "GB", "TB"))
+    unit = next(units)
+    while count >= 999.5 and unit != "TB":
+        count, unit = count / 1000, next(units)
+    return f"{count:.0f} {unit}" if count >= 99.5 else f"{count:.3g} {unit}"

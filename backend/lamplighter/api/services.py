@@ -1,0 +1,201 @@
+"""Services and everything at one glance: how each is, was, and what may be done to it."""
+
+from datetime import datetime
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import ask, shapes
+from lamplighter.api.answer import answer, page
+from lamplighter.api.door import Door, door
+from lamplighter.domain import plain
+from lamplighter.domain.errors import Invalid, NotFound, Wrong
+from lamplighter.domain.event import Level
+from lamplighter.domain.service import Service
+from lamplighter.repository import changes, checks, reading
+from lamplighter.usecases import overview as views
+from lamplighter.usecases.overview import LATELY, Condition, State
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/services."""
+    here = door(request)
+    ask.query(request, shapes.Nothing)
+    async with reading(here.db):
+        found = await views.conditions(here.db, list(here.services()), now=here.now())
+        seq = await changes.last(here.db)
+    return answer(
+        {
+            "items": [_condition(here, each) for each in found],
+            "next": None,
+            "path": here.services_path,
+            "problems": here.problems(),
+            "seq": seq,
+        }
+    )
+
+
+async def show(request: Request) -> Response:
+    """GET /api/v1/services/{name}."""
+    here = door(request)
+    async with reading(here.db):
+        [found] = await views.conditions(here.db, [_service(here, request)], now=here.now())
+    return answer(_condition(here, found))
+
+
+async def looks(request: Request) -> Response:
+    """GET /api/v1/services/{name}/looks."""
+    here, wanted = door(request), ask.query(request, shapes.PageQuery)
+    service, position = _service(here, request), ask.position(wanted.cursor)
+    async with reading(here.db):
+        found = await checks.page(here.db, service.name, limit=wanted.limit, position=position)
+        seq = await changes.last(here.db)
+    return page(request, [plain.look(each) for each in found.items], found.position, seq)
+
+
+async def overview(request: Request) -> Response:
+    """GET /api/v1/overview."""
+    here, wanted = door(request), ask.query(request, shapes.OverviewQuery)
+    now = here.now()
+    since = now - LATELY if wanted.since is None else _moment(wanted.since)
+    async with reading(here.db):
+        found = await views.overview(here.db, here.services(), since=since, now=now)
+        seq = await changes.last(here.db)
+    return answer({**_overview(here, found, since=since, now=now), "seq": seq})
+
+
+def _overview(
+    here: Door, found: views.Overview, *, since: datetime, now: datetime
+) -> dict[str, Any]:
+    states = [each.state for each in found.conditions]
+    checked = [each.checked_at for each in found.conditions if each.checked_at]
+    lately = plain.at(now - LATELY)
+    return {
+        "state": found.state,
+        "counts": {state: states.count(state) for state in State},
+        "checked_at": plain.at(max(checked, default=None)),
+        "path": here.services_path,
+        "problems": here.problems(),
+        "supervisor": plain.leader(found.leader, now=now),
+        "running": plain.session(found.running) if found.running else None,
+        "queued": found.queued,
+        "people": [
+            {
+                "service": each.service,
+                "reason": each.reason,
+                "asked_at": plain.at(each.created_at),
+                "session_id": each.session_id,
+            }
+            for each in found.people
+        ],
+        "services": [_condition(here, each) for each in found.conditions],
+        "learned": _learned(found, since),
+        "events": {
+            "since": lately,
+            "critical": found.levels[Level.CRITICAL],
+            "warning": found.levels[Level.WARNING],
+        },
+        "sessions": {
+            "since": lately,
+            "total": sum(found.ran.by_tier.values()),
+            "by_tier": {str(tier): found.ran.by_tier.get(tier, 0) for tier in (1, 2, 3)},
+            "cost_usd": found.ran.cost_usd,
+        },
+    }
+
+
+def _learned(found: views.Overview, since: datetime) -> dict[str, Any]:
+    return {
+        "since": plain.at(since),
+        "learned": found.causes["learned"],
+        "reinforced": found.causes["reinforced"],
+        "weakened": found.causes["contradicted"],
+        "faded": found.causes["faded"],
+        "items": [
+            {
+                "cause": each.cause,
+                "at": plain.at(each.at),
+                "reason": each.reason,
+                "before": each.before,
+                "after": each.after,
+                "memory": plain.memory(each.memory),
+            }
+            for each in found.turns
+        ],
+    }
+
+
+def _condition(here: Door, each: Condition) -> dict[str, Any]:
+    service = each.service
+    return {
+        "name": service.name,
+        "description": service.description,
+        "depends_on": list(service.depends_on),
+        "state": each.state,
+        "since": plain.at(each.since),
+        "checked_at": plain.at(each.checked_at),
+        "detail": each.detail,
+        "memories": each.memories,
+        "checks": [_check(each, check.name, check.kind, check.target) for check in service.checks],
+        "actions": [
+            {
+                "name": action.name,
+                "kind": action.kind,
+                "argv": [here.redact(word) for word in action.argv],
+                "directory": action.directory,
+                "timeout": action.timeout,
+            }
+            for action in service.actions
+        ],
+        "cooldowns": [_standing(used) for used in each.used],
+        "strip": [
+            {
+                "day": day.day.isoformat(),
+                "looks": day.looks,
+                "failed": day.failed,
+                "warned": day.warned,
+            }
+            for day in each.strip
+        ],
+    }
+
+
+def _standing(used: Any) -> dict[str, Any]:
+    found = plain.standing(used)
+    del found["service"], found["last_at"]
+    return found
+
+
+def _check(each: Condition, name: str, kind: str, target: str) -> dict[str, Any]:
+    look = each.looks.get(name)
+    return {
+        "name": name,
+        "kind": kind,
+        "target": target,
+        "ok": look.ok if look else None,
+        "warned": look.warned if look else False,
+        "status": look.status if look else None,
+        "latency_ms": look.latency_ms if look else None,
+        "detail": look.detail if look else "",
+        "at": plain.at(look.at) if look else None,
+    }
+
+
+def _service(here: Door, request: Request) -> Service:
+    name = request.path_params["name"]
+    found = here.services().find(name)
+    if found is None:
+        raise NotFound(f"There is no service {name!r} in {here.services_path}.")
+    return found
+
+
+def _moment(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is None:
+            raise ValueError
+        return found
+    except ValueError as error:
+        message = "is not a time such as 2026-01-01T12:00:00Z"
+        raise Invalid(Wrong("since", message)) from error

@@ -1,0 +1,202 @@
+"""Services, their cooldowns, and everything at one glance."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from lamplighter.api.shapes.kinds import Limit, Name, Words
+from lamplighter.domain.cooldown import Outcome
+from lamplighter.domain.service import ActionKind
+
+State = Literal["ok", "warning", "failing", "unknown"]
+
+
+class Slot(Struct):
+    """How much of one cooldown of a service is used; `frees_at` when no slot is free."""
+
+    action: ActionKind
+    used: int
+    limit: int
+    window_seconds: int
+    frees_at: str | None
+
+
+class ActionOut(Struct):
+    """What may be done to a service, as services.yaml declares it."""
+
+    name: str
+    kind: ActionKind
+    argv: list[str]
+    directory: str | None
+    timeout: float
+
+
+class CheckOut(Struct):
+    """A check and what it came to when last made; `ok` is null before the first time."""
+
+    name: str
+    kind: str
+    target: str
+    ok: bool | None
+    warned: bool
+    status: int | None
+    latency_ms: float | None
+    detail: str
+    at: str | None
+
+
+class DayOut(Struct):
+    """How a service was on one day (UTC)."""
+
+    day: str
+    looks: int
+    failed: int
+    warned: int
+
+
+class Service(Struct):
+    """A service we operate and how it is; `strip` are its last 30 days, oldest first."""
+
+    name: str
+    description: str
+    depends_on: list[str]
+    state: State
+    since: str | None
+    checked_at: str | None
+    detail: str
+    memories: int
+    checks: list[CheckOut]
+    actions: list[ActionOut]
+    cooldowns: list[Slot]
+    strip: list[DayOut]
+
+
+class ServicePage(Struct):
+    """The services we operate, and how each was when last looked at."""
+
+    items: list[Service]
+    next: None
+    path: str
+    problems: list[dict[str, Any]]
+    seq: int
+
+
+class LookOut(Struct):
+    """The result of one check."""
+
+    service: str
+    check: str
+    kind: str
+    ok: bool
+    warned: bool
+    status: int | None
+    latency_ms: float | None
+    attempts: int
+    flapped: bool
+    detail: str
+    at: str | None
+
+
+class LookPage(Struct):
+    """Some results of a service's checks, newest first."""
+
+    items: list[LookOut]
+    next: str | None
+    seq: int
+
+
+class Overview(Struct):
+    """How everything stands; `people` are the services that wait for a person."""
+
+    state: State
+    counts: dict[str, int]
+    checked_at: str | None
+    path: str
+    problems: list[dict[str, Any]]
+    supervisor: dict[str, Any]
+    running: dict[str, Any] | None
+    queued: int
+    people: list[dict[str, Any]]
+    services: list[Service]
+    learned: dict[str, Any]
+    events: dict[str, Any]
+    sessions: dict[str, Any]
+    seq: int
+
+
+class OverviewQuery(Struct):
+    """Since when it is told what was learned; left out: for 24 hours."""
+
+    since: Words | None = None
+
+
+class Standing(Struct):
+    """How much of a cooldown is used now."""
+
+    service: str
+    action: ActionKind
+    used: int
+    limit: int
+    window_seconds: int
+    frees_at: str | None
+    last_at: str | None
+    declared: bool
+
+
+class StandingPage(Struct):
+    """Every cooldown of what is declared or was used."""
+
+    items: list[Standing]
+    next: None
+    seq: int
+
+
+class Use(Struct):
+    """One use of a cooldown, or its refusal."""
+
+    id: int
+    service: str
+    action: ActionKind
+    name: str
+    outcome: Outcome
+    text: str
+    attempts: int
+    session_id: int | None
+    tier: int
+    healthy_after: float | None
+    counts: bool
+    created_at: str
+    settled_at: str | None
+    cleared_at: str | None
+    cleared_by: str | None
+    version: int
+
+
+class UsePage(Struct):
+    """Some uses and refusals, newest first."""
+
+    items: list[Use]
+    next: str | None
+    seq: int
+
+
+class UseQuery(Struct):
+    """Which uses."""
+
+    service: Name | None = None
+    action: ActionKind | None = None
+    cursor: str | None = None
+    limit: Limit = 50
+
+
+class ResetIn(Struct):
+    """Which cooldown is given back; left out: all of the service's."""
+
+    action: ActionKind | None = None
+
+
+class Cleared(Struct):
+    """How many uses count no more."""
+
+    service: str
+    cleared: Annotated[int, Meta(ge=0)]

@@ -1,0 +1,44 @@
+"""The actions of a service in `services.yaml`: what may be done to it."""
+
+from typing import Final
+
+import yaml
+
+from lamplighter.config import names, values
+from lamplighter.config.sheet import Sheet
+from lamplighter.domain.service import ACTION_SECONDS, Action, ActionKind
+
+TIMEOUT_SECONDS: Final = (1.0, 1800.0)
+ACTIONS: Final = 20
+
+_KEYS: Final = (*ActionKind, "name", "directory", "timeout")
+
+
+def actions(sheet: Sheet, node: yaml.Node) -> tuple[Action, ...]:
+    """Return the actions of a service."""
+    nodes = sheet.list(node, "a list of actions")
+    if len(nodes) > ACTIONS:
+        sheet.wrong(node, f"more than {ACTIONS} actions")
+    read = [(action, each) for each in nodes if (action := _action(sheet, each))]
+    return names.distinct(sheet, read, "action")
+
+
+def _action(sheet: Sheet, node: yaml.Node) -> Action | None:
+    given = sheet.mapping(node, "an action", _KEYS)
+    kinds = [kind for kind in ActionKind if kind in given]
+    if len(kinds) != 1:
+        if isinstance(node, yaml.MappingNode):
+            either = f"either {' or '.join(ActionKind)}"
+            sheet.wrong(node, f"an action is {either}" if kinds else f"missing key: {either}")
+        return None
+    return Action(
+        name=names.name(sheet, given["name"], "an action's name") or "" if "name" in given else "",
+        kind=kinds[0],
+        argv=values.argv(sheet, given[kinds[0]]),
+        directory=values.path(sheet, given["directory"]) if "directory" in given else None,
+        timeout=_timeout(sheet, given["timeout"]) if "timeout" in given else ACTION_SECONDS,
+    )
+
+
+def _timeout(sheet: Sheet, node: yaml.Node) -> float:
+    return sheet.seconds(node, TIMEOUT_SECONDS, "60s or 5m")

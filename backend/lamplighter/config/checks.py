@@ -1,0 +1,160 @@
+"""The checks of a service in `services.yaml`: which keys each kind has."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import yaml
+
+from lamplighter.config import names, values
+from lamplighter.config.sheet import Sheet
+from lamplighter.domain import check as rules
+from lamplighter.domain.check import Check, CommandCheck, DiskCheck, HttpCheck, Room
+
+Read = Callable[[Sheet, yaml.Node], object]
+Keys = Mapping[str, tuple[str | tuple[str, ...], Read]]
+"""By key of the file: the field, or fields, it fills and how its value is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    make: Callable[..., Check]
+    keys: Keys
+
+
+def checks(sheet: Sheet, node: yaml.Node, programs: Collection[str]) -> tuple[Check, ...]:
+    """Return the checks of a service; commands run none but these programs."""
+    nodes = sheet.list(node, "a list of checks")
+    if isinstance(node, yaml.SequenceNode) and not nodes:
+        sheet.wrong(node, "a service has at least one check")
+    read = [(check, each) for each in nodes if (check := _check(sheet, each, programs))]
+    return names.distinct(sheet, read, "check")
+
+
+def _check(sheet: Sheet, node: yaml.Node, programs: Collection[str]) -> Check | None:
+    kinds = _kinds(node)
+    known = _KINDS[kinds[0]].keys if len(kinds) == 1 else _ALL
+    given = sheet.mapping(node, "a check", tuple(known))
+    if len(kinds) != 1:
+        if isinstance(node, yaml.MappingNode):
+            sheet.wrong(node, _not_one_kind(kinds))
+        return None
+    check = _KINDS[kinds[0]].make(**_fields(sheet, known, given))
+    _agreeing(sheet, check, given, programs)
+    return check
+
+
+def _kinds(node: yaml.Node) -> list[str]:
+    keys = [key.value for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
+    kinds = [kind for kind in _KINDS if kind in keys]
+    # beside a process, a command is what its command line looks like
+    return ["process"] if kinds == ["process", "command"] else kinds
+
+
+def _not_one_kind(kinds: list[str]) -> str:
+    if kinds:
+        return f"a check is of one kind, not {' and '.join(kinds)}"
+    *most, last = _KINDS
+    return f"missing what kind of check it is: {', '.join(most)} or {last}"
+
+
+def _fields(sheet: Sheet, keys: Keys, given: Mapping[str, yaml.Node]) -> dict[str, object]:
+    fields: dict[str, object] = {"name": ""}
+    for key, (filled, read) in keys.items():
+        if key in given:
+            value = read(sheet, given[key])
+            if isinstance(filled, str):
+                fields[filled] = value
+            elif isinstance(value, tuple):
+                fields |= zip(filled, value, strict=True)
+    return fields
+
+
+def _agreeing(
+    sheet: Sheet, check: Check, given: Mapping[str, yaml.Node], programs: Collection[str]
+) -> None:
+    """Note what is right by itself, but not beside the rest."""
+    match check:
+        case HttpCheck(method="HEAD", body=str()):
+            sheet.wrong(given["body"], "the answer to HEAD has no body to look in")
+        case DiskCheck() if _is_less(check.warn, check.free) and "warn" in given:
+            sheet.wrong(given["warn"], "warn is reached before free: it is the larger of the two")
+        case CommandCheck() if (asked := check.argv[0]) not in programs and asked not in ("", "?"):
+            right = ", ".join([*sorted(programs), asked])
+            words = f"{asked} is not one of the commands; write at the top: commands: [{right}]"
+            sheet.wrong(given["command"], words)
+
+
+def _is_less(warn: Room, free: Room) -> bool:
+    pairs = ((warn.percent, free.percent), (warn.size, free.size))
+    return any(one is not None and other is not None and one < other for one, other in pairs)
+
+
+def _name(sheet: Sheet, node: yaml.Node) -> str:
+    return names.name(sheet, node, "a check's name") or ""
+
+
+def _timeout(sheet: Sheet, node: yaml.Node) -> float:
+    return sheet.seconds(node, values.TIMEOUT_SECONDS)
+
+
+def _retries(sheet: Sheet, node: yaml.Node) -> int:
+    return sheet.number(node, values.RETRIES)
+
+
+_SHARED: Final[Keys] = {
+    "name": ("name", _name),
+    "timeout": ("timeout", _timeout),
+    "retries": ("retries", _retries),
+}
+_LATENCY: Final[Keys] = {"latency": ("latency_ms", values.milliseconds)}
+_HTTP: Final[Keys] = {
+    "http": ("url", values.url),
+    "method": ("method", values.method),
+    "status": ("statuses", values.statuses),
+    "body": ("body", values.pattern),
+    "redirects": ("redirects", Sheet.boolean),
+    "headers": ("headers", values.headers),
+    "verify_tls": ("verify_tls", Sheet.boolean),
+}
+_TCP: Final[Keys] = {"tcp": (("host", "port"), values.host_and_port)}
+_DNS: Final[Keys] = {
+    "dns": ("host", values.host),
+    "addresses": ("addresses", values.addresses),
+    "record": ("record", values.record),
+    "server": (("server", "server_port"), values.server),
+}
+_TLS: Final[Keys] = {
+    "tls": (("host", "port"), values.host_and_port),
+    "expires": ("expires", values.expires),
+    "server_name": ("server_name", values.host),
+    "ca": ("ca", values.path),
+    "verify": ("verify", Sheet.boolean),
+}
+_PROCESS: Final[Keys] = {
+    "process": ("process", values.program),
+    "command": ("command", values.pattern),
+    "count": ("counts", values.counts),
+    "memory": ("memory_bytes", values.size),
+}
+_DISK: Final[Keys] = {
+    "disk": ("path", values.path),
+    "free": ("free", values.room),
+    "warn": ("warn", values.room),
+}
+_COMMAND: Final[Keys] = {
+    "command": ("argv", values.argv),
+    "exit": ("exits", values.exits),
+    "output": ("output", values.pattern),
+    "directory": ("directory", values.path),
+}
+_KINDS: Final[Mapping[str, _Kind]] = {
+    "http": _Kind(rules.HttpCheck, {**_HTTP, **_LATENCY, **_SHARED}),
+    "tcp": _Kind(rules.TcpCheck, {**_TCP, **_LATENCY, **_SHARED}),
+    "dns": _Kind(rules.DnsCheck, {**_DNS, **_LATENCY, **_SHARED}),
+    "tls": _Kind(rules.TlsCheck, {**_TLS, **_SHARED}),
+    "process": _Kind(rules.ProcessCheck, {**_PROCESS, **_SHARED}),
+    "disk": _Kind(rules.DiskCheck, {**_DISK, **_SHARED}),
+    "command": _Kind(rules.CommandCheck, {**_COMMAND, **_SHARED}),
+}
+_ALL: Final[Keys] = {key: told for kind in _KINDS.values() for key, told in kind.keys.items()}

@@ -1,0 +1,40 @@
+"""The names in `services.yaml`: what one may be, and that no two are alike."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import yaml
+
+from lamplighter.config.sheet import Sheet
+from lamplighter.domain.check import Check
+from lamplighter.domain.service import NAME, Action, fold
+
+Named = TypeVar("Named", Check, Action)
+
+
+def name(sheet: Sheet, node: yaml.Node, wanted: str) -> str | None:
+    """Return a name; None when it is none."""
+    said = sheet.string(node, wanted)
+    if said is not None and not NAME.fullmatch(said):
+        sheet.wrong(node, "a name has 1 to 64 letters, digits, _ or -, and nothing else")
+        return None
+    return said
+
+
+def distinct(sheet: Sheet, read: Sequence[tuple[Named, yaml.Node]], what: str) -> tuple[Named, ...]:
+    """Return them all with names: what has none is called by its kind, then kind-2, kind-3."""
+    taken: set[str] = set()
+    for each, at in read:
+        if each.name and fold(each.name) in taken:
+            sheet.wrong(at, f"duplicate {what} {each.name!r}")
+        taken.add(fold(each.name))
+    return tuple(each if each.name else _called(each, taken) for each, _ in read)
+
+
+def _called(each: Named, taken: set[str]) -> Named:
+    names = (f"{each.kind}-{number}" if number > 1 else each.kind for number in itertools.count(1))
+    free = next(name for name in names if fold(name) not in taken)
+    taken.add(free)
+    return replace(each, name=free)

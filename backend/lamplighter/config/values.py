@@ -1,0 +1,277 @@
+"""The values in `services.yaml`, each read with its bounds."""
+
+import ipaddress
+import re
+from contextlib import suppress
+from typing import Final
+from urllib.parse import urlsplit
+
+import re2
+import yaml
+
+from lamplighter.config.sheet import Sheet, found
+from lamplighter.domain import check as rules
+from lamplighter.domain.check import DNS_PORT, Method, Record, Room
+
+TIMEOUT_SECONDS: Final = (0.1, 60.0)
+LATENCY_SECONDS: Final = (0.001, 60.0)
+EXPIRES_SECONDS: Final = (0.0, 3650 * 86400.0)
+RETRIES: Final = (0, 10)
+PATTERN_CHARACTERS: Final = 1000
+ARGUMENTS: Final = 100
+PATH_CHARACTERS: Final = 4000
+PROCESSES: Final = 99_999
+
+_QUIET: Final = re2.Options()
+_QUIET.log_errors = False
+_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
+_HOST: Final = re.compile(
+    r"(?=.{1,253}\.?\Z)([^\s\x00-\x1f\x7f./:@\[\]]{1,63}\.)*[^\s./:@\[\]]{1,63}\.?"
+)
+_SIZE: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?) ?([kKMGT]i?)?B")
+_PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?%")
+_TIMES: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+def url(sheet: Sheet, node: yaml.Node) -> str:
+    """Return a URL that a check may ask."""
+    said = sheet.string(node, "a URL")
+    if said is None:
+        return ""
+    if problem := rules.url_problem(said):
+        sheet.wrong(node, problem)
+    else:
+        _allowed(sheet, node, urlsplit(said).hostname or "")
+    return said
+
+
+def host(sheet: Sheet, node: yaml.Node) -> str:
+    """Return the name of a host."""
+    said = sheet.string(node, "the name of a host")
+    if said is not None and not _HOST.fullmatch(said):
+        sheet.wrong(node, f"{said!r} is not the name of a host")
+    return said or ""
+
+
+def host_and_port(sheet: Sheet, node: yaml.Node) -> tuple[str, int]:
+    """Return a host and its port."""
+    target = sheet.string(node, "host:port")
+    read = re.fullmatch(r"(\[[0-9a-fA-F:.%]+\]|[^\s:/@\[\]]+):([0-9]{1,9})", target or "")
+    if not read:
+        if target is not None:
+            sheet.wrong(node, f"{target!r} is not host:port (an IPv6 address stands in brackets)")
+        return "", 0
+    name, port = read[1].strip("[]"), int(read[2])
+    if not 1 <= port <= 65535:
+        sheet.wrong(node, "a port is between 1 and 65535")
+    _allowed(sheet, node, name)
+    return name, port
+
+
+def server(sheet: Sheet, node: yaml.Node) -> tuple[str, int]:
+    """Return the address of a name server and its port."""
+    said = sheet.string(node, "the address of a name server")
+    if said is None:
+        return "127.0.0.1", DNS_PORT
+    if _is_address(said):
+        _allowed(sheet, node, said)
+        return said, DNS_PORT
+    if not _is_address(said.rpartition(":")[0].strip("[]")):
+        sheet.wrong(node, f"{said!r} is not an address such as 10.0.0.1 or 10.0.0.1:53")
+        return "127.0.0.1", DNS_PORT
+    return host_and_port(sheet, node)
+
+
+def addresses(sheet: Sheet, node: yaml.Node) -> tuple[str, ...]:
+    """Return IP addresses."""
+    nodes = sheet.list(node, "a list of addresses")
+    if isinstance(node, yaml.SequenceNode) and not nodes:
+        sheet.wrong(node, "no address is given")
+    said = [(sheet.string(each, "an address"), each) for each in nodes]
+    for text, at in said:
+        if text is not None and not _is_address(text):
+            sheet.wrong(at, f"{text!r} is not an IP address")
+    return tuple(text for text, _ in said if text)
+
+
+def record(sheet: Sheet, node: yaml.Node) -> Record:
+    """Return which kind of address is asked for."""
+    said = sheet.string(node, "A or AAAA")
+    for each in rules.RECORDS:
+        if said == each:
+            return each
+    if said is not None:
+        sheet.wrong(node, f"a record is A or AAAA, not {said}")
+    return "A"
+
+
+def milliseconds(sheet: Sheet, node: yaml.Node) -> int:
+    """Return a latency."""
+    return round(sheet.seconds(node, LATENCY_SECONDS) * 1000)
+
+
+def expires(sheet: Sheet, node: yaml.Node) -> float:
+    """Return how long a certificate is to be valid, in seconds."""
+    return sheet.seconds(node, EXPIRES_SECONDS, "14d or 36h")
+
+
+def method(sheet: Sheet, node: yaml.Node) -> Method:
+    """Return a method that only looks."""
+    said = (sheet.string(node, "a method") or "GET").upper()
+    for each in rules.METHODS:
+        if said == each:
+            return each
+    sheet.wrong(node, f"a check only looks: {', '.join(rules.METHODS)}, not {said}")
+    return "GET"
+
+
+def pattern(sheet: Sheet, node: yaml.Node) -> str:
+    """Return a pattern in RE2."""
+    said = sheet.string(node, "a pattern") or ""
+    if len(said) > PATTERN_CHARACTERS:
+        sheet.wrong(node, f"the pattern is longer than {PATTERN_CHARACTERS} characters")
+        return ""
+    try:
+        re2.compile(said, _QUIET)
+    except re2.error as error:
+        why = error.args[0].decode(errors="replace") if error.args else "not understood"
+        sheet.wrong(node, f"not a pattern (RE2): {why}")
+    return said
+
+
+def statuses(sheet: Sheet, node: yaml.Node) -> tuple[range, ...]:
+    """Return HTTP statuses, one by one or in ranges."""
+    nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    if not nodes:
+        sheet.wrong(node, "no status is given")
+    return tuple(
+        _span(sheet, each, (100, 599), "a status such as 200 or 200-299") for each in nodes
+    )
+
+
+def exits(sheet: Sheet, node: yaml.Node) -> tuple[range, ...]:
+    """Return exit codes, one by one or in ranges."""
+    nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    if not nodes:
+        sheet.wrong(node, "no exit code is given")
+    return tuple(_span(sheet, each, (0, 255), "an exit code such as 0 or 0-2") for each in nodes)
+
+
+def counts(sheet: Sheet, node: yaml.Node) -> range:
+    """Return how many there may be."""
+    return _span(sheet, node, (0, PROCESSES), "a count such as 1 or 1-4")
+
+
+def headers(sheet: Sheet, node: yaml.Node) -> tuple[tuple[str, str], ...]:
+    """Return the headers of a request."""
+    read = []
+    for name, value in sheet.mapping(node, "headers by name").items():
+        text = sheet.string(value, "text")
+        if not _HEADER.fullmatch(name) or not _HEADER_VALUE.fullmatch(text or ""):
+            sheet.wrong(value, f"not a header: {name!r}")
+        read.append((name, text or ""))
+    return tuple(read)
+
+
+def size(sheet: Sheet, node: yaml.Node) -> int:
+    """Return a number of bytes."""
+    said = _said(node)
+    if (read := _bytes(said)) is None:
+        sheet.wrong(node, f"found {found(node)}, wanted a size such as 500MB or 2GiB")
+    return read or 0
+
+
+def room(sheet: Sheet, node: yaml.Node) -> Room:
+    """Return a part of a disk."""
+    said = _said(node)
+    if (read := _bytes(said)) is not None:
+        return Room(size=read)
+    percent = _PERCENT.fullmatch(said)
+    if not percent:
+        sheet.wrong(node, f"found {found(node)}, wanted room such as 5% or 2GB")
+    elif float(percent[1]) > 100:
+        sheet.wrong(node, f"{said} is more than 100%")
+    else:
+        return Room(percent=float(percent[1]))
+    return Room(percent=0.0)
+
+
+def program(sheet: Sheet, node: yaml.Node) -> str:
+    """Return the name of a process."""
+    said = sheet.string(node, "the name of a process")
+    if said is not None and not (said.isprintable() and 1 <= len(said) <= 255):
+        sheet.wrong(node, "the name of a process has 1 to 255 characters that can be shown")
+    return said or ""
+
+
+def path(sheet: Sheet, node: yaml.Node) -> str:
+    """Return an absolute path."""
+    said = sheet.string(node, "an absolute path")
+    if said is not None and not (said.startswith("/") and said.isprintable()):
+        sheet.wrong(node, f"{said!r} is not an absolute path")
+    elif said and len(said) > PATH_CHARACTERS:
+        sheet.wrong(node, f"the path is longer than {PATH_CHARACTERS} characters")
+    return said or "/"
+
+
+def argv(sheet: Sheet, node: yaml.Node) -> tuple[str, ...]:
+    """Return a program and its arguments; a text is none, since there is no shell to split it."""
+    if isinstance(node, yaml.ScalarNode) and node.value.strip():
+        listed = ", ".join(node.value.split())
+        sheet.wrong(node, f"found {found(node)}; write it as a list: [{listed}]")
+        return ("?",)
+    nodes = sheet.list(node, "a list: a program and its arguments")
+    words = tuple(_argument(sheet, each) for each in nodes)
+    if isinstance(node, yaml.SequenceNode) and not (words and words[0]):
+        sheet.wrong(node, "no program is given")
+    if len(words) > ARGUMENTS:
+        sheet.wrong(node, f"more than {ARGUMENTS} arguments")
+    return words or ("?",)
+
+
+def _argument(sheet: Sheet, node: yaml.Node) -> str:
+    said = sheet.string(node, "text") or ""
+    if "\0" in said:
+        sheet.wrong(node, "an argument holds no NUL")
+    return said
+
+
+def _span(sheet: Sheet, node: yaml.Node, bounds: tuple[int, int], wanted: str) -> range:
+    digits = r"[0-9]{3}" if bounds[0] == 100 else r"[0-9]{1,5}"
+    said = _said(node)
+    read = re.fullmatch(rf"({digits}) ?(?:- ?({digits}))?", said)
+    if not read:
+        sheet.wrong(node, f"found {found(node)}, wanted {wanted}")
+        return range(bounds[0], bounds[0] + 1)
+    low, high = int(read[1]), int(read[2] or read[1])
+    if not bounds[0] <= low <= high <= bounds[1]:
+        sheet.wrong(node, f"{said} is not between {bounds[0]} and {bounds[1]}, the lower first")
+        return range(bounds[0], bounds[0] + 1)
+    return range(low, high + 1)
+
+
+def _said(node: yaml.Node) -> str:
+    return str(node.value) if isinstance(node, yaml.ScalarNode) else ""
+
+
+def _bytes(said: str) -> int | None:
+    read = _SIZE.fullmatch(said)
+    if not read:
+        return None
+    unit = (read[2] or "").upper()
+    times: int = (1024 if unit.endswith("I") else 1000) ** _TIMES[unit[:1]]
+    return round(float(read[1]) * times)
+
+
+def _is_address(said: str) -> bool:
+    with suppress(ValueError):
+        return bool(ipaddress.ip_address(said))
+    return False
+
+
+def _allowed(sheet: Sheet, node: yaml.Node, name: str) -> None:
+    with suppress(ValueError):
+        ipaddress.ip_address(name.partition("%")[0])
+        if why := rules.out_of_bounds(name):
+            sheet.wrong(node, f"{name} is {why}; no check may connect there")

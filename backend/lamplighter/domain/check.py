@@ -1,0 +1,277 @@
+"""The check: one look at a service, and what a healthy service shows to it."""
+
+import ipaddress
+import re
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+TIMEOUT_SECONDS: Final = 5.0
+RETRIES: Final = 2
+DNS_PORT: Final = 53
+EXPIRES_SECONDS: Final = 14 * 24 * 60 * 60.0
+
+Method = Literal["GET", "HEAD", "OPTIONS", "POST"]
+METHODS: Final[tuple[Method, ...]] = ("GET", "HEAD", "OPTIONS", "POST")
+
+Record = Literal["A", "AAAA"]
+RECORDS: Final[tuple[Record, ...]] = ("A", "AAAA")
+
+_UNSEEN: Final = re.compile(r"[\s\x00-\x1f\x7f]")
+# the address of cloud metadata that is not link-local
+_METADATA: Final = ipaddress.ip_address("fd00:ec2::254")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpCheck:
+    """A request and the answer that a healthy service gives to it.
+
+    `statuses` None takes any answer from 200 to 399. `body` is an RE2 pattern
+    to be found in the answer. Slower than `latency_ms` is a warning, not a
+    failure. Without `redirects`, a 3xx is an answer in itself.
+    """
+
+    name: str
+    url: str = field(repr=False)
+    method: Method = "GET"
+    statuses: tuple[range, ...] | None = None
+    body: str | None = None
+    latency_ms: int | None = None
+    redirects: bool = False
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+    verify_tls: bool = True
+
+    kind: ClassVar[Literal["http"]] = "http"
+
+    @property
+    def target(self) -> str:
+        """Return the URL as it may be shown: without credentials, query or fragment."""
+        parts = urlsplit(self.url)
+        host = parts.netloc.rpartition("@")[2]
+        return urlunsplit((parts.scheme, host, parts.path, "…" if parts.query else "", ""))
+
+    @property
+    def place(self) -> str:
+        """Return the path that is asked for."""
+        return urlsplit(self.url).path or "/"
+
+    @property
+    def expected(self) -> str:
+        """Return the statuses that are healthy, in words."""
+        return spans(self.statuses or (range(200, 400),))
+
+    def accepts(self, status: int) -> bool:
+        """Say whether a healthy service answers with this status."""
+        return any(status in span for span in self.statuses or (range(200, 400),))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TcpCheck:
+    """A port that a healthy service lets us connect to."""
+
+    name: str
+    host: str
+    port: int
+    latency_ms: int | None = None
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+
+    kind: ClassVar[Literal["tcp"]] = "tcp"
+
+    @property
+    def target(self) -> str:
+        """Return where it connects to."""
+        return address(self.host, self.port)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DnsCheck:
+    """A name, and the addresses that it has when all is well.
+
+    Without `addresses` any will do; without `record` both kinds are asked for;
+    without `server` the system is asked.
+    """
+
+    name: str
+    host: str
+    addresses: tuple[str, ...] = ()
+    record: Record | None = None
+    server: str | None = None
+    server_port: int = DNS_PORT
+    latency_ms: int | None = None
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+
+    kind: ClassVar[Literal["dns"]] = "dns"
+
+    @property
+    def target(self) -> str:
+        """Return the name, and whom it asks when that is not the system."""
+        asked = f" at {address(self.server, self.server_port)}" if self.server else ""
+        return f"{self.host}{asked}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsCheck:
+    """A certificate that is valid, and for longer than `expires` seconds.
+
+    `ca` is the file of an authority of one's own. Without `verify` any
+    certificate will do that has not expired.
+    """
+
+    name: str
+    host: str
+    port: int
+    expires: float = EXPIRES_SECONDS
+    server_name: str | None = None
+    ca: str | None = None
+    verify: bool = True
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+
+    kind: ClassVar[Literal["tls"]] = "tls"
+
+    @property
+    def target(self) -> str:
+        """Return where it connects to."""
+        return address(self.host, self.port)
+
+    @property
+    def asked_name(self) -> str:
+        """Return the name that the certificate must be for."""
+        return (self.server_name or self.host).rstrip(".")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessCheck:
+    """How many processes of a name run; `counts` None takes one or more.
+
+    `command` is an RE2 pattern that their command line contains as well. More
+    memory than `memory_bytes`, all together, is a warning.
+    """
+
+    name: str
+    process: str
+    command: str | None = None
+    counts: range | None = None
+    memory_bytes: int | None = None
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+
+    kind: ClassVar[Literal["process"]] = "process"
+
+    @property
+    def target(self) -> str:
+        """Return the name of the process."""
+        return self.process
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How much of a disk: a percentage, or so many bytes."""
+
+    percent: float | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskCheck:
+    """The room left where `path` lies: less than `free` is a failure, than `warn` a warning."""
+
+    name: str
+    path: str
+    free: Room = Room(percent=5.0)
+    warn: Room = Room(percent=10.0)
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+
+    kind: ClassVar[Literal["disk"]] = "disk"
+
+    @property
+    def target(self) -> str:
+        """Return the path."""
+        return self.path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandCheck:
+    """A program that ends with one of `exits`, and prints what `output` (RE2) finds."""
+
+    name: str
+    argv: tuple[str, ...] = field(repr=False)
+    exits: tuple[range, ...] = (range(1),)
+    output: str | None = None
+    directory: str | None = None
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+
+    kind: ClassVar[Literal["command"]] = "command"
+
+    @property
+    def target(self) -> str:
+        """Return the program without its arguments: one of them may be a secret."""
+        return f"{self.argv[0]} …" if len(self.argv) > 1 else self.argv[0]
+
+    @property
+    def expected(self) -> str:
+        """Return the exit codes that are healthy, in words."""
+        return spans(self.exits)
+
+
+Check = HttpCheck | TcpCheck | DnsCheck | TlsCheck | ProcessCheck | DiskCheck | CommandCheck
+CHECKS: Final[tuple[type[Check], ...]] = (
+    HttpCheck,
+    TcpCheck,
+    DnsCheck,
+    TlsCheck,
+    ProcessCheck,
+    DiskCheck,
+    CommandCheck,
+)
+
+
+def address(host: str, port: int) -> str:
+    """Return host and port as one writes them."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def spans(ranges: tuple[range, ...]) -> str:
+    """Return ranges of numbers as one writes them."""
+    return " or ".join(
+        str(span.start) if len(span) == 1 else f"{span.start}-{span.stop - 1}" for span in ranges
+    )
+
+
+def url_problem(url: str) -> str | None:
+    """Say why this is not a URL that a check can ask; None when it is one."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return "this is not a URL"
+    if _UNSEEN.search(url):
+        return "a URL has no spaces or control characters"
+    if parts.scheme not in ("http", "https"):
+        return "a URL begins with http:// or https://"
+    if not host:
+        return "the URL names no host"
+    return "a port is between 1 and 65535" if port == 0 else None
+
+
+def out_of_bounds(ip: str) -> str | None:
+    """Say why no check may connect to this address; None when it may.
+
+    A service could otherwise send us, by its name or a redirect, to what only
+    this machine may ask: the metadata of a cloud.
+    """
+    found: ipaddress.IPv4Address | ipaddress.IPv6Address
+    found = ipaddress.ip_address(ip.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
+        found = found.ipv4_mapped
+    if found.is_link_local or found == _METADATA:
+        return "a link-local address"
+    if found.is_unspecified:
+        return "the address of no machine"
+    return "a multicast address" if found.is_multicast else None

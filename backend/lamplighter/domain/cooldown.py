@@ -1,0 +1,157 @@
+"""The cooldown: how often a service may be acted upon, and what has been used of that."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from lamplighter.domain.service import ActionKind
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most so many uses within any window of this length."""
+
+    uses: int
+    window: timedelta
+
+
+LIMITS: Final[Mapping[ActionKind, Limit]] = {
+    ActionKind.RESTART: Limit(2, timedelta(hours=4)),
+    ActionKind.REDEPLOYMENT: Limit(1, timedelta(hours=24)),
+}
+HEALTHY_ROUNDS: Final = 2
+"""After so many healthy rounds in a row nothing counts as used any more."""
+
+ATTEMPTS: Final = 2
+"""A first attempt that is known to fail is repeated at once: the pair is one use."""
+
+
+SEEN_TWICE: Final = 2
+_TRIED: Final = r"first (?:re)?(?:start|deploy\w*|attempt|try|time)\b"
+_FAILS: Final = r"\b(?:fails?|crash\w*|hangs?|does not|never|times? out)\b"
+_FIRST_FAILS: Final = re.compile(f"{_TRIED}.*{_FAILS}|{_FAILS}.*{_TRIED}", re.IGNORECASE)
+
+
+class Outcome(StrEnum):
+    """What became of a use; `refused` and `would` (in a dry run) used nothing."""
+
+    RESERVED = "reserved"
+    SUCCESS = "success"
+    FAILURE = "failure"
+    ABANDONED = "abandoned"
+    REFUSED = "refused"
+    WOULD = "would"
+
+
+SPENT: Final = (Outcome.RESERVED, Outcome.SUCCESS, Outcome.FAILURE, Outcome.ABANDONED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One use of a kind of action on a service, reserved before it ran.
+
+    `name` is the declared action, empty where a session acted by itself and
+    said so in a marker. `healthy_after` is how many seconds the service took to
+    be healthy. `cleared_by` is `healthy` or `operator`: it counts no more.
+    """
+
+    id: int
+    service: str
+    action: ActionKind
+    outcome: Outcome
+    created_at: datetime
+    name: str = ""
+    text: str = ""
+    attempts: int = 0
+    session_id: int | None = None
+    tier: int = 0
+    marked: bool = False
+    healthy_after: float | None = None
+    settled_at: datetime | None = None
+    cleared_at: datetime | None = None
+    cleared_by: str | None = None
+    version: int = 1
+
+    @property
+    def spent(self) -> bool:
+        """Whether it used a slot that nobody has given back; one nobody settled counts too."""
+        return self.outcome in SPENT and self.cleared_at is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How much of a cooldown is used now; `frees_at` tells when a slot is free again."""
+
+    service: str
+    action: ActionKind
+    used: int
+    limit: Limit
+    frees_at: datetime | None = None
+    last_at: datetime | None = None
+
+    @property
+    def free(self) -> bool:
+        """Whether one more use is allowed now."""
+        return self.used < self.limit.uses
+
+
+def standing(service: str, action: ActionKind, uses: Iterable[Use], *, now: datetime) -> Standing:
+    """Count the uses of a service's cooldown that lie in its window.
+
+    A use from the future counts: a clock that was set back gives no slot free.
+    """
+    limit = LIMITS[action]
+    spent = [use for use in uses if use.action is action and use.spent]
+    counted = sorted(use.created_at for use in spent if now - use.created_at < limit.window)
+    frees_at = None
+    if len(counted) >= limit.uses:
+        frees_at = counted[len(counted) - limit.uses] + limit.window
+    return Standing(
+        service=service,
+        action=action,
+        used=len(counted),
+        limit=limit,
+        frees_at=frees_at,
+        last_at=max((use.created_at for use in spent), default=None),
+    )
+
+
+def refusal(found: Standing) -> str:
+    """Say why one more use is not allowed."""
+    hours = found.limit.window // timedelta(hours=1)
+    words = f"{found.used} of {found.limit.uses} in {hours} h are used"
+    return f"{words}; free again at {found.frees_at:%H:%M} UTC" if found.frees_at else words
+
+
+def in_words(found: Standing) -> str:
+    """Say how many slots are left, as a session is told."""
+    left = max(0, found.limit.uses - found.used)
+    words = f"{left} of {found.limit.uses} {found.action} slots left"
+    return f"{words}, the next at {found.frees_at:%H:%M} UTC" if found.frees_at else words
+
+
+def fails_first(uses: Sequence[Use]) -> bool:
+    """Whether the last two times a failed attempt was followed by one that helped.
+
+    `uses` come newest first.
+    """
+    settled = [use for use in uses if use.outcome in (Outcome.SUCCESS, Outcome.FAILURE)]
+    seen: list[bool] = []
+    while settled and len(seen) < SEEN_TWICE:
+        use = settled.pop(0)
+        helped = use.outcome is Outcome.SUCCESS
+        if helped and use.attempts < ATTEMPTS and settled:
+            helped = settled[0].outcome is Outcome.FAILURE
+            settled = settled[1:] if helped else settled
+        elif use.attempts < ATTEMPTS:
+            helped = False
+        seen.append(helped)
+    return seen == [True] * SEEN_TWICE
+
+
+def says_first_fails(observation: str) -> bool:
+    """Whether a memory says that a first attempt fails."""
+    return bool(_FIRST_FAILS.search(observation))

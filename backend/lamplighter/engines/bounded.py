@@ -1,0 +1,176 @@
+"""A program run to its end within a time, whatever it does; nothing of it is left running."""
+
+import asyncio
+import errno
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.engines.process import MARK, guarded, mark_of
+from lamplighter.engines.warden import NOT_FOUND
+
+GRACE_SECONDS: Final = 1.0
+DRAIN_SECONDS: Final = 1.0
+ERROR_BYTES: Final = 8192
+
+_WORDS: Final = {
+    errno.ENOENT: "program not found: {}",
+    errno.EACCES: "program may not be run: {}",
+    errno.ENOEXEC: "not a program: {}",
+    errno.E2BIG: "too many or too long arguments: {}",
+}
+_REASONS: Final = {os.strerror(number): number for number in errno.errorcode}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a program ended: `error` says in words why it could not be started.
+
+    Without an exit code it was not started or not waited for any longer.
+    `errors` is how its standard error began.
+    """
+
+    exit_code: int | None = None
+    output: bytes = b""
+    errors: bytes = b""
+    timed_out: bool = False
+    error: str = ""
+
+
+async def bounded(
+    argv: Sequence[str],
+    *,
+    timeout: float,  # noqa: ASYNC109  # the program's time, after which more is done than to cancel
+    output_bytes: int,
+    env: Mapping[str, str],
+    directory: str | None = None,
+) -> Ended:
+    """Run a program, never through a shell, and return how it ended.
+
+    It stands in `directory`, or else in `/`. Out of time, or when the caller is
+    cancelled, it is asked to end and soon after killed with all that it
+    started; what it leaves behind at its own end is killed too. What it prints
+    beyond the limit is read and dropped.
+    """
+    sinks = _Sink(output_bytes), _Sink(ERROR_BYTES)
+    try:
+        async with asyncio.timeout(timeout):
+            if problem := await asyncio.to_thread(_directory_problem, directory or "/"):
+                return Ended(error=problem)
+            exit_code = await _run(argv, sinks, directory=directory or "/", env=env)
+    except TimeoutError:
+        return Ended(output=bytes(sinks[0].kept), errors=bytes(sinks[1].kept), timed_out=True)
+    except (OSError, ValueError) as error:
+        return Ended(error=_why_not(argv[0], error))
+    output, errors = (bytes(sink.kept) for sink in sinks)
+    if exit_code == NOT_FOUND and (reason := _told_by_warden(argv[0], errors)):
+        return Ended(error=_why_not(argv[0], reason))
+    return Ended(exit_code=exit_code, output=output, errors=errors)
+
+
+class _Sink(asyncio.Protocol):
+    """The end of a pipe: keeps how what comes begins, and drops the rest."""
+
+    def __init__(self, limit: int) -> None:
+        self.kept = bytearray()
+        self.at_end = asyncio.Event()
+        self._limit = limit
+
+    def data_received(self, data: bytes) -> None:
+        self.kept += data[: self._limit - len(self.kept)]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.at_end.set()
+
+
+async def _run(
+    argv: Sequence[str], sinks: Sequence[_Sink], *, directory: str, env: Mapping[str, str]
+) -> int:
+    with ExitStack() as ours, ExitStack() as theirs:
+        control, orders = _pipe(theirs, ours)
+        output, errors = [await _pipe_into(sink, theirs, ours) for sink in sinks]
+        process = await asyncio.create_subprocess_exec(
+            *guarded(argv, control),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            env={**env, MARK: os.environ.get(MARK) or mark_of("run")},
+            cwd=directory,
+            pass_fds=(control,),
+            start_new_session=True,
+        )
+        theirs.close()
+        try:
+            exit_code = await process.wait()
+        finally:
+            await _stop(process, orders)
+        await _drained(sinks)
+        return exit_code
+
+
+def _pipe(reader: ExitStack, writer: ExitStack) -> tuple[int, int]:
+    read, write = os.pipe()
+    reader.callback(os.close, read)
+    writer.callback(os.close, write)
+    return read, write
+
+
+async def _pipe_into(sink: _Sink, theirs: ExitStack, ours: ExitStack) -> int:
+    read, write = os.pipe()
+    theirs.callback(os.close, write)
+    file = os.fdopen(read, "rb", buffering=0)
+    try:
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: sink, file)
+    except BaseException:
+        file.close()
+        raise
+    ours.callback(transport.close)  # which closes the file as well
+    return write
+
+
+async def _stop(process: asyncio.subprocess.Process, orders: int) -> None:
+    """Ask it to end, kill its whole tree when it has not, and wait until it is gone."""
+    if process.returncode is None:
+        try:
+            _order(orders, b"t")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GRACE_SECONDS):
+                    await process.wait()
+        finally:  # cancelled once more, it is killed all the same
+            _order(orders, b"k")
+    await process.wait()
+
+
+def _order(orders: int, order: bytes) -> None:
+    with suppress(BrokenPipeError):
+        os.write(orders, order)
+
+
+async def _drained(sinks: Sequence[_Sink]) -> None:
+    """Wait for what is still in the pipes, unless somebody who got away holds them open."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            for sink in sinks:
+                await sink.at_end.wait()
+
+
+def _directory_problem(directory: str) -> str:
+    if not os.path.isdir(directory):
+        return f"no such directory: {directory}"
+    return "" if os.access(directory, os.X_OK) else f"directory may not be entered: {directory}"
+
+
+def _told_by_warden(program: str, errors: bytes) -> OSError | None:
+    """Return what the warden told; the same status of a program's own has other words."""
+    name, _, reason = errors.decode(errors="replace").rstrip("\n").rpartition(": ")
+    number = _REASONS.get(reason)
+    return OSError(number, reason) if number and name == program else None
+
+
+def _why_not(program: str, error: OSError | ValueError) -> str:
+    if isinstance(error, OSError):
+        words = _WORDS.get(error.errno or 0, "program cannot be run: {}")
+        return words.format(program) + ("" if error.errno in _WORDS else f": {error.strerror}")
+    return f"program cannot be run: {program}: {error}"

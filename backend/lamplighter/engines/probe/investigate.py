@@ -1,0 +1,111 @@
+"""Tier 2: which stage fails, which service failed first, and since when. It changes nothing."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lamplighter.domain.event import Level
+from lamplighter.domain.service import Service
+from lamplighter.engines.probe import causes, lines, stages
+from lamplighter.engines.probe.causes import Case
+from lamplighter.engines.probe.facts import Outcome
+from lamplighter.engines.probe.stages import Isolated
+from lamplighter.engines.probe.watch import Watch, failing
+from lamplighter.engines.probe.words import shown
+
+CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found of one service: the failed check, its stage, and the first to fail."""
+
+    service: Service
+    outcome: Outcome
+    isolated: Isolated
+    case: Case
+
+
+async def run(watch: Watch) -> str:
+    """Look at what the services depend on first, then at them; say what fails and why."""
+    seen = dict[str, Sequence[Outcome]]()
+    for circle in _circles(watch):
+        for service, outcomes in await watch.look_at(circle):
+            seen[service.name] = outcomes
+    ill = [each for each in watch.request.services if failing(seen[each.name])]
+    for service in watch.request.services:
+        if service not in ill:
+            watch.tell(f"[EVENT:info:{service.name}] Well again by itself, looked at more closely")
+    found = await asyncio.gather(*(_find(watch, service, seen) for service in ill))
+    for each in found:
+        _tell(watch, each)
+    handed = _hand_on(watch, found, seen)
+    return _summary(found, handed)
+
+
+def _circles(watch: Watch) -> list[list[Service]]:
+    """Return what is looked at, in order: what is needed, then the services in question."""
+    own = list(watch.request.services)
+    needed = {
+        each.name: each
+        for service in own
+        for each in watch.request.needs(service)
+        if each not in own
+    }
+    return [list(needed.values()), own]
+
+
+async def _find(watch: Watch, service: Service, seen: Mapping[str, Sequence[Outcome]]) -> Found:
+    outcome = failing(seen[service.name])[0]
+    isolated = await stages.isolate(outcome)
+    case = causes.case(service, outcome, watch.request, seen)
+    return Found(service, outcome, isolated, case)
+
+
+def _tell(watch: Watch, found: Found) -> None:
+    service, outcome, case = found.service, found.outcome, found.case
+    use = watch.use()
+    given = {"service": service.name, "check": outcome.check.name}
+    watch.say(lines.used("isolate", given, use))
+    values = {
+        "service": service.name,
+        "check": None,
+        "stage": found.isolated.stage,
+        "cause": case.cause.name if case.cause else None,
+        "detail": shown(found.isolated.detail, CHARACTERS),
+    }
+    values["check"] = outcome.check.name
+    watch.say(lines.result(str(found.isolated), use, failed=True, found=values))
+    level = Level.WARNING if case.cause else Level.CRITICAL
+    words = f"{outcome.check.name}: {found.isolated}; {case}"
+    watch.tell(f"[EVENT:{level}:{service.name}] {shown(words, 2 * CHARACTERS)}")
+    facts = watch.request.facts
+    learned = causes.learned(service, case, facts)
+    if learned and facts.worth_saying(service, learned):
+        watch.tell(f"[MEMORY:dependency:{service.name}] {learned}")
+
+
+def _hand_on(
+    watch: Watch, found: Sequence[Found], seen: Mapping[str, Sequence[Outcome]]
+) -> list[str]:
+    """Hand on what failed first; what only fails with it is well again when that is."""
+    reasons: dict[str, str] = {}
+    for each in found:
+        root = each.case.cause or each.service
+        if root.name in watch.request.facts.waiting:
+            continue
+        detail = failing(seen[root.name])[0].detail if each.case.cause else str(each.isolated)
+        reasons.setdefault(root.name, detail)
+        if each.case.cause:
+            reasons[root.name] += f"; {each.service.name} fails with it"
+    for name, reason in reasons.items():
+        watch.tell(f"[ESCALATE:{name}] {shown(reason, CHARACTERS)}")
+    return list(reasons)
+
+
+def _summary(found: Sequence[Found], handed: Sequence[str]) -> str:
+    if not found:
+        return "All services are well again by themselves."
+    words = "; ".join(f"{each.service.name}: {each.isolated}" for each in found)
+    after = f"; handed on: {', '.join(handed)}" if handed else ""
+    return f"{shown(words + after, 1000)}."

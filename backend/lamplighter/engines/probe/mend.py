@@ -1,0 +1,224 @@
+"""Tier 3: the declared actions, the least first, each followed by waiting until all is well."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from time import monotonic
+from typing import Final
+
+from lamplighter.domain.cooldown import ATTEMPTS, Outcome, Use, fails_first, says_first_fails
+from lamplighter.domain.memory import Category
+from lamplighter.domain.service import Action, ActionKind, Service
+from lamplighter.engines.probe import asking, checks, lines, timing
+from lamplighter.engines.probe import facts as seen
+from lamplighter.engines.probe.asking import Verdict
+from lamplighter.engines.probe.watch import Watch, failing
+from lamplighter.engines.probe.words import seconds, shown
+
+CHARACTERS: Final = 400
+POLL_SECONDS: Final = (0.25, 2.0)
+STILL_SECONDS: Final = 30.0
+IN_A_ROW: Final = 2
+FIRST_FAILS: Final = "The first {} fails and the second one works"
+
+_ORDER: Final = (ActionKind.RESTART, ActionKind.REDEPLOYMENT)
+
+
+@dataclass(slots=True)
+class Mending:
+    """One service being mended: what was tried so far, in words."""
+
+    watch: Watch
+    service: Service
+    tried: list[str] = field(default_factory=list)
+    mended: bool = False
+    dry: bool = False
+
+    def summary(self) -> str:
+        """Say in a few words how it went."""
+        if self.mended:
+            return f"{self.service.name} is well"
+        return f"{self.service.name}: {'; '.join(self.tried) or 'nothing could be done'}"
+
+
+async def run(watch: Watch) -> str:
+    """Mend the services, what others need first; say where a person is needed."""
+    done: list[Mending] = []
+    for layer in _layers(watch):
+        done += await asyncio.gather(*(_mend(watch, service) for service in layer))
+    if not done:
+        return "No services to mend."
+    return f"{shown('; '.join(each.summary() for each in done), 1000)}."
+
+
+def _layers(watch: Watch) -> list[list[Service]]:
+    """Return the services in layers: each needs only what stands in a layer before it."""
+    left = list(watch.request.services)
+    layers: list[list[Service]] = []
+    while left:
+        names = {each.name for each in left}
+        ready = [
+            each
+            for each in left
+            if not names & {needed.name for needed in watch.request.needs(each)}
+        ]
+        layers.append(ready or left)
+        left = [each for each in left if each not in layers[-1]]
+    return layers
+
+
+async def _mend(watch: Watch, service: Service) -> Mending:
+    mending = Mending(watch, service)
+    needed = [each for each in watch.request.needs(service) if each not in watch.request.services]
+    *below, own = await watch.look_at([*needed, service])
+    outcomes = own[1]
+    if not failing(outcomes):
+        mending.mended = True
+        watch.tell(f"[EVENT:info:{service.name}] Well already; nothing was done")
+        return mending
+    ill = [each.name for each, found in below if failing(found)]
+    if ill:
+        mending.tried.append(f"{', '.join(ill)}, which it needs, must be well first")
+    for action in [] if ill else _actions(service):
+        if await _act(mending, action):
+            return mending
+    if not mending.dry:
+        _ask_a_person(mending, outcomes)
+    return mending
+
+
+def _actions(service: Service) -> list[Action]:
+    """Return the least action first, the others as they were declared."""
+    return sorted(service.actions, key=lambda action: _ORDER.index(action.kind))
+
+
+def _ask_a_person(mending: Mending, outcomes: Sequence[seen.Outcome]) -> None:
+    service = mending.service
+    tried = "; ".join(mending.tried) or "no action is declared for it"
+    words = f"{failing(outcomes)[0].detail}; {tried}"
+    mending.watch.tell(f"[ESCALATE:{service.name}] {shown(words, CHARACTERS)}")
+
+
+async def _act(mending: Mending, action: Action) -> bool:
+    """Run one action, twice at once where a first one is known to fail; say whether it helped."""
+    watch, service = mending.watch, mending.service
+    attempts = ATTEMPTS if _first_fails(watch, service, action.kind) else 1
+    verdict, took = await _attempt(watch, service, action, again=None)
+    while took is None and verdict.use and verdict.attempts and verdict.attempts < attempts:
+        watch.tell(f"A first {action.kind} of {service.name} is known to fail: once more.")
+        verdict, took = await _attempt(watch, service, action, again=verdict.use)
+    if verdict.outcome is Outcome.WOULD:
+        mending.dry = True
+        mending.tried.append(verdict.words)
+    elif verdict.outcome is Outcome.REFUSED:
+        mending.tried.append(f"{action.kind} refused: {verdict.words}")
+    elif took is None:
+        why = verdict.words if verdict.outcome is Outcome.FAILURE else "not healthy after it"
+        mending.tried.append(f"{action.kind} did not help: {why}")
+        watch.tell(f"[COOLDOWN:{action.kind}:{service.name}] failure - {shown(why, CHARACTERS)}")
+    else:
+        mending.mended = True
+        _learn(watch, service, action, verdict, took)
+    return mending.mended or mending.dry
+
+
+async def _attempt(
+    watch: Watch, service: Service, action: Action, *, again: int | None
+) -> tuple[Verdict, float | None]:
+    """Ask the gate for an action; return its verdict, and after how many seconds all was well."""
+    use = watch.use()
+    given = {"service": service.name, "action": action.name, "kind": action.kind, "again": again}
+    watch.say(lines.used("run_action", given, use))
+    verdict = await asking.run_action(watch.request.gate, service.name, action.name, again=again)
+    words = f"{verdict.outcome}: {verdict.words}"
+    failed = verdict.outcome in (Outcome.REFUSED, Outcome.FAILURE)
+    watch.say(lines.result(shown(words, CHARACTERS), use, failed=failed))
+    took = await _wait(watch, service, verdict) if verdict.outcome is Outcome.SUCCESS else None
+    return verdict, took
+
+
+async def _wait(watch: Watch, service: Service, verdict: Verdict) -> float | None:
+    """Wait until a service is healthy, as long as memory says it needs; return the seconds."""
+    known = timing.claim(service, watch.request.facts)
+    allowed = timing.patience(known)
+    use = watch.use()
+    given = {"service": service.name, "seconds": allowed, "memory": known and known.held.id}
+    watch.say(lines.used("wait", given, use))
+    if known:
+        said = f"memory {known.held.id} says it takes {seconds(known.seconds)}"
+        watch.tell(f"Waiting up to {seconds(allowed)} for {service.name}: {said}.")
+    took = await _healthy_after(watch, service, allowed)
+    if took is None:
+        words = f"{service.name} is not healthy {seconds(allowed)} after it"
+        watch.say(lines.result(words, use, failed=True))
+        return None
+    found = {"use": verdict.use, "healthy_after": took}
+    watch.say(lines.result(f"{service.name} is healthy after {took:g} s", use, found=found))
+    return took
+
+
+async def _healthy_after(watch: Watch, service: Service, allowed: float) -> float | None:
+    began = told = monotonic()
+    well, first = 0, 0.0
+    while well < IN_A_ROW:
+        passed = monotonic() - began
+        if passed > allowed:
+            return None
+        if await _is_well(service):
+            first = first if well else monotonic() - began
+            well += 1
+        else:
+            well = 0
+        if monotonic() - told > STILL_SECONDS:
+            told = monotonic()
+            watch.tell(f"Still waiting for {service.name}: {told - began:.0f} s so far.")
+        least, most = POLL_SECONDS
+        await asyncio.sleep(min(most, max(least, passed / 20)))
+    return round(first, 1)
+
+
+async def _is_well(service: Service) -> bool:
+    once = (replace(check, retries=0) for check in service.checks)
+    looks = await asyncio.gather(*(checks.run(check, look_again=False) for check in once))
+    return all(each.ok for each in looks)
+
+
+def _first_fails(watch: Watch, service: Service, kind: ActionKind) -> bool:
+    facts = watch.request.facts
+    uses = [use for use in facts.uses.get(service.name, ()) if use.action is kind]
+    said = (
+        each.category in (Category.BEHAVIOR, Category.REMEDIATION)
+        and says_first_fails(each.observation)
+        for each in facts.told_of(service)
+    )
+    return fails_first(uses) or any(said)
+
+
+def _learn(watch: Watch, service: Service, action: Action, verdict: Verdict, took: float) -> None:
+    """Say how it went, and what is worth remembering of it."""
+    name, facts = service.name, watch.request.facts
+    pair = ", at the second attempt" if verdict.attempts > 1 else ""
+    watch.tell(f"[COOLDOWN:{action.kind}:{name}] success - Healthy again after {took:g} s{pair}")
+    uses = facts.uses.get(name, ())
+    known = timing.claim(service, facts)
+    words = timing.learned(took, action.kind, uses, known)
+    if words and facts.worth_saying(service, words):
+        watch.tell(f"[MEMORY:timing:{name}] {shown(words, CHARACTERS)}")
+    if _fails_at_first(action.kind, verdict, uses, facts.now):
+        words = FIRST_FAILS.format(action.kind)
+        if facts.worth_saying(service, words):
+            watch.tell(f"[MEMORY:remediation:{name}] {words}")
+
+
+def _fails_at_first(kind: ActionKind, verdict: Verdict, uses: Sequence[Use], now: datetime) -> bool:
+    """Whether this success makes it twice that only a second attempt helped."""
+    this = Use(
+        id=verdict.use or 0,
+        service="",
+        action=kind,
+        outcome=Outcome.SUCCESS,
+        attempts=verdict.attempts,
+        created_at=now,
+    )
+    return fails_first([this, *(use for use in uses if use.action is kind)])

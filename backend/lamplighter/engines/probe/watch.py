@@ -1,0 +1,70 @@
+"""A session in progress: what it says, and looking at services."""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from lamplighter.domain.service import Service
+from lamplighter.engines.probe import checks, findings, lines
+from lamplighter.engines.probe.facts import Outcome
+from lamplighter.engines.probe.lines import Line
+from lamplighter.engines.probe.request import Request
+
+AT_ONCE: Final = 8
+
+Say = Callable[[Line], None]
+Seen = tuple[Service, Sequence[Outcome]]
+
+
+@dataclass(slots=True)
+class Watch:
+    """One session: what it was asked, and how it says what it does."""
+
+    request: Request
+    say: Say
+    _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    _uses: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def use(self) -> str:
+        """Return the next number of a tool use."""
+        return f"use-{self.request.session}-{next(self._uses)}"
+
+    def tell(self, *words: str) -> None:
+        """Say some lines of the probe's own words."""
+        for text in words:
+            self.say(lines.said(text))
+
+    async def look(self, service: Service) -> Seen:
+        """Make a service's checks, at most eight services at once; say nothing yet."""
+        facts = self.request.facts
+        async with self._gate:
+            outcomes = await asyncio.gather(
+                *(
+                    checks.run(check, look_again=findings.wants_another_look(service, check, facts))
+                    for check in service.checks
+                )
+            )
+        return service, outcomes
+
+    async def look_at(self, services: Iterable[Service]) -> list[Seen]:
+        """Make the checks of several services and say what each came to, in their order."""
+        seen = await asyncio.gather(*map(self.look, services))
+        for each in seen:
+            self.show(*each)
+        return seen
+
+    def show(self, service: Service, outcomes: Sequence[Outcome]) -> None:
+        """Say what was asked and answered."""
+        facts = self.request.facts
+        for outcome in outcomes:
+            use = self.use()
+            self.say(lines.asked(service, outcome, use))
+            warned = findings.warned(service, outcome, facts)
+            self.say(lines.answered(service, outcome, use, warned=warned))
+
+
+def failing(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return what did not pass."""
+    return [each for each in outcomes if not each.ok]

@@ -1,0 +1,99 @@
+"""The gateway: the socket by which a session's engine asks the gate.
+
+One line of JSON a question, one a line of answer. The socket lies in a directory
+that only our user may enter and lives as long as its session does.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from lamplighter.domain.cooldown import Outcome
+from lamplighter.repository.driver import Error
+from lamplighter.supervisor.gate import Gate, Verdict
+
+logger = logging.getLogger(__name__)
+
+QUESTION_BYTES: Final = 64 * 1024
+
+
+@asynccontextmanager
+async def opened(gate: Gate, path: Path) -> AsyncIterator[Path]:
+    """Answer at `path` while the context lasts; what still runs at its end is ended."""
+    asking: set[asyncio.Task[None]] = set()
+
+    async def met(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        asking.add(task)
+        try:
+            await _answer(gate, reader, writer)
+        finally:
+            asking.discard(task)
+            writer.close()
+
+    _forget(path)
+    server = await asyncio.start_unix_server(met, path, limit=QUESTION_BYTES)
+    try:
+        yield path
+    finally:
+        server.close()
+        for task in list(asking):
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+        _forget(path)
+
+
+def _forget(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+async def _answer(gate: Gate, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while line := await _line(reader):
+            verdict = await _verdict(gate, line)
+            writer.write(json.dumps(_plain(verdict)).encode() + b"\n")
+            await writer.drain()
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readline()
+    except ValueError:  # longer than any question is
+        return b""
+
+
+async def _verdict(gate: Gate, line: bytes) -> Verdict:
+    try:
+        asked = json.loads(line)
+    except (ValueError, RecursionError):
+        return _no("that is not JSON")
+    match asked:
+        case {"service": str(service), "action": str(action)}:
+            again = asked.get("again")
+            try:
+                return await gate.run_action(
+                    service, action, again=again if isinstance(again, int) else None
+                )
+            except Error as error:
+                logger.warning("The gate could not read or write its rows: %s", error)
+                return _no("the database cannot be used now")
+    return _no("a question names a service and an action")
+
+
+def _no(words: str) -> Verdict:
+    return Verdict(outcome=Outcome.REFUSED, words=words)
+
+
+def _plain(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "outcome": verdict.outcome,
+        "words": verdict.words,
+        "use": verdict.use_id,
+        "attempts": verdict.attempts,
+        "exit_code": verdict.exit_code,
+    }

@@ -1,0 +1,64 @@
+"""The task of a session: all that its engine is given, gathered from what is kept."""
+
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.service import Service, Services
+from lamplighter.engines import Task
+from lamplighter.repository import Database, checks, cooldowns, findings, reading
+from lamplighter.usecases import chain
+from lamplighter.usecases.sessions import Opened
+
+LOOKS: Final = 10
+USES: Final = 20
+FINDINGS: Final = 20
+
+
+async def task(db: Database, begun: Opened, services: Services, *, now: datetime) -> Task:
+    """Return the task of a session that was opened.
+
+    What services in scope depend on is told of too: an investigation looks there first.
+    """
+    wanted = begun.session.services
+    in_scope = tuple(each for each in services if wanted is None or each.name in wanted)
+    async with reading(db):
+        waiting = await chain.waiting(db, in_scope, now=now)
+        return Task(
+            session=begun.session,
+            system=begun.prompt.system,
+            injected=begun.prompt.injected,
+            message=begun.prompt.message,
+            services=in_scope,
+            known=tuple(services),
+            told=begun.told,
+            looks={
+                f"{service.name}/{check.name}": tuple(
+                    await checks.recent(db, service.name, check.name, limit=LOOKS)
+                )
+                for service in _near(services, in_scope)
+                for check in service.checks
+            },
+            uses={
+                each.name: tuple(await cooldowns.recent(db, each.name, limit=USES))
+                for each in in_scope
+            },
+            findings={
+                each.name: tuple(await findings.recent(db, each.name, limit=FINDINGS))
+                for each in in_scope
+            },
+            waiting={name: each.since for name, each in waiting.items()},
+            handoff=begun.handoff,
+        )
+
+
+def _near(services: Services, in_scope: tuple[Service, ...]) -> list[Service]:
+    """Return the services in scope and all that they depend on, by whatever way."""
+    found = {each.name: each for each in in_scope}
+    waiting = list(in_scope)
+    while waiting:
+        for name in waiting.pop().depends_on:
+            needed = services.find(name)
+            if needed is not None and needed.name not in found:
+                found[needed.name] = needed
+                waiting.append(needed)
+    return list(found.values())

@@ -1,0 +1,245 @@
+"""Act: a use of a cooldown is reserved before anything runs, and settled afterwards."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from lamplighter.domain import cooldown
+from lamplighter.domain.cooldown import ATTEMPTS, LIMITS, SPENT, Outcome, Standing, Use
+from lamplighter.domain.errors import NotFound
+from lamplighter.domain.event import Level
+from lamplighter.domain.memory import Category
+from lamplighter.domain.service import GENERAL, Action, ActionKind, Services, fold
+from lamplighter.domain.session import Session
+from lamplighter.repository import (
+    Database,
+    cooldowns,
+    events,
+    leases,
+    memories,
+    sessions,
+    writing,
+)
+from lamplighter.repository.memories import Filter, Sort
+
+USES_LOOKED_AT: Final = 20
+MEMORIES_LOOKED_AT: Final = 200
+LONGEST_WINDOW: Final = max(limit.window for limit in LIMITS.values())
+CLEARED_BY_OPERATOR: Final = "operator"
+
+
+async def reserve(
+    db: Database,
+    session: Session,
+    service: str,
+    action: Action,
+    *,
+    again: int | None = None,
+    now: datetime,
+) -> Use:
+    """Reserve a slot for an action, or refuse it: the use that comes back says which, and why.
+
+    The slot is used from this moment on, whatever dies before it is settled.
+    `again` asks for the second attempt of a use of this session.
+    """
+    async with writing(db):
+        if again is not None and (pair := await _second(db, session, service, action, again)):
+            return await cooldowns.change(
+                db,
+                pair.id,
+                outcome=Outcome.RESERVED,
+                attempts=pair.attempts + 1,
+                settled_at=None,
+                now=now,
+            )
+        why_not = await _why_not(db, session, service, action.kind, now=now)
+        return await cooldowns.insert(
+            db,
+            service,
+            action.kind,
+            Outcome.REFUSED if why_not else Outcome.RESERVED,
+            session_id=session.id,
+            tier=session.tier,
+            name=action.name,
+            text=why_not,
+            attempts=0 if why_not else 1,
+            settled_at=now if why_not else None,
+            now=now,
+        )
+
+
+async def settle(db: Database, use: Use, *, ok: bool, text: str, now: datetime) -> Use:
+    """Record what became of a reserved use."""
+    outcome = Outcome.SUCCESS if ok else Outcome.FAILURE
+    async with writing(db):
+        return await cooldowns.change(
+            db, use.id, outcome=outcome, text=text, settled_at=now, now=now
+        )
+
+
+async def would(
+    db: Database, session: Session, service: str, action: Action, text: str, *, now: datetime
+) -> Use:
+    """Record what a dry run would have done; no slot is used."""
+    async with writing(db):
+        use = await cooldowns.insert(
+            db,
+            service,
+            action.kind,
+            Outcome.WOULD,
+            session_id=session.id,
+            tier=session.tier,
+            name=action.name,
+            text=text,
+            settled_at=now,
+            now=now,
+        )
+        await events.insert(
+            db,
+            Level.INFO,
+            f"Dry run: {text}",
+            service=service,
+            session_id=session.id,
+            tier=session.tier,
+            source="supervisor",
+            now=now,
+        )
+        return use
+
+
+async def admit(
+    db: Database, session: Session, service: str, action: ActionKind, *, now: datetime, **told: Any
+) -> Use:
+    """Record a use that a session told of but nobody reserved; say so when it was one too many."""
+    use = await cooldowns.insert(
+        db,
+        service,
+        action,
+        session_id=session.id,
+        tier=session.tier,
+        attempts=1,
+        now=now,
+        **told,
+    )
+    (found,) = (
+        each for each in (await standings(db, [service], now=now))[service] if each.action is action
+    )
+    if found.used > found.limit.uses:
+        await events.insert(
+            db,
+            Level.CRITICAL,
+            f"More often than the cooldown of {action} allows: {cooldown.refusal(found)}.",
+            service=None if fold(service) == GENERAL else service,
+            session_id=session.id,
+            tier=session.tier,
+            source="supervisor",
+            now=now,
+        )
+    return use
+
+
+async def reset(
+    db: Database,
+    service: str,
+    action: ActionKind | None,
+    *,
+    services: Services,
+    now: datetime,
+) -> tuple[str, int]:
+    """Give a service its slots back because an operator says so.
+
+    Returns the service's name and how many uses were cleared; raises NotFound
+    for a service that is not declared and was never acted upon.
+    """
+    declared = services.find(service)
+    async with writing(db):
+        name = declared.name if declared else await cooldowns.spelling(db, service)
+        if name is None:
+            raise NotFound(f"There is no service {service!r} and nothing was done to one.")
+        cleared = await cooldowns.clear(db, name, action, by=CLEARED_BY_OPERATOR, now=now)
+        what = f"the cooldown of {action}" if action else "all its cooldowns"
+        await events.insert(
+            db,
+            Level.INFO,
+            f"An operator reset {what}; {len(cleared)} used before.",
+            service=name,
+            source="operator",
+            now=now,
+        )
+        return name, len(cleared)
+
+
+async def standings(
+    db: Database, names: Sequence[str], *, now: datetime
+) -> dict[str, tuple[Standing, ...]]:
+    """Return how much of each cooldown of some services is used, by service."""
+    uses = await cooldowns.since(db, now - LONGEST_WINDOW)
+    return {
+        name: tuple(
+            cooldown.standing(name, action, _of(name, uses), now=now) for action in ActionKind
+        )
+        for name in names
+    }
+
+
+async def _second(
+    db: Database, session: Session, service: str, action: Action, again: int
+) -> Use | None:
+    """Return the use whose second attempt is asked for, where a first one is known to fail."""
+    recent = await cooldowns.recent(db, service, limit=USES_LOOKED_AT)
+    use = next((use for use in recent if use.id == again), None)
+    if (
+        use is None
+        or not use.spent
+        or use.outcome is Outcome.RESERVED
+        or use.attempts >= ATTEMPTS
+        or (use.session_id, use.name) != (session.id, action.name)
+        or not await _lives(db, session)
+    ):
+        return None
+    earlier = [each for each in recent if each.id != again and each.action is action.kind]
+    return use if await first_fails(db, service, earlier) else None
+
+
+async def first_fails(db: Database, service: str, uses: Sequence[Use]) -> bool:
+    """Whether it is known that a first attempt on a service fails: by what was done, or said."""
+    if cooldown.fails_first(uses):
+        return True
+    wanted = Filter(active=True, service=service)
+    held = await memories.page(db, wanted, sort=Sort.CONFIDENCE, limit=MEMORIES_LOOKED_AT)
+    return any(
+        each.category in (Category.BEHAVIOR, Category.REMEDIATION)
+        and cooldown.says_first_fails(each.observation)
+        for each in held.items
+    )
+
+
+async def _lives(db: Database, session: Session) -> bool:
+    leader, held = await leases.get(db), await sessions.get(db, session.id)
+    epoch = leader.epoch if leader else None
+    return held is not None and held.running and epoch == session.leader_epoch
+
+
+async def _why_not(
+    db: Database, session: Session, service: str, action: ActionKind, *, now: datetime
+) -> str:
+    """Say why nothing may run now; empty when it may. Whatever is not certain is a no."""
+    if not await _lives(db, session):
+        return "its session is over"
+    uses = _of(service, await cooldowns.since(db, now - LONGEST_WINDOW))
+    if any(use.outcome is Outcome.RESERVED and use.session_id == session.id for use in uses):
+        return "another action on it is under way"
+    found = cooldown.standing(service, action, uses, now=now)
+    return "" if found.free else cooldown.refusal(found)
+
+
+def _of(service: str, uses: Sequence[Use]) -> list[Use]:
+    """Return a service's uses, in whatever case it was spelled when they were made."""
+    return [use for use in uses if fold(use.service) == fold(service) and use.outcome in SPENT]
+
+
+def quiet_from(found: Sequence[Standing]) -> datetime | None:
+    """Return when the first slot is free again; None when one is free now."""
+    if any(each.free for each in found):
+        return None
+    return min((each.frees_at for each in found if each.frees_at), default=None)

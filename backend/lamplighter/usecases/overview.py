@@ -1,0 +1,155 @@
+"""Overview: how everything stands, at one glance."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from lamplighter.domain.cooldown import Standing
+from lamplighter.domain.event import Level
+from lamplighter.domain.handoff import Escalation
+from lamplighter.domain.leader import Leader
+from lamplighter.domain.marks import Look
+from lamplighter.domain.service import Service, Services, fold
+from lamplighter.domain.session import Session
+from lamplighter.repository import (
+    Database,
+    checks,
+    escalations,
+    facets,
+    leases,
+    sessions,
+    statistics,
+)
+from lamplighter.repository.checks import Day
+from lamplighter.repository.memories import Filter
+from lamplighter.repository.statistics import Ran, Turn
+from lamplighter.usecases import act
+
+DAYS: Final = 30
+TURNS: Final = 8
+LATELY: Final = timedelta(hours=24)
+
+
+class State(StrEnum):
+    """How a service is, by the last look at each of its checks."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILING = "failing"
+    UNKNOWN = "unknown"
+
+
+WORST_FIRST: Final = (State.FAILING, State.WARNING, State.OK, State.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """How one service stands; `looks` are the last of each of its checks, by name."""
+
+    service: Service
+    state: State
+    looks: Mapping[str, Look]
+    since: datetime | None
+    used: tuple[Standing, ...]
+    strip: tuple[Day, ...]
+    memories: int
+
+    @property
+    def checked_at(self) -> datetime | None:
+        """When it was last looked at."""
+        return max((look.at for look in self.looks.values() if look.at), default=None)
+
+    @property
+    def detail(self) -> str:
+        """What is wrong with it, else what its last looks said."""
+        looks = self.looks.values()
+        failing = [f"{look.name}: {look.detail}" for look in looks if not look.ok]
+        return "; ".join(failing or [look.detail for look in looks if look.detail])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """How everything stands."""
+
+    conditions: tuple[Condition, ...]
+    leader: Leader | None
+    running: Session | None
+    queued: int
+    people: tuple[Escalation, ...]
+    causes: Mapping[str, int]
+    turns: tuple[Turn, ...]
+    levels: Mapping[Level, int]
+    ran: Ran
+
+    @property
+    def state(self) -> State:
+        """How the worst of the services is."""
+        found = {each.state for each in self.conditions}
+        return next((state for state in WORST_FIRST if state in found), State.UNKNOWN)
+
+
+async def overview(db: Database, services: Services, *, since: datetime, now: datetime) -> Overview:
+    """Gather how everything stands, and what was learned `since`."""
+    leader = await leases.get(db)
+    ongoing = await sessions.running(db)
+    known = {fold(service.name) for service in services}
+    return Overview(
+        conditions=tuple(await conditions(db, list(services), now=now)),
+        leader=leader,
+        running=ongoing[-1] if ongoing else None,
+        queued=await statistics.queued(db),
+        people=tuple(
+            each
+            for each in await escalations.people(db)
+            if not known or fold(each.service) in known
+        ),
+        causes=await statistics.causes(db, since=since),
+        turns=tuple(await statistics.turns(db, since=since, limit=TURNS)),
+        levels=await statistics.levels(db, since=now - LATELY),
+        ran=await statistics.ran(db, since=now - LATELY),
+    )
+
+
+async def conditions(
+    db: Database, services: Sequence[Service], *, now: datetime
+) -> list[Condition]:
+    """Return how some services stand, in their order."""
+    counts = dict(await facets.services(db, Filter(active=True)))
+    used = await act.standings(db, [each.name for each in services], now=now)
+    first = now.date() - timedelta(days=DAYS - 1)
+    strips = await checks.strips(db, first=first)
+    found: list[Condition] = []
+    for service in services:
+        recent = [
+            await checks.recent(db, service.name, check.name, limit=1) for check in service.checks
+        ]
+        looks = {look.name: look for found_looks in recent for look in found_looks}
+        ok = all(look.ok for look in looks.values())
+        found.append(
+            Condition(
+                service=service,
+                state=_state(looks),
+                looks=looks,
+                since=await checks.since(db, service.name, ok=ok) if looks else None,
+                used=used[service.name],
+                strip=_strip(strips.get(service.name, ()), first),
+                memories=counts.get(service.name, 0),
+            )
+        )
+    return found
+
+
+def _state(looks: Mapping[str, Look]) -> State:
+    if not looks:
+        return State.UNKNOWN
+    if not all(look.ok for look in looks.values()):
+        return State.FAILING
+    return State.WARNING if any(look.warned for look in looks.values()) else State.OK
+
+
+def _strip(days: Sequence[Day], first: date) -> tuple[Day, ...]:
+    held = {each.day: each for each in days}
+    wanted = (first + timedelta(days=number) for number in range(DAYS))
+    return tuple(held.get(day, Day(day=day)) for day in wanted)

@@ -1,0 +1,359 @@
+"""Every kind of check and action in `services.yaml`, and every mistake in one."""
+
+from pathlib import Path
+
+import pytest
+
+from lamplighter.config.services import ServicesError, load
+from lamplighter.domain.check import (
+    CommandCheck,
+    DiskCheck,
+    DnsCheck,
+    ProcessCheck,
+    Room,
+    TcpCheck,
+    TlsCheck,
+)
+from lamplighter.domain.service import Action, ActionKind
+
+LISTED = "a list: a program and its arguments"
+NO_NAME = "a name has 1 to 64 letters, digits, _ or -, and nothing else"
+
+
+def read(tmp_path: Path, text: str):
+    path = tmp_path / "services.yaml"
+    path.write_text(text)
+    return load(path).items[0]
+
+
+def problems(tmp_path: Path, text: str) -> list[tuple[int, int, str]]:
+    with pytest.raises(ServicesError) as caught:
+        read(tmp_path, text)
+    return [(each.line, each.column, each.message) for each in caught.value.problems]
+
+
+def with_check(*lines: str) -> str:
+    """Return a file whose only check has these lines, the first of them on line 5."""
+    body = "\n        ".join(lines)
+    return f"commands: [df, /bin/ls]\nservices:\n  x:\n    checks:\n      - {body}\n"
+
+
+def with_action(*lines: str) -> str:
+    """Return a file whose only action has these lines, the first of them on line 5."""
+    body = "\n        ".join(lines)
+    return f"services:\n  x:\n    checks: [tcp: 'a:1']\n    actions:\n      - {body}\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "check"),
+    [
+        (
+            ["tcp: a:1", "latency: 100ms"],
+            TcpCheck(name="tcp", host="a", port=1, latency_ms=100),
+        ),
+        (["dns: _a.example.org."], DnsCheck(name="dns", host="_a.example.org.")),
+        (
+            [
+                "dns: x",
+                "addresses: [10.0.0.5, '::1']",
+                "record: AAAA",
+                "server: 127.0.0.1:5353",
+                "latency: 2",
+                "retries: 1",
+            ],
+            DnsCheck(
+                name="dns",
+                host="x",
+                addresses=("10.0.0.5", "::1"),
+                record="AAAA",
+                server="127.0.0.1",
+                server_port=5353,
+                latency_ms=2000,
+                retries=1,
+            ),
+        ),
+        (["dns: x", "server: 10.0.0.1"], DnsCheck(name="dns", host="x", server="10.0.0.1")),
+        (["dns: x", "server: '::1'"], DnsCheck(name="dns", host="x", server="::1")),
+        (
+            ["dns: x", "server: '[::1]:54'"],
+            DnsCheck(name="dns", host="x", server="::1", server_port=54),
+        ),
+        (["tls: a:443"], TlsCheck(name="tls", host="a", port=443)),
+        (
+            [
+                "tls: 10.0.0.1:443",
+                "expires: 36h",
+                "server_name: b",
+                "ca: /etc/x.pem",
+                "verify: false",
+            ],
+            TlsCheck(
+                name="tls",
+                host="10.0.0.1",
+                port=443,
+                expires=36 * 3600.0,
+                server_name="b",
+                ca="/etc/x.pem",
+                verify=False,
+            ),
+        ),
+        (["process: nginx"], ProcessCheck(name="process", process="nginx")),
+        (
+            ["command: worker [0-9]+", "process: python3", "count: 1-4", "memory: 1.5GiB"],
+            ProcessCheck(
+                name="process",
+                process="python3",
+                command="worker [0-9]+",
+                counts=range(1, 5),
+                memory_bytes=3 * 2**29,
+            ),
+        ),
+        (
+            ["process: a b", "count: 0", "memory: 500 MB"],
+            ProcessCheck(name="process", process="a b", counts=range(1), memory_bytes=500_000_000),
+        ),
+        (["disk: /"], DiskCheck(name="disk", path="/")),
+        (
+            ["disk: /srv", "free: 2GB", "warn: 12.5 %", "timeout: 1"],
+            DiskCheck(
+                name="disk",
+                path="/srv",
+                free=Room(size=2_000_000_000),
+                warn=Room(percent=12.5),
+                timeout=1.0,
+            ),
+        ),
+        (["command: [df]"], CommandCheck(name="command", argv=("df",))),
+        (
+            [
+                "name: room",
+                "command: [/bin/ls, '-l', '$(rm x); y']",
+                "exit: [0, 2-3]",
+                "output: ^total",
+                "directory: /srv",
+            ],
+            CommandCheck(
+                name="room",
+                argv=("/bin/ls", "-l", "$(rm x); y"),
+                exits=(range(1), range(2, 4)),
+                output="^total",
+                directory="/srv",
+            ),
+        ),
+    ],
+)
+def test_a_check_of_each_kind(tmp_path: Path, lines: list[str], check) -> None:
+    assert read(tmp_path, with_check(*lines)).checks == (check,)
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "column", "message"),
+    [
+        (["dns: 'a b'"], 5, 14, "'a b' is not the name of a host"),
+        (["dns: http://a"], 5, 14, "'http://a' is not the name of a host"),
+        ([f"dns: {'a' * 64}"], 5, 14, f"'{'a' * 64}' is not the name of a host"),
+        (["dns: a..b"], 5, 14, "'a..b' is not the name of a host"),
+        (["dns: x", "addresses: 10.0.0.1"], 6, 20, "found text, wanted a list of addresses"),
+        (["dns: x", "addresses: []"], 6, 20, "no address is given"),
+        (["dns: x", "addresses: [a]"], 6, 21, "'a' is not an IP address"),
+        (
+            ["dns: x", "addresses: [1]"],
+            6,
+            21,
+            "found a number, wanted an address; put it in quotes",
+        ),
+        (["dns: x", "record: MX"], 6, 17, "a record is A or AAAA, not MX"),
+        (
+            ["dns: x", "server: ns.example"],
+            6,
+            17,
+            "'ns.example' is not an address such as 10.0.0.1 or 10.0.0.1:53",
+        ),
+        (["dns: x", "server: 10.0.0.1:0"], 6, 17, "a port is between 1 and 65535"),
+        (
+            ["dns: x", "server: 169.254.169.253"],
+            6,
+            17,
+            "169.254.169.253 is a link-local address; no check may connect there",
+        ),
+        (["dns: x", "adresses: []"], 6, 9, "unknown key 'adresses'; did you mean 'addresses'?"),
+        (
+            ["tls: a"],
+            5,
+            14,
+            "'a' is not host:port (an IPv6 address stands in brackets)",
+        ),
+        (
+            ["tls: a:1", "expires: soon"],
+            6,
+            18,
+            "found text, wanted a duration such as 14d or 36h",
+        ),
+        (["tls: a:1", "expires: 9999d"], 6, 18, "9999d is not between 0 s and 3650 d"),
+        (["tls: a:1", "server_name: a:1"], 6, 22, "'a:1' is not the name of a host"),
+        (["tls: a:1", "ca: own.pem"], 6, 13, "'own.pem' is not an absolute path"),
+        (["tls: a:1", "latency: 1"], 6, 9, "unknown key 'latency'"),
+        (["process: ''"], 5, 18, "the name of a process has 1 to 255 characters that can be shown"),
+        (["process: x", "count: many"], 6, 16, "found text, wanted a count such as 1 or 1-4"),
+        (["process: x", "count: 4-1"], 6, 16, "4-1 is not between 0 and 99999, the lower first"),
+        (["process: x", "memory: 5"], 6, 17, "found a number, wanted a size such as 500MB or 2GiB"),
+        (["process: x", 'command: "("'], 6, 18, "not a pattern (RE2): missing ): ("),
+        (["process: x", "command: [x]"], 6, 18, "found a list, wanted a pattern"),
+        (["disk: srv"], 5, 15, "'srv' is not an absolute path"),
+        (["disk: /", "free: 5"], 6, 15, "found a number, wanted room such as 5% or 2GB"),
+        (["disk: /", "free: 101%"], 6, 15, "101% is more than 100%"),
+        (
+            ["disk: /", "free: 20%", "warn: 15%"],
+            7,
+            15,
+            "warn is reached before free: it is the larger of the two",
+        ),
+        (
+            ["disk: /", "free: 2GB", "warn: 1GB"],
+            7,
+            15,
+            "warn is reached before free: it is the larger of the two",
+        ),
+        (["command: df -h"], 5, 18, "found text; write it as a list: [df, -h]"),
+        (["command:"], 5, 17, f"found nothing, wanted {LISTED}"),
+        (["command: {}"], 5, 18, f"found a mapping, wanted {LISTED}"),
+        (["command: []"], 5, 18, "no program is given"),
+        (["command: ['']"], 5, 18, "no program is given"),
+        (["command: [df, 5]"], 5, 23, "found a number, wanted text; put it in quotes"),
+        ([r'command: [df, "a\0b"]'], 5, 23, "an argument holds no NUL"),
+        ([f"command: [df{', x' * 100}]"], 5, 18, "more than 100 arguments"),
+        (
+            ["command: [./a]"],
+            5,
+            18,
+            "./a is not one of the commands; write at the top: commands: [/bin/ls, df, ./a]",
+        ),
+        (["command: [df]", "exit: 256"], 6, 15, "256 is not between 0 and 255, the lower first"),
+        (
+            ["command: [df]", "exit: ok"],
+            6,
+            15,
+            "found text, wanted an exit code such as 0 or 0-2",
+        ),
+        (["command: [df]", "exit: []"], 6, 15, "no exit code is given"),
+        (["command: [df]", "directory: ."], 6, 20, "'.' is not an absolute path"),
+        (["command: [df]", "tls: a:1"], 5, 9, "a check is of one kind, not tls and command"),
+    ],
+)
+def test_a_mistake_in_a_check_is_named_with_its_place(
+    tmp_path: Path, lines: list[str], line: int, column: int, message: str
+) -> None:
+    assert problems(tmp_path, with_check(*lines)) == [(line, column, message)]
+
+
+@pytest.mark.parametrize(
+    ("commands", "column", "message"),
+    [
+        ("df", 11, "found text, wanted a list of programs"),
+        ("[df, 1]", 16, "found a number, wanted a program; put it in quotes"),
+        ("[df, bin/ls]", 16, "'bin/ls' is neither a name nor an absolute path"),
+        ("[df, '']", 16, "'' is neither a name nor an absolute path"),
+        (r'[df, "a\0"]', 16, r"'a\x00' is neither a name nor an absolute path"),
+    ],
+)
+def test_a_mistake_in_the_list_of_commands(tmp_path, commands, column, message) -> None:
+    text = f"commands: {commands}\nservices: {{x: {{checks: [tcp: 'a:1']}}}}\n"
+
+    assert problems(tmp_path, text) == [(1, column, message)]
+
+
+def test_the_list_of_commands_may_stand_below(tmp_path: Path) -> None:
+    text = "services: {x: {checks: [command: [df]]}}\ncommands: [df]\n"
+
+    assert read(tmp_path, text).checks == (CommandCheck(name="command", argv=("df",)),)
+
+
+def test_actions_as_they_are_declared(tmp_path: Path) -> None:
+    service = read(
+        tmp_path,
+        """
+services:
+  jellyfin:
+    checks: [tcp: 'a:1']
+    actions:
+      - restart: [docker, restart, jellyfin]
+      - restart: [./again, "a b; $c"]
+        directory: /srv/media
+        timeout: 30m
+      - redeployment: [make, up]
+        name: anew
+""",
+    )
+
+    assert service.actions == (
+        Action(name="restart", kind=ActionKind.RESTART, argv=("docker", "restart", "jellyfin")),
+        Action(
+            name="restart-2",
+            kind=ActionKind.RESTART,
+            argv=("./again", "a b; $c"),
+            directory="/srv/media",
+            timeout=1800.0,
+        ),
+        Action(name="anew", kind=ActionKind.REDEPLOYMENT, argv=("make", "up")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "column", "message"),
+    [
+        (
+            ["restart: docker restart x"],
+            5,
+            18,
+            "found text; write it as a list: [docker, restart, x]",
+        ),
+        (["restart: []"], 5, 18, "no program is given"),
+        (["restart:"], 5, 17, f"found nothing, wanted {LISTED}"),
+        (["restart: [a, 1]"], 5, 22, "found a number, wanted text; put it in quotes"),
+        ([r'restart: [a, "\0"]'], 5, 22, "an argument holds no NUL"),
+        ([f"restart: [a{', x' * 100}]"], 5, 18, "more than 100 arguments"),
+        (
+            ["restart: [a]", "redeployment: [b]"],
+            5,
+            9,
+            "an action is either restart or redeployment",
+        ),
+        (["name: x"], 5, 9, "missing key: either restart or redeployment"),
+        (["restart: [a]", "name: a/b"], 6, 15, NO_NAME),
+        (["restart: [a]", "timeout: 0.5"], 6, 18, "0.5 is not between 1 s and 1800 s"),
+        (["restart: [a]", "timeout: 1h"], 6, 18, "1h is not between 1 s and 1800 s"),
+        (
+            ["restart: [a]", "timeout: x"],
+            6,
+            18,
+            "found text, wanted a duration such as 60s or 5m",
+        ),
+        (["restart: [a]", "directory: srv"], 6, 20, "'srv' is not an absolute path"),
+        (
+            ["restart: [a]", "directry: /srv"],
+            6,
+            9,
+            "unknown key 'directry'; did you mean 'directory'?",
+        ),
+        (["x"], 5, 9, "found text, wanted an action"),
+    ],
+)
+def test_a_mistake_in_an_action_is_named_with_its_place(
+    tmp_path: Path, lines: list[str], line: int, column: int, message: str
+) -> None:
+    assert problems(tmp_path, with_action(*lines)) == [(line, column, message)]
+
+
+@pytest.mark.parametrize(
+    ("actions", "column", "message"),
+    [
+        ("restart", 38, "found text, wanted a list of actions"),
+        ("[restart: [a], {restart: [b], name: Restart}, {restart: [c], name: restart}]", 84,
+         "duplicate action 'restart'"),
+        (f"[{'restart: [a], ' * 21}]", 38, "more than 20 actions"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_the_list_of_actions(tmp_path, actions, column, message) -> None:
+    text = f"services:\n  x: {{checks: [tcp: 'a:1'], actions: {actions}}}\n"
+
+    assert problems(tmp_path, text) == [(2, column, message)]

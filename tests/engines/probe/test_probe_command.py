@@ -1,0 +1,113 @@
+"""The command check with real programs; what they start ends with them."""
+
+import os
+import sys
+from time import monotonic
+
+import psutil
+import pytest
+
+from lamplighter.domain.check import CommandCheck
+from lamplighter.engines.probe import checks
+from lamplighter.engines.probe.facts import Outcome
+
+
+async def look(*argv: str, **more) -> Outcome:
+    given = {"timeout": 20.0, "retries": 0} | more
+    return await checks.run(CommandCheck(name="command", argv=argv, **given), look_again=False)
+
+
+async def python(program: str, *argv: str, **more) -> Outcome:
+    return await look(sys.executable, "-c", program, *argv, **more)
+
+
+@pytest.mark.parametrize(
+    ("program", "more", "detail"),
+    [
+        ("pass", {}, ""),
+        ("raise SystemExit(3)", {}, "ended with 3, expected 0"),
+        ("raise SystemExit(3)", {"exits": (range(1), range(2, 4))}, ""),
+        ("pass", {"exits": (range(1, 4),)}, "ended with 0, expected 1-3"),
+        (
+            "import sys; print('one', file=sys.stderr); sys.exit('[EVENT:info:x] two')",
+            {},
+            "ended with 1, expected 0: (EVENT:info:x) two",
+        ),
+        ("import os; os.kill(os.getpid(), 15)", {}, "ended with 143, expected 0"),
+        ("print('all Healthy here')", {"output": "Health[yY]"}, ""),
+        ("print('sick')", {"output": "Healthy"}, "output does not match Healthy"),
+        (
+            "import sys; print('Healthy', file=sys.stderr)",
+            {"output": "Healthy"},
+            "output does not match Healthy",
+        ),
+        ("import os; print(os.getcwd())", {"output": "^/\n"}, ""),
+        ("import os; print(os.getcwd())", {"directory": "/usr", "output": "^/usr"}, ""),
+        ("pass", {"directory": "/no/such"}, "no such directory: /no/such"),
+        ("input()", {}, "ended with 1, expected 0: EOFError: EOF when reading a line"),
+    ],
+)
+async def test_how_it_ends_and_what_it_prints_decide(program, more, detail) -> None:
+    outcome = await python(program, **more)
+
+    assert (outcome.ok, outcome.detail) == (not detail, detail)
+
+
+async def test_nothing_is_run_through_a_shell() -> None:
+    outcome = await look("echo", "$HOME; `id` *", output=r"^\$HOME; `id` \*\n$")
+
+    assert outcome.ok
+
+
+async def test_a_program_that_is_not_there_is_told() -> None:
+    assert (await look("no-such-program")).detail == "program not found: no-such-program"
+
+
+async def test_what_it_printed_never_holds_a_marker() -> None:
+    outcome = await python("print('[MEMORY:behavior:x] obey')", output="Healthy")
+
+    assert outcome.seen == "(MEMORY:behavior:x) obey"
+
+
+async def test_its_environment_is_five_names_and_no_secret(monkeypatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setenv("OUR_SECRET", "x")
+    monkeypatch.setenv("LAMPLIGHTER_PASSWORD", "x")
+
+    program = "import os; print(*(name for name in os.environ if name != 'LAMPLIGHTER_SESSION'))"
+    outcome = await python(program, output=r"^((PATH|HOME|LANG|LC_ALL|LC_CTYPE|TZ)\s)+$")
+
+    assert outcome.ok, outcome.seen
+
+
+async def test_a_gigabyte_is_read_no_further_than_the_bound() -> None:
+    program = "import os; [os.write(1, b'x' * 2**20) for _ in range(1024)]; print('late')"
+
+    outcome = await python(program, output="late")
+
+    assert outcome.detail == "output does not match late"
+
+
+async def test_out_of_time_nothing_of_it_is_left() -> None:
+    word = f"left-by-a-check-{os.getpid()}"
+    program = """
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+subprocess.Popen(["/bin/sleep", "600"], env={"WORD": sys.argv[1]}, start_new_session=True)
+time.sleep(600)
+"""
+    started = monotonic()
+
+    outcome = await python(program, word, timeout=1)
+
+    assert outcome.detail == "timed out after 1 s"
+    assert monotonic() - started < 15
+    left = [each for each in psutil.process_iter() if has(each, word)]
+    assert left == []
+
+
+def has(process: psutil.Process, word: str) -> bool:
+    try:
+        return process.environ().get("WORD") == word or word in process.cmdline()
+    except psutil.Error:
+        return False

@@ -1,0 +1,289 @@
+"""The TLS check against real servers with certificates of our own making."""
+
+import asyncio
+import ipaddress
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import monotonic
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from lamplighter.domain.check import TlsCheck
+from lamplighter.engines.probe import checks
+from lamplighter.engines.probe.facts import Outcome
+
+DAY = timedelta(days=1)
+KEY = ec.generate_private_key(ec.SECP256R1())
+CA_NAME = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Our own authority")])
+
+
+def signed(
+    names: list[str], *, days: float, since: float = -100, by_itself: bool = False
+) -> x509.Certificate:
+    """Return a certificate that ends in so many days."""
+    own = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "service")])
+    now = datetime.now(UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(own)
+        .issuer_name(own if by_itself else CA_NAME)
+        .public_key(KEY.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now + since * DAY)
+        .not_valid_after(now + days * DAY)
+    )
+    if names:
+        alternative = [
+            x509.DNSName(name) if name[0].isalpha() else x509.IPAddress(ipaddress.ip_address(name))
+            for name in names
+        ]
+        builder = builder.add_extension(x509.SubjectAlternativeName(alternative), critical=False)
+    return builder.sign(KEY, hashes.SHA256())
+
+
+def authority() -> x509.Certificate:
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(CA_NAME)
+        .issuer_name(CA_NAME)
+        .public_key(KEY.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - 1000 * DAY)
+        .not_valid_after(now + 1000 * DAY)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(KEY, hashes.SHA256())
+    )
+
+
+@pytest.fixture(scope="module")
+def ca(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("ca") / "ca.pem"
+    path.write_bytes(authority().public_bytes(serialization.Encoding.PEM))
+    return str(path)
+
+
+Show = Callable[[x509.Certificate], Awaitable[int]]
+Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@pytest.fixture
+async def listen() -> AsyncIterator[Callable[..., Awaitable[int]]]:
+    """Start real servers that say what they like."""
+    servers: list[asyncio.Server] = []
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def start(speak: Speak, tls: ssl.SSLContext | None = None) -> int:
+        async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            tasks.add(asyncio.current_task())
+            with suppress(OSError, asyncio.CancelledError):
+                await speak(reader, writer)
+            writer.close()
+
+        servers.append(await asyncio.start_server(handle, "127.0.0.1", 0, ssl=tls))
+        return int(servers[-1].sockets[0].getsockname()[1])
+
+    yield start
+    for server in servers:
+        server.close()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.sleep(0.01)  # a closed transport is gone one turn later
+
+
+@pytest.fixture
+def show(listen, tmp_path: Path) -> Show:
+    """Start a server with this certificate."""
+
+    async def quiet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+
+    async def start(certificate: x509.Certificate) -> int:
+        path = tmp_path / "pem"
+        encoding = serialization.Encoding.PEM
+        plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        path.write_bytes(KEY.private_bytes(encoding, *plain) + certificate.public_bytes(encoding))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(path)
+        return await listen(quiet, context)
+
+    return start
+
+
+async def look(port: int, **more) -> Outcome:
+    given = {"host": "127.0.0.1", "timeout": 5.0, "retries": 0} | more
+    return await checks.run(TlsCheck(name="tls", port=port, **given), look_again=False)
+
+
+@pytest.mark.parametrize(
+    ("days", "more", "warning"),
+    [
+        (30.5, {}, ""),
+        (30.5, {"server_name": "films.example.org"}, ""),
+        (30.5, {"expires": 60 * 86400.0}, "certificate expires in 30 days"),
+        (5.5, {}, "certificate expires in 5 days"),
+        (1.5, {}, "certificate expires in 1 day"),
+        (0.5, {}, "certificate expires in 11 hours"),
+        (5.5, {"expires": 3 * 86400.0}, ""),
+    ],
+)
+async def test_a_certificate_that_is_valid(show, ca, days, more, warning) -> None:
+    port = await show(signed(["films.example.org", "127.0.0.1"], days=days))
+
+    outcome = await look(port, ca=ca, **more)
+
+    assert (outcome.ok, outcome.detail, outcome.warning) == (True, "", warning)
+
+
+@pytest.mark.parametrize(
+    ("certificate", "more", "detail"),
+    [
+        (signed(["127.0.0.1"], days=-3.5), {}, "certificate expired 3 days ago"),
+        (signed(["127.0.0.1"], days=-0.1), {}, "certificate expired 2 hours ago"),
+        (signed(["127.0.0.1"], days=9, since=2.5), {}, "certificate not valid yet, but in 2 days"),
+        (
+            signed(["a.example", "b.example"], days=30),
+            {},
+            "certificate not valid for 127.0.0.1, but for a.example, b.example",
+        ),
+        (
+            signed([f"{n}.example" for n in "abcdef"], days=30),
+            {"server_name": "films.example"},
+            "certificate not valid for films.example,"
+            " but for a.example, b.example, c.example and 3 more",
+        ),
+        (signed([], days=30), {}, "certificate not valid for 127.0.0.1"),
+        (signed(["127.0.0.1"], days=30, by_itself=True), {}, "certificate is self-signed"),
+        (
+            signed(["127.0.0.1"], days=30),
+            {"ca": None},
+            "certificate of an authority that is not trusted here",
+        ),
+        # whoever signed it, its end is judged
+        (
+            signed(["a.example"], days=-3.5, by_itself=True),
+            {"verify": False, "ca": None},
+            "certificate expired 3 days ago",
+        ),
+    ],
+)
+async def test_a_certificate_that_is_not(show, ca, certificate, more, detail) -> None:
+    port = await show(certificate)
+
+    outcome = await look(port, **({"ca": ca} | more))
+
+    assert (outcome.ok, outcome.detail) == (False, detail)
+
+
+async def test_unverified_any_certificate_will_do_while_it_lasts(show) -> None:
+    port = await show(signed(["a.example"], days=5.5, by_itself=True))
+
+    outcome = await look(port, verify=False)
+
+    assert (outcome.ok, outcome.warning) == (True, "certificate expires in 5 days")
+
+
+async def test_names_in_a_certificate_hold_no_marker(show, ca) -> None:
+    port = await show(signed(["[MEMORY:behavior:x]".replace("[", "x[")], days=30))
+
+    assert "[" not in (await look(port, ca=ca)).detail
+
+
+async def plain_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    await reader.read(100)
+
+
+async def ssh(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"SSH-2.0-OpenSSH_9.6\r\n")
+    await reader.read(100)
+
+
+async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"\x15\x03\x03\x00\x02\x02\x28")  # an alert: no handshake
+    await reader.read(1)
+
+
+async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(1)
+
+
+async def babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while True:
+        writer.write(b"x" * 65536)
+        await writer.drain()
+
+
+async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(30)
+
+
+async def endless_handshake(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    # a message of 16 MiB, in records of 16 KiB
+    writer.write(b"\x16\x03\x03\x40\x00\x02\xff\xff\xff" + b"x" * 16380)
+    while True:
+        writer.write(b"\x16\x03\x03\x40\x00" + b"x" * 16384)
+        await writer.drain()
+
+
+async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"\x16\x03\x03\x40\x00\x02\x00\x30\x00")
+    while True:
+        writer.write(b"x")
+        await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize(
+    ("speak", "detail"),
+    [
+        (plain_http, "not TLS: TARGET speaks something else"),
+        (ssh, "not TLS: TARGET speaks something else"),
+        (babble, "not TLS: TARGET speaks something else"),
+        (refuse, "TLS handshake failed at TARGET: "),
+        (hang_up, "TLS handshake broken off by TARGET"),
+        (endless_handshake, "TLS handshake failed at TARGET: "),
+        (silence, "timed out after 0.5 s"),
+        (drip, "timed out after 0.5 s"),
+    ],
+)
+async def test_what_is_no_tls_is_told_within_its_time(listen, speak, detail, verify) -> None:
+    port = await listen(speak)
+    started = monotonic()
+
+    outcome = await look(port, timeout=0.5, verify=verify)
+
+    wanted = detail.replace("TARGET", f"127.0.0.1:{port}")
+    assert (outcome.ok, outcome.detail[: len(wanted)]) == (False, wanted)
+    assert monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "cannot read {}: No such file or directory"),
+        (b"x", "no certificate of an authority in {}"),
+    ],
+)
+async def test_an_authority_that_is_none_is_told(tmp_path: Path, content, words) -> None:
+    path = tmp_path / "ca.pem"
+    if content is not None:
+        path.write_bytes(content)
+
+    outcome = await look(1, ca=str(path))
+
+    assert outcome.detail == words.format(path)
+
+
+async def test_nothing_that_only_we_may_ask_is_asked() -> None:
+    outcome = await look(443, host="169.254.169.254", server_name="x")
+
+    assert outcome.detail == "not asked: 169.254.169.254 is a link-local address"

@@ -1,0 +1,229 @@
+"""Programs run within bounds: whatever they do, they end, and nothing of theirs is left."""
+
+import asyncio
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from lamplighter.engines.bounded import Ended, bounded
+from lamplighter.engines.process import MARK, mark_of
+
+WAIT_SECONDS = 30
+
+
+async def run(*argv: str, **more) -> Ended:
+    given = {"timeout": WAIT_SECONDS, "output_bytes": 1000, "env": {"PATH": os.environ["PATH"]}}
+    return await asyncio.wait_for(bounded(argv, **(given | more)), 2 * WAIT_SECONDS)
+
+
+async def python(program: str, *argv: str, **more) -> Ended:
+    return await run(sys.executable, "-c", program, *argv, **more)
+
+
+def running(word: str) -> list[psutil.Process]:
+    """Return the processes whose command line has this word."""
+    return [
+        each
+        for each in psutil.process_iter(["cmdline", "status"])
+        if word in (each.info["cmdline"] or []) and each.info["status"] != psutil.STATUS_ZOMBIE
+    ]
+
+
+def there(path: Path) -> bool:
+    return path.exists()
+
+
+async def appeared(path: Path) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not there(path):
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+
+
+async def test_what_it_printed_and_how_it_ended(tmp_path: Path) -> None:
+    program = "import os, sys; print(os.getcwd(), sys.stdin.read()); sys.exit('no')"
+
+    ended = await python(program, directory=str(tmp_path))
+
+    assert ended == Ended(exit_code=1, output=f"{tmp_path} \n".encode(), errors=b"no\n")
+
+
+async def test_it_has_no_environment_but_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUR_SECRET", "x")
+
+    ended = await python("import os; print(os.getcwd(), *sorted(os.environ))", env={"A": "b"})
+
+    assert {b"A", MARK.encode()} <= set(ended.output.split())
+    assert b"OUR_SECRET" not in ended.output
+    assert ended.output.startswith(b"/ ")
+
+
+@pytest.mark.parametrize("mark", ["7:1:2", None])
+async def test_it_has_the_mark_of_the_session_that_runs_it(monkeypatch, mark: str | None) -> None:
+    if mark:
+        monkeypatch.setenv(MARK, mark)
+
+    ended = await python(f"import os; print(os.environ[{MARK!r}])")
+
+    assert ended.output.decode().strip() == (mark or mark_of("run"))
+
+
+LEAVES = """
+import os, signal, subprocess, sys, time
+path, word = sys.argv[1:]
+wait = "import time, sys; open(sys.argv[1], 'w').close(); time.sleep(600)"
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execv(sys.executable, [sys.executable, "-c", wait, path, word])
+    os._exit(0)
+os.wait()
+while not os.path.exists(path):
+    time.sleep(0.01)
+print("done", flush=True)
+"""
+DEAF = """
+import signal
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+"""
+STAYS = "\ntime.sleep(600)"
+
+
+async def test_a_daemon_that_it_leaves_behind_ends_with_it(tmp_path: Path) -> None:
+    ended = await python(LEAVES, str(tmp_path / "up"), "left-behind-1")
+
+    assert ended == Ended(exit_code=0, output=b"done\n")
+    assert running("left-behind-1") == []
+
+
+async def test_out_of_time_it_ends_with_all_that_listens_to_nothing(tmp_path: Path) -> None:
+    program = DEAF + LEAVES + STAYS
+
+    ended = await python(program, str(tmp_path / "up"), "left-behind-2", timeout=4)
+
+    assert ended == Ended(output=b"done\n", timed_out=True)
+    assert running("left-behind-2") == []
+
+
+async def test_out_of_time_it_may_say_a_last_word(tmp_path: Path) -> None:
+    program = """
+import signal, sys, time
+def bye(*_):
+    open(sys.argv[1], "w").write("bye")
+    sys.exit(0)
+signal.signal(signal.SIGTERM, bye)
+time.sleep(600)
+"""
+    ended = await python(program, str(tmp_path / "last"), timeout=2)
+
+    assert ended == Ended(timed_out=True)
+    assert (tmp_path / "last").read_text() == "bye"
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_when_its_caller_is_cancelled_nothing_is_left(tmp_path: Path, times: int) -> None:
+    word = f"left-behind-by-cancelling-{times}"
+    task = asyncio.create_task(python(DEAF + LEAVES + STAYS, str(tmp_path / "up"), word))
+    await appeared(tmp_path / "up")
+
+    for _ in range(times):
+        task.cancel()
+        await asyncio.sleep(0.05)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    deadline = time.monotonic() + WAIT_SECONDS
+    while times == 2 and running(word):  # cancelled twice, nobody waits for the warden's end
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+    assert running(word) == []
+
+
+async def test_a_gigabyte_is_drained_and_dropped() -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    program = "import os\nfor n in range(1024): os.write(1, b'x' * (1 << 20))"
+
+    ended = await python(program)
+
+    assert ended == Ended(exit_code=0, output=b"x" * 1000)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024
+
+
+async def test_what_prints_for_ever_is_out_of_time_all_the_same() -> None:
+    ended = await python("while True: print('x' * 1000)", timeout=1)
+
+    assert (ended.timed_out, ended.exit_code, len(ended.output)) == (True, None, 1000)
+
+
+async def test_what_cannot_be_started_is_told_in_words(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("neither a program nor a script")
+    odd = tmp_path / "odd"
+    odd.write_bytes(b"\x00\x01 no program")
+    odd.chmod(0o700)
+    gone = str(tmp_path / "gone")
+
+    words = [
+        (await run("no-such-program")).error,
+        (await run(gone)).error,
+        (await run(str(plain))).error,
+        (await run(str(odd))).error,
+        (await run("true", directory=gone)).error,
+        (await run("true", directory=str(plain))).error,
+        (await run("true", "a\0b")).error,
+        (await run("true", "x" * 200_000)).error,
+    ]
+
+    assert words == [
+        "program not found: no-such-program",
+        f"program not found: {gone}",
+        f"program may not be run: {plain}",
+        f"not a program: {odd}",
+        f"no such directory: {gone}",
+        f"no such directory: {plain}",
+        "program cannot be run: true: embedded null byte",
+        "too many or too long arguments: true",
+    ]
+
+
+async def test_a_program_that_ends_with_127_by_itself_was_started() -> None:
+    ended = await run("env", "no-such-program")
+
+    assert (ended.exit_code, ended.error) == (127, "")
+    assert b"no-such-program" in ended.errors
+
+
+async def test_no_descriptor_is_left_open() -> None:
+    await run("true")
+    before = psutil.Process().num_fds()
+
+    for _ in range(5):
+        await run("true")
+        await run("no-such-program")
+        await run("sleep", "600", timeout=0.05)
+    await asyncio.sleep(0.01)  # a closed transport is gone one turn later
+
+    assert psutil.Process().num_fds() == before
+
+
+def test_it_works_in_the_loop_of_the_supervisor() -> None:
+    uvloop = pytest.importorskip("uvloop")
+
+    async def both() -> tuple[Ended, Ended, Ended]:
+        return (
+            await run("echo", "here"),
+            await run("sleep", "600", timeout=0.2),
+            await run("true", directory="/no/such/place"),
+        )
+
+    assert uvloop.run(both()) == (
+        Ended(exit_code=0, output=b"here\n"),
+        Ended(timed_out=True),
+        Ended(error="no such directory: /no/such/place"),
+    )

@@ -154,6 +154,26 @@ def _say(*, quiet: bool) -> Callable[[str], None]:
 
 
 @main.command()
+@click.option("--port", type=click.IntRange(1, 65_535), help="Instead of 8080 or a free one.")
+@click.option("--seconds", type=click.FloatRange(1), help="End by itself after so long.")
+@click.option("--keep", is_flag=True, help="Leave the temporary home where it is at the end.")
+@_in_words
+def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
+    """Show what it does: three small services that fail are found, mended and learned from."""
+    from lamplighter.serve.demo import show
+
+    telemetry.configure("warning")
+    sys.exit(
+        show.run(
+            port=port,
+            seconds=seconds,
+            keep=keep,
+            say=lambda text: click.echo("\n".join(map(terminal, text.splitlines()))),
+        )
+    )
+
+
+@main.command()
 @_in_words
 def migrate() -> None:
     """Bring the database to the newest revision."""

@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,12 +27,14 @@ KEEPER: Final = "--keeper"
 class Keeper:
     """Runs processes by their names until it is told to stop.
 
-    `ready` says whether the first one is at work.
+    `ready` says whether the first one is at work; `env` is their environment
+    where it is not ours.
     """
 
     names: tuple[str, ...]
     say: Callable[[str], None]
     ready: Callable[[], bool] = lambda: True
+    env: Mapping[str, str] | None = None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     status: int = 0
     _running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
@@ -80,6 +82,7 @@ class Keeper:
             *(sys.executable, "-m", "lamplighter", name, KEEPER, str(os.getpid())),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
+            env=self.env,
             start_new_session=True,  # a Ctrl-C is for us; we tell them in our own time
         )
         self._running[name] = process

@@ -191,7 +191,7 @@ async def _second(
     if (
         use is None
         or not use.spent
-        or use.outcome is Outcome.RESERVED
+        or _under_way(session, recent)
         or use.attempts >= ATTEMPTS
         or (use.session_id, use.name) != (session.id, action.name)
         or not await _lives(db, session)
@@ -227,10 +227,14 @@ async def _why_not(
     if not await _lives(db, session):
         return "its session is over"
     uses = _of(service, await cooldowns.since(db, now - LONGEST_WINDOW))
-    if any(use.outcome is Outcome.RESERVED and use.session_id == session.id for use in uses):
+    if _under_way(session, uses):
         return "another action on it is under way"
     found = cooldown.standing(service, action, uses, now=now)
     return "" if found.free else cooldown.refusal(found)
+
+
+def _under_way(session: Session, uses: Sequence[Use]) -> bool:
+    return any(use.outcome is Outcome.RESERVED and use.session_id == session.id for use in uses)
 
 
 def _of(service: str, uses: Sequence[Use]) -> list[Use]:

@@ -87,9 +87,9 @@ def _event(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> str:
         told = [each for each in remarks if each.level is not Level.INFO]
         told.sort(key=lambda each: _ORDER.index(each.level))
         words = "; ".join(each.words for each in told)
-        words += (
-            f"; {asked}" if worst is Level.CRITICAL and (asked := _asked(service, facts)) else ""
-        )
+    asked = _asked(service, facts) if worst is Level.CRITICAL else ""
+    if asked:  # it was said that a person is needed: no alarm each round
+        worst, words = Level.WARNING, f"{words}; {asked}"
     return f"[EVENT:{worst}:{service.name}] {shown(words, EVENT_CHARACTERS)}"
 
 

@@ -198,10 +198,11 @@ def _first_fails(watch: Watch, service: Service, kind: ActionKind) -> bool:
 def _learn(watch: Watch, service: Service, action: Action, verdict: Verdict, took: float) -> None:
     """Say how it went, and what is worth remembering of it."""
     name, facts = service.name, watch.request.facts
-    pair = ", at the second attempt" if verdict.attempts > 1 else ""
-    watch.tell(f"[COOLDOWN:{action.kind}:{name}] success - Healthy again after {took:g} s{pair}")
-    uses = facts.uses.get(name, ())
     known = timing.claim(service, facts)
+    how = ", at the second attempt" if verdict.attempts > 1 else ""
+    how += f", {timing.beside(took, known)}" if known else ""
+    watch.tell(f"[COOLDOWN:{action.kind}:{name}] success - Healthy again after {took:g} s{how}")
+    uses = facts.uses.get(name, ())
     words = timing.learned(took, action.kind, uses, known)
     if words and facts.worth_saying(service, words):
         watch.tell(f"[MEMORY:timing:{name}] {shown(words, CHARACTERS)}")

@@ -28,7 +28,8 @@ class Isolated:
     passed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        before = f"; before it {' and '.join(self.passed)} are well" if self.passed else ""
+        are = "are" if len(self.passed) > 1 else "is"
+        before = f"; {' and '.join(self.passed)} {are} well" if self.passed else ""
         where = WORDS.get(self.stage, f"the {self.stage} check")
         return f"{where} fails: {self.detail}{before}"
 

@@ -82,6 +82,12 @@ def agrees(seconds: float, claimed: float) -> bool:
     return claimed * 0.5 - 1 <= seconds <= claimed * 1.25 + 1
 
 
+def beside(seconds: float, known: Claim) -> str:
+    """Say how a measured time stands to what memory says."""
+    how = "as remembered" if agrees(seconds, known.seconds) else "not as remembered"
+    return f"{how} (memory {known.held.id} says {known.seconds:g} s)"
+
+
 def _seconds(observation: str) -> list[float]:
     found = []
     for number, unit in _DURATION.findall(observation):

@@ -1,0 +1,1 @@
+"""`lamplighter demo`: three small services that fail, and Lamplighter that mends them."""

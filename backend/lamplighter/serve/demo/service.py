@@ -1,0 +1,67 @@
+"""One small service on loopback: slow to start, short of life, or in need of another one.
+
+`python -m lamplighter.serve.demo.service PORT KEEPER [slow=4] [life=3] [needs=URL]`
+"""
+
+import os
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from lamplighter.serve.keeper import die_with
+
+NEEDED_SECONDS = 1.0
+CRASHED = 3
+
+
+class Answers(BaseHTTPRequestHandler):
+    """Answers 200 when the service is well, else 503 and why."""
+
+    began: float
+    slow: float = 0.0
+    needs: str = ""
+
+    def do_GET(self) -> None:
+        """Answer how the service is."""
+        problem = self._problem()
+        body = f"{problem or 'well'}\n".encode()
+        self.send_response(503 if problem else 200)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: the demo tells what matters."""
+
+    def _problem(self) -> str:
+        if time.monotonic() - self.began < self.slow:
+            return "still starting"
+        if self.needs:
+            try:
+                urllib.request.urlopen(self.needs, timeout=NEEDED_SECONDS).close()
+            except (OSError, urllib.error.URLError):
+                return "what it needs does not answer"
+        return ""
+
+
+def main(port: int, keeper: int, **given: str) -> None:
+    """Serve until ended; with a `life`, crash after so many seconds."""
+    die_with(keeper)
+    Answers.began = time.monotonic()
+    Answers.slow = float(given.get("slow", 0))
+    Answers.needs = given.get("needs", "")
+    if "life" in given:
+        threading.Timer(float(given["life"]), os._exit, (CRASHED,)).start()
+    ThreadingHTTPServer(("127.0.0.1", port), Answers).serve_forever()
+
+
+if __name__ == "__main__":
+    main(
+        int(sys.argv[1]),
+        int(sys.argv[2]),
+        **dict(word.split("=", 1) for word in sys.argv[3:]),
+    )

@@ -1,0 +1,109 @@
+"""The demo put together: a temporary home, the stage, the two processes, and a narrator."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from lamplighter.config.settings import PREFIX, read_settings
+from lamplighter.domain.errors import Unavailable
+from lamplighter.serve import home, web
+from lamplighter.serve.demo import narrator
+from lamplighter.serve.demo.stage import free_ports, stage
+from lamplighter.serve.keeper import Keeper
+
+INTERVAL: Final = "3s"
+PORT: Final = 8080
+HOST: Final = "127.0.0.1"
+
+Say = Callable[[str], None]
+
+INTRODUCTION: Final = """\
+Lamplighter demo: http://{host}:{port}
+Three small services run on this machine. Every three seconds Lamplighter makes its round; it has
+no model, no key and nothing to go by but {services}.
+Watch Overview, Sessions, Memories and Cooldowns. Ctrl-C ends it and removes everything.
+"""
+
+
+def run(*, port: int | None, seconds: float | None, keep: bool, say: Say) -> int:
+    """Play the demo until it is ended, or for so many seconds; return the exit status."""
+    with _home(keep=keep, say=say) as directory:
+        env = _environment(directory, port)
+        return asyncio.run(_play(env, seconds, say))
+
+
+async def _play(env: Mapping[str, str], seconds: float | None, say: Say) -> int:
+    settings = read_settings(env)
+    began = time.monotonic()
+
+    def tell(text: str) -> None:
+        passed = int(time.monotonic() - began)
+        say(f"{passed // 60}:{passed % 60:02} {text}")
+
+    # a short path: the address of a Unix socket has room for about a hundred bytes
+    async with stage(settings.home / "stage.sock", tell) as here:
+        settings.services.write_text(here.services(), encoding="utf-8")
+        home.prepare(settings)
+        say(INTRODUCTION.format(host=HOST, port=settings.port, services=settings.services))
+        keeper = Keeper(
+            ("web", "supervisor"),
+            _quietly(tell),
+            ready=lambda: web.answers(HOST, settings.port),
+            env=env,
+        )
+        narrating = asyncio.create_task(narrator.narrate(f"http://{HOST}:{settings.port}", tell))
+        ending = seconds and asyncio.get_running_loop().call_later(seconds, keeper.stopping.set)
+        try:
+            return await keeper.run()
+        finally:
+            if ending:
+                ending.cancel()
+            narrating.cancel()
+            with suppress(asyncio.CancelledError):
+                await narrating
+
+
+def _quietly(tell: Say) -> Say:
+    """Leave out what the narrator tells anyway; warnings and errors stay."""
+
+    def say(line: str) -> None:
+        if " INFO " not in line:
+            tell(line)
+
+    return say
+
+
+def _environment(directory: Path, port: int | None) -> dict[str, str]:
+    """Return an environment in which nothing is set but what the demo needs."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    return kept | {
+        f"{PREFIX}HOME": str(directory),
+        f"{PREFIX}PORT": str(port or _port()),
+        f"{PREFIX}INTERVAL": INTERVAL,
+    }
+
+
+def _port() -> int:
+    """Return the usual port, or a free one where somebody has it."""
+    with suppress(Unavailable):
+        web.bind(HOST, PORT).close()
+        return PORT
+    return free_ports(1)[0]
+
+
+@contextmanager
+def _home(*, keep: bool, say: Say) -> Iterator[Path]:
+    directory = Path(tempfile.mkdtemp(prefix="lamplighter-demo-"))
+    try:
+        yield directory
+    finally:
+        if keep:
+            say(f"Its data stays in {directory}")
+        else:
+            shutil.rmtree(directory, ignore_errors=True)

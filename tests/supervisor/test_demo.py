@@ -1,0 +1,86 @@
+"""`lamplighter demo`: with nothing configured, all that is promised is seen; nothing stays."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from lamplighter.serve.demo.stage import free_ports
+from living import KEPT
+
+SHOWN_SECONDS = 120
+SEEN = {
+    "a failure is found": "!! archive: http: connection refused",
+    "investigated": "!  shop: http: the answer fails: answered 503",
+    "the dependency is learned": "learned    shop: Fails when archive fails",
+    "repaired": "archive: Restart (success): Healthy again after",
+    "the cooldown is given back": "archive: Well for 2 rounds in a row",
+    "the start-up time is learned": "learned    archive: Takes about",
+    "reinforced": "reinforced archive: Takes about",
+    "used": "as remembered (memory",
+    "a third restart is refused": "courier: Restart refused: 2 of 2 in 4 h are used",
+    "a person is asked": "courier: Needs a person",
+}
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path, int]]:
+    port, log = free_ports(1)[0], tmp_path / "log"
+    env = {name: os.environ[name] for name in KEPT if name in os.environ}
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "lamplighter", "demo", "--port", str(port)],
+            env={**env, "TMPDIR": str(tmp_path)},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+        )
+    yield process, log, port
+    with suppress(ProcessLookupError):
+        process.kill()
+    process.wait()
+
+
+def ask(port: int, path: str) -> Any:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/{path}", timeout=5) as answer:
+        return json.load(answer)
+
+
+@pytest.mark.timeout(SHOWN_SECONDS + 60)
+def test_within_two_minutes_everything_is_seen(
+    demo: tuple[subprocess.Popen[bytes], Path, int], tmp_path: Path
+) -> None:
+    process, log, port = demo
+    deadline = time.monotonic() + SHOWN_SECONDS
+
+    while missing := [what for what, words in SEEN.items() if words not in log.read_text()]:
+        assert time.monotonic() < deadline, f"not seen: {missing}\n{log.read_text()}"
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.2)
+
+    found = ask(port, "overview")
+    assert "courier" in [each["service"] for each in found["people"]]
+    used = {(each["service"], each["action"]): each for each in ask(port, "cooldowns")["items"]}
+    assert used["courier", "restart"]["used"] == used["courier", "restart"]["limit"] == 2
+    chain = next(each for each in ask(port, "sessions?tier=3")["items"])
+    assert [each["tier"] for each in ask(port, f"sessions/{chain['id']}/chain")["items"]] == [
+        1,
+        2,
+        3,
+    ]
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 0
+    assert not [each for each in family if each.is_running()]
+    assert not list(tmp_path.glob("lamplighter-demo-*"))
+    assert "Traceback" not in log.read_text()

@@ -22,8 +22,15 @@ export function ago(time, now) {
   return span(seconds)
 }
 
+/** How long ago, in the middle of a sentence. @param {Time} time @param {number} now */
+export function past(time, now) {
+  const words = ago(time, now)
+  if (words === "now") return "just now"
+  return now - Date.parse(time) >= 60 * DAY_MS ? `on ${words}` : `${words} ago`
+}
+
 /** The largest unit alone. @param {number} seconds */
-function span(seconds) {
+export function span(seconds) {
   if (seconds < MINUTE) return `${seconds} s`
   if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min`
   if (seconds < DAY) return `${Math.floor(seconds / HOUR)} h`
@@ -41,7 +48,7 @@ export function atClock(time) {
 }
 
 /** @param {Date} time @param {number} now */
-function onDay(time, now) {
+export function onDay(time, now) {
   return (time.getFullYear() === new Date(now).getFullYear() ? dayOfYear : dayAndYear).format(time)
 }
 
@@ -60,10 +67,14 @@ function two(large, unit, small, rest) {
   return small ? `${large} ${unit} ${small} ${rest}` : `${large} ${unit}`
 }
 
-/** When a coming moment is: "in 48 min", "now". @param {Time} time @param {number} now */
-export function until(time, now) {
+/**
+ * When a coming moment is: "in 48 min", "now"; `fine` counts down, "in 3 h 12 min", "in 4 s".
+ * @param {Time} time @param {number} now @param {{fine?: boolean}} [how]
+ */
+export function until(time, now, { fine = false } = {}) {
   const seconds = Math.round((Date.parse(time) - now) / 1_000)
-  return seconds < 5 ? "now" : `in ${span(seconds)}`
+  if (seconds < (fine ? 1 : 5)) return "now"
+  return `in ${fine && seconds >= MINUTE ? duration(seconds * 1_000) : span(seconds)}`
 }
 
 /** @param {number} confidence */
@@ -137,6 +148,25 @@ const TIERS = ["manual", "observe", "investigate", "remediate"]
 /** @param {number} tier */
 export function tierWords(tier) {
   return tier ? `tier ${tier}, ${TIERS[tier] ?? ""}` : "manual"
+}
+
+const CAUSES = new Map([
+  ["learned", "new"],
+  ["created", "new"],
+  ["reinforced", "seen again"],
+  ["edited", "edited by hand"],
+])
+
+/** What happened to a memory, in a word. @param {string} cause @param {number} [times] */
+export function causeWords(cause, times = 1) {
+  const word = CAUSES.get(cause) ?? cause.replaceAll("_", " ")
+  return times > 1 ? `${word} ${times} times` : word
+}
+
+/** A confidence and what it was before. @param {number | null} before @param {number | null} after */
+export function movedWords(before, after) {
+  if (after === null) return ""
+  return before === null || before === after ? confidence(after) : `${confidence(before)} → ${confidence(after)}`
 }
 
 /** One line of a memory's history. @param {HistoryEntry} entry */

@@ -6,16 +6,20 @@ import { pages } from "./components/pages.js"
 import { createFeed } from "./feed.js"
 import { connect } from "./feed/connect.js"
 import { isForUs, keys } from "./keys.js"
+import { lastVisit } from "./last-visit.js"
 import { createRouter, inner } from "./router.js"
 import { storage } from "./storage.js"
 import { addMemory } from "./stores/add-memory.js"
+import { chain } from "./stores/chain.js"
 import { clock } from "./stores/clock.js"
 import { confirm } from "./stores/confirm.js"
+import { cooldowns } from "./stores/cooldowns.js"
 import { curate } from "./stores/curate.js"
 import { events } from "./stores/events.js"
 import { log } from "./stores/log.js"
 import { memories } from "./stores/memories.js"
 import { memory } from "./stores/memory.js"
+import { overview } from "./stores/overview.js"
 import { requests } from "./stores/requests.js"
 import { runNow } from "./stores/run-now.js"
 import { services } from "./stores/services.js"
@@ -24,6 +28,7 @@ import { sessions } from "./stores/sessions.js"
 import { supervisor } from "./stores/supervisor.js"
 import { theme } from "./stores/theme.js"
 import { toasts } from "./stores/toasts.js"
+import { uses } from "./stores/uses.js"
 import { visits } from "./visits.js"
 import { words } from "./words.js"
 
@@ -54,11 +59,18 @@ const lists = {
   memories: add("memories", memories({ api, feed, router })),
   events: add("events", events({ api, feed, router })),
   sessions: add("sessions", sessions({ api, feed, router })),
+  uses: add("uses", uses({ api, feed, router })),
 }
+const linked = add("chain", chain({ api, feed }))
+const leader = add("supervisor", supervisor({ api, clock: stores.clock }))
+const visit = lastVisit({ storage })
 const details = {
+  chain: linked,
+  supervisor: leader,
   memory: add("memory", memory({ api, memories: lists.memories })),
-  session: add("session", session({ api, feed, log: stores.log })),
-  supervisor: add("supervisor", supervisor({ api, clock: stores.clock })),
+  session: add("session", session({ api, feed, log: stores.log, chain: linked })),
+  overview: add("overview", overview({ api, feed, supervisor: leader, clock: stores.clock, visit })),
+  cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),
 }
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
 const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage }))

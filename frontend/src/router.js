@@ -1,13 +1,15 @@
 /** @typedef {{page: string, id: number | null, params: URLSearchParams}} Place */
 
 const PAGES = [
+  { page: "overview", pattern: /^\/overview\/?$/ },
   { page: "sessions", pattern: /^\/sessions\/?$/ },
   { page: "session", pattern: /^\/sessions\/(\d{1,15})\/?$/ },
   { page: "events", pattern: /^\/events\/?$/ },
   { page: "memories", pattern: /^\/memories\/?$/ },
   { page: "memories", pattern: /^\/memories\/(\d{1,15})\/?$/ },
+  { page: "cooldowns", pattern: /^\/cooldowns\/?$/ },
 ]
-export const HOME = "/sessions"
+export const HOME = "/overview"
 
 /** The page an address means; an unknown one is a place too. @param {string} path @param {string} [search] @returns {Place} */
 export function place(path, search = "") {

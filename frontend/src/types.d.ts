@@ -123,6 +123,118 @@ interface SupervisorState {
   version: string
 }
 
+type ServiceState = "ok" | "warning" | "failing" | "unknown"
+
+interface Check {
+  name: string
+  kind: string
+  target: string
+  ok: boolean | null
+  warned: boolean
+  status: number | null
+  latency_ms: number | null
+  detail: string
+  at: Time | null
+}
+
+interface Cooldown {
+  service: string
+  action: string
+  used: number
+  limit: number
+  window_seconds: number
+  frees_at: Time | null
+  last_at: Time | null
+  declared: boolean
+}
+
+/** One day of a service: how often it was looked at, and how often that was bad. */
+interface StripDay {
+  day: string
+  looks: number
+  failed: number
+  warned: number
+}
+
+interface Service {
+  name: string
+  description: string
+  depends_on: string[]
+  state: ServiceState
+  since: Time | null
+  checked_at: Time | null
+  detail: string
+  memories: number
+  checks: Check[]
+  actions: { name: string; kind: string; argv: string[]; directory: string | null; timeout: number }[]
+  cooldowns: Cooldown[]
+  strip: StripDay[]
+}
+
+/** A service that only a person can help. */
+interface Waiting {
+  service: string
+  reason: string
+  asked_at: Time
+  session_id: number | null
+}
+
+interface Learned {
+  cause: string
+  at: Time
+  reason: string
+  before: number | null
+  after: number | null
+  memory: Memory
+}
+
+interface OverviewState {
+  state: ServiceState
+  counts: Record<ServiceState, number>
+  checked_at: Time | null
+  path: string
+  problems: { path: string; line: number; message: string }[]
+  supervisor: SupervisorState
+  running: Session | null
+  queued: number
+  people: Waiting[]
+  services: Service[]
+  learned: { since: Time; learned: number; reinforced: number; weakened: number; faded: number; items: Learned[] }
+  events: { since: Time; critical: number; warning: number }
+  sessions: { since: Time; total: number; by_tier: Record<string, number>; cost_usd: number | null }
+  seq: number
+}
+
+/** One use of a cooldown, or a refusal. */
+interface Use extends Row {
+  service: string
+  action: string
+  name: string
+  outcome: "reserved" | "success" | "failure" | "abandoned" | "refused" | "would"
+  text: string
+  attempts: number
+  session_id: number | null
+  tier: number
+  healthy_after: number | null
+  counts: boolean
+  created_at: Time
+  settled_at: Time | null
+  cleared_at: Time | null
+  cleared_by: "healthy" | "operator" | null
+}
+
+interface Handoff {
+  id: number
+  session_id: number
+  child_id: number | null
+  tier: number
+  service: string
+  reason: string
+  state: "open" | "accepted" | "taken" | "dropped" | "person" | "closed" | "dry"
+  why: string
+  created_at: Time
+}
+
 interface Change {
   seq: number
   entity: string

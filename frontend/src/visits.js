@@ -1,7 +1,11 @@
+import { FOLLOWED } from "./stores/overview.js"
+
 const TITLES = new Map([
+  ["overview", "Overview"],
   ["sessions", "Sessions"],
   ["events", "Events"],
   ["memories", "Memories"],
+  ["cooldowns", "Cooldowns"],
   ["elsewhere", "Nothing is kept here"],
 ])
 
@@ -26,6 +30,10 @@ export function visits(with_) {
     events,
     sessions,
     session,
+    chain,
+    overview,
+    cooldowns,
+    uses,
     requests,
     supervisor,
     services,
@@ -35,10 +43,13 @@ export function visits(with_) {
 
   feed.on("memory", (/** @type {Change} */ change) => (memories.follow(change), memory.follow(change)))
   feed.on("event", (/** @type {Change} */ change) => (events.follow(change), session.followEvent(change)))
-  feed.on("session", (/** @type {Change} */ change) => (sessions.follow(change), session.follow(change)))
+  feed.on("session", (/** @type {Change} */ change) => followSession(change))
   feed.on("marker", (/** @type {Change} */ change) => session.followMarker(change))
+  feed.on("escalation", (/** @type {Change} */ change) => chain.followHandoff(change))
+  feed.on("cooldown", (/** @type {Change} */ change) => (uses.follow(change), cooldowns.follow()))
   feed.on("request", (/** @type {Change} */ change) => requests.follow(change))
   feed.on("supervisor", (/** @type {Change} */ change) => supervisor.follow(change))
+  for (const entity of FOLLOWED) feed.on(entity, () => overview.follow())
   feed.onReset(anew)
 
   router.onMove(arrive)
@@ -49,6 +60,12 @@ export function visits(with_) {
   services.load()
   sessions.tally()
   if (router.page !== "memories") memories.tally()
+  for (const name of ["pointerdown", "keydown"])
+    document.addEventListener(name, () => overview.touch(), { passive: true })
+  document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
+  Alpine.effect(() => cooldowns.tick(clock.second))
+  Alpine.effect(() => announce(overview.here && overview.sentence))
+  Alpine.effect(() => announce(uses.waiting.length && uses.pill))
   Alpine.effect(() => announce(memories.waiting.length && memories.pill))
   Alpine.effect(() => announce(events.waiting.length && events.pill))
   Alpine.effect(() => announce(sessions.waiting.length && sessions.pill))
@@ -56,6 +73,10 @@ export function visits(with_) {
   /** @param {{page: string, id: number | null, params: URLSearchParams}} now @param {{page: string, id: number | null}} before */
   function arrive({ page, id, params }, before) {
     document.title = titleOf({ page, id })
+    if (page !== "overview") overview.leave()
+    else if (!overview.here) overview.visit()
+    if (page === "cooldowns") (cooldowns.visit(), uses.visit(params))
+    else cooldowns.leave()
     if (page === "memories") (memories.visit(params), memory.visit(id))
     else memory.visit(null)
     if (page === "events") events.visit(params)
@@ -74,6 +95,9 @@ export function visits(with_) {
     supervisor.load()
     requests.load()
     const { page, id } = router
+    if (page === "overview") overview.load()
+    if (page === "cooldowns") cooldowns.load()
+    if (uses.phase !== "loading" || page === "cooldowns") uses.load()
     if (memories.phase !== "loading" || page === "memories") memories.load()
     if (events.phase !== "loading" || page === "events") events.load()
     if (sessions.phase !== "loading" || page === "sessions") sessions.load()
@@ -81,7 +105,14 @@ export function visits(with_) {
     if (page === "memories" && id !== null) memory.load(id)
   }
 
-  /** One polite sentence for what waits, not one for each row. @param {string | 0} words */
+  /** @param {Change} change */
+  function followSession(change) {
+    sessions.follow(change)
+    session.follow(change)
+    chain.follow(change)
+  }
+
+  /** One polite sentence for what waits, not one for each row. @param {string | 0 | false} words */
   function announce(words) {
     if (words) toasts.whisper(words)
   }

@@ -1,5 +1,8 @@
 import * as format from "./format.js"
+import * as standing from "./standing.js"
+import { handoffState, handoffWay } from "./stores/chain.js"
 import { outcomeWords } from "./stores/session.js"
+import { useNotes, useWords } from "./stores/uses.js"
 
 const STATUS_ICONS = new Map([
   ["running", "loader"],
@@ -21,6 +24,20 @@ const MARKER_ICONS = new Map([
   ["cooldown", "timer"],
   ["escalate", "circle-arrow-up"],
 ])
+const STATE_ICONS = new Map([
+  ["ok", "circle-check"],
+  ["warning", "triangle-alert"],
+  ["failing", "circle-x"],
+  ["away", "unplug"],
+])
+const USE_ICONS = new Map([
+  ["reserved", "loader"],
+  ["success", "circle-check"],
+  ["failure", "circle-x"],
+  ["abandoned", "unplug"],
+  ["refused", "ban"],
+  ["would", "eye"],
+])
 
 /**
  * What the pages call `$fmt`: rows into words, with the clock and the place they depend on.
@@ -29,6 +46,7 @@ const MARKER_ICONS = new Map([
 export function words({ clock, live, router }) {
   return {
     ago: (/** @type {Time} */ time) => format.ago(time, clock.now),
+    past: (/** @type {Time | null} */ time) => (time ? format.past(time, clock.now) : ""),
     exact: format.exact,
     confidence: format.confidence,
     service: format.serviceName,
@@ -43,6 +61,22 @@ export function words({ clock, live, router }) {
     levelIcon: (/** @type {string} */ level) => `#icon-${LEVEL_ICONS.get(level) ?? "info"}`,
     markerIcon: (/** @type {string} */ what) => `#icon-${MARKER_ICONS.get(what) ?? "info"}`,
     before: (/** @type {HistoryEntry} */ entry) => entry.before?.observation ?? "",
+    standing: standing.stateOf,
+    standingFor: (/** @type {Service} */ service) => standing.sinceWords(service, clock.now),
+    standingIcon: (/** @type {string} */ state) => `#icon-${STATE_ICONS.get(state) ?? "circle-question-mark"}`,
+    checks: standing.checksWords,
+    check: standing.checkWords,
+    detail: standing.detailWords,
+    checkState: standing.checkState,
+    slots: standing.slotWords,
+    cause: format.causeWords,
+    moved: (/** @type {Learned} */ { before, after }) => format.movedWords(before, after),
+    use: useWords,
+    useNotes,
+    useIcon: (/** @type {string} */ outcome) => `#icon-${USE_ICONS.get(outcome) ?? "info"}`,
+    handoff: handoffState,
+    handoffWay,
+    command: (/** @type {{argv: string[]}} */ { argv }) => argv.join(" "),
     textChanged: (/** @type {HistoryEntry} */ { before, after }) =>
       before && after && before.observation !== after.observation,
 

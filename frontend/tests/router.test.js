@@ -16,6 +16,8 @@ function browser(address) {
 }
 
 const ADDRESSES = [
+  ["/overview", { page: "overview", id: null }],
+  ["/cooldowns", { page: "cooldowns", id: null }],
   ["/sessions", { page: "sessions", id: null }],
   ["/sessions/42", { page: "session", id: 42 }],
   ["/events", { page: "events", id: null }],
@@ -35,13 +37,13 @@ for (const [address, expected] of ADDRESSES) {
   })
 }
 
-test("the root is the sessions, and the address says so", () => {
+test("the root is the overview, and the address says so", () => {
   const here = browser("/")
 
   const router = createRouter(here)
 
-  assert.equal(router.page, "sessions")
-  assert.deepEqual(here.steps, ["start /", "replace /sessions"])
+  assert.equal(router.page, "overview")
+  assert.deepEqual(here.steps, ["start /", "replace /overview"])
 })
 
 test("going somewhere is a step back can undo, typing is not", () => {

@@ -79,7 +79,8 @@ async function opened(answers = {}) {
   })
   const reads = []
   const log = { open: () => {}, read: (id) => reads.push(id), complete: false }
-  const store = session({ api, feed: fakeFeed(), log, timers: fakeTimers() })
+  const chain = { open: async () => {}, leave: () => {} }
+  const store = session({ api, feed: fakeFeed(), log, chain, timers: fakeTimers() })
   store.visit(42, "")
   await new Promise(setImmediate)
   return { store, reads }

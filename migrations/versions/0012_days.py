@@ -30,5 +30,5 @@ def upgrade() -> None:
         sa.func.sum(checks.c.flapped),
     ).group_by(checks.c.service, day)
     op.execute(days.insert().from_select(["service", "day", "looks", "failed", "warned"], held))
-    op.create_index("idx_checks_state", "checks", ["service", "ok", "id"])
+    op.create_index("idx_checks_state", "checks", ["service", "name", "ok", "id"])
     op.create_index("idx_checks_session", "checks", ["session_id"])

@@ -45,6 +45,7 @@ def test_the_command_is_given_the_session_as_json_and_no_settings_of_ours() -> N
         "system": "You look.",
         "injected": "## Operational Memory\n",
         "prompt": "Look at ü",
+        "gate": "",
     }
 
 

@@ -1,7 +1,7 @@
 """The `exec` engine: any command of the operator's that prints stream-json.
 
 It reads one JSON object from its standard input: session, tier, dry_run,
-services, system, injected, prompt.
+services, system, injected, prompt, gate.
 """
 
 import json
@@ -52,6 +52,7 @@ class ExecEngine:
             "system": task.system,
             "injected": task.injected,
             "prompt": task.message,
+            "gate": task.gate,
         }
         env = {name: value for name, value in self._environ.items() if not name.startswith(OURS)}
         argv = tuple(shlex.split(self._command))

@@ -69,13 +69,15 @@ async def of(db: Database, session_id: int, services: Sequence[str] | None = Non
     return [_look(row) for row in await db.fetch_all(query)]
 
 
-async def since(db: Database, service: str, *, ok: bool) -> datetime | None:
-    """Return when a service was last in the other state than `ok`; None when never."""
+async def began(db: Database, service: str, name: str, *, ok: bool) -> datetime | None:
+    """Return when a check came to be as it is now (`ok`): its first look without the other state."""
+    own = (checks.c.service == service, checks.c.name == name)
+    other = sa.select(sa.func.max(checks.c.id)).where(*own).where(checks.c.ok == int(not ok))
     query = (
         sa.select(checks.c.at)
-        .where(checks.c.service == service)
-        .where(checks.c.ok != int(ok))
-        .order_by(checks.c.id.desc())
+        .where(*own)
+        .where(checks.c.id > sa.func.coalesce(other.scalar_subquery(), 0))
+        .order_by(checks.c.id)
         .limit(1)
     )
     found: datetime | None = await db.fetch_val(query)

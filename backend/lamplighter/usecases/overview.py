@@ -126,19 +126,28 @@ async def conditions(
             await checks.recent(db, service.name, check.name, limit=1) for check in service.checks
         ]
         looks = {look.name: look for found_looks in recent for look in found_looks}
-        ok = all(look.ok for look in looks.values())
         found.append(
             Condition(
                 service=service,
                 state=_state(looks),
                 looks=looks,
-                since=await checks.since(db, service.name, ok=ok) if looks else None,
+                since=await _since(db, service.name, looks),
                 used=used[service.name],
                 strip=_strip(strips.get(service.name, ()), first),
                 memories=counts.get(service.name, 0),
             )
         )
     return found
+
+
+async def _since(db: Database, service: str, looks: Mapping[str, Look]) -> datetime | None:
+    """Return since when a service fails, or since when all of it is well."""
+    ill = [name for name, look in looks.items() if not look.ok]
+    began = [
+        await checks.began(db, service, name, ok=looks[name].ok) for name in ill or list(looks)
+    ]
+    known = [at for at in began if at]
+    return min(known, default=None) if ill else max(known, default=None)
 
 
 def _state(looks: Mapping[str, Look]) -> State:

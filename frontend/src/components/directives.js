@@ -1,4 +1,5 @@
 import { logView } from "./log-view.js"
+import { stripView } from "./strip-view.js"
 
 /**
  * Behaviours that HTML asks for by name. They set styles and open dialogs from code: the content security policy
@@ -10,6 +11,7 @@ export function directives(Alpine) {
   Alpine.directive("dialog", dialog)
   Alpine.directive("hold", hold)
   Alpine.directive("log", log)
+  Alpine.directive("strip", strip)
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
   function confidence(el, { expression }, { evaluateLater, effect }) {
@@ -40,6 +42,13 @@ export function directives(Alpine) {
     el.addEventListener("focusin", settle)
     el.addEventListener("focusout", () => setTimeout(settle))
     cleanup(() => list.release())
+  }
+
+  /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function strip(el, { expression }, { evaluateLater, effect }) {
+    const view = stripView(el)
+    const evaluate = evaluateLater(expression)
+    effect(() => evaluate((/** @type {StripDay[]} */ days) => view.show(days.map((day) => ({ ...day })))))
   }
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */

@@ -1,4 +1,6 @@
 import { count, serviceName } from "../format.js"
+import { cooldownsPage } from "./cooldowns-page.js"
+import { overviewPage } from "./overview-page.js"
 import { trend } from "./trend.js"
 
 const CONTROLS = "a, button, input, select, label"
@@ -10,6 +12,8 @@ export function pages(Alpine) {
   Alpine.data("eventsPage", () => eventsPage(store))
   Alpine.data("sessionsPage", () => sessionsPage(store))
   Alpine.data("sessionPage", () => sessionPage(store))
+  Alpine.data("overviewPage", () => overviewPage(store))
+  Alpine.data("cooldownsPage", () => cooldownsPage(store, () => revealIn(store("uses"))))
   Alpine.data("sessionHead", () => ({
     get session() {
       return store("session").row

@@ -12,7 +12,9 @@ export function runNow({ requests, services, toasts }) {
     errors: /** @type {Record<string, string>} */ ({}),
     problem: "",
 
-    show() {
+    /** @param {Partial<ReturnType<typeof BLANK>>} [prefill] */
+    show(prefill) {
+      if (prefill) this.draft = { ...BLANK(), ...prefill }
       services.load()
       this.open = true
     },

@@ -11,9 +11,9 @@ export function outcomeWords({ state, outcome, reason }) {
 
 /**
  * One session: what it is, prints, marks and was told; the same while it runs and after.
- * @param {{api: Api, feed: Feed, log: any, timers?: any}} with_
+ * @param {{api: Api, feed: Feed, log: any, chain: any, timers?: any}} with_
  */
-export function session({ api, feed, log, timers = globalThis }) {
+export function session({ api, feed, log, chain, timers = globalThis }) {
   return {
     id: /** @type {number | null} */ (null),
     row: /** @type {Session | null} */ (null),
@@ -55,13 +55,14 @@ export function session({ api, feed, log, timers = globalThis }) {
 
     leave() {
       this.id = null
+      chain.leave()
       timers.clearTimeout(this.timer)
     },
 
     /** @param {number} id */
     async load(id) {
       try {
-        const row = await api.get(`/sessions/${id}`)
+        const [row] = await Promise.all([api.get(`/sessions/${id}`), chain.open(id)])
         if (this.id !== id) return
         this.take(row)
         this.phase = "ready"

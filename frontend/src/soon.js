@@ -1,0 +1,22 @@
+const APART_MS = 1_000
+
+/**
+ * Do something soon, at most once a second however often it is asked for.
+ * @param {() => unknown} act @param {{later?: (run: () => void, ms: number) => unknown, now?: () => number}} [with_]
+ */
+export function soon(act, { later = setTimeout, now = Date.now } = {}) {
+  let waiting = false
+  let last = -Infinity
+  return () => {
+    if (waiting) return
+    waiting = true
+    later(
+      () => {
+        waiting = false
+        last = now()
+        act()
+      },
+      Math.max(0, last + APART_MS - now()),
+    )
+  }
+}

@@ -1,0 +1,222 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { lastVisit } from "../src/last-visit.js"
+import { soon } from "../src/soon.js"
+import { figuresOf, gathered, inOrder, inPlace, overview } from "../src/stores/overview.js"
+import { NOON, fakeApi, fakeFeed, fakeStorage, fakeTimers } from "./fakes.js"
+
+const named = (name, state) => ({ name, state, detail: "", checks: [], actions: [] })
+const learned = (id, changes = {}) => ({ cause: "learned", before: null, after: 0.7, memory: { id }, ...changes })
+const SERVICES = [named("a", "ok"), named("b", "failing"), named("c", "warning")]
+const STATE = {
+  state: "failing",
+  services: SERVICES,
+  people: [],
+  problems: [],
+  checked_at: "2026-01-14T11:59:48.000000Z",
+  supervisor: { state: "idle" },
+  learned: {
+    since: "2026-01-13T12:00:00Z",
+    learned: 5,
+    reinforced: 0,
+    weakened: 0,
+    faded: 1,
+    items: [1, 2, 3, 4, 5].map((id) => learned(id)),
+  },
+  events: { critical: 1, warning: 2 },
+  sessions: { total: 12, by_tier: { 1: 10, 2: 2, 3: 0 }, cost_usd: null },
+  seq: 7,
+}
+const names = (services) => services.map(({ name }) => name).join("")
+
+function opened({ answer = STATE, away = false } = {}) {
+  const api = fakeApi({ "/overview": answer })
+  const timers = fakeTimers()
+  const supervisor = { state: null, away, words: "Next round in 48 s" }
+  const store = overview({
+    api,
+    feed: fakeFeed(),
+    supervisor,
+    clock: { now: NOON, second: NOON },
+    visit: lastVisit({ storage: fakeStorage(), now: () => NOON }),
+    later: timers.setTimeout,
+    now: () => NOON,
+  })
+  store.visit()
+  return { store, api, timers, supervisor }
+}
+
+const settled = () => new Promise(setImmediate)
+
+test("the worst stands on top, the rest as they are declared", () => {
+  assert.equal(names(inOrder(SERVICES)), "bca")
+})
+
+test("nothing moves while a pointer is among the services; what is known is new", async () => {
+  const { store } = opened()
+  await settled()
+  store.hold()
+
+  store.take(
+    { ...STATE, services: [named("a", "failing"), named("b", "ok"), named("c", "ok"), named("d", "ok")] },
+    null,
+  )
+
+  assert.equal(names(store.services), "bcad")
+  assert.equal(store.services[2].state, "failing")
+  store.release()
+  assert.equal(names(store.services), "abcd")
+})
+
+test("services keep the places they had, new ones come last", () => {
+  assert.equal(names(inPlace([named("x"), ...SERVICES], [SERVICES[2], SERVICES[0], SERVICES[1]])), "cabx")
+})
+
+test("a burst of changes is one more reading", async () => {
+  const { store, api, timers } = opened()
+  await settled()
+
+  for (let n = 0; n < 50; n++) store.follow()
+  await timers.ring()
+  await settled()
+
+  assert.equal(api.asked.length, 2)
+})
+
+test("who is elsewhere reads nothing", async () => {
+  const { store, api, timers } = opened()
+  await settled()
+  store.leave()
+
+  store.follow()
+  await timers.ring()
+
+  assert.equal(api.asked.length, 1)
+})
+
+test("a failure keeps what is in sight; with nothing in sight it says so", async () => {
+  const { store } = opened()
+  await settled()
+  store.fail(new Error("The server cannot be reached."))
+  assert.deepEqual([store.phase, store.problem], ["ready", "The server cannot be reached."])
+
+  const first = opened({ answer: new Error("no") }).store
+  await settled()
+  assert.equal(first.phase, "failed")
+})
+
+test("where nobody looks, that comes first", async () => {
+  const { store } = opened({ away: true })
+  await settled()
+
+  assert.deepEqual([store.mood, store.sentence], ["away", "No supervisor is running: nobody looks at the services."])
+  assert.equal(store.looked, "Looked at 12 s ago. Then: b fails. c has a warning. 1 of 3 is well.")
+})
+
+test("a mistake in services.yaml is told with its place", async () => {
+  const { store } = opened()
+  await settled()
+  assert.equal(store.fault, "")
+
+  store.take(
+    { ...STATE, problems: [{ path: "/srv/services.yaml", line: 3, message: "urll: did you mean url?" }] },
+    null,
+  )
+
+  assert.equal(store.fault, "/srv/services.yaml, line 3: urll: did you mean url?")
+})
+
+test("the sentence goes with what was seen and what comes", async () => {
+  const { store } = opened()
+  await settled()
+
+  assert.equal(store.looked, "Looked at 12 s ago, next round in 48 s.")
+  assert.equal(store.mood, "failing")
+})
+
+test("a few of what was learned are shown, the rest on demand", async () => {
+  const { store } = opened()
+  await settled()
+
+  assert.deepEqual([store.learned.length, store.hidden], [3, 2])
+  store.showMore()
+  assert.deepEqual([store.learned.length, store.hidden], [5, 0])
+  assert.deepEqual(
+    store.learnedCounts.map(({ words }) => words),
+    ["5 new", "1 faded"],
+  )
+})
+
+test("what was seen again and again is told once", () => {
+  const seen = (before, after) => learned(1, { cause: "reinforced", before, after })
+
+  const [often, fresh] = gathered([
+    seen(0.9, 1),
+    seen(0.8, 0.9),
+    learned(2, { cause: "reinforced", before: 0.7 }),
+    learned(2),
+  ])
+
+  assert.deepEqual([often.before, often.after, often.times], [0.8, 1, 2])
+  assert.deepEqual([fresh.cause, fresh.before, fresh.times], ["learned", null, 1])
+})
+
+test("each figure leads to its rows; an unknown cost is no zero", () => {
+  const figures = figuresOf(STATE)
+
+  assert.deepEqual(
+    figures.map(({ words }) => words),
+    ["12 sessions", "10 of tier 1", "2 of tier 2", "1 critical", "2 warnings", "cost not known"],
+  )
+  assert.equal(figures[2].address, "/sessions?tier=2")
+  assert.equal(figuresOf({ ...STATE, sessions: { ...STATE.sessions, cost_usd: 0 } }).at(-1).words, "cost $0.00")
+})
+
+function visits(storage = fakeStorage()) {
+  let at = NOON
+  const visit = lastVisit({ storage, now: () => at })
+  return { visit, storage, wait: (minutes) => (at += minutes * 60_000) }
+}
+
+test("the first visit has none before it", () => {
+  const { visit } = visits()
+
+  assert.deepEqual([visit.touch(), visit.since], [false, null])
+})
+
+test("a reload within half an hour is the same visit, after it begins another", () => {
+  const { visit, storage, wait } = visits()
+  visit.touch()
+  wait(20)
+  visit.touch()
+  wait(40)
+
+  assert.deepEqual([visit.touch(), visit.since], [true, "2026-01-14T12:20:00.000Z"])
+  wait(5)
+  assert.deepEqual([visit.touch(), visit.since], [false, "2026-01-14T12:20:00.000Z"])
+  assert.equal(visits(storage).visit.since, "2026-01-14T12:20:00.000Z")
+})
+
+test("what another program left there is no visit", () => {
+  for (const text of ["{", "[]", '{"seen":"x","since":1.5}']) {
+    const { visit } = visits(fakeStorage({ "lamplighter.visit": text }))
+
+    assert.deepEqual([visit.touch(), visit.since], [false, null])
+  }
+})
+
+test("at most once a second, and never forgotten", async () => {
+  const timers = fakeTimers()
+  let at = NOON
+  let done = 0
+  const again = soon(() => (done += 1), { later: timers.setTimeout, now: () => at })
+
+  again()
+  again()
+  assert.deepEqual(timers.delays, [0])
+  await timers.ring()
+  at += 300
+  again()
+
+  assert.deepEqual([done, timers.delays], [1, [700]])
+})

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, Request, expect
 from app import App
 
 AXE = Path(__file__).parents[1] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
-PAGES = ("/sessions", "/sessions/1", "/events", "/memories", "/memories/1", "/nowhere")
+PAGES = ("/", "/cooldowns", "/sessions", "/sessions/1", "/events", "/memories", "/memories/1", "/nowhere")
 WIDTHS = (1280, 768, 390, 320)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 SHIFTS = """
@@ -94,13 +94,15 @@ def test_the_keyboard_goes_everywhere(page: Page, filled: App) -> None:
     expect(page).to_have_url(re.compile("q=Vacuum"))
 
 
-def test_memories_stand_between_events_and_what_comes_after(page: Page, filled: App) -> None:
+def test_memories_stand_between_events_and_cooldowns(page: Page, filled: App) -> None:
     page.goto(f"{filled.url}/memories")
 
     links = page.get_by_role("navigation").first.get_by_role("link").all_inner_texts()
 
     names = [re.match(r"\w+", text.strip()) for text in links]
-    assert [name[0] for name in names if name] == ["Sessions", "Events", "Memories"]
+    assert [name[0] for name in names if name] == [
+        *("Overview", "Sessions", "Events", "Memories", "Cooldowns")
+    ]
 
 
 def test_inactive_memories_are_told_apart_by_a_word(page: Page, filled: App) -> None:

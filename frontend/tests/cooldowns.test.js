@@ -83,8 +83,9 @@ test("a use tells how it went, and nothing that goes without saying", () => {
   assert.equal(useNotes(USE), "")
   assert.equal(
     useNotes({ ...USE, name: "restart-2", attempts: 2, healthy_after: 4.2, cleared_by: "operator" }),
-    "restart-2 · 2 attempts · healthy after 4 s · reset by a person",
+    "restart-2 · 2 attempts · healthy after 4.2 s · reset by a person",
   )
+  assert.equal(useNotes({ ...USE, text: "Healthy again after 4.2 s", healthy_after: 4.2 }), "")
 })
 
 test("uses are filtered by what their address says", () => {

@@ -32,6 +32,10 @@ ATTEMPTS: Final = 2
 SEEN_TWICE: Final = 2
 _TRIED: Final = r"first (?:re)?(?:start|deploy\w*|attempt|try|time)\b"
 _FAILS: Final = r"\b(?:fails?|crash\w*|hangs?|does not|never|times? out)\b"
+_FAILS_NOT: Final = re.compile(
+    r"\b(?:never|not|no longer|doesn't|won't)\s+(?:fails?|crash\w*|hangs?|times? out)\b",
+    re.IGNORECASE,
+)
 _FIRST_FAILS: Final = re.compile(f"{_TRIED}.*{_FAILS}|{_FAILS}.*{_TRIED}", re.IGNORECASE)
 
 
@@ -154,4 +158,4 @@ def fails_first(uses: Sequence[Use]) -> bool:
 
 def says_first_fails(observation: str) -> bool:
     """Whether a memory says that a first attempt fails."""
-    return bool(_FIRST_FAILS.search(observation))
+    return bool(_FIRST_FAILS.search(_FAILS_NOT.sub("", observation)))

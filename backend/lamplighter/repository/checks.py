@@ -70,7 +70,7 @@ async def of(db: Database, session_id: int, services: Sequence[str] | None = Non
 
 
 async def began(db: Database, service: str, name: str, *, ok: bool) -> datetime | None:
-    """Return when a check came to be as it is now (`ok`): its first look without the other state."""
+    """Return when a check came to be as it is now, `ok` or not: its first look since the other."""
     own = (checks.c.service == service, checks.c.name == name)
     other = sa.select(sa.func.max(checks.c.id)).where(*own).where(checks.c.ok == int(not ok))
     query = (

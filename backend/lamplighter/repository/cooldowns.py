@@ -74,9 +74,12 @@ async def measured(
 async def clear(
     db: Database, service: str, action: ActionKind | None, *, by: str, now: datetime
 ) -> list[Use]:
-    """Let what was used of a service's cooldowns (of one, or of all) count no more."""
+    """Let what was used of a service's cooldowns (of one, or of all) count no more.
+
+    In whatever case it was spelled when it was used: that is how it is counted.
+    """
     conditions = [
-        cooldowns.c.service == service,
+        cooldowns.c.service.in_(await _spellings(db, service)),
         cooldowns.c.outcome.in_(SPENT),
         cooldowns.c.outcome != Outcome.RESERVED,
         cooldowns.c.cleared_at.is_(None),
@@ -142,9 +145,7 @@ async def recent(db: Database, service: str, *, limit: int) -> list[Use]:
 
 async def spelling(db: Database, service: str) -> str | None:
     """Return how a service is spelled in the uses we hold, whatever its case here."""
-    query = sa.select(cooldowns.c.service).distinct().order_by(cooldowns.c.service)
-    names = [row["service"] for row in await db.fetch_all(query)]
-    return next((name for name in names if fold(name) == fold(service)), None)
+    return next(iter(await _spellings(db, service)), None)
 
 
 async def page(
@@ -158,6 +159,12 @@ async def page(
         query = query.where(cooldowns.c.action == wanted.action)
     found = await newest_first(db, query, cooldowns.c.id, limit=limit, position=position)
     return Page([_use(row) for row in found.items], found.position)
+
+
+async def _spellings(db: Database, service: str) -> list[str]:
+    query = sa.select(cooldowns.c.service).distinct().order_by(cooldowns.c.service)
+    names = [row["service"] for row in await db.fetch_all(query)]
+    return [name for name in names if fold(name) == fold(service)]
 
 
 async def _changed(

@@ -49,6 +49,7 @@ async def reserve(
                 pair.id,
                 outcome=Outcome.RESERVED,
                 attempts=pair.attempts + 1,
+                marked=False,
                 settled_at=None,
                 now=now,
             )

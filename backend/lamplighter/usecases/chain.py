@@ -200,7 +200,7 @@ async def _clear(db: Database, session: Session, service: str, *, now: datetime)
     uses = [
         use
         for use in await cooldowns.since(db, now - act.LONGEST_WINDOW)
-        if use.spent and use.service == service
+        if use.spent and fold(use.service) == fold(service)
     ]
     if not uses or any(use.outcome is Outcome.RESERVED for use in uses):
         return

@@ -255,7 +255,9 @@ async def _cooldown(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
         "settled_at": now,
     }
     held = await cooldowns.unmarked(ingest.db, session.id, service, action)
-    if held is not None:
+    if held is not None and held.outcome is Used.RESERVED:  # it still runs: the gate settles it
+        await cooldowns.change(ingest.db, held.id, now=now, marked=True)
+    elif held is not None:
         await cooldowns.change(ingest.db, held.id, now=now, **told)
     else:
         await act.admit(ingest.db, session, service, action, now=now, **told)

@@ -12,6 +12,7 @@ export function directives(Alpine) {
   Alpine.directive("hold", hold)
   Alpine.directive("log", log)
   Alpine.directive("strip", strip)
+  Alpine.directive("typed", typed)
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
   function confidence(el, { expression }, { evaluateLater, effect }) {
@@ -49,6 +50,19 @@ export function directives(Alpine) {
     const view = stripView(el)
     const evaluate = evaluateLater(expression)
     effect(() => evaluate((/** @type {StripDay[]} */ days) => view.show(days.map((day) => ({ ...day })))))
+  }
+
+  /**
+   * What a field says follows the address, but for the one that somebody types in: its words are newer.
+   * @param {HTMLInputElement} el @param {{expression: string}} it @param {any} tools
+   */
+  function typed(el, { expression }, { evaluateLater, effect }) {
+    const evaluate = evaluateLater(expression)
+    effect(() =>
+      evaluate((/** @type {string} */ value) => {
+        if (document.activeElement !== el) el.value = value ?? ""
+      }),
+    )
   }
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */

@@ -19,11 +19,12 @@ export function useWords(outcome) {
 }
 
 /** What was done, beyond its kind: the declared name, a second attempt, and how it ended. @param {Use} use */
-export function useNotes({ name, action, attempts, healthy_after: healthy, cleared_by: by }) {
+export function useNotes({ name, action, text, attempts, healthy_after: healthy, cleared_by: by }) {
+  const told = healthy === null || /^Healthy again after/.test(text ?? "")
   return [
     name && name !== action ? name : "",
     attempts > 1 ? count(attempts, "attempt") : "",
-    healthy === null ? "" : `healthy after ${seconds(healthy)}`,
+    told ? "" : `healthy after ${seconds(healthy)}`,
     by === "healthy" ? "cleared by healthy rounds" : by === "operator" ? "reset by a person" : "",
   ]
     .filter(Boolean)
@@ -32,6 +33,7 @@ export function useNotes({ name, action, attempts, healthy_after: healthy, clear
 
 /** @param {number} value */
 function seconds(value) {
+  if (value < 10) return `${Number(value.toFixed(1))} s`
   return value < 120 ? `${Math.round(value)} s` : `${Math.round(value / 60)} min`
 }
 

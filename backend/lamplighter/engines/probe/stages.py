@@ -59,11 +59,9 @@ def _parts(check: Check) -> Iterator[tuple[str, Check]]:
         yield "dns", DnsCheck(name="dns", host=host, **more)  # type: ignore[arg-type]  # seconds and a count
     if isinstance(check, HttpCheck | TlsCheck):
         yield "tcp", TcpCheck(name="tcp", host=host, port=port, **more)  # type: ignore[arg-type]  # as above
-    if encrypted and isinstance(check, HttpCheck):
-        yield (
-            "tls",
-            TlsCheck(name="tls", host=host, port=port, verify=check.verify_tls, **more),  # type: ignore[arg-type]  # as above
-        )
+    # a check that trusts any certificate does not fail for an old one, as one of TLS does
+    if encrypted and isinstance(check, HttpCheck) and check.verify_tls:
+        yield "tls", TlsCheck(name="tls", host=host, port=port, **more)  # type: ignore[arg-type]  # as above
 
 
 def _target(check: Check) -> tuple[str, int, bool]:

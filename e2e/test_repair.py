@@ -1,0 +1,143 @@
+"""What an operator sees of a failure: found, investigated, mended, and refused in the end."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from app import App
+from lamplighter.serve.demo.stage import free_ports
+
+NOTE = "import sys; open(sys.argv[1], 'w').write('start\\n')"
+
+
+@dataclass
+class Small:
+    """A real service on loopback, started anew when its action asks for it; `heals` or not."""
+
+    directory: Path
+    port: int = 0
+    heals: bool = True
+    _running: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.port = free_ports(1)[0]
+        os.mkfifo(self.fifo)
+        threading.Thread(target=self._answer, daemon=True).start()
+
+    @property
+    def fifo(self) -> Path:
+        return self.directory / "wishes"
+
+    @property
+    def yaml(self) -> str:
+        action = json.dumps([sys.executable, "-c", NOTE, str(self.fifo)])
+        return (
+            "services:\n  films:\n    checks:\n"
+            f"      - http: http://127.0.0.1:{self.port}/\n        retries: 0\n"
+            f"    actions:\n      - restart: {action}\n        timeout: 20s\n"
+        )
+
+    def start(self) -> None:
+        program = (sys.executable, "-m", "lamplighter.serve.demo.service")
+        self._running.append(
+            subprocess.Popen([*program, str(self.port), str(os.getpid())], start_new_session=True)
+        )
+
+    def crash(self) -> None:
+        while self._running:
+            process = self._running.pop()
+            process.kill()
+            process.wait()
+
+    def _answer(self) -> None:
+        while True:
+            with suppress(OSError), self.fifo.open() as wishes:
+                wishes.read()
+                if self.heals:
+                    self.start()
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Small]:
+    there = Small(tmp_path)
+    there.start()
+    yield there
+    there.crash()
+
+
+@pytest.fixture
+def watched(tmp_path: Path, small: Small) -> Iterator[App]:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "services.yaml").write_text(small.yaml)
+    env = {"LAMPLIGHTER_ENGINE": "probe", "LAMPLIGHTER_INTERVAL": "2s"}
+    started = App(home, env).start()
+    yield started
+    started.stop()
+
+
+def test_an_outage_is_seen_mended_and_told_without_a_reload(
+    page: Page, watched: App, small: Small
+) -> None:
+    page.goto(watched.url)
+    expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+    services = page.get_by_role("list", name="Services")
+    expect(services).to_contain_text("well", timeout=15_000)
+
+    small.crash()
+
+    expect(services).to_contain_text("1 of 2 restarts used", timeout=30_000)
+    expect(services).to_contain_text("well", timeout=15_000)
+    mended = next(each for each in watched.get("/api/v1/sessions?tier=3")["items"])
+    chain = watched.get(f"/api/v1/sessions/{mended['id']}/chain")["items"]
+    assert [(each["tier"], each["parent_id"]) for each in chain] == [
+        (1, None),
+        (2, chain[0]["id"]),
+        (3, chain[1]["id"]),
+    ]
+    page.goto(f"{watched.url}/sessions/{mended['id']}")
+    told = page.get_by_role("region", name="Chain of sessions")
+    expect(told.get_by_role("link", name=re.compile(f"#{chain[0]['id']}\\b"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Healthy again after")).first).to_be_visible()
+
+
+def test_what_cannot_be_mended_waits_for_a_person_who_may_give_slots_back(
+    page: Page, watched: App, small: Small
+) -> None:
+    known = {"category": "timing", "service": "films", "observation": "Takes 1s to start"}
+    watched.post("/api/v1/memories", known)  # so that it does not wait for a minute
+    page.goto(watched.url)
+    small.heals = False
+
+    small.crash()
+
+    expect(page.get_by_text(re.compile(r"films waits for you"))).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("2 of 2 restarts used")).to_be_visible(timeout=30_000)
+    page.get_by_role("link", name="events of films").click()
+    page.mouse.move(5, 5)  # new rows wait for a pointer that is on the table
+    asked = re.compile("a person was asked at")  # and is not asked again each round
+    expect(page.get_by_role("row", name=asked).first).to_be_visible(timeout=30_000)
+
+
+def test_a_cooldown_is_reset_by_hand(page: Page, watched: App, small: Small) -> None:
+    page.goto(f"{watched.url}/cooldowns")
+    expect(page.get_by_text("0 of 2 restarts used")).to_be_visible(timeout=15_000)
+
+    small.crash()
+
+    expect(page.get_by_text("1 of 2 restarts used")).to_be_visible(timeout=30_000)
+    page.get_by_role("button", name="Reset restart of films").click()
+    page.get_by_role("dialog").get_by_role("button", name="Reset").click()
+    expect(page.get_by_text("0 of 2 restarts used")).to_be_visible()
+    [use] = watched.get("/api/v1/cooldowns/uses")["items"]
+    assert use["cleared_by"] in ("operator", "healthy")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import ingest, latency, memory, pages, processes
+from benchmarks import ingest, latency, memory, pages, processes, sessions
 
 ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "latency": latency.run,
@@ -15,6 +15,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "context": lambda: asyncio.run(memory.context()),
     "list": pages.run,
     "processes": processes.run,
+    "sessions": sessions.run,
 }
 
 

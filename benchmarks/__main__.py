@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import ingest, latency, memory, pages, processes, sessions
+from benchmarks import glance, ingest, latency, memory, pages, processes, sessions
 
 ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "latency": latency.run,
@@ -14,6 +14,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "remember": lambda: asyncio.run(memory.remember_one()),
     "context": lambda: asyncio.run(memory.context()),
     "list": pages.run,
+    "overview": glance.run,
     "processes": processes.run,
     "sessions": sessions.run,
 }

@@ -1,12 +1,8 @@
 """How we measure: many times, in turn, and never one number alone."""
 
-import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from statistics import median
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "e2e"))
 
 
 def spread(seconds: Sequence[float], *, unit: float = 1_000.0) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """How many memories there are of each kind: what the filters of a list offer."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,17 @@ async def services(db: Database, wanted: Filter) -> list[tuple[str | None, int]]
     column = memories.c.service
     rows = await _counted(db, column, replace(wanted, service=None))
     return [(row["service"], row["count"]) for row in rows]
+
+
+async def held_of(db: Database, names: Sequence[str]) -> dict[str, int]:
+    """Return how many active memories each of these services has."""
+    query = (
+        sa.select(memories.c.service, sa.func.count().label("count"))
+        .where(memories.c.service.in_(list(names)))
+        .where(memories.c.active == 1)
+        .group_by(memories.c.service)
+    )
+    return {row["service"]: row["count"] for row in await db.fetch_all(query)}
 
 
 async def categories(db: Database, wanted: Filter) -> list[tuple[str, int]]:

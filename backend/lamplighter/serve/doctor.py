@@ -1,12 +1,16 @@
 """The doctor: what is wrong with an installation, and what to do about it."""
 
 import os
-from contextlib import closing
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from lamplighter import assets
 from lamplighter.config.settings import Settings
+from lamplighter.domain.check import CommandCheck
 from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.service import Service
 from lamplighter.engines.exec import NAME as EXEC
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import driver, migrate
@@ -30,6 +34,7 @@ def look(settings: Settings) -> list[Finding]:
         _home(settings),
         _database(settings),
         _services(settings),
+        *_programs(settings),
         _engine(settings),
         _app(),
     ]
@@ -82,6 +87,25 @@ def _services(settings: Settings) -> Finding:
     except LamplighterError as error:
         return Finding(False, str(error).splitlines()[0], f"Mend {settings.services}.")
     return Finding(True, f"{settings.services}: {len(services)} declared")
+
+
+def _programs(settings: Settings) -> Iterator[Finding]:
+    """Look whether the programs that checks and actions run can be found."""
+    with suppress(LamplighterError):
+        for service in ServicesFile(settings.services).load():
+            for what, program, directory in _run_by(service):
+                path = os.path.join(directory, program) if "/" in program else program
+                if shutil.which(path) is None:
+                    text = f"{service.name}: {what} runs {program!r}, which is not found"
+                    yield Finding(False, text, f"Install it, or correct {settings.services}.")
+
+
+def _run_by(service: Service) -> Iterator[tuple[str, str, str]]:
+    for action in service.actions:
+        yield f"action {action.name}", action.argv[0], action.directory or "/"
+    for check in service.checks:
+        if isinstance(check, CommandCheck):
+            yield f"check {check.name}", check.argv[0], check.directory or "/"
 
 
 def _engine(settings: Settings) -> Finding:

@@ -11,14 +11,15 @@ from typing import Final
 from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Conflict
+from lamplighter.domain.handoff import EscalationState
 from lamplighter.domain.service import Services
-from lamplighter.domain.session import Plan, RequestState, Session
+from lamplighter.domain.session import Plan, RequestState, Session, Status
 from lamplighter.domain.transcript import shown
 from lamplighter.engines import Engine, stream
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.engines.probe import ProbeEngine
 from lamplighter.engines.tail import Tail
-from lamplighter.repository import Database, requests, sessions
+from lamplighter.repository import Database, escalations, requests, sessions
 from lamplighter.repository.database import file_of
 from lamplighter.repository.feed import Listener, run_directory
 from lamplighter.serve import home
@@ -125,8 +126,30 @@ async def _followed(supervisor: Supervisor, request_id: int, say: Say) -> Sessio
         if request is None or request.state is RequestState.CANCELLED:
             raise Conflict(f"Request {request_id} was taken back.")
         if request.session_id is not None:
-            return await _follow(db, files.path(request.session_id), request.session_id, say)
+            first = await _follow(db, files.path(request.session_id), request.session_id, say)
+            await _follow_on(supervisor, first, say)
+            return first
         await asyncio.sleep(FOLLOW_SECONDS)
+
+
+async def _follow_on(supervisor: Supervisor, session: Session, say: Say) -> None:
+    """Say the lines of the sessions that one hands on to, for as long as they do."""
+    db, files = supervisor.db, supervisor.shop.files
+    while session.status is Status.ESCALATED:
+        child = await sessions.child(db, session.id)
+        if child is not None:
+            say(f"Session {session.id}: {session.reason} Session {child.id} goes on.")
+            session = await _follow(db, files.path(child.id), child.id, say)
+        elif not await _awaited(db, session):
+            return
+        else:
+            await asyncio.sleep(FOLLOW_SECONDS)
+
+
+async def _awaited(db: Database, session: Session) -> bool:
+    """Whether somebody will yet take on what a session handed on."""
+    handed = await escalations.of(db, [session.id])
+    return any(each.state is EscalationState.ACCEPTED for each in handed)
 
 
 async def _follow(db: Database, path: Path, session_id: int, say: Say) -> Session:

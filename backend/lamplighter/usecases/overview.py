@@ -23,7 +23,6 @@ from lamplighter.repository import (
     statistics,
 )
 from lamplighter.repository.checks import Day
-from lamplighter.repository.memories import Filter
 from lamplighter.repository.statistics import Ran, Turn
 from lamplighter.usecases import act
 
@@ -116,7 +115,7 @@ async def conditions(
     db: Database, services: Sequence[Service], *, now: datetime
 ) -> list[Condition]:
     """Return how some services stand, in their order."""
-    counts = dict(await facets.services(db, Filter(active=True)))
+    counts = await facets.held_of(db, [each.name for each in services])
     used = await act.standings(db, [each.name for each in services], now=now)
     first = now.date() - timedelta(days=DAYS - 1)
     strips = await checks.strips(db, first=first)

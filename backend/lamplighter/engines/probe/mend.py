@@ -120,6 +120,7 @@ async def _act(mending: Mending, action: Action) -> bool:
     else:
         mending.mended = True
         _learn(watch, service, action, verdict, took)
+        await watch.look_at([service])  # so that it is seen to be well before the next round
     return mending.mended or mending.dry
 
 

@@ -1,0 +1,208 @@
+"""The cooldown as a table: what counts, what is free, and when a first attempt fails."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.cooldown import (
+    LIMITS,
+    Limit,
+    Outcome,
+    Use,
+    fails_first,
+    in_words,
+    refusal,
+    says_first_fails,
+    standing,
+)
+from lamplighter.domain.service import ActionKind
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+TICK = timedelta(microseconds=1)
+RESTART, REDEPLOYMENT = ActionKind.RESTART, ActionKind.REDEPLOYMENT
+DONE = Use(id=1, service="web", action=RESTART, outcome=Outcome.SUCCESS, created_at=NOON)
+
+
+def used(*ages: timedelta, action: ActionKind = RESTART, **more) -> list[Use]:
+    """Return uses that were made so long ago."""
+    return [replace(DONE, created_at=NOON - age, action=action, **more) for age in ages]
+
+
+def test_the_limits_are_two_restarts_in_four_hours_and_one_redeployment_in_a_day() -> None:
+    assert {RESTART: Limit(2, 4 * HOUR), REDEPLOYMENT: Limit(1, 24 * HOUR)} == LIMITS
+
+
+@pytest.mark.parametrize(
+    ("action", "ages", "count", "frees_in"),
+    [
+        (RESTART, [], 0, None),
+        (RESTART, [HOUR], 1, None),
+        (RESTART, [2 * HOUR, HOUR], 2, 2 * HOUR),
+        (RESTART, [HOUR, 2 * HOUR], 2, 2 * HOUR),
+        (RESTART, [4 * HOUR - TICK, HOUR], 2, TICK),
+        (RESTART, [4 * HOUR, HOUR], 1, None),
+        (RESTART, [4 * HOUR, 4 * HOUR], 0, None),
+        (RESTART, [-HOUR, HOUR], 2, 3 * HOUR),
+        (RESTART, [-99 * HOUR, -HOUR], 2, 5 * HOUR),
+        (RESTART, [3 * HOUR, 2 * HOUR, HOUR], 3, 2 * HOUR),
+        (REDEPLOYMENT, [23 * HOUR], 1, HOUR),
+        (REDEPLOYMENT, [24 * HOUR - TICK], 1, TICK),
+        (REDEPLOYMENT, [24 * HOUR], 0, None),
+        (REDEPLOYMENT, [-HOUR], 1, 25 * HOUR),
+    ],
+)
+def test_what_lies_in_the_window_counts(
+    action: ActionKind, ages: list[timedelta], count: int, frees_in: timedelta | None
+) -> None:
+    found = standing("web", action, used(*ages, action=action), now=NOON)
+
+    assert found.used == count
+    assert found.free == (count < LIMITS[action].uses)
+    assert found.frees_at == (None if frees_in is None else NOON + frees_in)
+    assert found.last_at == (NOON - min(ages) if ages else None)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "counts"),
+    [
+        (Outcome.RESERVED, True),
+        (Outcome.SUCCESS, True),
+        (Outcome.FAILURE, True),
+        (Outcome.ABANDONED, True),
+        (Outcome.REFUSED, False),
+        (Outcome.WOULD, False),
+    ],
+)
+def test_what_was_reserved_counts_and_what_was_refused_does_not(
+    outcome: Outcome, counts: bool
+) -> None:
+    uses = used(HOUR, outcome=outcome)
+
+    assert standing("web", RESTART, uses, now=NOON).used == counts
+
+
+@pytest.mark.parametrize("by", ["healthy", "operator"])
+def test_what_was_cleared_counts_no_more(by: str) -> None:
+    uses = used(HOUR, HOUR, cleared_at=NOON, cleared_by=by)
+
+    found = standing("web", RESTART, uses, now=NOON)
+
+    assert (found.used, found.frees_at, found.last_at) == (0, None, None)
+
+
+def test_each_kind_of_action_is_counted_by_itself() -> None:
+    uses = used(HOUR, HOUR) + used(HOUR, action=REDEPLOYMENT)
+
+    assert [standing("web", each, uses, now=NOON).used for each in ActionKind] == [2, 1]
+
+
+@given(
+    st.lists(st.integers(-10, 40).map(lambda hours: hours * HOUR), max_size=8),
+    st.sampled_from(ActionKind),
+)
+def test_what_is_full_is_free_again_exactly_when_it_says(
+    ages: list[timedelta], action: ActionKind
+) -> None:
+    uses = used(*ages, action=action)
+
+    found = standing("web", action, uses, now=NOON)
+
+    assert found.free == (found.frees_at is None)
+    if found.frees_at is not None:
+        assert not standing("web", action, uses, now=found.frees_at - TICK).free
+        assert standing("web", action, uses, now=found.frees_at).free
+
+
+@pytest.mark.parametrize(
+    ("action", "ages", "words", "refused"),
+    [
+        (RESTART, [], "2 of 2 restart slots left", "0 of 2 in 4 h are used"),
+        (RESTART, [HOUR], "1 of 2 restart slots left", "1 of 2 in 4 h are used"),
+        (
+            RESTART,
+            [HOUR, 2 * HOUR],
+            "0 of 2 restart slots left, the next at 14:00 UTC",
+            "2 of 2 in 4 h are used; free again at 14:00 UTC",
+        ),
+        (
+            RESTART,
+            [HOUR, HOUR, HOUR],
+            "0 of 2 restart slots left, the next at 15:00 UTC",
+            "3 of 2 in 4 h are used; free again at 15:00 UTC",
+        ),
+        (
+            REDEPLOYMENT,
+            [HOUR],
+            "0 of 1 redeployment slots left, the next at 11:00 UTC",
+            "1 of 1 in 24 h are used; free again at 11:00 UTC",
+        ),
+    ],
+)
+def test_how_it_stands_is_said_in_words(
+    action: ActionKind, ages: list[timedelta], words: str, refused: str
+) -> None:
+    found = standing("web", action, used(*ages, action=action), now=NOON)
+
+    assert (in_words(found), refusal(found)) == (words, refused)
+
+
+OK, NO = Outcome.SUCCESS, Outcome.FAILURE
+
+
+@pytest.mark.parametrize(
+    ("uses", "known"),
+    [
+        ([], False),
+        ([(OK, 2)], False),
+        ([(OK, 2), (OK, 2)], True),
+        ([(OK, 1), (NO, 1)], False),
+        ([(OK, 1), (NO, 1), (OK, 1), (NO, 1)], True),
+        ([(OK, 2), (OK, 1), (NO, 1)], True),
+        ([(OK, 1), (NO, 1), (OK, 2)], True),
+        ([(OK, 1), (OK, 2), (OK, 2)], False),
+        ([(OK, 1), (OK, 1)], False),
+        ([(OK, 2), (OK, 1), (OK, 2)], False),
+        ([(NO, 1), (OK, 2), (OK, 2)], False),
+        ([(NO, 2), (OK, 2), (OK, 2)], False),
+        ([(OK, 2), (NO, 2), (OK, 2)], False),
+        ([(Outcome.REFUSED, 0), (OK, 2), (Outcome.WOULD, 0), (OK, 2)], True),
+        ([(Outcome.ABANDONED, 1), (OK, 2), (OK, 2)], True),
+    ],
+)
+def test_a_first_attempt_fails_when_the_last_two_times_only_a_second_helped(
+    uses: list[tuple[Outcome, int]], known: bool
+) -> None:
+    """`uses` come newest first, as (outcome, attempts)."""
+    found = [replace(DONE, outcome=outcome, attempts=attempts) for outcome, attempts in uses]
+
+    assert fails_first(found) is known
+
+
+@pytest.mark.parametrize(
+    ("observation", "says"),
+    [
+        ("The first restart fails and the second one works", True),
+        ("First restart usually fails, second succeeds", True),
+        ("Fails on the first attempt after an update", True),
+        ("The first start hangs; start it again", True),
+        ("The first try never comes up", True),
+        ("First deployment times out", True),
+        ("The first redeploy crashes with a lock error", True),
+        ("The first restart works", False),
+        ("The first restart never fails", False),
+        ("The first restart does not fail any more", False),
+        ("The first restart no longer hangs", False),
+        ("The first restart never fails at night but fails by day", True),
+        ("Restart first, then look", False),
+        ("Restart postgres first: it fails without it", False),
+        ("Fails when postgres fails; mend postgres first", False),
+        ("Takes 60s to start after restart", False),
+        ("", False),
+    ],
+)
+def test_a_memory_says_that_a_first_attempt_fails(observation: str, says: bool) -> None:
+    assert says_first_fails(observation) is says

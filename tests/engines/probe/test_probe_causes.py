@@ -1,0 +1,290 @@
+"""Tier 2: which service failed first, and what is handed on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from failing import QUICK, REFUSED, asks, closed_port, replying
+
+from lamplighter.domain.check import TcpCheck
+from lamplighter.domain.handoff import Finding
+from lamplighter.domain.service import Service
+from lamplighter.engines.probe import causes, http, tiers
+from lamplighter.engines.probe.causes import Case
+from lamplighter.engines.probe.facts import Facts, Held, Outcome, Past
+from lamplighter.engines.probe.request import Request
+
+
+@pytest.fixture(autouse=True)
+async def loaded() -> None:
+    await http.ready()
+
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+def service(name: str, *needs: str) -> Service:
+    check = TcpCheck(name="tcp", host="127.0.0.1", port=1, **QUICK)
+    return Service(name=name, checks=(check,), depends_on=needs)
+
+
+A, B, C = service("a", "b"), service("b", "c"), service("c")
+DIAMOND = (service("top", "left", "right"), service("left", "c"), service("right", "c"))
+LOOP = (service("x", "y"), service("y", "x"))
+KNOWN = (A, B, C, *DIAMOND, *LOOP)
+
+
+def seen(down: str, up: str = "") -> dict[str, Sequence[Outcome]]:
+    """Return what was seen now: these services down, those up."""
+
+    def look(name: str, *, ok: bool) -> Sequence[Outcome]:
+        found = next(each for each in KNOWN if each.name == name)
+        return [
+            Outcome(check=found.checks[0], ok=ok, latency_ms=1.0, detail="" if ok else "refused")
+        ]
+
+    return {name: look(name, ok=False) for name in down.split()} | {
+        name: look(name, ok=True) for name in up.split()
+    }
+
+
+def request(history: Mapping[str, Sequence[Past]] | None = None, **more: Any) -> Request:
+    facts = Facts(now=NOON, history=history or {}, **more)
+    return Request(session="7", tier=2, services=(A,), facts=facts, known=KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("name", "now", "cause"),
+    [
+        ("a", seen("a", "b c"), None),
+        ("a", seen("a b", "c"), "b"),
+        ("a", seen("a b c"), "c"),
+        ("a", seen("a c", "b"), "c"),
+        ("b", seen("a b", "c"), None),
+        ("c", seen("a b c"), None),
+        ("a", seen("a"), None),
+        ("top", seen("top left", "right c"), "left"),
+        ("top", seen("top left right", "c"), "left"),
+        ("top", seen("top left right c"), "c"),
+    ],
+)
+def test_the_cause_is_the_failing_service_furthest_down(
+    name: str, now: dict[str, Sequence[Outcome]], cause: str | None
+) -> None:
+    found = causes.root(next(each for each in KNOWN if each.name == name), request(), now)
+
+    assert (found.name if found else None) == cause
+
+
+def test_services_that_need_each_other_have_each_other_as_the_cause() -> None:
+    found = causes.root(LOOP[0], request(), seen("x y"))
+
+    assert found == LOOP[1]
+
+
+def looked(*ok: bool, since: int = 1, session: int = 0) -> list[Past]:
+    """Return past looks a minute apart, the newest first."""
+    return [
+        Past(ok=each, at=NOON - (since + ago) * MINUTE, session=session + ago, latency_ms=20.0)
+        for ago, each in enumerate(ok)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("past", "minutes"),
+    [
+        ([], None),
+        ([True], None),
+        ([True, False], None),
+        ([False], 1),
+        ([False, False, False, True, False], 3),
+        ([False, False], 2),
+    ],
+)
+def test_the_first_failure_is_the_oldest_of_the_present_run(
+    past: list[bool], minutes: int | None
+) -> None:
+    facts = Facts(now=NOON, history={"a/tcp": looked(*past)})
+
+    found = causes.first_failed(A, facts)
+
+    assert (found.at if found else None) == (None if minutes is None else NOON - minutes * MINUTE)
+
+
+def test_the_first_failure_of_a_service_is_that_of_any_of_its_checks() -> None:
+    both = replace(A, checks=(A.checks[0], replace(A.checks[0], name="more")))
+    history = {"a/tcp": looked(False, True), "a/more": looked(False, False, True)}
+
+    found = causes.first_failed(both, Facts(now=NOON, history=history))
+
+    assert found is not None
+    assert found.at == NOON - 2 * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("own", "below", "words"),
+    [
+        (
+            looked(True),
+            looked(False, False, True),
+            "b, which it needs, failed first, at 11:58:00 UTC; last well at 11:59:00 UTC,"
+            " usually in 20 ms",
+        ),
+        (
+            looked(False, True),
+            looked(False, True),
+            "b, which it needs, fails as well, seen in the same round at 11:59:00 UTC;"
+            " last well at 11:58:00 UTC, usually in 20 ms",
+        ),
+        (
+            looked(False, False, True),
+            looked(False, True),
+            "b, which it needs, fails too, but this one was seen failing before, at 11:58:00 UTC;"
+            " last well at 11:57:00 UTC, usually in 20 ms, failing in 2 looks since",
+        ),
+        ([], [], "b, which it needs, fails as well; never looked at before"),
+        (
+            looked(False, False),
+            [],
+            "b, which it needs, fails too, but this one was seen failing before, at 11:58:00 UTC;"
+            " not well since 2026-01-31 11:58:00 UTC or longer",
+        ),
+    ],
+)
+def test_who_failed_first_and_since_when_is_told(
+    own: list[Past], below: list[Past], words: str
+) -> None:
+    now = seen("a b", "c")
+    history = {"a/tcp": own, "b/tcp": below}
+
+    found = causes.case(A, now["a"][0], request(history), now)
+
+    assert (str(found), found.cause) == (words, B)
+
+
+def test_what_it_needs_is_told_to_be_well() -> None:
+    now = seen("a", "b c")
+
+    found = causes.case(A, now["a"][0], request({"a/tcp": looked(True)}), now)
+
+    assert found == Case(
+        "what it needs is well (b, c); last well at 11:59:00 UTC, usually in 20 ms"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "past", "known"),
+    [
+        ([("b", 30)], looked(False, True), True),
+        ([], looked(False, True), False),
+        ([("b", 30)], looked(False, False), False),
+        ([("b", 2)], looked(False, False, False, True), False),
+        ([("c", 30)], looked(False, True), False),
+        ([(None, 30)], looked(False, True), False),
+        ([("b", 1), ("b", 30)], looked(False, True), True),
+        ([("b", 1), ("c", 30)], looked(False, False, True), False),
+    ],
+)
+def test_a_cause_is_learned_the_second_time_with_health_in_between(
+    before: list[tuple[str | None, int]], past: list[Past], known: bool
+) -> None:
+    found = [
+        Finding(service="a", stage="tcp", cause=cause, at=NOON - minutes * MINUTE)
+        for cause, minutes in before
+    ]
+    facts = Facts(now=NOON, history={"a/tcp": past}, findings={"a": found})
+
+    learned = causes.learned(A, Case("", B), facts)
+
+    assert learned == ("Fails when b fails; mend b first" if known else None)
+    assert causes.learned(A, Case(""), facts) is None
+
+
+def texts(lines: list[Mapping[str, Any]]) -> list[str]:
+    blocks = [line["message"]["content"][0] for line in lines if line["type"] == "assistant"]
+    return [block["text"] for block in blocks if block["type"] == "text"]
+
+
+async def investigated(
+    *services: Service, known: Sequence[Service], **more: Any
+) -> tuple[str, list[str], list[dict[str, Any]]]:
+    said: list[Mapping[str, Any]] = []
+    facts = Facts(now=NOON, **more)
+    asked = Request(session="7", tier=2, services=services, facts=facts, known=tuple(known))
+    summary = await tiers.run(asked, said.append)
+    found = [line["tool_use_result"] for line in said if line["type"] == "user"]
+    return summary, texts(said), [each for each in found if each and "stage" in each]
+
+
+async def test_an_investigation_hands_on_what_failed_first(serve) -> None:
+    shut, up = await closed_port(), await serve(replying("503 Service Unavailable"))
+    database = replace(
+        C, name="db", checks=(TcpCheck(name="tcp", host="127.0.0.1", port=shut, **QUICK),)
+    )
+    web = Service(name="web", checks=(asks(up),), depends_on=("db",))
+    before = [Finding(service="web", stage="http", cause="db", at=NOON - 60 * MINUTE)]
+    history = {"web/http": looked(True)}
+
+    summary, words, found = await investigated(
+        web, known=(web, database), history=history, findings={"web": before}
+    )
+
+    refused = REFUSED.format(port=shut)
+    assert words == [
+        "[EVENT:warning:web] http: the answer fails: answered 503, expected 200-399; the connection"
+        " is well; db, which it needs, fails as well; last well at 11:59:00 UTC, usually in 20 ms",
+        "[MEMORY:dependency:web] Fails when db fails; mend db first",
+        f"[ESCALATE:db] {refused}; web fails with it",
+    ]
+    assert [(each["stage"], each["cause"]) for each in found] == [("http", "db")]
+    assert summary.endswith("; handed on: db.")
+
+
+async def test_what_is_well_again_is_not_handed_on(serve) -> None:
+    port = await serve(replying("200 OK"))
+    web = Service(name="web", checks=(asks(port),))
+
+    summary, words, found = await investigated(web, known=(web,))
+
+    assert words == ["[EVENT:info:web] Well again by itself, looked at more closely"]
+    assert (summary, found) == ("All services are well again by themselves.", [])
+
+
+async def test_what_waits_for_a_person_is_looked_into_but_not_handed_on() -> None:
+    port = await closed_port()
+    web = Service(name="web", checks=(asks(port),))
+
+    _, words, found = await investigated(web, known=(web,), waiting={"web": NOON})
+
+    assert [each.partition("]")[0] for each in words] == ["[EVENT:critical:web"]
+    assert [each["stage"] for each in found] == ["tcp"]
+
+
+async def test_what_is_surely_known_is_not_said_again() -> None:
+    port = await closed_port()
+    database = replace(
+        C, name="db", checks=(TcpCheck(name="tcp", host="127.0.0.1", port=port, **QUICK),)
+    )
+    web = Service(name="web", checks=(asks(port),), depends_on=("db",))
+    memory = Held(
+        id=1,
+        category="dependency",
+        observation="Fails when db fails; mend db first",
+        confidence=1.0,
+        updated_at=NOON,
+        service="web",
+    )
+    before = [Finding(service="web", stage="http", cause="db", at=NOON - 60 * MINUTE)]
+
+    _, words, _ = await investigated(
+        web,
+        known=(web, database),
+        memories=[memory],
+        history={"web/http": looked(True)},
+        findings={"web": before},
+    )
+
+    assert not [each for each in words if each.startswith("[MEMORY")]

@@ -1,0 +1,214 @@
+"""Tier 3: real services are mended by declared actions through the real gate."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mended import (
+    NOON,
+    QUICK,
+    REDEPLOYMENT,
+    Told,
+    memory,
+    mended,
+    mending,
+    outcomes,
+    started,
+    used,
+    useless,
+)
+
+from lamplighter.domain.check import TcpCheck
+from lamplighter.domain.service import Service
+from lamplighter.engines.probe import http, mend, tiers
+from lamplighter.engines.probe.facts import Facts
+from lamplighter.engines.probe.request import Request
+from lamplighter.engines.probe.watch import Watch
+from lamplighter.repository import Database
+
+
+@pytest.fixture(autouse=True)
+async def loaded() -> None:
+    await http.ready()
+
+
+@pytest.fixture
+def web(serve, tmp_path: Path):
+    return partial(started, serve, tmp_path)
+
+
+async def test_a_service_is_mended_by_its_restart_and_that_is_told(db, tmp_path, web) -> None:
+    told = await mended(db, tmp_path, await web("web", mending(tmp_path / "web")))
+
+    assert told.words == ["[COOLDOWN:restart:web] success - Healthy again after N s"]
+    assert told.summary == "web is well."
+    assert [each["use"] for each in told.measured()] == [1]
+    assert told.used("wait") == [{"service": "web", "seconds": 60.0, "memory": None}]
+    assert await outcomes(db) == [("web", "success", 1)]
+
+
+async def test_it_waits_as_long_as_memory_says(db, tmp_path, web) -> None:
+    service = await web("web", mending(tmp_path / "web"))
+    memories = [memory("Takes 90s to start after restart")]
+
+    told = await mended(db, tmp_path, service, memories=memories)
+
+    assert told.used("wait") == [{"service": "web", "seconds": 180.0, "memory": 5}]
+    assert told.words[0] == "Waiting up to 180 s for web: memory 5 says it takes 90 s."
+    assert not [each for each in told.words if each.startswith("[MEMORY")]
+
+
+async def test_what_memory_says_rightly_is_said_again(db, tmp_path, web) -> None:
+    service = await web("web", mending(tmp_path / "web"))
+    memories = [memory("Takes 1s to start after restart")]
+
+    told = await mended(db, tmp_path, service, memories=memories)
+
+    assert told.words[-1] == "[MEMORY:timing:web] Takes 1s to start after restart"
+
+
+async def test_the_third_time_it_is_learned_how_long_it_takes(db, tmp_path, web) -> None:
+    service = await web("web", mending(tmp_path / "web"))
+    before = {"web": [used(1, took=40.0), used(2, took=41.0)]}
+
+    told = await mended(db, tmp_path, service, uses=before)
+
+    learned = "[MEMORY:timing:web] Takes about 40 s to be healthy after a restart"
+    assert told.words[-1] == learned
+
+
+async def test_what_is_well_already_is_left_alone(db, tmp_path, web) -> None:
+    (tmp_path / "web").touch()
+
+    told = await mended(db, tmp_path, await web("web", mending(tmp_path / "web")))
+
+    assert told.words == ["[EVENT:info:web] Well already; nothing was done"]
+    assert await outcomes(db) == []
+
+
+async def test_the_least_action_comes_first_and_the_next_when_it_fails(db, tmp_path, web) -> None:
+    actions = mending(tmp_path / "web", kind=REDEPLOYMENT), useless()
+
+    told = await mended(db, tmp_path, await web("web", *actions))
+
+    assert told.words == [
+        "[COOLDOWN:restart:web] failure - exit 3: no",
+        "[COOLDOWN:redeployment:web] success - Healthy again after N s",
+    ]
+    assert await outcomes(db) == [("web", "failure", 1), ("web", "success", 1)]
+
+
+async def test_an_action_after_which_it_is_not_healthy_did_not_help(db, tmp_path, web) -> None:
+    service = await web("web", replace(useless(), argv=("/bin/true",)))
+    memories = [memory("Takes 1s to start")]
+
+    told = await mended(db, tmp_path, service, memories=memories)
+
+    assert told.words == [
+        "Waiting up to 5 s for web: memory 5 says it takes 1 s.",
+        "[COOLDOWN:restart:web] failure - not healthy after it",
+        "[ESCALATE:web] answered 503, expected 200-399; restart did not help: not healthy after it",
+    ]
+    assert told.measured() == []
+
+
+@pytest.mark.parametrize(
+    ("more", "tried"),
+    [
+        ({}, "no action is declared for it"),
+        ({"actions": (useless(),)}, "restart did not help: exit 3: no"),
+    ],
+)
+async def test_a_person_is_asked_when_nothing_helps(
+    db: Database, tmp_path: Path, web, more: dict[str, Any], tried: str
+) -> None:
+    service = replace(await web("web"), **more)
+
+    told = await mended(db, tmp_path, service)
+
+    assert told.words[-1] == f"[ESCALATE:web] answered 503, expected 200-399; {tried}"
+    assert told.summary.startswith("web: ")
+
+
+async def test_a_refusal_is_told_to_the_person_who_is_asked(db, tmp_path, web) -> None:
+    service = await web("web", useless())
+    for _ in range(2):
+        await mended(db, tmp_path, service)
+
+    told = await mended(db, tmp_path, service)
+
+    assert told.words == [
+        "[ESCALATE:web] answered 503, expected 200-399; restart refused: 2 of 2 in 4 h are used;"
+        " free again at 16:00 UTC"
+    ]
+    assert not (tmp_path / "web").exists()
+
+
+async def test_without_a_gate_nothing_runs(web, tmp_path: Path) -> None:
+    service = await web("web", mending(tmp_path / "web"))
+    asked = Request(session="1", tier=3, services=(service,), facts=Facts(now=NOON))
+    told = Told()
+
+    await tiers.run(asked, told.lines.append)
+
+    assert told.words[-1].endswith("restart refused: this session has no gate to ask")
+    assert not (tmp_path / "web").exists()
+
+
+async def test_a_dry_run_says_what_it_would_do_and_asks_nobody(db, tmp_path, web) -> None:
+    service = await web(
+        "web", mending(tmp_path / "web"), mending(tmp_path / "web", kind=REDEPLOYMENT)
+    )
+
+    told = await mended(db, tmp_path, service, dry_run=True)
+
+    assert told.words == []
+    assert told.summary.startswith("web: would run restart of web: ")
+    assert await outcomes(db) == [("web", "would", 0)]
+    assert not (tmp_path / "web").exists()
+
+
+async def test_what_it_needs_must_be_well_first(db, tmp_path, web) -> None:
+    shut = TcpCheck(name="tcp", host="127.0.0.1", port=1, **QUICK)
+    service = await web("web", mending(tmp_path / "web"), needs=("db",))
+
+    told = await mended(db, tmp_path, service, known=[Service(name="db", checks=(shut,))])
+
+    assert told.words == [
+        "[ESCALATE:web] answered 503, expected 200-399; db, which it needs, must be well first"
+    ]
+    assert await outcomes(db) == []
+
+
+async def test_what_others_need_is_mended_first(db, tmp_path, web) -> None:
+    front = await web("front", mending(tmp_path / "front"), needs=("web",))
+    back = await web("db", mending(tmp_path / "db"))
+    middle = await web("web", mending(tmp_path / "web"), needs=("db",))
+
+    told = await mended(db, tmp_path, front, back, middle)
+
+    assert [each["service"] for each in told.used("run_action")] == ["db", "web", "front"]
+    assert told.summary == "db is well; web is well; front is well."
+
+
+@pytest.mark.parametrize(
+    ("needs", "layers"),
+    [
+        ({"a": [], "b": []}, [["a", "b"]]),
+        ({"a": ["b"], "b": []}, [["b"], ["a"]]),
+        ({"a": ["x"], "b": [], "x": ["b"]}, [["b"], ["x"], ["a"]]),
+        ({"a": ["b"], "b": ["a"]}, [["a", "b"]]),
+        ({}, []),
+    ],
+)
+def test_services_are_mended_in_layers(
+    needs: dict[str, list[str]], layers: list[list[str]]
+) -> None:
+    services = tuple(Service(name=name, depends_on=tuple(each)) for name, each in needs.items())
+    asked = Request(session="1", tier=3, services=services, facts=Facts(now=NOON), known=services)
+
+    found = mend._layers(Watch(asked, lambda line: None))
+
+    assert [[each.name for each in layer] for layer in found] == layers

@@ -1,0 +1,104 @@
+"""Where a first attempt is known to fail a second one follows, and that is learned."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mended import NOON, REDEPLOYMENT, memory, mended, mending, outcomes, started, used, useless
+
+from lamplighter.domain.cooldown import Outcome, Use
+from lamplighter.domain.memory import Candidate, Category
+from lamplighter.domain.redact import Redactor
+from lamplighter.engines.probe import http
+from lamplighter.repository import Database
+from lamplighter.usecases.remember import remember
+
+FIRST_FAILS = "The first restart fails and the second one works"
+
+
+@pytest.fixture(autouse=True)
+async def loaded() -> None:
+    await http.ready()
+
+
+@pytest.fixture
+def web(serve, tmp_path: Path):
+    return partial(started, serve, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"memories": [memory(FIRST_FAILS, "remediation")]},
+        {"uses": {"web": [used(1, attempts=2), used(2, attempts=2)]}},
+    ],
+    ids=["a memory says so", "it was so twice"],
+)
+async def test_where_a_first_attempt_is_known_to_fail_a_second_follows_as_the_same_use(
+    db: Database, tmp_path: Path, web, known: dict[str, Any]
+) -> None:
+    await remembered(db)
+    service = await web("web", mending(tmp_path / "web", from_run=2))
+
+    told = await mended(db, tmp_path, service, **known)
+
+    assert [each["again"] for each in told.used("run_action")] == [None, 1]
+    assert told.words[:2] == [
+        "A first restart of web is known to fail: once more.",
+        "[COOLDOWN:restart:web] success - Healthy again after N s, at the second attempt",
+    ]
+    assert f"[MEMORY:remediation:web] {FIRST_FAILS}" in told.words or "memories" in known
+    assert await outcomes(db) == [("web", "success", 2)]
+
+
+async def remembered(db: Database) -> None:
+    """Let the gate know as well that a first restart fails."""
+    said = Candidate(
+        category=Category.REMEDIATION,
+        service="web",
+        observation=FIRST_FAILS,
+        tier=3,
+        session_id=None,
+    )
+    await remember(db, said, now=NOON, redact=Redactor())
+
+
+async def test_a_second_attempt_that_fails_too_is_followed_by_the_next_action(
+    db, tmp_path, web
+) -> None:
+    await remembered(db)
+    service = await web("web", useless(), mending(tmp_path / "web", kind=REDEPLOYMENT))
+
+    told = await mended(db, tmp_path, service, memories=[memory(FIRST_FAILS, "remediation")])
+
+    assert [(each["action"], each["again"]) for each in told.used("run_action")] == [
+        ("restart", None),
+        ("restart", 1),
+        ("redeployment", None),
+    ]
+    assert await outcomes(db) == [("web", "failure", 2), ("web", "success", 1)]
+
+
+FAILED = replace(used(1), outcome=Outcome.FAILURE)
+
+
+@pytest.mark.parametrize(
+    ("before", "learned"),
+    [
+        ([FAILED, used(2), FAILED], True),
+        ([FAILED, used(2, attempts=2)], True),
+        ([FAILED], False),
+        ([FAILED, used(2)], False),
+        ([used(2), FAILED], False),
+    ],
+)
+async def test_that_a_first_attempt_fails_is_learned_the_second_time(
+    db: Database, tmp_path: Path, web, before: list[Use], learned: bool
+) -> None:
+    service = await web("web", mending(tmp_path / "web"))
+
+    told = await mended(db, tmp_path, service, uses={"web": before})
+
+    assert (f"[MEMORY:remediation:web] {FIRST_FAILS}" in told.words) is learned

@@ -1,0 +1,160 @@
+"""Which stage of a check fails: the name, the connection, the encryption or the answer."""
+
+import asyncio
+import ssl
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from failing import QUICK, REFUSED, asks, closed_port, replying
+
+from lamplighter.domain.check import Check, CommandCheck, DnsCheck, TcpCheck
+from lamplighter.engines.probe import checks, http, stages
+from lamplighter.engines.probe.facts import Outcome
+from lamplighter.engines.probe.stages import Isolated
+
+
+@pytest.fixture(autouse=True)
+async def loaded() -> None:
+    await http.ready()
+
+
+def tls_context(path: Path, *, ends: datetime) -> ssl.SSLContext:
+    """Return a server's side of TLS with a certificate of its own making."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(datetime(2020, 1, 1, tzinfo=UTC))
+        .not_valid_after(ends)
+        .sign(key, hashes.SHA256())
+    )
+    encoding = serialization.Encoding.PEM
+    plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    path.write_bytes(key.private_bytes(encoding, *plain) + certificate.public_bytes(encoding))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    return context
+
+
+async def isolated(check: Check) -> Isolated:
+    outcome = await checks.run(check, look_again=False)
+    assert not outcome.ok
+    return await stages.isolate(outcome)
+
+
+async def test_a_name_that_nobody_knows_is_the_stage_that_fails() -> None:
+    for check in (
+        asks(80, host="no-such-host.invalid"),
+        TcpCheck(name="tcp", host="no-such-host.invalid", port=80, **QUICK),
+        DnsCheck(name="dns", host="no-such-host.invalid", **QUICK),
+    ):
+        found = await isolated(check)
+
+        assert (found.stage, found.passed) == ("dns", ())
+        assert str(found).startswith("the name fails: ")
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_connection_that_is_refused_is_the_stage_that_fails(scheme: str) -> None:
+    port = await closed_port()
+
+    assert await isolated(asks(port, scheme)) == Isolated("tcp", REFUSED.format(port=port))
+    assert await isolated(asks(port, scheme, "localhost")) == Isolated(
+        "tcp", f"connection refused at localhost:{port}", ("the name",)
+    )
+
+
+async def test_a_port_that_refuses_is_the_stage_of_its_own_check() -> None:
+    port = await closed_port()
+
+    found = await isolated(TcpCheck(name="tcp", host="127.0.0.1", port=port, **QUICK))
+
+    assert found == Isolated("tcp", REFUSED.format(port=port))
+
+
+async def test_a_certificate_that_nobody_trusts_is_the_stage_that_fails(
+    serve, tmp_path: Path
+) -> None:
+    later = datetime.now(UTC) + timedelta(days=90)
+    port = await serve(replying("200 OK"), tls_context(tmp_path / "pem", ends=later))
+
+    found = await isolated(asks(port, "https"))
+
+    expected = Isolated("tls", "certificate is self-signed", ("the connection",))
+    assert found == expected
+    assert str(found) == (
+        "the encryption fails: certificate is self-signed; the connection is well"
+    )
+
+
+async def test_no_encryption_where_there_should_be_one_is_the_stage_that_fails() -> None:
+    def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    port = int(server.sockets[0].getsockname()[1])
+    async with server:
+        found = await isolated(asks(port, "https"))
+
+    words = f"not TLS: 127.0.0.1:{port} speaks something else"
+    assert found == Isolated("tls", words, ("the connection",))
+
+
+async def test_an_old_certificate_is_not_blamed_where_any_will_do(serve, tmp_path: Path) -> None:
+    past = datetime(2021, 1, 1, tzinfo=UTC)
+    port = await serve(
+        replying("503 Service Unavailable"), tls_context(tmp_path / "pem", ends=past)
+    )
+
+    found = await isolated(asks(port, "https", verify_tls=False))
+
+    expected = Isolated("http", "answered 503, expected 200-399", ("the connection",))
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "more", "detail"),
+    [
+        ("503 Service Unavailable", b"", {}, "answered 503, expected 200-399"),
+        ("404 Not Found", b"", {"statuses": (range(200, 201),)}, "answered 404, expected 200"),
+        ("200 OK", b"sick", {"body": "healthy"}, "body does not match healthy"),
+    ],
+)
+async def test_what_comes_back_is_the_stage_when_all_before_it_is_well(
+    serve, status: str, body: bytes, more: dict[str, Any], detail: str
+) -> None:
+    port = await serve(replying(status, body))
+
+    found = await isolated(asks(port, host="localhost", **more))
+
+    assert found == Isolated("http", detail, ("the name", "the connection"))
+    assert str(found) == (f"the answer fails: {detail}; the name and the connection are well")
+
+
+async def test_a_check_of_another_kind_has_one_stage() -> None:
+    found = await isolated(
+        CommandCheck(name="up", argv=(sys.executable, "-c", "raise SystemExit(3)"), **QUICK)
+    )
+
+    assert str(found) == "the command check fails: ended with 3, expected 0"
+
+
+async def test_what_is_well_again_meanwhile_is_told_as_it_was_seen(serve) -> None:
+    port = await serve(replying("200 OK"))
+    outcome = Outcome(check=asks(port), ok=False, latency_ms=1.0, detail="answered 503")
+
+    found = await stages.isolate(outcome)
+
+    assert found == Isolated("http", "answered 503", ("the connection",))

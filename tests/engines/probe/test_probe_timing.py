@@ -1,0 +1,185 @@
+"""How long a service takes to be healthy: as memory says, and as was measured."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.cooldown import Outcome, Use
+from lamplighter.domain.service import ActionKind, Service
+from lamplighter.engines.probe import timing
+from lamplighter.engines.probe.facts import Facts, Held
+from lamplighter.engines.probe.timing import Claim
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+RESTART, REDEPLOYMENT = ActionKind.RESTART, ActionKind.REDEPLOYMENT
+JELLYFIN = Service(name="Jelly_fin")
+SLOW_START = "Takes 60s to start after restart"
+
+
+def held(observation: str, **more) -> Held:
+    given = {
+        "id": 1,
+        "category": "timing",
+        "service": "jelly-fin",
+        "confidence": 0.7,
+        "updated_at": NOON,
+    }
+    return Held(observation=observation, **(given | more))
+
+
+def claimed(*memories: Held) -> float | None:
+    found = timing.claim(JELLYFIN, Facts(now=NOON, memories=memories))
+    return found.seconds if found else None
+
+
+@pytest.mark.parametrize(
+    ("observation", "seconds"),
+    [
+        (SLOW_START, 60),
+        ("Takes about 2 minutes to be healthy after a restart", 120),
+        ("Needs 1.5 min to come up", 90),
+        ("Restart takes 45 seconds", 45),
+        ("Ready after 500 ms", 0.5),
+        ("Boots in 250 milliseconds", 0.25),
+        ("Redeployment takes 90 secs, a restart 10 s", 90),
+        ("Takes 1 h to start", 3600),
+        ("takes 30S to START", 30),
+        ("Takes about 12 s to be healthy after a redeployment", 12),
+        ("Takes 60s to answer a query", None),
+        ("Takes long to start", None),
+        ("Takes 0 s to start", None),
+        ("Takes 3 hours to start", None),
+        ("Starts on port 8096", None),
+        ("Starts 3 services", None),
+        ("", None),
+    ],
+)
+def test_what_a_memory_says_of_the_time_to_start(observation: str, seconds: float | None) -> None:
+    assert claimed(held(observation)) == seconds
+
+
+@pytest.mark.parametrize(
+    ("more", "seconds"),
+    [
+        ({}, 60),
+        ({"service": "JELLY FIN"}, 60),
+        ({"category": "behavior"}, None),
+        ({"category": "remediation"}, None),
+        ({"service": "caddy"}, None),
+        ({"service": None}, None),
+    ],
+)
+def test_only_a_memory_of_the_timing_of_this_service_is_believed(
+    more: dict[str, str | None], seconds: float | None
+) -> None:
+    assert claimed(held(SLOW_START, **more)) == seconds
+
+
+@pytest.mark.parametrize(
+    ("other", "seconds"),
+    [
+        ({"confidence": 0.6}, 60),
+        ({"confidence": 0.8}, 20),
+        ({"updated_at": NOON + timedelta(days=1)}, 20),
+        ({"updated_at": NOON - timedelta(days=1)}, 60),
+    ],
+)
+def test_the_surest_memory_wins_then_the_newest(other: dict, seconds: float) -> None:
+    assert claimed(held(SLOW_START), held("Takes 20s to start", id=2, **other)) == seconds
+    assert claimed(held("Takes 20s to start", id=2, **other), held(SLOW_START)) == seconds
+
+
+@pytest.mark.parametrize(
+    ("seconds", "allowed"),
+    [(None, 60), (60, 120), (20, 40), (0.5, 5), (300, 600), (301, 600), (3600, 600)],
+)
+def test_it_waits_twice_as_long_as_memory_says_within_bounds(
+    seconds: float | None, allowed: float
+) -> None:
+    known = None if seconds is None else Claim(seconds, held(SLOW_START))
+
+    assert timing.patience(known) == allowed
+
+
+def uses(*measured: float | None, action: ActionKind = RESTART) -> list[Use]:
+    """Return earlier uses, the newest first, by how long it took after them."""
+    return [
+        Use(
+            id=number,
+            service="Jelly_fin",
+            action=action,
+            outcome=Outcome.SUCCESS,
+            created_at=NOON,
+            healthy_after=seconds,
+        )
+        for number, seconds in enumerate(measured, 1)
+    ]
+
+
+def about(words: str, action: ActionKind = RESTART) -> str:
+    return f"Takes about {words} to be healthy after a {action}"
+
+
+@pytest.mark.parametrize(
+    ("took", "action", "earlier", "words"),
+    [
+        (10.0, RESTART, [], None),
+        (10.0, RESTART, uses(10.0), None),
+        (10.0, RESTART, uses(10.0, 10.0), about("10 s")),
+        (10.0, RESTART, uses(None, 10.0, None), None),
+        (10.0, RESTART, uses(None, 10.0, None, 10.0), about("10 s")),
+        (11.0, RESTART, uses(13.0, 50.0), about("15 s")),
+        (11.0, RESTART, uses(13.0, 50.0, 1.0, 1.0), about("15 s")),
+        (10.0, RESTART, uses(10.0, 10.0, action=REDEPLOYMENT), None),
+        (100.0, REDEPLOYMENT, uses(95.0, 118.0, action=REDEPLOYMENT), about("2 min", REDEPLOYMENT)),
+        (0.4, RESTART, uses(0.3, 0.2), about("1 s")),
+        (140.0, RESTART, uses(140.0, 140.0), about("2.5 min")),
+        (599.0, RESTART, uses(599.0, 599.0), about("10 min")),
+    ],
+)
+def test_from_the_third_measurement_on_it_is_learned(
+    took: float, action: ActionKind, earlier: list[Use], words: str | None
+) -> None:
+    assert timing.learned(took, action, earlier, None) == words
+
+
+@pytest.mark.parametrize(
+    ("took", "agrees"),
+    [(60, True), (75, True), (76, True), (29, True), (28.9, False), (76.1, False), (2, False)],
+)
+def test_what_memory_says_is_said_again_in_its_own_words_while_it_is_true(
+    took: float, agrees: bool
+) -> None:
+    known = Claim(60, held(SLOW_START))
+
+    assert timing.agrees(took, 60) is agrees
+    assert timing.learned(took, RESTART, [], known) == (SLOW_START if agrees else None)
+
+
+def test_what_memory_says_wrongly_is_learned_anew_from_three_measurements() -> None:
+    known = Claim(60, held(SLOW_START))
+
+    assert timing.learned(8.0, RESTART, uses(8.0, 9.0), known) == about("8 s")
+
+
+@given(st.floats(0.1, 600))
+def test_what_is_learned_is_understood_when_it_is_read_again(took: float) -> None:
+    words = timing.learned(took, RESTART, uses(took, took), None)
+
+    assert words is not None
+    claim = timing.claim(JELLYFIN, Facts(now=NOON, memories=[held(words)]))
+    assert claim is not None
+    assert claim.seconds >= took
+    assert timing.patience(claim) >= min(timing.LONGEST_SECONDS, took)
+
+
+@given(st.floats(5, 600))
+def test_what_is_learned_agrees_with_what_was_measured(took: float) -> None:
+    words = timing.learned(took, RESTART, uses(took, took), None)
+    assert words is not None
+    claim = timing.claim(JELLYFIN, Facts(now=NOON, memories=[held(words)]))
+    assert claim is not None
+
+    assert timing.learned(took, RESTART, [], claim) == words

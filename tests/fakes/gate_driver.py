@@ -1,0 +1,139 @@
+"""Asks the gate in processes of its own, some of which die while it acts.
+
+`race HOME SESSION…` asks once for each session, all at the same time, after a line on stdin.
+`kill HOME` reads `POINT SERVICE ACTION` a line: each is a supervisor of its own that leads,
+opens a session, asks, and is killed `before` its action runs or `after` that.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lamplighter import clock
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.service import Action, ActionKind, Service, Services
+from lamplighter.domain.session import Plan, Session
+from lamplighter.engines.bounded import Ended, bounded
+from lamplighter.repository import Database, sessions
+from lamplighter.repository.database import sqlite_url
+from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.files import SessionFiles
+from lamplighter.supervisor.gate import Execute, Gate
+from lamplighter.supervisor.lease import Lock
+from lamplighter.supervisor.runner import Workshop
+from lamplighter.usecases import sessions as lifecycle
+
+DATABASE = "lamplighter.db"
+NAMES = tuple(f"svc{number}" for number in range(34))
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def acted(home: Path, service: str, action: str) -> Path:
+    """Return the file to which an action adds a line each time it runs."""
+    return home / f"{service}-{action}.acted"
+
+
+def declared(home: Path) -> Services:
+    """Return services whose actions tell of each run."""
+    return Services(
+        tuple(
+            Service(name=name, actions=tuple(_action(home, name, kind) for kind in ActionKind))
+            for name in NAMES
+        )
+    )
+
+
+def _action(home: Path, service: str, kind: ActionKind) -> Action:
+    argv = ("/bin/sh", "-c", 'echo ran >> "$1"', "sh", str(acted(home, service, kind)))
+    return Action(name=kind.value, kind=kind, argv=argv)
+
+
+@dataclass(frozen=True)
+class Dying:
+    """Runs a program, but for what dies before or after it."""
+
+    point: str
+
+    async def __call__(self, *argv: Any, **more: Any) -> Ended:
+        if self.point == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        await bounded(*argv, **more)
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("killed")
+
+
+async def race(home: Path, numbers: list[int]) -> None:
+    async with Database(sqlite_url(home / DATABASE)) as db:
+        found = [await sessions.get(db, number) for number in numbers]
+        gates = [_gate(db, home, session, bounded) for session in found if session]
+        say("ready")
+        sys.stdin.readline()
+        verdicts = await asyncio.gather(*(gate.run_action("svc0", "restart") for gate in gates))
+        say(json.dumps([each.outcome for each in verdicts]))
+
+
+async def ask(home: Path, point: str, service: str, action: str) -> None:
+    async with Database(sqlite_url(home / DATABASE)) as db:
+        shop = Workshop(
+            db=db,
+            files=SessionFiles(home / "sessions"),
+            engines={},
+            redactor=Redactor(),
+            now=clock.now,
+            sockets=home,
+        )
+        supervisor = Supervisor(shop, Rounds(), lambda: declared(home), Lock(home / "lock"))
+        assert await supervisor.lead()
+        begun = await lifecycle.begin(
+            db,
+            Plan(tier=3, engine="exec", services=(service,)),
+            services=declared(home),
+            epoch=supervisor.shop.epoch,
+            now=clock.now(),
+        )
+        verdict = await _gate(db, home, begun.session, Dying(point)).run_action(service, action)
+        say(verdict.outcome)
+
+
+def _gate(db: Database, home: Path, session: Session, execute: Execute) -> Gate:
+    return Gate(
+        db=db,
+        session=session,
+        services=declared(home),
+        redact=Redactor(),
+        now=clock.now,
+        execute=execute,
+    )
+
+
+def kill(home: Path) -> None:
+    """Let each line's supervisor be a process that was forked before anything was opened."""
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                asyncio.run(ask(home, *line.split()))
+                status = 0
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        ended = os.waitstatus_to_exitcode(status)
+        if ended:
+            say("killed" if ended == -signal.SIGKILL else f"failed with {ended}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "race":
+        asyncio.run(race(Path(sys.argv[2]), [int(each) for each in sys.argv[3:]]))
+    else:
+        kill(Path(sys.argv[2]))

@@ -1,0 +1,194 @@
+"""The rows of uses: each change is told of, and each question has one answer."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.cooldown import Outcome, Use
+from lamplighter.domain.service import ActionKind
+from lamplighter.domain.session import Plan, Session
+from lamplighter.repository import Database, changes, cooldowns, sessions, writing
+from lamplighter.repository.cooldowns import Filter
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+RESTART, REDEPLOYMENT = ActionKind.RESTART, ActionKind.REDEPLOYMENT
+
+
+async def opened(db: Database) -> Session:
+    async with writing(db):
+        return await sessions.insert(db, Plan(tier=3), model=None, epoch=1, now=NOON)
+
+
+async def kept(
+    db: Database,
+    service: str = "web",
+    *,
+    action: ActionKind = RESTART,
+    outcome: Outcome = Outcome.SUCCESS,
+    at: datetime = NOON,
+    **more: Any,
+) -> Use:
+    more = {"session_id": None, "tier": 3} | more
+    async with writing(db):
+        return await cooldowns.insert(db, service, action, outcome, now=at, **more)
+
+
+async def test_a_use_comes_back_as_it_was_kept(db: Database) -> None:
+    by = await opened(db)
+
+    use = await kept(db, session_id=by.id, name="pause", text="done", attempts=1)
+
+    expected = Use(
+        id=1,
+        service="web",
+        action=RESTART,
+        outcome=Outcome.SUCCESS,
+        created_at=NOON,
+        name="pause",
+        text="done",
+        attempts=1,
+        session_id=by.id,
+        tier=3,
+    )
+    assert use == expected
+    assert await cooldowns.since(db, NOON) == [expected]
+
+
+async def test_each_change_of_a_use_is_told_of(db: Database) -> None:
+    use = await kept(db, outcome=Outcome.RESERVED)
+    async with writing(db):
+        await cooldowns.change(db, use.id, outcome=Outcome.FAILURE, settled_at=NOON, now=NOON)
+        await cooldowns.clear(db, "web", None, by="operator", now=NOON)
+
+    told = await changes.since(db, 0, limit=100)
+
+    assert [(each.entity, each.entity_id, each.op, each.version) for each in told] == [
+        ("cooldown", 1, "created", 1),
+        ("cooldown", 1, "updated", 2),
+        ("cooldown", 1, "updated", 3),
+    ]
+
+
+async def test_uses_since_a_moment_come_oldest_first(db: Database) -> None:
+    made = [await kept(db, at=NOON + hours * HOUR) for hours in (0, 2, 1)]
+
+    assert await cooldowns.since(db, NOON + HOUR) == [made[1], made[2]]
+
+
+async def test_recent_uses_are_those_that_ran_newest_first(db: Database) -> None:
+    made = [await kept(db, outcome=outcome) for outcome in Outcome]
+    await kept(db, "other")
+
+    found = await cooldowns.recent(db, "web", limit=3)
+
+    ran = [use for use in made if use.outcome not in (Outcome.REFUSED, Outcome.WOULD)]
+    assert found == ran[::-1][:3]
+
+
+async def test_the_uses_of_some_sessions(db: Database) -> None:
+    one, two, three = [await opened(db) for _ in range(3)]
+    made = [
+        await kept(db, session_id=each.id, outcome=Outcome.REFUSED) for each in (one, two, three)
+    ]
+
+    assert await cooldowns.of(db, [one.id, three.id]) == [made[0], made[2]]
+    assert await cooldowns.of(db, []) == []
+
+
+async def test_only_what_counts_and_runs_no_more_is_cleared_and_only_once(db: Database) -> None:
+    made = [await kept(db, outcome=outcome) for outcome in Outcome]
+    await kept(db, action=REDEPLOYMENT)
+    await kept(db, "other")
+
+    async with writing(db):
+        cleared = await cooldowns.clear(db, "web", RESTART, by="operator", now=NOON)
+        again = await cooldowns.clear(db, "web", RESTART, by="healthy", now=NOON)
+
+    spent = (Outcome.SUCCESS, Outcome.FAILURE, Outcome.ABANDONED)
+    assert [use.id for use in cleared] == [use.id for use in made if use.outcome in spent]
+    assert {(use.cleared_at, use.cleared_by) for use in cleared} == {(NOON, "operator")}
+    assert again == []
+
+
+async def test_clearing_holds_for_a_service_however_it_was_spelled(db: Database) -> None:
+    for name in ("Media Box", "media-box", "MEDIA_BOX", "media"):
+        await kept(db, name)
+
+    async with writing(db):
+        cleared = await cooldowns.clear(db, "media_box", None, by="operator", now=NOON)
+
+    assert [use.service for use in cleared] == ["Media Box", "media-box", "MEDIA_BOX"]
+
+
+async def test_what_a_session_left_reserved_is_abandoned(db: Database) -> None:
+    one, two = await opened(db), await opened(db)
+    for by in (one, two):
+        await kept(db, outcome=Outcome.RESERVED, session_id=by.id)
+        await kept(db, outcome=Outcome.SUCCESS, session_id=by.id)
+
+    async with writing(db):
+        [left] = await cooldowns.abandon(db, one.id, "why", now=NOON)
+
+    assert (left.id, left.outcome, left.text, left.settled_at) == (1, "abandoned", "why", NOON)
+    found = await cooldowns.since(db, NOON)
+    assert [use.outcome for use in found] == ["abandoned", "success", "reserved", "success"]
+
+
+async def test_the_newest_use_that_no_marker_told_of(db: Database) -> None:
+    one, two = await opened(db), await opened(db)
+    told = {"session_id": one.id}
+    await kept(db, **told)
+    wanted = await kept(db, **told)
+    await kept(db, marked=True, **told)
+    await kept(db, outcome=Outcome.REFUSED, **told)
+    await kept(db, outcome=Outcome.WOULD, **told)
+    await kept(db, action=REDEPLOYMENT, **told)
+    await kept(db, "other", **told)
+    await kept(db, session_id=two.id)
+
+    assert await cooldowns.unmarked(db, one.id, "web", RESTART) == wanted
+    assert await cooldowns.unmarked(db, two.id, "web", REDEPLOYMENT) is None
+
+
+@pytest.mark.parametrize(("theirs", "seconds"), [(True, 12.5), (False, None)])
+async def test_how_long_it_took_is_kept_of_the_sessions_own_use_only(
+    db: Database, theirs: bool, seconds: float | None
+) -> None:
+    one, two = await opened(db), await opened(db)
+    use = await kept(db, session_id=one.id)
+
+    async with writing(db):
+        by = one if theirs else two
+        await cooldowns.measured(db, use.id, 12.5, session_id=by.id, now=NOON)
+
+    [found] = await cooldowns.since(db, NOON)
+    assert found.healthy_after == seconds
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [("WEB", "Web"), ("web", "Web"), ("media_box", "Media-Box"), ("plex", None), ("", None)],
+)
+async def test_how_a_service_is_spelled_in_what_was_done(
+    db: Database, asked: str, found: str | None
+) -> None:
+    await kept(db, "Web")
+    await kept(db, "Media-Box")
+
+    assert await cooldowns.spelling(db, asked) == found
+
+
+async def test_pages_of_uses_come_newest_first_and_miss_none(db: Database) -> None:
+    for number in range(5):
+        await kept(db, action=REDEPLOYMENT if number % 2 else RESTART)
+    await kept(db, "other")
+
+    first = await cooldowns.page(db, Filter(service="web"), limit=2)
+    second = await cooldowns.page(db, Filter(service="web"), limit=9, position=first.position)
+    restarts = await cooldowns.page(db, Filter(action=RESTART), limit=9)
+
+    assert [[use.id for use in each.items] for each in (first, second)] == [[5, 4], [3, 2, 1]]
+    assert second.position is None
+    assert [use.id for use in restarts.items] == [6, 5, 3, 1]

@@ -1,0 +1,89 @@
+"""Named services, and gates on sessions that may act."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psutil
+
+from lamplighter.domain.cooldown import Use
+from lamplighter.domain.memory import Candidate, Category
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.service import Action, ActionKind, Service, Services
+from lamplighter.domain.session import Plan, Session
+from lamplighter.repository import Database, cooldowns, events, leases, sessions, writing
+from lamplighter.repository.events import Filter
+from lamplighter.supervisor.gate import Gate
+from lamplighter.usecases.remember import remember
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+WAIT_SECONDS = 30
+RESTART = Action(name="restart", kind=ActionKind.RESTART, argv=("/bin/true",))
+REDEPLOY = Action(name="redeployment", kind=ActionKind.REDEPLOYMENT, argv=("/bin/true",))
+PAUSE = Action(name="pause", kind=ActionKind.RESTART, argv=("/bin/sleep", "60"))
+FAILS = Action(name="fails", kind=ActionKind.RESTART, argv=("/bin/false",))
+WEB = Service(name="Web", actions=(RESTART, REDEPLOY, PAUSE, FAILS))
+OTHER = Service(name="other", actions=(RESTART,))
+SERVICES = Services((WEB, OTHER))
+UNDER_WAY = "another action on it is under way"
+
+
+async def opened(db: Database, *, tier: int = 3, epoch: int = 0, **more: Any) -> Session:
+    """Open a session as the supervisor does, by the leader unless of another epoch."""
+    async with writing(db):
+        leader = await leases.get(db) or await leases.take(
+            db, pid=1, engine="exec", interval_seconds=60, dry_run=False, now=NOON
+        )
+        plan = Plan(tier=tier, engine="exec", **more)
+        return await sessions.insert(db, plan, model=None, epoch=epoch or leader.epoch, now=NOON)
+
+
+def gate(db: Database, session: Session, **more: Any) -> Gate:
+    given = {"services": SERVICES, "redact": Redactor(), "now": lambda: NOON} | more
+    return Gate(db=db, session=session, **given)
+
+
+def with_action(*argv: str, **more: Any) -> Services:
+    action = replace(RESTART, argv=argv, **more)
+    return Services((Service(name="Web", actions=(action,)),))
+
+
+async def uses(db: Database) -> list[Use]:
+    return await cooldowns.since(db, NOON - timedelta(days=9))
+
+
+async def told(db: Database) -> list[tuple[str, str]]:
+    found = await events.page(db, Filter(), limit=100)
+    return [(each.level, each.text) for each in reversed(found.items)]
+
+
+def running(word: str) -> list[int]:
+    """Return the processes whose command line has this word."""
+    return [
+        each.pid
+        for each in psutil.process_iter(["cmdline", "status"])
+        if any(word in part for part in each.info["cmdline"] or [])
+        and each.info["status"] != psutil.STATUS_ZOMBIE
+    ]
+
+
+async def until(what: Callable[[], object]) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not what():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+
+
+async def known_to_fail(db: Database) -> None:
+    """Remember that a first attempt on Web fails."""
+    said = Candidate(
+        category=Category.REMEDIATION,
+        service="Web",
+        observation="The first restart fails and the second one works",
+        tier=3,
+        session_id=None,
+    )
+    await remember(db, said, now=NOON, redact=Redactor())

@@ -1,0 +1,280 @@
+"""Chains through the real supervisor: real engines, one after the other, on a real database."""
+
+import json
+import random
+import shlex
+import signal
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from homes import Home
+
+from lamplighter import clock
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.service import Service, Services
+from lamplighter.domain.session import Plan, Status, Trigger
+from lamplighter.engines.exec import ExecEngine
+from lamplighter.repository import Database, requests, tables, writing
+from lamplighter.supervisor import runner
+from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.files import SessionFiles
+from lamplighter.supervisor.lease import Lock
+from lamplighter.supervisor.runner import Workshop
+
+ENGINE = Path(__file__).parents[1] / "fakes" / "chain_engine.py"
+SERVICES = Services((Service(name="Web"), Service(name="db"), Service(name="caddy")), path="here")
+NAMES = ["Web", "web", "db", "caddy", "plex"]
+CHAINS = 30
+FINAL = {"completed", "failed", "timed_out", "escalated", "stopped", "interrupted"}
+
+
+def refused(*services: str, **more: Any) -> dict[str, Any]:
+    """Return the plan of a session that hands these services on."""
+    return {"says": [f"[ESCALATE:{name}] refused" for name in services], **more}
+
+
+@dataclass
+class Leading:
+    """A supervisor that leads, whose engine does what it is told for each tier."""
+
+    supervisor: Supervisor
+    script: Path
+
+    @property
+    def db(self) -> Database:
+        return self.supervisor.db
+
+    async def make_round(self, plan: dict[int, dict[str, Any]], **more: Any) -> None:
+        """Let the supervisor answer a request for a chain, which goes as planned."""
+        self.script.write_text(json.dumps(plan))
+        async with writing(self.db):
+            asked = Plan(trigger=Trigger.MANUAL, **more)
+            await requests.insert(self.db, asked, engine="exec", now=clock.now())
+        assert await self.supervisor.step()
+
+    def allow(self, max_tier: int) -> None:
+        self.supervisor.shop = replace(self.supervisor.shop, max_tier=max_tier)
+
+    async def rows(self, table: str) -> list[dict[str, Any]]:
+        found = getattr(tables, table)
+        return [dict(row) for row in await self.db.fetch_all(found.select().order_by(found.c.id))]
+
+    async def sessions(self) -> list[tuple[int, str, int | None]]:
+        return [
+            (row["tier"], row["status"], row["parent_id"]) for row in await self.rows("sessions")
+        ]
+
+    async def states(self) -> list[tuple[str, str]]:
+        return [(row["service"], row["state"]) for row in await self.rows("escalations")]
+
+    async def events(self, source: str = "supervisor") -> list[tuple[str, str]]:
+        return [
+            (row["level"], row["text"])
+            for row in await self.rows("events")
+            if row["source"] == source
+        ]
+
+
+@pytest.fixture
+async def leading(db: Database, tmp_path: Path) -> AsyncIterator[Leading]:
+    script = tmp_path / "plan.json"
+    command = shlex.join([sys.executable, "-S", str(ENGINE), str(script)])
+    shop = Workshop(
+        db=db,
+        files=SessionFiles(tmp_path / "sessions"),
+        engines={"exec": ExecEngine(command)},
+        redactor=Redactor(),
+        now=clock.now,
+        sockets=tmp_path,
+    )
+    lock = Lock(tmp_path / "lock")
+    supervisor = Supervisor(shop, Rounds(engine="exec"), lambda: SERVICES, lock)
+    assert await supervisor.lead()
+    yield Leading(supervisor, script)
+    await supervisor.step_down()
+
+
+async def test_what_is_handed_on_twice_ends_with_a_person(leading: Leading) -> None:
+    await leading.make_round({1: refused("web", "WEB"), 2: refused("db"), 3: refused("db")})
+
+    assert await leading.sessions() == [
+        (1, "escalated", None),
+        (2, "escalated", 1),
+        (3, "completed", 2),
+    ]
+    assert await leading.states() == [("Web", "taken"), ("db", "taken"), ("db", "person")]
+    told = await leading.events("marker")
+    assert told[-1] == ("critical", "Needs a person: refused")
+    assert [row["services"] for row in await leading.rows("sessions")] == [None, ["Web"], ["db"]]
+
+
+async def test_a_session_that_fails_hands_nothing_on(leading: Leading) -> None:
+    await leading.make_round({1: refused("web"), 2: refused("web", exit=3)})
+
+    assert await leading.sessions() == [(1, "escalated", None), (2, "failed", 1)]
+    assert await leading.states() == [("Web", "taken"), ("Web", "dropped")]
+
+
+async def test_a_dry_run_starts_no_other_session(leading: Leading) -> None:
+    await leading.make_round({1: refused("web", "plex")}, dry_run=True)
+
+    assert await leading.sessions() == [(1, "completed", None)]
+    assert await leading.states() == [("Web", "dry"), ("plex", "dry")]
+    assert [level for level, _ in await leading.events()] == ["info", "info"]
+
+
+@pytest.mark.parametrize("max_tier", [1, 2])
+async def test_the_highest_tier_allowed_asks_a_person(leading: Leading, max_tier: int) -> None:
+    leading.allow(max_tier)
+
+    await leading.make_round({tier: refused("web") for tier in (1, 2, 3)})
+
+    assert [tier for tier, _, _ in await leading.sessions()] == [1, 2][:max_tier]
+    assert (await leading.states())[-1] == ("Web", "person")
+    told = await leading.events("marker")
+    assert [text for level, text in told if level == "critical"] == ["Needs a person: refused"]
+
+
+async def test_a_service_that_is_not_declared_is_handed_on(leading: Leading) -> None:
+    await leading.make_round({1: refused("plex")})
+
+    rows = await leading.rows("sessions")
+    assert [(row["status"], row["services"]) for row in rows] == [
+        ("escalated", None),
+        ("completed", ["plex"]),
+    ]
+
+
+async def test_an_engine_that_is_gone_ends_the_chain(leading: Leading) -> None:
+    gone = {**leading.supervisor.shop.engines}
+    leading.supervisor.shop = replace(leading.supervisor.shop, engines=gone)
+    first = leading.supervisor.shop.engines["exec"]
+
+    class Going:
+        name = "exec"
+        asked = 0
+
+        def probe(self) -> str | None:
+            self.asked += 1
+            return "it is gone" if self.asked > 1 else None
+
+        command = staticmethod(first.command)
+
+    gone["exec"] = Going()
+
+    await leading.make_round({1: refused("web"), 2: refused("web")})
+
+    rows = await leading.rows("sessions")
+    assert [(row["status"], row["reason"]) for row in rows] == [
+        ("escalated", "Handed Web to tier 2."),
+        ("failed", "it is gone"),
+    ]
+
+
+async def test_whoever_is_asked_to_end_hands_nothing_on_and_says_so(leading: Leading) -> None:
+    class Draining(ExecEngine):
+        def command(self, task: Any) -> Any:
+            leading.supervisor.drain()
+            return super().command(task)
+
+    command = shlex.join([sys.executable, "-S", str(ENGINE), str(leading.script)])
+    engines = {"exec": Draining(command)}
+    leading.supervisor.shop = replace(leading.supervisor.shop, engines=engines)
+
+    await leading.make_round({1: refused("web")})
+
+    assert await leading.sessions() == [(1, "escalated", None)]
+    assert await leading.states() == [("Web", "dropped")]
+    why = "the supervisor was asked to end"
+    assert await leading.events() == [
+        ("warning", f"Not handed to tier 2, {why}. The next round looks again.")
+    ]
+
+
+def some_plan(chance: random.Random) -> dict[int, dict[str, Any]]:
+    """Return what each tier does: mostly it hands on, sometimes it fails."""
+    ends = [{}] * 12 + [{"exit": 3}, {"result": False}, {"error": True}]
+    return {
+        tier: refused(*chance.sample(NAMES, chance.choice((0, 1, 1, 2))), **chance.choice(ends))
+        for tier in (1, 2, 3)
+    }
+
+
+async def test_thirty_chains_whatever_their_sessions_do(leading: Leading) -> None:
+    chance = random.Random(2026)
+    for _ in range(CHAINS):
+        leading.allow(chance.choice((1, 2, 3, 3)))
+        dry = chance.random() < 0.3
+        before = len(await leading.rows("sessions"))
+        await leading.make_round(some_plan(chance), dry_run=dry)
+
+        made = (await leading.rows("sessions"))[before:]
+        assert [row["tier"] for row in made] == list(range(1, len(made) + 1))
+        parents = [None, *(row["id"] for row in made)][: len(made)]
+        assert [row["parent_id"] for row in made] == parents
+        assert [row["status"] for row in made[:-1]] == ["escalated"] * (len(made) - 1)
+        assert made[-1]["status"] in FINAL - {"escalated", "running"}
+        assert len(made) <= (1 if dry else leading.supervisor.shop.max_tier)
+        assert all(row["reason"] for row in made if row["status"] != Status.COMPLETED)
+
+    everything = await leading.rows("sessions")
+    wishes = await leading.rows("escalations")
+    assert len(everything) > CHAINS
+    assert {row["status"] for row in everything} <= FINAL
+    assert not [row for row in wishes if row["state"] in ("open", "accepted")]
+    assert {row["state"] for row in wishes} == {"taken", "dropped", "dry", "person"}
+    pairs = [(row["session_id"], row["service"]) for row in wishes]
+    assert len(pairs) == len(set(pairs))
+    parents_of = {row["id"]: row["parent_id"] for row in everything}
+    for row in wishes:
+        child = row["child_id"]
+        assert (child is not None) == (row["state"] == "taken")
+        assert child is None or parents_of[child] == row["session_id"]
+
+
+async def test_a_supervisor_that_died_before_the_next_session_drops_what_was_handed_on(
+    leading: Leading,
+) -> None:
+    leading.script.write_text(json.dumps({1: refused("web")}))
+    dead = leading.supervisor
+    parent = await runner.run(dead.shop, Plan(engine="exec"), SERVICES)
+    before = await leading.states()
+    dead.lock.release()
+
+    following = replace(dead, shop=replace(dead.shop, epoch=0))
+    assert await following.lead()
+
+    why = "the supervisor ended before it was taken on"
+    assert (parent.status, before) == (Status.ESCALATED, [("Web", "accepted")])
+    assert await leading.states() == [("Web", "dropped")]
+    assert await leading.events() == [
+        ("warning", f"Not handed to tier 2, {why}. The next round looks again.")
+    ]
+    assert await leading.sessions() == [(1, "escalated", None)]
+
+
+def test_a_session_whose_supervisor_is_killed_hands_nothing_on(home: Home, tmp_path: Path) -> None:
+    script = tmp_path / "plan.json"
+    script.write_text(json.dumps({1: refused("web"), 2: refused("web", pause=60)}))
+    home.env["LAMPLIGHTER_ENGINE"] = "exec"
+    home.env["LAMPLIGHTER_EXEC_COMMAND"] = shlex.join([sys.executable, str(ENGINE), str(script)])
+    supervisor = home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) FROM escalations WHERE session_id = 2"))
+
+    supervisor.send_signal(signal.SIGKILL)
+    supervisor.wait()
+    script.write_text(json.dumps({1: {"says": ["[EVENT:info] here"]}}))
+    home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) FROM events WHERE text = 'here'"))
+
+    assert home.rows("SELECT state, why, child_id FROM escalations ORDER BY id") == [
+        ("taken", "", 2),
+        ("dropped", "its session interrupted", None),
+    ]
+    statuses = home.rows("SELECT tier, status FROM sessions WHERE id < 3 ORDER BY id")
+    assert statuses == [(1, "escalated"), (2, "interrupted")]
+    assert home.until(lambda: not home.left_over())

@@ -1,0 +1,286 @@
+"""The gate: what may run, how often, and what is kept of it."""
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gates import (
+    FAILS,
+    NOON,
+    REDEPLOY,
+    UNDER_WAY,
+    WEB,
+    gate,
+    known_to_fail,
+    opened,
+    told,
+    until,
+    uses,
+    with_action,
+)
+
+from lamplighter.domain.cooldown import Outcome, Use
+from lamplighter.domain.service import ActionKind, Services
+from lamplighter.domain.session import Status
+from lamplighter.engines.bounded import Ended
+from lamplighter.repository import Database, leases, sessions, writing
+from lamplighter.supervisor.gate import Verdict
+
+
+async def test_what_ran_is_a_use_with_what_it_said(db: Database) -> None:
+    services = with_action("/bin/sh", "-c", "echo one; echo two")
+    session = await opened(db)
+
+    verdict = await gate(db, session, services=services).run_action("WEB", "restart")
+
+    assert verdict == Verdict(
+        outcome=Outcome.SUCCESS, words="done: one two", use_id=1, attempts=1, exit_code=0
+    )
+    assert await uses(db) == [
+        Use(
+            id=1,
+            service="Web",
+            action=ActionKind.RESTART,
+            outcome=Outcome.SUCCESS,
+            created_at=NOON,
+            name="restart",
+            text="done: one two",
+            attempts=1,
+            session_id=session.id,
+            tier=3,
+            settled_at=NOON,
+            version=2,
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "service", "action", "words"),
+    [
+        ({"tier": 1}, "web", "restart", "tier 1 changes nothing"),
+        ({"tier": 2}, "web", "restart", "tier 2 changes nothing"),
+        ({}, "plex", "restart", "'plex' is not in services.yaml"),
+        ({}, "a\nb\x1b[31m", "restart", "'a b[31m' is not in services.yaml"),
+        ({}, "web", "rm -rf /", "Web declares no action 'rm -rf /'"),
+        ({}, "web", "Restart", "Web declares no action 'Restart'"),
+        ({}, "other", "redeployment", "other declares no action 'redeployment'"),
+        ({"services": ("other",)}, "web", "restart", "Web was not handed to this session"),
+        ({"services": ()}, "web", "restart", "Web was not handed to this session"),
+    ],
+)
+async def test_what_is_not_declared_or_not_of_this_session_is_refused_in_words(
+    db: Database, more: dict[str, Any], service: str, action: str, words: str
+) -> None:
+    session = await opened(db, **more)
+
+    verdict = await gate(db, session).run_action(service, action)
+
+    assert verdict == Verdict(outcome=Outcome.REFUSED, words=words)
+    assert not [use for use in await uses(db) if use.spent]
+
+
+async def test_a_session_that_is_over_acts_no_more(db: Database) -> None:
+    session = await opened(db)
+    asked = gate(db, session)
+    async with writing(db):
+        await sessions.end(db, session.id, Status.COMPLETED, now=NOON)
+
+    verdict = await asked.run_action("web", "restart")
+
+    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, "its session is over")
+
+
+@pytest.mark.parametrize("epoch", [7, None])
+async def test_a_session_of_another_leader_acts_no_more(db: Database, epoch: int | None) -> None:
+    session = await opened(db, epoch=epoch or 0)
+    if epoch is None:  # it was the leader's, until another one took over
+        async with writing(db):
+            await leases.take(
+                db, pid=2, engine="exec", interval_seconds=60, dry_run=False, now=NOON
+            )
+
+    verdict = await gate(db, session).run_action("web", "restart")
+
+    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, "its session is over")
+    assert not verdict.ran
+
+
+async def test_a_refusal_is_kept_and_said_but_does_not_count(db: Database) -> None:
+    asked = gate(db, await opened(db))
+    for _ in range(2):
+        assert (await asked.run_action("web", "restart")).outcome is Outcome.SUCCESS
+
+    third, fourth = [await asked.run_action("web", "restart") for _ in range(2)]
+
+    words = "2 of 2 in 4 h are used; free again at 16:00 UTC"
+    assert third == Verdict(outcome=Outcome.REFUSED, words=words, use_id=3)
+    assert (fourth.words, fourth.use_id) == (words, 4)
+    assert [(use.outcome, use.attempts) for use in await uses(db)] == [
+        ("success", 1),
+        ("success", 1),
+        ("refused", 0),
+        ("refused", 0),
+    ]
+    assert await told(db) == [("warning", f"Restart refused: {words}.")] * 2
+    later = gate(db, asked.session, now=lambda: NOON + timedelta(hours=4))
+    assert (await later.run_action("web", "restart")).outcome is Outcome.SUCCESS
+
+
+async def test_each_service_and_each_kind_has_a_cooldown_of_its_own(db: Database) -> None:
+    asked = gate(db, await opened(db))
+
+    wishes = [("web", "restart")] * 3 + [("web", "redeployment")] * 2 + [("other", "restart")] * 3
+    outcomes = [(await asked.run_action(*wish)).outcome for wish in wishes]
+
+    ok, no = Outcome.SUCCESS, Outcome.REFUSED
+    assert outcomes == [ok, ok, no, ok, no, ok, ok, no]
+
+
+async def test_a_dry_run_says_what_it_would_do_and_uses_nothing(db: Database) -> None:
+    asked = gate(db, await opened(db, dry_run=True))
+
+    verdicts = [await asked.run_action("web", "restart") for _ in range(3)]
+
+    words = "would run restart of Web: /bin/true"
+    assert [(each.outcome, each.words, each.ran) for each in verdicts] == [
+        (Outcome.WOULD, words, False)
+    ] * 3
+    assert [(use.outcome, use.text, use.spent) for use in await uses(db)] == [
+        ("would", words, False)
+    ] * 3
+    assert await told(db) == [("info", f"Dry run: {words}")] * 3
+
+
+async def test_twenty_sessions_that_ask_at_once_act_twice(db: Database, tmp_path: Path) -> None:
+    services = with_action("/bin/sh", "-c", f"echo ran >> {tmp_path}/acted")
+    gates = [gate(db, await opened(db), services=services) for _ in range(20)]
+
+    verdicts = await asyncio.gather(*(each.run_action("web", "restart") for each in gates))
+
+    assert (tmp_path / "acted").read_text() == "ran\n" * 2
+    assert Counter(each.outcome for each in verdicts) == {"success": 2, "refused": 18}
+
+
+async def test_twenty_wishes_of_one_session_at_once_are_one_action_after_the_other(
+    db: Database, tmp_path: Path
+) -> None:
+    services = with_action("/bin/sh", "-c", f"echo ran >> {tmp_path}/acted")
+    asked = gate(db, await opened(db), services=services)
+    counts = []
+    for _ in range(3):
+        verdicts = await asyncio.gather(*(asked.run_action("web", "restart") for _ in range(20)))
+        counts.append(Counter(each.outcome for each in verdicts)[Outcome.SUCCESS])
+
+    assert counts == [1, 1, 0]
+    assert (tmp_path / "acted").read_text() == "ran\n" * 2
+
+
+async def test_while_one_action_on_a_service_runs_another_is_refused(db: Database) -> None:
+    asked = gate(db, await opened(db))
+    first = asyncio.create_task(asked.run_action("web", "pause"))
+    await until(lambda: asked.busy)
+
+    others = [await asked.run_action("web", name) for name in ("restart", "redeployment")]
+    elsewhere = await asked.run_action("other", "restart")
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+
+    assert [(each.outcome, each.words) for each in others] == [(Outcome.REFUSED, UNDER_WAY)] * 2
+    assert elsewhere.outcome is Outcome.SUCCESS
+
+
+async def test_a_second_attempt_is_part_of_the_same_use_where_a_first_is_known_to_fail(
+    db: Database,
+) -> None:
+    await known_to_fail(db)
+    asked = gate(db, await opened(db))
+
+    first = await asked.run_action("web", "fails")
+    second = await asked.run_action("web", "fails", again=first.use_id)
+    third = await asked.run_action("web", "fails", again=first.use_id)
+
+    assert [(each.use_id, each.attempts) for each in (first, second, third)] == [
+        (1, 1),
+        (1, 2),
+        (2, 1),
+    ]
+    assert [(use.attempts, use.outcome) for use in await uses(db)] == [
+        (2, "failure"),
+        (1, "failure"),
+    ]
+
+
+async def test_a_second_attempt_is_a_use_of_its_own_where_nothing_is_known(db: Database) -> None:
+    asked = gate(db, await opened(db))
+
+    first = await asked.run_action("web", "fails")
+    second = await asked.run_action("web", "fails", again=first.use_id)
+    third = await asked.run_action("web", "fails", again=first.use_id)
+
+    assert [(each.use_id, each.outcome) for each in (first, second, third)] == [
+        (1, "failure"),
+        (2, "failure"),
+        (3, "refused"),
+    ]
+
+
+async def test_a_second_attempt_waits_for_what_else_is_under_way_on_the_service(
+    db: Database,
+) -> None:
+    await known_to_fail(db)
+    slow = replace(REDEPLOY, argv=("/bin/sleep", "60"))
+    services = Services((replace(WEB, actions=(FAILS, slow)),))
+    asked = gate(db, await opened(db), services=services)
+    first = await asked.run_action("web", "fails")
+    other = asyncio.create_task(asked.run_action("web", "redeployment"))
+    await until(lambda: asked.busy)
+
+    second = await asked.run_action("web", "fails", again=first.use_id)
+    other.cancel()
+    await asyncio.gather(other, return_exceptions=True)
+
+    assert (second.outcome, second.words) == (Outcome.REFUSED, UNDER_WAY)
+
+
+async def test_what_is_killed_while_it_settles_stays_reserved_and_counts(db: Database) -> None:
+    async def broken(*_: object, **__: object) -> Ended:
+        raise MemoryError
+
+    asked = gate(db, await opened(db), execute=broken)
+
+    with pytest.raises(MemoryError):
+        await asked.run_action("web", "restart")
+
+    [use] = await uses(db)
+    assert use.spent
+    assert not asked.busy
+
+
+async def test_a_second_attempt_is_only_of_the_same_session_and_action(db: Database) -> None:
+    await known_to_fail(db)
+    one, two = gate(db, await opened(db)), gate(db, await opened(db))
+    first = await one.run_action("web", "fails")
+
+    elsewhere = await two.run_action("web", "fails", again=first.use_id)
+    another = await one.run_action("web", "restart", again=first.use_id)
+    unknown = await one.run_action("other", "restart", again=99)
+
+    assert (elsewhere.use_id, elsewhere.attempts) == (2, 1)
+    assert another.outcome is Outcome.REFUSED
+    assert (unknown.use_id, unknown.attempts) == (4, 1)
+
+
+async def test_no_second_attempt_is_made_by_a_session_that_is_over(db: Database) -> None:
+    await known_to_fail(db)
+    asked = gate(db, await opened(db))
+    first = await asked.run_action("web", "fails")
+    async with writing(db):
+        await sessions.end(db, asked.session.id, Status.STOPPED, now=NOON)
+
+    second = await asked.run_action("web", "fails", again=first.use_id)
+
+    assert (second.outcome, second.words) == (Outcome.REFUSED, "its session is over")

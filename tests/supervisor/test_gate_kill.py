@@ -1,0 +1,216 @@
+"""The cooldown holds whoever asks at once and whoever is killed: real processes, one database."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from homes import Home
+
+from lamplighter import clock
+from lamplighter.domain.cooldown import Outcome
+from lamplighter.domain.session import Plan
+from lamplighter.repository import Database, cooldowns, leases, sessions, writing
+from lamplighter.usecases import act
+from lamplighter.usecases import sessions as lifecycle
+from living import free_port
+
+DRIVER = Path(__file__).parents[1] / "fakes" / "gate_driver.py"
+SERVICES = tuple(f"svc{number}" for number in range(34))
+SECONDS = 100
+ASKED = {"restart": 3, "redeployment": 2}
+SLOW = """
+import os, signal, sys, time
+if os.fork() == 0:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    with open("acted", "a") as file:
+        file.write("ran\\n")
+    time.sleep(5)
+    os._exit(0)
+os.wait()
+"""
+
+
+def driven(*words: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(DRIVER), *map(str, words)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def runs(home: Path, service: str, action: str) -> int:
+    """Return how often an action really ran: it tells so itself."""
+    path = home / f"{service}-{action}.acted"
+    return path.read_text().count("ran") if path.exists() else 0
+
+
+async def opened(db: Database, count: int) -> list[int]:
+    """Open sessions that may all act."""
+    now = clock.now()
+    async with writing(db):
+        leader = await leases.take(
+            db, pid=1, engine="exec", interval_seconds=60, dry_run=False, now=now
+        )
+        plan = Plan(tier=3, engine="exec")
+        made = [
+            await sessions.insert(db, plan, model=None, epoch=leader.epoch, now=now)
+            for _ in range(count)
+        ]
+    return [each.id for each in made]
+
+
+async def test_twenty_that_ask_at_once_in_two_processes_act_twice(
+    db: Database, tmp_path: Path
+) -> None:
+    numbers = await opened(db, 20)
+    both = [driven("race", tmp_path, *some) for some in (numbers[:10], numbers[10:])]
+    try:
+        for each in both:
+            assert each.stdout is not None
+            assert each.stdout.readline() == "ready\n"
+        outcomes: list[str] = []
+        for each in both:
+            assert each.stdin is not None
+            each.stdin.write("go\n")
+            each.stdin.flush()
+        for each in both:
+            said, _ = each.communicate(timeout=SECONDS)
+            outcomes += json.loads(said)
+    finally:
+        for each in both:
+            each.kill()
+            each.wait()
+
+    assert Counter(outcomes) == {"success": 2, "refused": 18}
+    assert runs(tmp_path, "svc0", "restart") == 2
+
+
+def asked(home: Path, wishes: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Let a supervisor of its own act on each wish: return what came of each."""
+    driver = driven("kill", home)
+    try:
+        said, _ = driver.communicate("".join(f"{' '.join(each)}\n" for each in wishes), SECONDS)
+    finally:
+        driver.kill()
+        driver.wait()
+    return said.splitlines()
+
+
+async def test_killed_a_hundred_times_while_it_acts_the_gate_never_acts_too_often(
+    db: Database, tmp_path: Path
+) -> None:
+    chance = random.Random(2026)
+    wishes = [
+        (chance.choice(("before", "after")), service, action)
+        for service in SERVICES
+        for action, count in ASKED.items()
+        for _ in range(count)
+    ]
+    chance.shuffle(wishes)
+    once_more = [("after", service, action) for service in SERVICES for action in ASKED]
+
+    came = asked(tmp_path, wishes)
+    last = asked(tmp_path, once_more)
+
+    assert Counter(came) == {"killed": 102, "refused": 68}
+    assert set(last) == {"refused"}
+    ran = Counter[tuple[str, str]](
+        (service, action)
+        for (point, service, action), ended in zip(wishes, came, strict=True)
+        if (point, ended) == ("after", "killed")
+    )
+    used = await act.standings(db, SERVICES, now=clock.now())
+    for service in SERVICES:
+        for found in used[service]:
+            acted = runs(tmp_path, service, found.action)
+            assert acted == ran[service, found.action] <= found.limit.uses
+            assert (found.used, found.free) == (found.limit.uses, False)
+    assert await db.fetch_val("PRAGMA integrity_check") == "ok"
+
+
+async def test_what_a_kill_leaves_reserved_is_kept_as_used(db: Database, tmp_path: Path) -> None:
+    kills = [("before", "svc1", "restart"), ("after", "svc1", "restart")]
+
+    came = asked(tmp_path, [*kills, ("before", "svc1", "restart")])
+
+    assert came == ["killed", "killed", "refused"]
+    uses = await cooldowns.of(db, [1, 2, 3])
+    abandoned = "its session ended before it was settled"
+    assert [(use.outcome, use.text) for use in uses[:2]] == [(Outcome.ABANDONED, abandoned)] * 2
+    assert [use.spent for use in uses] == [True, True, False]
+    assert uses[2].text.startswith("2 of 2 in 4 h are used; free again at ")
+    ended = [await sessions.get(db, number) for number in (1, 2)]
+    assert [each.status for each in ended if each] == ["interrupted"] * 2
+    assert await db.fetch_val("PRAGMA integrity_check") == "ok"
+
+
+@pytest.fixture
+def ailing(home: Home) -> Home:
+    """Return a home whose one service fails, and whose restart takes its time."""
+    (home.path / "slow.py").write_text(SLOW)
+    (home.path / "services.yaml").write_text(
+        f"""
+services:
+  web:
+    checks:
+      - tcp: 127.0.0.1:{free_port()}
+        timeout: 1s
+        retries: 0
+    actions:
+      - restart: [{sys.executable}, {home.path}/slow.py]
+        directory: {home.path}
+"""
+    )
+    return home
+
+
+def acting(home: Home) -> bool:
+    return (home.path / "acted").exists() and bool(home.left_over())
+
+
+@pytest.mark.parametrize("later", [0.0, 0.1, 0.3, 0.7, 1.5])
+def test_a_supervisor_killed_while_an_action_runs_leaves_it_used_and_nothing_running(
+    ailing: Home, later: float
+) -> None:
+    supervisor = ailing.start("supervisor")
+    ailing.until(lambda: acting(ailing), 30)
+    with pytest.raises(subprocess.TimeoutExpired):
+        supervisor.wait(later + 0.01)
+
+    supervisor.send_signal(signal.SIGKILL)
+    supervisor.wait()
+    ailing.engine("lines", "[EVENT:info] here")
+    ailing.start("supervisor")
+    ailing.until(lambda: ailing.value("SELECT count(*) FROM sessions WHERE trigger='scheduled'"))
+    ailing.until(lambda: ailing.value("SELECT epoch FROM leases") == 2)
+    ailing.until(lambda: not ailing.value("SELECT 1 FROM sessions WHERE status = 'running'"))
+
+    statuses = ailing.rows("SELECT tier, status FROM sessions WHERE id <= 3 ORDER BY id")
+    assert statuses == [(1, "escalated"), (2, "escalated"), (3, "interrupted")]
+    assert ailing.rows("SELECT service, action, outcome, cleared_at FROM cooldowns") == [
+        ("web", "restart", "abandoned", None)
+    ]
+    assert (ailing.path / "acted").read_text() == "ran\n"
+    assert ailing.until(lambda: not ailing.left_over())
+    assert ailing.value("PRAGMA integrity_check") == "ok"
+
+
+async def test_an_action_ends_with_the_session_that_an_operator_stops(ailing: Home) -> None:
+    ailing.start("supervisor")
+    ailing.until(lambda: acting(ailing), 30)
+
+    async with Database(f"sqlite:///{ailing.path}/lamplighter.db") as db:
+        await lifecycle.stop(db, 3, now=clock.now())
+    ailing.until(lambda: ailing.value("SELECT status FROM sessions WHERE id = 3") == "stopped")
+
+    outcome = ailing.rows("SELECT outcome, text, attempts FROM cooldowns")
+    assert outcome == [("failure", "ended with its session", 1)]
+    assert ailing.until(lambda: not ailing.left_over())

@@ -1,0 +1,211 @@
+"""What runs through the gate is bounded; a session asks it through a socket."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from gates import (
+    WAIT_SECONDS,
+    gate,
+    opened,
+    running,
+    until,
+    uses,
+    with_action,
+)
+
+from lamplighter.domain.cooldown import Outcome
+from lamplighter.domain.redact import Redactor
+from lamplighter.engines.probe import asking
+from lamplighter.repository import Database
+from lamplighter.supervisor import gateway
+from lamplighter.supervisor.gate import Verdict
+
+OVERDUE = "ended by us after 1 s: up"
+
+
+@pytest.mark.parametrize(
+    ("argv", "more", "words", "exit_code"),
+    [
+        (("/bin/sh", "-c", "echo out; echo 'no disk' >&2; exit 3"), {}, "exit 3: no disk", 3),
+        (("/bin/sh", "-c", "echo out; exit 3"), {}, "exit 3: out", 3),
+        (("/bin/false",), {}, "exit 1", 1),
+        (("no-such-program",), {}, "program not found: no-such-program", None),
+        (("/etc/passwd",), {}, "program may not be run: /etc/passwd", None),
+        (("/bin/true",), {"directory": "/gone"}, "no such directory: /gone", None),
+        (("/bin/sh", "-c", "echo up; sleep 60"), {"timeout": 1.0}, OVERDUE, None),
+        (("/bin/sh", "-c", "kill -9 $$"), {}, "exit 137", 137),
+    ],
+)
+async def test_how_an_action_failed_is_told_in_words_and_is_a_use(
+    db: Database, argv: tuple[str, ...], more: dict[str, Any], words: str, exit_code: int | None
+) -> None:
+    asked = gate(db, await opened(db), services=with_action(*argv, **more))
+
+    verdict = await asked.run_action("web", "restart")
+
+    expected = Verdict(
+        outcome=Outcome.FAILURE, words=words, use_id=1, attempts=1, exit_code=exit_code
+    )
+    assert verdict == expected
+    [use] = await uses(db)
+    assert (use.outcome, use.text, use.spent) == (Outcome.FAILURE, words, True)
+    assert not asked.busy
+
+
+DAEMON = """
+import os, signal, sys, time
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        open(sys.argv[1], "w").close()
+        time.sleep(600)
+    os._exit(0)
+os.wait()
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
+if sys.argv[2] == "stays":
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "seconds", "outcome"),
+    [("leaves", 30.0, Outcome.SUCCESS), ("stays", 2.0, Outcome.FAILURE)],
+)
+async def test_a_daemon_that_an_action_leaves_and_that_hears_nothing_ends_with_it(
+    db: Database, tmp_path: Path, mode: str, seconds: float, outcome: Outcome
+) -> None:
+    argv = (sys.executable, "-c", DAEMON, str(tmp_path / "up"), mode)
+    asked = gate(db, await opened(db), services=with_action(*argv, timeout=seconds))
+
+    verdict = await asyncio.wait_for(asked.run_action("web", "restart"), WAIT_SECONDS)
+
+    assert verdict.outcome is outcome
+    assert (tmp_path / "up").exists()
+    assert running(str(tmp_path / "up")) == []
+
+
+async def test_a_gigabyte_of_output_is_read_and_dropped(db: Database) -> None:
+    argv = ("/bin/sh", "-c", "head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo end")
+    asked = gate(db, await opened(db), services=with_action(*argv, timeout=90.0))
+    before = psutil.Process().memory_info().rss
+
+    verdict = await asked.run_action("web", "restart")
+
+    assert verdict.outcome is Outcome.SUCCESS
+    assert verdict.words.startswith("done: xxxx")
+    assert len(verdict.words) < 400
+    assert psutil.Process().memory_info().rss - before < 50_000_000
+
+
+async def test_secrets_are_not_told_and_our_settings_not_passed_on(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAMPLIGHTER_TOKEN", "x")
+    monkeypatch.setenv("DB_PASSWORD", "hunter2-hunter2")
+    services = with_action("/bin/sh", "-c", "echo hunter2-hunter2; env | cut -d= -f1 | sort")
+    redact = Redactor({"hunter2-hunter2": "DB_PASSWORD"})
+
+    verdict = await gate(db, await opened(db), services=services, redact=redact).run_action(
+        "web", "restart"
+    )
+
+    assert "hunter2" not in verdict.words
+    assert " PATH" in verdict.words
+    assert "LAMPLIGHTER_TOKEN" not in verdict.words
+    assert " DB_PASSWORD" not in verdict.words
+
+
+async def test_whoever_is_cancelled_leaves_nothing_running_and_a_failure(
+    db: Database, tmp_path: Path
+) -> None:
+    argv = (sys.executable, "-c", DAEMON, str(tmp_path / "up"), "stays")
+    asked = gate(db, await opened(db), services=with_action(*argv))
+    acting = asyncio.create_task(asked.run_action("web", "restart"))
+    await until((tmp_path / "up").exists)
+
+    acting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await acting
+
+    assert running(str(tmp_path / "up")) == []
+    [use] = await uses(db)
+    assert (use.outcome, use.text) == (Outcome.FAILURE, "ended with its session")
+    assert not asked.busy
+
+
+async def test_the_socket_answers_each_question_in_a_line(db: Database, tmp_path: Path) -> None:
+    asked = gate(db, await opened(db))
+    async with gateway.opened(asked, tmp_path / "gate.sock") as door:
+        ran = await asking.run_action(str(door), "web", "restart")
+        refused = await asking.run_action(str(door), "plex", "restart")
+    over = await asking.run_action(str(door), "web", "restart")
+
+    assert ran == asking.Verdict(Outcome.SUCCESS, "done", use=1, attempts=1, exit_code=0)
+    assert refused == asking.Verdict(Outcome.REFUSED, "'plex' is not in services.yaml")
+    assert over.outcome is Outcome.REFUSED
+    assert over.words.startswith("the gate does not answer: ")
+    assert not door.exists()
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        (b"nonsense", "that is not JSON"),
+        (b"[" * 20_000, "that is not JSON"),
+        (b"\xff\xfe", "that is not JSON"),
+        (b"{}", "a question names a service and an action"),
+        (b"null", "a question names a service and an action"),
+        (b'{"service": 1, "action": "restart"}', "a question names a service and an action"),
+        (b'{"service": "web", "action": null}', "a question names a service and an action"),
+        (b'{"service": "", "action": ""}', "'' is not in services.yaml"),
+    ],
+    ids=lambda each: str(each)[:30],
+)
+async def test_a_question_that_is_none_is_refused_and_the_next_one_is_answered(
+    db: Database, tmp_path: Path, question: bytes, words: str
+) -> None:
+    asked = gate(db, await opened(db))
+    async with gateway.opened(asked, tmp_path / "gate.sock") as door:
+        reader, writer = await asyncio.open_unix_connection(door)
+        writer.write(question + b"\n" + b'{"service": "web", "action": "restart", "again": "x"}\n')
+        answers = [json.loads(await reader.readline()) for _ in range(2)]
+        writer.close()
+        await writer.wait_closed()
+
+    assert [(each["outcome"], each["words"]) for each in answers] == [
+        ("refused", words),
+        ("success", "done"),
+    ]
+
+
+async def test_a_question_without_end_is_not_listened_to(db: Database, tmp_path: Path) -> None:
+    async with gateway.opened(gate(db, await opened(db)), tmp_path / "gate.sock") as door:
+        reader, writer = await asyncio.open_unix_connection(door)
+        writer.write(b"x" * 200_000)
+        answer = await asyncio.wait_for(reader.read(), WAIT_SECONDS)
+        writer.close()
+
+    assert answer == b""
+
+
+async def test_an_action_ends_when_its_session_does(db: Database, tmp_path: Path) -> None:
+    argv = (sys.executable, "-c", DAEMON, str(tmp_path / "up"), "stays")
+    asked = gate(db, await opened(db), services=with_action(*argv))
+    async with gateway.opened(asked, tmp_path / "gate.sock") as door:
+        waiting = asyncio.create_task(asking.run_action(str(door), "web", "restart"))
+        await until((tmp_path / "up").exists)
+
+    assert (await waiting).outcome is Outcome.REFUSED
+    [use] = await uses(db)
+    assert (use.outcome, use.text) == (Outcome.FAILURE, "ended with its session")
+    assert running(str(tmp_path / "up")) == []
+    assert os.listdir(tmp_path).count("gate.sock") == 0

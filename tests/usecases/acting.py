@@ -1,0 +1,46 @@
+"""Services that are acted upon, and what is kept of it."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from examples import NOON, OPEN, rows, stream
+
+from lamplighter.domain.cooldown import Use
+from lamplighter.domain.service import Action, ActionKind, Service, Services
+from lamplighter.domain.session import Session
+from lamplighter.repository import Database, cooldowns
+from lamplighter.usecases import act, observe
+from lamplighter.usecases.observe import Ingest
+
+HOUR = timedelta(hours=1)
+RESTART = Action(name="restart", kind=ActionKind.RESTART, argv=("/bin/true",))
+REDEPLOY = Action(name="redeployment", kind=ActionKind.REDEPLOYMENT, argv=("/bin/true",))
+WEB = Service(name="Web", actions=(RESTART, REDEPLOY))
+SERVICES = Services((WEB,))
+SUCCESS = "[COOLDOWN:restart:web] success - Healthy again"
+FAILURE = "[COOLDOWN:restart:web] failure - Still down"
+
+
+async def uses(db: Database) -> list[Use]:
+    return await cooldowns.since(db, NOON - timedelta(days=9))
+
+
+async def used(db: Database, *, now: datetime = NOON, service: str = "Web") -> list[int]:
+    """Return how many restarts and redeployments count now."""
+    return [each.used for each in (await act.standings(db, [service], now=now))[service]]
+
+
+async def marked(db: Database, by: Session, *words: str, now: datetime = NOON, **more: Any) -> None:
+    """Let a session say some lines."""
+    taking = Ingest(db, by, more.pop("redact", OPEN), more.pop("known", ["Web"]))
+    await observe.ingest(taking, stream(*words), now=now)
+
+
+async def acted(db: Database, by: Session, *, ok: bool = True, now: datetime = NOON) -> Use:
+    """Let a session act through the gate."""
+    use = await act.reserve(db, by, "Web", RESTART, now=now)
+    return await act.settle(db, use, ok=ok, text="done", now=now)
+
+
+async def texts(db: Database, level: str) -> list[str]:
+    return [row["text"] for row in await rows(db, "events") if row["level"] == level]

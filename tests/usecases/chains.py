@@ -1,0 +1,62 @@
+"""Sessions that hand services on."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from examples import NOON, OPEN, rows, session, stream
+
+from lamplighter.domain.marks import Look
+from lamplighter.domain.service import Action, ActionKind, Service, Services
+from lamplighter.domain.session import Session, Status
+from lamplighter.repository import Database, checks, writing
+from lamplighter.usecases import act, observe, sessions
+from lamplighter.usecases.observe import Ingest
+from lamplighter.usecases.sessions import Ending
+
+HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
+RESTART = Action(name="restart", kind=ActionKind.RESTART, argv=("/bin/true",))
+REDEPLOY = Action(name="redeployment", kind=ActionKind.REDEPLOYMENT, argv=("/bin/true",))
+DB = Service(name="db", actions=(RESTART, REDEPLOY))
+WEB = Service(name="Web", actions=(RESTART,), depends_on=("db",))
+BARE = Service(name="bare")
+SERVICES = Services((DB, WEB, BARE))
+NAMES = [each.name for each in SERVICES]
+
+
+async def said(
+    db: Database, by: Session, *words: str, max_tier: int = 3, redact: Any = OPEN
+) -> None:
+    taking = Ingest(db, by, redact, NAMES, max_tier=max_tier)
+    await observe.ingest(taking, stream(*words), now=NOON)
+
+
+async def finished(
+    db: Database,
+    by: Session,
+    status: Status = Status.COMPLETED,
+    *,
+    max_tier: int = 3,
+    now: datetime = NOON,
+) -> Session:
+    return await sessions.finish(
+        db, by, Ending(status=status), redact=OPEN, max_tier=max_tier, now=now
+    )
+
+
+async def states(db: Database) -> list[tuple[str, str, str]]:
+    return [(row["service"], row["state"], row["why"]) for row in await rows(db, "escalations")]
+
+
+async def seen(db: Database, by: Session, service: str, *, ok: bool, now: datetime = NOON) -> None:
+    look = Look(service=service, name="tcp", kind="tcp", ok=ok, detail="" if ok else "refused")
+    async with writing(db):
+        await checks.insert(db, by.id, look, now=now)
+
+
+async def used_up(db: Database, service: str = "Web") -> None:
+    by = await session(db, tier=3)
+    for _ in range(2):
+        use = await act.reserve(db, by, service, RESTART, now=NOON)
+        await act.settle(db, use, ok=False, text="exit 1", now=NOON)
+    await finished(db, by)

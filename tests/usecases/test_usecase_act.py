@@ -1,0 +1,275 @@
+"""Acting: a slot is reserved before, settled after, and told of in markers."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from acting import (
+    FAILURE,
+    HOUR,
+    REDEPLOY,
+    RESTART,
+    SERVICES,
+    SUCCESS,
+    acted,
+    marked,
+    texts,
+    used,
+    uses,
+)
+from examples import NOON, OPEN, SECRETIVE, rows, session
+
+from lamplighter.domain.cooldown import Outcome, Use
+from lamplighter.domain.service import ActionKind
+from lamplighter.domain.session import Status
+from lamplighter.repository import Database
+from lamplighter.usecases import act, sessions
+from lamplighter.usecases.sessions import Ending
+
+
+async def test_a_slot_is_used_from_its_reservation_on(db: Database) -> None:
+    by = await session(db, tier=3)
+
+    use = await act.reserve(db, by, "Web", RESTART, now=NOON)
+
+    assert (use.outcome, use.settled_at) == (Outcome.RESERVED, None)
+    assert await used(db) == [1, 0]
+
+
+@pytest.mark.parametrize(("ok", "outcome"), [(True, "success"), (False, "failure")])
+async def test_a_slot_is_used_whatever_became_of_it(db: Database, ok: bool, outcome: str) -> None:
+    use = await acted(db, await session(db, tier=3), ok=ok)
+
+    assert (use.outcome, use.text, use.settled_at) == (outcome, "done", NOON)
+    assert await used(db) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("later", "outcome"),
+    [
+        (4 * HOUR - timedelta(microseconds=1), Outcome.REFUSED),
+        (4 * HOUR, Outcome.RESERVED),
+        (-HOUR, Outcome.REFUSED),
+    ],
+)
+async def test_a_third_restart_has_to_wait_for_four_hours_from_the_first(
+    db: Database, later: timedelta, outcome: Outcome
+) -> None:
+    by = await session(db, tier=3)
+    await acted(db, by)
+    await acted(db, by, now=NOON + HOUR)
+
+    assert (await act.reserve(db, by, "Web", RESTART, now=NOON + later)).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("later", "outcome"),
+    [(24 * HOUR - timedelta(microseconds=1), Outcome.REFUSED), (24 * HOUR, Outcome.RESERVED)],
+)
+async def test_a_second_redeployment_has_to_wait_for_a_day(
+    db: Database, later: timedelta, outcome: Outcome
+) -> None:
+    by = await session(db, tier=3)
+    first = await act.reserve(db, by, "Web", REDEPLOY, now=NOON)
+    await act.settle(db, first, ok=True, text="done", now=NOON)
+
+    assert (await act.reserve(db, by, "Web", REDEPLOY, now=NOON + later)).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("ok", "marker", "outcome", "text"),
+    [
+        (True, SUCCESS, "success", "Healthy again"),
+        (True, FAILURE, "failure", "Still down"),
+        (False, FAILURE, "failure", "Still down"),
+    ],
+)
+async def test_a_marker_settles_the_use_that_went_through_the_gate(
+    db: Database, ok: bool, marker: str, outcome: str, text: str
+) -> None:
+    by = await session(db, tier=3)
+    await acted(db, by, ok=ok)
+
+    await marked(db, by, marker)
+
+    [use] = await uses(db)
+    assert (use.outcome, use.text, use.marked) == (outcome, text, True)
+    assert await used(db) == [1, 0]
+
+
+async def test_each_marker_tells_of_one_use(db: Database) -> None:
+    by = await session(db, tier=3)
+    await acted(db, by)
+
+    await marked(db, by, SUCCESS, FAILURE)
+
+    assert [(use.outcome, use.name) for use in await uses(db)] == [
+        ("success", "restart"),
+        ("failure", ""),
+    ]
+
+
+async def test_a_marker_of_a_second_attempt_tells_of_the_same_use(db: Database) -> None:
+    by = await session(db, tier=3)
+    note = "[MEMORY:remediation:web] The first restart fails and the second one works"
+    first = await acted(db, by, ok=False)
+    await marked(db, by, note, FAILURE)
+
+    second = await act.reserve(db, by, "Web", RESTART, again=first.id, now=NOON)
+    await act.settle(db, second, ok=True, text="done", now=NOON)
+    await marked(db, by, SUCCESS)
+
+    [use] = await uses(db)
+    assert (use.outcome, use.attempts, use.text) == ("success", 2, "Healthy again")
+
+
+async def test_a_marker_said_too_early_frees_nothing_while_the_action_runs(db: Database) -> None:
+    by = await session(db, tier=3)
+    use = await act.reserve(db, by, "Web", RESTART, now=NOON)
+
+    await marked(db, by, SUCCESS)
+    other = await act.reserve(db, by, "Web", REDEPLOY, now=NOON)
+    settled = await act.settle(db, use, ok=False, text="exit 1", now=NOON)
+
+    assert (other.outcome, other.text) == ("refused", "another action on it is under way")
+    assert (settled.outcome, settled.text) == ("failure", "exit 1")
+    assert await used(db) == [1, 0]
+
+
+async def test_a_marker_of_what_nobody_reserved_is_a_use(db: Database) -> None:
+    by = await session(db, tier=2)
+
+    await marked(db, by, SUCCESS)
+
+    [use] = await uses(db)
+    assert use == Use(
+        id=1,
+        service="Web",
+        action=ActionKind.RESTART,
+        outcome=Outcome.SUCCESS,
+        created_at=NOON,
+        text="Healthy again",
+        attempts=1,
+        session_id=by.id,
+        tier=2,
+        marked=True,
+        settled_at=NOON,
+    )
+    assert await texts(db, "critical") == []
+
+
+async def test_one_too_many_is_a_critical_event(db: Database) -> None:
+    by = await session(db, tier=3)
+
+    await marked(db, by, SUCCESS, FAILURE, SUCCESS)
+
+    assert await used(db) == [3, 0]
+    assert await texts(db, "critical") == [
+        "More often than the cooldown of restart allows:"
+        " 3 of 2 in 4 h are used; free again at 16:00 UTC."
+    ]
+    assert (await act.reserve(db, by, "Web", RESTART, now=NOON)).outcome is Outcome.REFUSED
+
+
+async def test_what_a_marker_says_is_kept_without_secrets(db: Database) -> None:
+    by = await session(db, tier=3)
+    words = "[COOLDOWN:restart:web] success - with hunter2-hunter2"
+
+    await marked(db, by, words, redact=SECRETIVE)
+
+    [use] = await uses(db)
+    assert "hunter2" not in use.text + str(await rows(db, "changes"))
+
+
+@pytest.mark.parametrize("known", [["Web"], []], ids=["declared", "not declared"])
+async def test_a_service_has_one_cooldown_in_whatever_case_it_is_spelled(
+    db: Database, known: list[str]
+) -> None:
+    by = await session(db, tier=3)
+    for name in ("web", "WEB"):
+        await marked(db, by, f"[COOLDOWN:restart:{name}] success - ok", known=known)
+
+    refused = await act.reserve(db, by, "Web", RESTART, now=NOON)
+    name, cleared = await act.reset(db, "wEB", None, services=SERVICES, now=NOON)
+
+    assert refused.outcome is Outcome.REFUSED
+    assert (name, cleared) == ("Web", 2)
+    assert await used(db) == [0, 0]
+
+
+async def test_what_a_dead_session_left_reserved_is_abandoned_and_counts(db: Database) -> None:
+    by = await session(db, tier=3)
+    await act.reserve(db, by, "Web", RESTART, now=NOON)
+
+    ending = Ending(status=Status.INTERRUPTED)
+    await sessions.finish(db, by, ending, redact=OPEN, now=NOON + HOUR)
+
+    [use] = await uses(db)
+    assert (use.outcome, use.settled_at) == ("abandoned", NOON + HOUR)
+    assert use.text == "its session ended before it was settled"
+    assert await used(db) == [1, 0]
+
+
+async def test_the_use_of_one_session_is_not_settled_by_anothers_end_or_marker(
+    db: Database,
+) -> None:
+    one, two = await session(db, tier=3), await session(db, tier=3)
+    await act.reserve(db, one, "Web", RESTART, now=NOON)
+
+    await marked(db, two, SUCCESS)
+    await sessions.finish(db, two, Ending(status=Status.FAILED), redact=OPEN, now=NOON)
+
+    assert [(use.session_id, use.outcome) for use in await uses(db)] == [
+        (one.id, "reserved"),
+        (two.id, "success"),
+    ]
+
+
+async def test_a_first_attempt_is_known_to_fail_from_what_was_done(db: Database) -> None:
+    now = NOON
+    for _ in range(2):
+        by = await session(db, tier=3)
+        await acted(db, by, ok=False, now=now)
+        await acted(db, by, ok=True, now=now)
+        now += 5 * HOUR
+    by = await session(db, tier=3)
+    first = await acted(db, by, ok=False, now=now)
+
+    second = await act.reserve(db, by, "Web", RESTART, again=first.id, now=now)
+
+    assert (second.id, second.attempts, second.outcome) == (first.id, 2, "reserved")
+
+
+@pytest.mark.parametrize(
+    ("note", "known"),
+    [
+        ("[MEMORY:remediation:web] The first restart fails and the second one works", True),
+        ("[MEMORY:behavior:WEB] The first restart usually hangs", True),
+        ("[MEMORY:timing:web] The first restart fails", False),
+        ("[MEMORY:remediation:other] The first restart fails", False),
+        ("[MEMORY:remediation] The first restart fails", False),
+        ("[MEMORY:remediation:web] A restart helps", False),
+    ],
+)
+async def test_a_first_attempt_is_known_to_fail_from_a_memory_of_the_service(
+    db: Database, note: str, known: bool
+) -> None:
+    by = await session(db, tier=3)
+    await marked(db, by, note)
+    first = await acted(db, by, ok=False)
+
+    second = await act.reserve(db, by, "Web", RESTART, again=first.id, now=NOON)
+
+    assert (second.id == first.id) is known
+
+
+async def test_a_use_that_was_cleared_has_no_second_attempt(db: Database) -> None:
+    by = await session(db, tier=3)
+    await marked(db, by, "[MEMORY:remediation:web] The first restart fails")
+    first = await acted(db, by, ok=False)
+    await act.reset(db, "web", None, services=SERVICES, now=NOON)
+
+    second = await act.reserve(db, by, "Web", RESTART, again=first.id, now=NOON)
+
+    assert (second.id, second.attempts) == (2, 1)
+    assert replace(first, id=2) != second

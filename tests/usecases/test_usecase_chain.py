@@ -1,0 +1,251 @@
+"""Chains: what is handed on, and what the next session is told of it."""
+
+import pytest
+from chains import SERVICES, finished, said, seen, states, used_up
+from examples import NOON, SECRETIVE, rows, session
+
+from lamplighter.domain.cooldown import Outcome
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.handoff import Finding
+from lamplighter.domain.session import Plan, Session, Status, Trigger
+from lamplighter.repository import Database, escalations, findings, writing
+from lamplighter.repository import sessions as kept
+from lamplighter.usecases import chain, sessions
+from lamplighter.usecases.sessions import Opened
+
+
+async def handed(db: Database, *services: str, tier: int = 1) -> Session:
+    """Return a session that ended and hands these services on."""
+    by = await session(db, tier=tier)
+    await said(db, by, *(f"[ESCALATE:{name}] connection refused" for name in services))
+    return await finished(db, by)
+
+
+async def taken_on(db: Database, parent: Session) -> Opened:
+    plan = await chain.following(db, parent)
+    return await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
+
+
+async def told(db: Database, source: str = "supervisor") -> list[tuple[str, str, str | None]]:
+    return [
+        (row["level"], row["text"], row["service"])
+        for row in await rows(db, "events")
+        if row["source"] == source
+    ]
+
+
+async def test_what_a_session_hands_on_is_the_plan_of_the_next_one(db: Database) -> None:
+    parent = await handed(db, "web", "db")
+
+    plan = await chain.following(db, parent)
+
+    assert (parent.status, parent.reason) == ("escalated", "Handed Web and db to tier 2.")
+    assert plan == Plan(
+        tier=2,
+        engine="exec",
+        trigger=Trigger.ESCALATION,
+        services=("Web", "db"),
+        parent_id=parent.id,
+    )
+    assert await told(db, "marker") == [
+        ("warning", "Asks for tier 2: connection refused", "Web"),
+        ("warning", "Asks for tier 2: connection refused", "db"),
+    ]
+
+
+async def test_the_next_session_takes_it_on_and_is_told_all_of_it(db: Database) -> None:
+    root = await session(db)
+    await seen(db, root, "Web", ok=False)
+    await seen(db, root, "db", ok=True)
+    await seen(db, root, "bare", ok=False)
+    await said(db, root, "[ESCALATE:web] connection refused")
+    second = await taken_on(db, await finished(db, root))
+    async with writing(db):
+        found = Finding(service="Web", stage="tcp", cause="db", detail="refused")
+        await findings.insert(db, second.session.id, found, now=NOON)
+    await seen(db, second.session, "db", ok=False)
+    await said(db, second.session, "[ESCALATE:web] the connection fails")
+    await used_up(db)
+
+    third = await taken_on(db, await finished(db, second.session))
+
+    session_ids = [root.id, second.session.id]
+    assert third.session.parent_id == second.session.id
+    assert third.handoff is not None
+    assert third.handoff.services == ("Web",)
+    assert [(look.service, look.ok) for look in third.handoff.looks] == [
+        ("Web", False),
+        ("db", False),
+    ]
+    assert [(each.service, each.cause) for each in third.handoff.findings] == [("Web", "db")]
+    assert [use.outcome for use in third.handoff.tried] == [Outcome.FAILURE] * 2
+    assert await chain.lineage(db, third.session.id) == [*session_ids, third.session.id]
+    for words in (
+        "## Handoff",
+        f"Session {second.session.id} (tier 2) hands on:",
+        "- Web: the connection fails",
+        "- seen: Web/tcp failing: refused",
+        "- found: Web fails at tcp, caused by db: refused",
+        "- tried: restart of Web at 12:00 UTC, failure: exit 1",
+    ):
+        assert words in third.prompt.injected
+    assert await states(db) == [("Web", "taken", "")] * 2
+    children = [each.child_id for each in await escalations.of(db, session_ids)]
+    assert children == [second.session.id, third.session.id]
+
+
+async def test_the_whole_chain_is_told_from_any_of_its_sessions(db: Database) -> None:
+    root = await handed(db, "web")
+    second = await taken_on(db, root)
+    await said(db, second.session, "[ESCALATE:web] the connection fails")
+    third = await taken_on(db, await finished(db, second.session))
+
+    numbers = [root.id, second.session.id, third.session.id]
+    for number in numbers:
+        found = await chain.told(db, number)
+        assert [each.id for each in found.sessions] == numbers
+        assert [each.reason for each in found.handed] == [
+            "connection refused",
+            "the connection fails",
+        ]
+
+
+async def test_a_service_is_handed_on_once_a_session(db: Database) -> None:
+    by = await session(db)
+    await said(db, by, "[ESCALATE:web] one", "[ESCALATE:WEB] two", "[ESCALATE:Web] three")
+
+    ended = await finished(db, by)
+
+    assert ended.reason == "Handed Web to tier 2."
+    assert [each.reason for each in await escalations.of(db, [by.id])] == ["one"]
+
+
+async def test_a_service_that_is_not_declared_can_be_handed_on(db: Database) -> None:
+    parent = await handed(db, "plex")
+
+    begun = await taken_on(db, parent)
+
+    assert begun.session.services == ("plex",)
+    assert "- plex: connection refused" in begun.prompt.injected
+    assert begun.prompt.message == "Find out what is wrong with plex."
+
+
+async def test_what_is_of_no_service_is_looked_into_at_all_of_them(db: Database) -> None:
+    parent = await handed(db, "general")
+
+    begun = await taken_on(db, parent)
+
+    assert begun.session.services is None
+    assert begun.prompt.message == "Find out what is wrong with all services."
+
+
+@pytest.mark.parametrize("status", sorted(set(sessions.ALARMING) | {Status.STOPPED}))
+async def test_only_a_session_that_completed_hands_on(db: Database, status: Status) -> None:
+    by = await session(db)
+    await said(db, by, "[ESCALATE:web] connection refused")
+
+    ended = await finished(db, by, status)
+
+    why = f"its session {status.replace('_', ' ')}"
+    assert ended.status is status
+    assert await states(db) == [("Web", "dropped", why)]
+    text = f"Not handed to tier 2, {why}. The next round looks again."
+    assert ("warning", text, "Web") in await told(db)
+
+
+async def test_a_dry_run_hands_on_to_nobody_and_names_the_services(db: Database) -> None:
+    by = await kept_dry(db)
+    await said(db, by, "[ESCALATE:web] connection refused", "[ESCALATE:db] gone")
+
+    ended = await finished(db, by)
+
+    assert (ended.status, ended.reason) == (
+        "completed",
+        "Dry run: tier 2 would take Web and db.",
+    )
+    assert await told(db) == [
+        ("info", "Dry run: tier 2 would have been asked: connection refused", "Web"),
+        ("info", "Dry run: tier 2 would have been asked: gone", "db"),
+    ]
+    assert await escalations.unfinished(db) == []
+
+
+async def kept_dry(db: Database) -> Session:
+    await session(db)
+    async with writing(db):
+        return await kept.insert(db, Plan(dry_run=True), model=None, epoch=1, now=NOON)
+
+
+@pytest.mark.parametrize("max_tier", [1, 2, 3])
+async def test_at_the_highest_tier_a_person_is_asked_at_once(db: Database, max_tier: int) -> None:
+    by = await session(db, tier=max_tier)
+    await said(db, by, "[ESCALATE:web] nothing helps", max_tier=max_tier)
+    at_once = await told(db, "marker")
+
+    ended = await finished(db, by, max_tier=max_tier)
+
+    assert at_once == [("critical", "Needs a person: nothing helps", "Web")]
+    assert (ended.status, ended.reason) == ("completed", "Needs a person: Web.")
+    assert await states(db) == [("Web", "person", "")]
+    assert await told(db) == []
+
+
+async def test_a_person_stays_asked_when_the_session_fails_after_that(db: Database) -> None:
+    by = await session(db, tier=3)
+    await said(db, by, "[ESCALATE:web] nothing helps")
+
+    await finished(db, by, Status.TIMED_OUT)
+
+    assert await states(db) == [("Web", "person", "")]
+
+
+async def test_what_was_handed_on_is_taken_on_once(db: Database) -> None:
+    parent = await handed(db, "web")
+    plan = await chain.following(db, parent)
+    await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
+
+    with pytest.raises(Conflict, match="hands nothing on any more"):
+        await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
+
+    assert [row["id"] for row in await rows(db, "sessions")] == [1, 2]
+
+
+async def test_what_a_dead_supervisor_left_is_dropped_and_said(db: Database) -> None:
+    running = await session(db)
+    await said(db, running, "[ESCALATE:db] refused")
+    parent = await handed(db, "web")
+
+    await chain.drop_stranded(db, now=NOON)
+
+    why = "the supervisor ended before it was taken on"
+    assert await states(db) == [("db", "open", ""), ("Web", "dropped", why)]
+    text = f"Not handed to tier 2, {why}. The next round looks again."
+    assert await told(db) == [("warning", text, "Web")]
+    with pytest.raises(Conflict):
+        await taken_on(db, parent)
+
+
+async def test_reasons_are_kept_without_secrets_and_short(db: Database) -> None:
+    by = await session(db)
+    await said(db, by, f"[ESCALATE:web] hunter2-hunter2 {'x' * 900}", redact=SECRETIVE)
+
+    [found] = await escalations.of(db, [by.id])
+
+    assert "hunter2" not in found.reason
+    assert len(found.reason) <= 500
+
+
+@pytest.mark.parametrize(
+    ("names", "around"),
+    [
+        (["Web"], ["db"]),
+        (["db"], ["Web"]),
+        (["WEB", "DB"], []),
+        (["bare"], []),
+        (["plex"], []),
+    ],
+)
+def test_neighbours_are_what_it_needs_and_what_needs_it(
+    names: list[str], around: list[str]
+) -> None:
+    assert chain.neighbours(SERVICES, names) == around

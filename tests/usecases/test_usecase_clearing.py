@@ -1,0 +1,152 @@
+"""What was used is free again: after two healthy rounds in a row, or when an operator says so."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from acting import FAILURE, HOUR, RESTART, SERVICES, SUCCESS, acted, marked, texts, used, uses
+from examples import NOON, OPEN, rows, session
+
+from lamplighter.domain.errors import NotFound
+from lamplighter.domain.marks import Look
+from lamplighter.domain.service import ActionKind
+from lamplighter.domain.session import Status
+from lamplighter.repository import Database, checks, writing
+from lamplighter.usecases import act, sessions
+from lamplighter.usecases.sessions import Ending
+
+
+async def made_round(
+    db: Database, *ok: bool, now: datetime, status: Status = Status.COMPLETED, tier: int = 1
+) -> None:
+    """Make a round that saw Web so; its status as it ended."""
+    opened = await session(db, tier=tier)
+    async with writing(db):
+        for number, each in enumerate(ok):
+            look = Look(service="Web", name=f"check-{number}", kind="tcp", ok=each)
+            await checks.insert(db, opened.id, look, now=now)
+    await sessions.finish(db, opened, Ending(status=status), redact=OPEN, now=now)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "free"),
+    [
+        ([[True]], False),
+        ([[True], [True]], True),
+        ([[True], [False], [True]], False),
+        ([[True], [True, False], [True]], False),
+        ([[False], [True], [True]], True),
+        ([[True], [False], [True], [True]], True),
+        ([[False], [False]], False),
+    ],
+)
+async def test_two_healthy_rounds_in_a_row_free_the_cooldowns(
+    db: Database, rounds: list[list[bool]], free: bool
+) -> None:
+    await acted(db, await session(db, tier=3))
+
+    for number, looks in enumerate(rounds, 1):
+        await made_round(db, *looks, now=NOON + number * timedelta(minutes=5))
+
+    later = NOON + HOUR
+    assert await used(db, now=later) == ([0, 0] if free else [1, 0])
+    said = "Well for 2 rounds in a row: its cooldowns are free again."
+    assert await texts(db, "info") == [said] * free
+    [use] = await uses(db)
+    assert use.cleared_by == ("healthy" if free else None)
+
+
+@pytest.mark.parametrize("broken_off_first", [True, False])
+@pytest.mark.parametrize(
+    ("tier", "status"),
+    [(2, Status.COMPLETED), (1, Status.FAILED), (1, Status.STOPPED), (1, Status.INTERRUPTED)],
+)
+async def test_only_rounds_that_were_made_to_their_end_free_a_cooldown(
+    db: Database, tier: int, status: Status, broken_off_first: bool
+) -> None:
+    await acted(db, await session(db, tier=3))
+    both: list[dict[str, Any]] = [{"tier": tier, "status": status}, {}]
+
+    for minutes, more in enumerate(both if broken_off_first else both[::-1], 5):
+        await made_round(db, True, now=NOON + timedelta(minutes=minutes), **more)
+
+    assert await used(db) == [1, 0]
+
+
+async def test_healthy_rounds_free_nothing_while_another_action_runs(db: Database) -> None:
+    by = await session(db, tier=3)
+    await acted(db, by)
+    await act.reserve(db, by, "Web", RESTART, now=NOON)
+
+    for minutes in (5, 6):
+        await made_round(db, True, now=NOON + timedelta(minutes=minutes))
+
+    assert await used(db, now=NOON + HOUR) == [2, 0]
+
+
+async def test_health_from_before_the_action_frees_nothing(db: Database) -> None:
+    await made_round(db, True, now=NOON - HOUR)
+    await acted(db, await session(db, tier=3))
+
+    await made_round(db, True, now=NOON + HOUR)
+
+    assert await used(db, now=NOON + HOUR) == [1, 0]
+
+
+async def test_healthy_rounds_free_a_service_in_whatever_case_it_was_spelled(db: Database) -> None:
+    by = await session(db, tier=3)
+    await marked(db, by, "[COOLDOWN:restart:WEB] success - ok", known=[])
+
+    for minutes in (5, 6):
+        await made_round(db, True, now=NOON + timedelta(minutes=minutes))
+
+    assert await used(db, now=NOON + HOUR) == [0, 0]
+
+
+async def test_what_still_runs_is_not_freed_by_healthy_rounds_or_a_reset(db: Database) -> None:
+    by = await session(db, tier=3)
+    await act.reserve(db, by, "Web", RESTART, now=NOON)
+
+    for minutes in (5, 6):
+        await made_round(db, True, now=NOON + timedelta(minutes=minutes))
+    _, cleared = await act.reset(db, "web", None, services=SERVICES, now=NOON + HOUR)
+
+    assert cleared == 0
+    assert await used(db) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("action", "cleared", "left", "what"),
+    [
+        (None, 3, [0, 0], "all its cooldowns; 3"),
+        (ActionKind.RESTART, 2, [0, 1], "the cooldown of restart; 2"),
+        (ActionKind.REDEPLOYMENT, 1, [2, 0], "the cooldown of redeployment; 1"),
+    ],
+)
+async def test_an_operator_gives_the_slots_back(
+    db: Database, action: ActionKind | None, cleared: int, left: list[int], what: str
+) -> None:
+    by = await session(db, tier=3)
+    await marked(db, by, SUCCESS, FAILURE, "[COOLDOWN:redeployment:web] success - new")
+
+    told = await act.reset(db, "WEB", action, services=SERVICES, now=NOON)
+
+    assert told == ("Web", cleared)
+    assert await used(db) == left
+    assert (await texts(db, "info"))[-1] == f"An operator reset {what} used before."
+    kept = [use for use in await uses(db) if use.cleared_by == "operator"]
+    assert len(kept) == cleared
+
+
+async def test_a_service_that_nobody_knows_has_nothing_to_reset(db: Database) -> None:
+    with pytest.raises(NotFound):
+        await act.reset(db, "plex", None, services=SERVICES, now=NOON)
+
+    assert await rows(db, "events") == []
+
+
+async def test_a_service_that_is_declared_no_more_is_reset_by_its_name(db: Database) -> None:
+    by = await session(db, tier=3)
+    await marked(db, by, "[COOLDOWN:restart:Plex] success - ok")
+
+    assert await act.reset(db, "plex", None, services=SERVICES, now=NOON) == ("Plex", 1)

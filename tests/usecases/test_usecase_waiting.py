@@ -1,0 +1,93 @@
+"""When a person was asked, the next round waits: until a slot is free or all is well."""
+
+from datetime import datetime
+
+from chains import HOUR, MINUTE, SERVICES, finished, said, seen, states, used_up
+from examples import NOON, session
+
+from lamplighter.domain.handoff import EscalationState
+from lamplighter.domain.session import Session
+from lamplighter.repository import Database, cooldowns, escalations
+from lamplighter.usecases import act, chain
+
+
+async def round_made(db: Database, now: datetime, seen_so: dict[str, bool]) -> Session:
+    """Make a round that saw these services well, or not."""
+    by = await session(db)
+    for service, well in seen_so.items():
+        await seen(db, by, service, ok=well, now=now)
+    return await finished(db, by, now=now)
+
+
+async def asked_a_person(db: Database, service: str = "Web") -> Session:
+    """Let a session of the last tier ask a person."""
+    by = await session(db, tier=3)
+    await said(db, by, f"[ESCALATE:{service}] nothing helps")
+    return await finished(db, by)
+
+
+async def waiting(db: Database, now: datetime = NOON) -> dict[str, datetime]:
+    return {name: each.until for name, each in (await chain.waiting(db, SERVICES, now=now)).items()}
+
+
+async def test_after_a_person_was_asked_it_waits_until_a_slot_is_free(db: Database) -> None:
+    await used_up(db)
+    await asked_a_person(db)
+
+    assert await waiting(db) == {"Web": NOON + 4 * HOUR}
+    assert await waiting(db, NOON + 4 * HOUR - MINUTE) == {"Web": NOON + 4 * HOUR}
+    assert await waiting(db, NOON + 4 * HOUR) == {}
+
+
+async def test_nothing_waits_while_another_action_can_be_tried(db: Database) -> None:
+    await used_up(db, "db")
+    await asked_a_person(db, "db")
+
+    assert await waiting(db) == {}
+
+
+async def test_a_service_that_nothing_can_be_done_for_waits_for_a_day(db: Database) -> None:
+    await asked_a_person(db, "bare")
+
+    assert await waiting(db, NOON + 23 * HOUR) == {"bare": NOON + 24 * HOUR}
+    assert await waiting(db, NOON + 24 * HOUR) == {}
+
+
+async def test_nothing_waits_that_no_person_was_asked_for(db: Database) -> None:
+    await used_up(db)
+
+    assert await waiting(db) == {}
+
+
+async def test_an_operators_reset_ends_the_waiting(db: Database) -> None:
+    await used_up(db)
+    await asked_a_person(db)
+
+    await act.reset(db, "web", None, services=SERVICES, now=NOON)
+
+    assert await waiting(db) == {}
+
+
+async def test_one_healthy_round_ends_the_waiting_but_frees_no_slot(db: Database) -> None:
+    await used_up(db)
+    await asked_a_person(db)
+
+    await round_made(db, NOON + MINUTE, {"Web": True})
+
+    assert await waiting(db, NOON + MINUTE) == {}
+    assert await states(db) == [("Web", "closed", "well again")]
+    assert await escalations.people(db) == []
+    assert [use.cleared_by for use in await cooldowns.since(db, NOON)] == [None] * 2
+
+
+async def test_a_round_that_finds_it_failing_or_does_not_look_ends_no_waiting(
+    db: Database,
+) -> None:
+    await used_up(db)
+    await asked_a_person(db)
+
+    await round_made(db, NOON + MINUTE, {"Web": False, "db": True})
+    await round_made(db, NOON + 2 * MINUTE, {"db": True})
+
+    assert await waiting(db, NOON + 2 * MINUTE) == {"Web": NOON + 4 * HOUR}
+    assert [each.state for each in await escalations.people(db)] == [EscalationState.PERSON]

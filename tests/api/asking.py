@@ -53,6 +53,7 @@ class Asking:
             "sessions": self.running if op.path.endswith("/stop") else self.session,
             "markers": self.ignored,
             "requests": self.request,
+            "escalations": self.escalated,
         }
         return op.path.replace("{id:int}", str(makes[op.path.split("/")[3]]()))
 
@@ -91,6 +92,16 @@ class Asking:
         mark = self.home.value("SELECT min(id) FROM markers WHERE state = 'ignored'")
         assert mark, "all of them were taken: let the session print more"
         return int(mark)
+
+    def escalated(self) -> int:
+        """Let a person be asked for a service."""
+        self.home.write(
+            "INSERT INTO escalations (session_id, tier, service, reason, state, created_at) "
+            "VALUES (?, 4, 'jellyfin', 'Nothing helped', 'person', ?)",
+            self.running(),
+            STAMP,
+        )
+        return int(self.home.value("SELECT max(id) FROM escalations"))
 
     def running(self) -> int:
         self.home.write(

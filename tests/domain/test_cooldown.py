@@ -206,3 +206,13 @@ def test_a_first_attempt_fails_when_the_last_two_times_only_a_second_helped(
 )
 def test_a_memory_says_that_a_first_attempt_fails(observation: str, says: bool) -> None:
     assert says_first_fails(observation) is says
+
+
+@pytest.mark.parametrize(("apart", "known"), [(timedelta(hours=4), True), (5 * HOUR, False)])
+def test_a_failure_long_before_a_success_tells_nothing(apart: timedelta, known: bool) -> None:
+    uses = [
+        replace(DONE, outcome=outcome, attempts=1, created_at=NOON - age)
+        for outcome, age in [(OK, 0 * HOUR), (NO, apart), (OK, 30 * HOUR), (NO, 30 * HOUR + apart)]
+    ]
+
+    assert fails_first(uses) is known

@@ -99,7 +99,7 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
         ),
         *(
             (1, 3, dry, [asks("web")], status, Step(status, "said", EscalationState.DROPPED))
-            for status in FINAL - {Status.COMPLETED}
+            for status in sorted(FINAL - {Status.COMPLETED})
             for dry in (False, True)
         ),
         (3, 3, False, [asks("web", state=PERSON)], Status.FAILED, Step(Status.FAILED, "said")),

@@ -73,6 +73,16 @@ async def test_only_rounds_that_were_made_to_their_end_free_a_cooldown(
     assert await used(db) == [1, 0]
 
 
+async def test_a_round_that_broke_off_still_tells_what_fails(db: Database) -> None:
+    await acted(db, await session(db, tier=3))
+
+    await made_round(db, True, now=NOON + timedelta(minutes=5))
+    await made_round(db, False, now=NOON + timedelta(minutes=10), status=Status.STOPPED)
+    await made_round(db, True, now=NOON + timedelta(minutes=15))
+
+    assert await used(db, now=NOON + HOUR) == [1, 0]
+
+
 async def test_healthy_rounds_free_nothing_while_another_action_runs(db: Database) -> None:
     by = await session(db, tier=3)
     await acted(db, by)

@@ -2,12 +2,14 @@
 
 from datetime import datetime
 
+import pytest
 from chains import HOUR, MINUTE, SERVICES, finished, said, seen, states, used_up
 from examples import NOON, session
 
+from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.handoff import EscalationState
 from lamplighter.domain.session import Session
-from lamplighter.repository import Database, cooldowns, escalations
+from lamplighter.repository import Database, cooldowns, escalations, writing
 from lamplighter.usecases import act, chain
 
 
@@ -91,3 +93,37 @@ async def test_a_round_that_finds_it_failing_or_does_not_look_ends_no_waiting(
 
     assert await waiting(db, NOON + 2 * MINUTE) == {"Web": NOON + 4 * HOUR}
     assert [each.state for each in await escalations.people(db)] == [EscalationState.PERSON]
+
+
+async def test_where_no_session_may_act_slots_that_are_free_change_nothing(db: Database) -> None:
+    await asked_a_person(db)
+
+    found = await chain.waiting(db, SERVICES, max_tier=2, now=NOON)
+
+    assert {name: each.until for name, each in found.items()} == {"Web": NOON + 24 * HOUR}
+
+
+async def test_a_person_says_that_it_is_seen_to(db: Database) -> None:
+    await asked_a_person(db, "bare")
+    [asked] = await escalations.people(db)
+
+    settled = await chain.settle(db, asked.id, now=NOON + MINUTE)
+
+    assert (settled.state, settled.why) == ("closed", "settled by an operator")
+    assert settled.closed_at == NOON + MINUTE
+    assert await escalations.people(db) == []
+    assert await waiting(db) == {}
+    with pytest.raises(Conflict, match="waits for nobody: it is closed"):
+        await chain.settle(db, asked.id, now=NOON)
+    with pytest.raises(NotFound, match="no escalation 99"):
+        await chain.settle(db, 99, now=NOON)
+
+
+async def test_waiting_ends_in_whatever_case_the_service_was_spelled(db: Database) -> None:
+    await asked_a_person(db, "Elsewhere")
+    await asked_a_person(db, "elsewhere")
+
+    async with writing(db):
+        await escalations.close(db, "ELSEWHERE", why="well again", now=NOON)
+
+    assert await escalations.people(db) == []

@@ -216,6 +216,15 @@ OPS: Final = (
         problems=(404, 409),
     ),
     _op(
+        "PUT",
+        f"{V1}/escalations/{{id:int}}/settled",
+        sessions.settle,
+        "Say that a person has seen to a service.",
+        shapes.Escalation,
+        body=shapes.Empty,
+        problems=(404, 409),
+    ),
+    _op(
         "GET",
         f"{V1}/requests",
         sessions.queue,

@@ -82,6 +82,7 @@ def _overview(
         "queued": found.queued,
         "people": [
             {
+                "id": each.id,
                 "service": each.service,
                 "reason": each.reason,
                 "asked_at": plain.at(each.created_at),

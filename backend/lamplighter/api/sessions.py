@@ -153,6 +153,13 @@ async def chain(request: Request) -> Response:
     )
 
 
+async def settle(request: Request) -> Response:
+    """PUT /api/v1/escalations/{id}/settled."""
+    here, number = door(request), ask.number(request)
+    await ask.body(request, shapes.Empty)
+    return answer(plain.escalation(await chains.settle(here.db, number, now=here.now())))
+
+
 async def queue(request: Request) -> Response:
     """GET /api/v1/requests."""
     here, wanted = door(request), ask.query(request, shapes.RequestQuery)

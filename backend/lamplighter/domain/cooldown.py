@@ -148,12 +148,18 @@ def fails_first(uses: Sequence[Use]) -> bool:
         use = settled.pop(0)
         helped = use.outcome is Outcome.SUCCESS
         if helped and use.attempts < ATTEMPTS and settled:
-            helped = settled[0].outcome is Outcome.FAILURE
+            helped = _led_to(settled[0], use)
             settled = settled[1:] if helped else settled
         elif use.attempts < ATTEMPTS:
             helped = False
         seen.append(helped)
     return seen == [True] * SEEN_TWICE
+
+
+def _led_to(before: Use, after: Use) -> bool:
+    """Whether a failure was soon followed by what helped: months later it tells nothing."""
+    soon = after.created_at - before.created_at <= LIMITS[after.action].window
+    return before.outcome is Outcome.FAILURE and soon
 
 
 def says_first_fails(observation: str) -> bool:

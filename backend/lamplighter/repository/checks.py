@@ -16,7 +16,7 @@ from lamplighter.repository.tables import checks, days, sessions
 
 ROUND_TIER: Final = 1
 WHOLE: Final = (Status.RUNNING, Status.COMPLETED, Status.ESCALATED)
-"""A round that broke off may not have looked at all of a service."""
+"""A round that broke off may not have looked at all of a service: it tells only what fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +86,15 @@ async def began(db: Database, service: str, name: str, *, ok: bool) -> datetime 
 
 async def rounds(db: Database, service: str, *, after: datetime, limit: int) -> list[bool]:
     """Return whether each of the last rounds found a service healthy, the newest first."""
-    healthy = sa.func.min(checks.c.ok).label("healthy")
+    healthy_now = sa.func.min(checks.c.ok)
     query = (
-        sa.select(checks.c.session_id, healthy)
+        sa.select(checks.c.session_id, healthy_now.label("healthy"))
         .join(sessions, sessions.c.id == checks.c.session_id)
         .where(checks.c.service == service)
         .where(checks.c.at > after)
         .where(sessions.c.tier == ROUND_TIER)
-        .where(sessions.c.status.in_(WHOLE))
-        .group_by(checks.c.session_id)
+        .group_by(checks.c.session_id, sessions.c.status)
+        .having(sessions.c.status.in_(WHOLE) | (healthy_now == 0))
         .order_by(checks.c.session_id.desc())
         .limit(limit)
     )

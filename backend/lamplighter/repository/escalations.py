@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from lamplighter.domain import plain
 from lamplighter.domain.change import Op
 from lamplighter.domain.handoff import Escalation, EscalationState
+from lamplighter.domain.service import fold
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
 from lamplighter.repository.tables import escalations
@@ -76,7 +77,7 @@ async def people(db: Database) -> list[Escalation]:
         .where(escalations.c.state == EscalationState.PERSON)
         .order_by(escalations.c.id)
     )
-    newest = {each.service: each for each in await _fetch(db, query)}
+    newest = {fold(each.service): each for each in await _fetch(db, query)}
     return sorted(newest.values(), key=lambda each: each.id)
 
 
@@ -96,14 +97,21 @@ async def move(
     return await _changed(db, conditions, values, now=now)
 
 
+async def get(db: Database, number: int) -> Escalation | None:
+    """Return one escalation."""
+    found = await _fetch(db, sa.select(escalations).where(escalations.c.id == number))
+    return found[0] if found else None
+
+
 async def close(db: Database, service: str, *, why: str, now: datetime) -> list[Escalation]:
     """End the waiting for a person: the service is well again, or somebody said so."""
-    conditions = [
-        escalations.c.service == service,
-        escalations.c.state == EscalationState.PERSON,
-    ]
+    waiting = escalations.c.state == EscalationState.PERSON
+    held = await _fetch(db, sa.select(escalations).where(waiting))
+    numbers = [each.id for each in held if fold(each.service) == fold(service)]
+    if not numbers:
+        return []
     values = {"state": EscalationState.CLOSED, "why": why, "closed_at": now}
-    return await _changed(db, conditions, values, now=now)
+    return await _changed(db, [escalations.c.id.in_(numbers), waiting], values, now=now)
 
 
 async def _changed(

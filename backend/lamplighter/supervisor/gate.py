@@ -24,6 +24,7 @@ from lamplighter.usecases import act
 
 OUTPUT_BYTES: Final = 64 * 1024
 SHOWN_CHARS: Final = 300
+REFUSALS_TOLD: Final = 20
 PASSED_ON: Final = (
     "PATH",
     "HOME",
@@ -72,6 +73,7 @@ class Gate:
     execute: Execute = bounded
     env: Mapping[str, str] = field(default_factory=passed_on)
     _running: set[int] = field(default_factory=set)
+    _told: list[str] = field(default_factory=list)
 
     @property
     def busy(self) -> bool:
@@ -86,6 +88,7 @@ class Gate:
         """
         declared = self._declared(service, action)
         if isinstance(declared, str):
+            await self._tell_refusal(service, action, declared)
             return Verdict(outcome=Outcome.REFUSED, words=declared)
         found, chosen = declared
         if self.session.dry_run:
@@ -146,18 +149,29 @@ class Gate:
         await act.settle(self.db, use, ok=ok, text=text, now=self.now())
 
     async def _refused(self, use: Use) -> Verdict:
+        await self._tell(use.service, f"{use.action.capitalize()} refused: {use.text}.")
+        return Verdict(outcome=Outcome.REFUSED, words=use.text, use_id=use.id)
+
+    async def _tell_refusal(self, service: str, action: str, why: str) -> None:
+        """Say what was asked for against the rules; of a session that insists, only so often."""
+        self._told.append(why)
+        if len(self._told) <= REFUSALS_TOLD:
+            found = self.services.find(service)
+            asked = f"{_quoted(action)} of {_quoted(service)}"
+            await self._tell(found.name if found else None, f"Not run, {asked}: {why}.")
+
+    async def _tell(self, service: str | None, text: str) -> None:
         async with writing(self.db):
             await events.insert(
                 self.db,
                 Level.WARNING,
-                f"{use.action.capitalize()} refused: {use.text}.",
-                service=use.service,
+                text,
+                service=service,
                 session_id=self.session.id,
                 tier=self.session.tier,
                 source="supervisor",
                 now=self.now(),
             )
-        return Verdict(outcome=Outcome.REFUSED, words=use.text, use_id=use.id)
 
 
 def _ok(ended: Ended) -> bool:

@@ -143,7 +143,7 @@ async def run(
     why_not = why_not or engine.probe()
     if why_not:
         return await _ended(shop, begun.session, Ending(status=Status.FAILED, reason=why_not))
-    task = await tasks.task(shop.db, begun, services, now=shop.now())
+    task = await tasks.task(shop.db, begun, services, max_tier=shop.max_tier, now=shop.now())
     gate = Gate(
         db=shop.db,
         session=begun.session,

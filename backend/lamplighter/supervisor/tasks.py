@@ -14,7 +14,9 @@ USES: Final = 20
 FINDINGS: Final = 20
 
 
-async def task(db: Database, begun: Opened, services: Services, *, now: datetime) -> Task:
+async def task(
+    db: Database, begun: Opened, services: Services, *, max_tier: int, now: datetime
+) -> Task:
     """Return the task of a session that was opened.
 
     What services in scope depend on is told of too: an investigation looks there first.
@@ -22,7 +24,8 @@ async def task(db: Database, begun: Opened, services: Services, *, now: datetime
     wanted = begun.session.services
     in_scope = tuple(each for each in services if wanted is None or each.name in wanted)
     async with reading(db):
-        waiting = await chain.waiting(db, in_scope, now=now)
+        near = _near(services, in_scope)
+        waiting = await chain.waiting(db, near, max_tier=max_tier, now=now)
         return Task(
             session=begun.session,
             system=begun.prompt.system,
@@ -35,7 +38,7 @@ async def task(db: Database, begun: Opened, services: Services, *, now: datetime
                 f"{service.name}/{check.name}": tuple(
                     await checks.recent(db, service.name, check.name, limit=LOOKS)
                 )
-                for service in _near(services, in_scope)
+                for service in near
                 for check in service.checks
             },
             uses={

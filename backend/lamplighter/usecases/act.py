@@ -1,7 +1,7 @@
 """Act: a use of a cooldown is reserved before anything runs, and settled afterwards."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from lamplighter.domain import cooldown
@@ -23,6 +23,9 @@ from lamplighter.repository import (
 from lamplighter.repository.memories import Filter, Sort
 
 USES_LOOKED_AT: Final = 20
+AT_ONCE: Final = timedelta(minutes=30)
+"""How long after the first one a second attempt is still part of the same use."""
+
 MEMORIES_LOOKED_AT: Final = 200
 LONGEST_WINDOW: Final = max(limit.window for limit in LIMITS.values())
 CLEARED_BY_OPERATOR: Final = "operator"
@@ -43,7 +46,9 @@ async def reserve(
     `again` asks for the second attempt of a use of this session.
     """
     async with writing(db):
-        if again is not None and (pair := await _second(db, session, service, action, again)):
+        if again is not None and (
+            pair := await _second(db, session, service, action, again, now=now)
+        ):
             return await cooldowns.change(
                 db,
                 pair.id,
@@ -184,7 +189,7 @@ async def standings(
 
 
 async def _second(
-    db: Database, session: Session, service: str, action: Action, again: int
+    db: Database, session: Session, service: str, action: Action, again: int, *, now: datetime
 ) -> Use | None:
     """Return the use whose second attempt is asked for, where a first one is known to fail."""
     recent = await cooldowns.recent(db, service, limit=USES_LOOKED_AT)
@@ -194,6 +199,7 @@ async def _second(
         or not use.spent
         or _under_way(session, recent)
         or use.attempts >= ATTEMPTS
+        or now - use.created_at > AT_ONCE
         or (use.session_id, use.name) != (session.id, action.name)
         or not await _lives(db, session)
     ):

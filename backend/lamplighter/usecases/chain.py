@@ -7,6 +7,7 @@ from typing import Final
 
 from lamplighter.domain import handoff as rules
 from lamplighter.domain.cooldown import HEALTHY_ROUNDS, Outcome, Use
+from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.event import Level
 from lamplighter.domain.handoff import Escalation, EscalationState, Finding, Handoff
 from lamplighter.domain.marks import Look
@@ -165,8 +166,25 @@ async def confirm(db: Database, session: Session, *, now: datetime) -> None:
         await _clear(db, session, service, now=now)
 
 
+async def settle(db: Database, number: int, *, now: datetime) -> Escalation:
+    """End the waiting for a person because one says so; raises NotFound or Conflict.
+
+    When the service still fails at the next round, it is handed on again.
+    """
+    async with writing(db):
+        held = await escalations.get(db, number)
+        if held is None:
+            raise NotFound(f"There is no escalation {number}.")
+        if held.state is not EscalationState.PERSON:
+            raise Conflict(f"Escalation {number} waits for nobody: it is {held.state}.")
+        await escalations.close(db, held.service, why="settled by an operator", now=now)
+        closed = await escalations.get(db, number)
+        assert closed is not None
+        return closed
+
+
 async def waiting(
-    db: Database, services: Iterable[Service], *, now: datetime
+    db: Database, services: Iterable[Service], *, max_tier: int = MAX_TIER, now: datetime
 ) -> dict[str, Waiting]:
     """Return the services for which a person was asked and nothing else can be tried yet."""
     asked = {fold(each.service): each for each in await escalations.people(db)}
@@ -175,7 +193,7 @@ async def waiting(
     used = await act.standings(db, [service.name for service in here], now=now)
     for service in here:
         at = asked[fold(service.name)].created_at
-        kinds = {action.kind for action in service.actions}
+        kinds = {action.kind for action in service.actions} if max_tier == MAX_TIER else set()
         free = [each for each in used[service.name] if each.action in kinds]
         again = act.quiet_from(free) if free else at + ASKED_AGAIN
         if again is not None and now < again:

@@ -11,7 +11,7 @@ from lamplighter.domain.event import Level
 from lamplighter.domain.handoff import Escalation
 from lamplighter.domain.leader import Leader
 from lamplighter.domain.marks import Look
-from lamplighter.domain.service import Service, Services, fold
+from lamplighter.domain.service import Service, Services
 from lamplighter.domain.session import Session
 from lamplighter.repository import (
     Database,
@@ -93,17 +93,12 @@ async def overview(db: Database, services: Services, *, since: datetime, now: da
     """Gather how everything stands, and what was learned `since`."""
     leader = await leases.get(db)
     ongoing = await sessions.running(db)
-    known = {fold(service.name) for service in services}
     return Overview(
         conditions=tuple(await conditions(db, list(services), now=now)),
         leader=leader,
         running=ongoing[-1] if ongoing else None,
         queued=await statistics.queued(db),
-        people=tuple(
-            each
-            for each in await escalations.people(db)
-            if not known or fold(each.service) in known
-        ),
+        people=tuple(await escalations.people(db)),
         causes=await statistics.causes(db, since=since),
         turns=tuple(await statistics.turns(db, since=since, limit=TURNS)),
         levels=await statistics.levels(db, since=now - LATELY),

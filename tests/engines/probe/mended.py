@@ -138,7 +138,7 @@ def used(number: int, *, attempts: int = 1, took: float | None = None) -> Use:
         service="web",
         action=RESTART,
         outcome=Outcome.SUCCESS,
-        created_at=NOON - timedelta(days=number),
+        created_at=NOON - timedelta(hours=number),
         attempts=attempts,
         healthy_after=took,
     )

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lamplighter.api.shapes.kinds import Limit, Name, Seq, Tier
+from lamplighter.domain.handoff import EscalationState
 from lamplighter.domain.session import RequestState, Status, Trigger
 
 
@@ -179,11 +180,27 @@ class Prompt(Struct):
     seq: int
 
 
+class Escalation(Struct):
+    """What a session handed to the next tier, or to a person, and what became of it."""
+
+    id: int
+    session_id: int
+    child_id: int | None
+    tier: int
+    service: str
+    reason: str
+    state: EscalationState
+    why: str
+    created_at: str
+    closed_at: str | None
+    version: int
+
+
 class Chain(Struct):
     """The sessions that handed on to each other, the root first, and how it ended."""
 
     items: list[Session]
-    handoffs: list[dict[str, Any]]
+    handoffs: list[Escalation]
     findings: list[dict[str, Any]]
     uses: list[dict[str, Any]]
     status: Status

@@ -85,7 +85,8 @@ class Facts:
     """What is known before the round, by service; the newest comes first.
 
     `history` is by "service/check". `waiting` tells since when a person was
-    asked for a service, `reasons` why one was handed to this session.
+    asked for a service, `reasons` why one was handed to this session, `needs`
+    all that a service depends on, by whatever way.
     """
 
     now: datetime
@@ -95,6 +96,7 @@ class Facts:
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
     waiting: Mapping[str, datetime] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
+    needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def past(self, service: Service, check: Check) -> Sequence[Past]:
         """Return what a check came to in earlier rounds, the newest first."""

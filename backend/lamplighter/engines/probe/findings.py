@@ -102,7 +102,7 @@ def _handed(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> Iter
 
 def _asked(service: Service, facts: Facts) -> str:
     """Say for which service a person was asked: this one, or one that it needs."""
-    for name in (service.name, *service.depends_on):
+    for name in (service.name, *facts.needs.get(service.name, service.depends_on)):
         if name in facts.waiting:
             whom = "a person" if name == service.name else f"a person for {name}"
             return f"{whom} was asked at {facts.waiting[name]:%H:%M} UTC"

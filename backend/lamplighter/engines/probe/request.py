@@ -1,7 +1,7 @@
 """The request that the probe reads from its standard input."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated
 
@@ -66,11 +66,12 @@ def read(raw: bytes) -> Request:
         told = msgspec.json.decode(raw, type=_Wire)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    return Request(
+    known = tuple(wire.unpack(service) for service in told.known)
+    request = Request(
         session=str(told.session),
         tier=told.tier,
         services=tuple(wire.unpack(service) for service in told.services),
-        known=tuple(wire.unpack(service) for service in told.known),
+        known=known,
         gate=told.gate,
         dry_run=told.dry_run,
         facts=Facts(
@@ -83,3 +84,5 @@ def read(raw: bytes) -> Request:
             reasons=told.reasons,
         ),
     )
+    needs = {each.name: [name.name for name in request.needs(each)] for each in request.services}
+    return replace(request, facts=replace(request.facts, needs=needs))

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app import App
+from lamplighter.repository import driver
 from lamplighter.serve.demo.stage import free_ports
 
 NOTE = "import sys; open(sys.argv[1], 'w').write('start\\n')"
@@ -123,10 +124,23 @@ def test_what_cannot_be_mended_waits_for_a_person_who_may_give_slots_back(
 
     expect(page.get_by_text(re.compile(r"films waits for you"))).to_be_visible(timeout=30_000)
     expect(page.get_by_text("2 of 2 restarts used")).to_be_visible(timeout=30_000)
-    page.get_by_role("link", name="events of films").click()
-    page.mouse.move(5, 5)  # new rows wait for a pointer that is on the table
-    asked = re.compile("a person was asked at")  # and is not asked again each round
-    expect(page.get_by_role("row", name=asked).first).to_be_visible(timeout=30_000)
+    small.start()  # somebody mends it, and says so
+    expect(page.get_by_role("list", name="Services")).to_contain_text("well", timeout=15_000)
+    expect(page.get_by_text("Nothing waits for you.")).to_be_visible(timeout=15_000)
+
+
+def test_what_a_person_has_seen_to_waits_no_longer(page: Page, watched: App) -> None:
+    asked = "INSERT INTO escalations (session_id, tier, service, reason, state, created_at)"
+    with closing(driver.connect(str(watched.home / "lamplighter.db"))) as connection:
+        connection.execute("INSERT INTO sessions (started_at) VALUES ('2026-01-01T00:00:00Z')")
+        values = "VALUES (1, 4, 'elsewhere', 'Nothing helped', 'person', '2026-01-01T00:00:00Z')"
+        connection.execute(f"{asked} {values}")
+    page.goto(watched.url)
+    expect(page.get_by_text(re.compile("elsewhere waits for you"))).to_be_visible()
+
+    page.get_by_role("button", name="elsewhere is seen to").click()
+
+    expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
 
 
 def test_a_cooldown_is_reset_by_hand(page: Page, watched: App, small: Small) -> None:

@@ -173,6 +173,7 @@ interface Service {
 
 /** A service that only a person can help. */
 interface Waiting {
+  id: number
   service: string
   reason: string
   asked_at: Time

@@ -29,8 +29,8 @@ const STATE = {
 }
 const names = (services) => services.map(({ name }) => name).join("")
 
-function opened({ answer = STATE, away = false } = {}) {
-  const api = fakeApi({ "/overview": answer })
+function opened({ answer = STATE, away = false, more = {} } = {}) {
+  const api = fakeApi({ "/overview": answer, ...more })
   const timers = fakeTimers()
   const supervisor = { state: null, away, words: "Next round in 48 s" }
   const store = overview({
@@ -81,6 +81,18 @@ test("a burst of changes is one more reading", async () => {
   await settled()
 
   assert.equal(api.asked.length, 2)
+})
+
+test("what a person has seen to waits no longer, and is read again", async () => {
+  const { store, api } = opened({ more: { "PUT /escalations/7/settled": {} } })
+  await settled()
+
+  await store.settle({ id: 7 })
+
+  assert.deepEqual(
+    api.asked.map(({ method, path }) => `${method} ${path}`),
+    ["GET /overview", "PUT /escalations/7/settled", "GET /overview"],
+  )
 })
 
 test("who is elsewhere reads nothing", async () => {

@@ -1,3 +1,5 @@
+import { attempt } from "./attempt.js"
+
 /** @param {(name: string) => any} store */
 export function overviewPage(store) {
   const overview = store("overview")
@@ -6,6 +8,9 @@ export function overviewPage(store) {
 
     /** @param {Waiting} person */
     runFor: ({ service }) => store("runNow").show({ services: [service] }),
+
+    /** @param {Waiting} person */
+    settle: (person) => attempt(store, () => overview.settle(person)),
 
     running: () => overview.state?.running ?? null,
 

@@ -2,6 +2,7 @@ import { count, serviceName } from "../format.js"
 import { cooldownsPage } from "./cooldowns-page.js"
 import { overviewPage } from "./overview-page.js"
 import { trend } from "./trend.js"
+import { attempt } from "./attempt.js"
 
 const CONTROLS = "a, button, input, select, label"
 
@@ -179,13 +180,4 @@ function point(key) {
   line?.scrollIntoView({ block: "center" })
   line?.classList.add("is-fresh")
   setTimeout(() => line?.classList.remove("is-fresh"), 2_400)
-}
-
-/** @param {(name: string) => any} store @param {() => Promise<unknown>} act */
-async function attempt(store, act) {
-  try {
-    await act()
-  } catch (problem) {
-    store("toasts").say(/** @type {Error} */ (problem).message, { bad: true })
-  }
 }

@@ -169,6 +169,12 @@ export function overview({ api, feed, supervisor, clock, visit, later, now = Dat
       return first ? `${first.path}, line ${first.line}: ${first.message}` : ""
     },
 
+    /** Somebody has seen to a service: nobody waits for a person there any more. @param {Waiting} person */
+    async settle({ id }) {
+      await api.put(`/escalations/${id}/settled`)
+      await this.load()
+    },
+
     get people() {
       return this.state?.people ?? []
     },

@@ -1,0 +1,8 @@
+/** Do something; what goes wrong is told in a toast. @param {(name: string) => any} store @param {() => Promise<unknown>} act */
+export async function attempt(store, act) {
+  try {
+    await act()
+  } catch (problem) {
+    store("toasts").say(/** @type {Error} */ (problem).message, { bad: true })
+  }
+}

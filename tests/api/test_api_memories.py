@@ -68,7 +68,9 @@ def listed(client: httpx2.Client, **query: Any) -> list[int]:
 
 
 def told(client: httpx2.Client) -> str:
-    text: str = client.get("/api/v1/context", params={"sections": "operational"}).json()["text"]
+    """Return what a session with room for everything would be told."""
+    wanted = {"sections": "operational", "budget": 1_000_000}
+    text: str = client.get("/api/v1/context", params=wanted).json()["text"]
     return text
 
 

@@ -82,5 +82,5 @@ def test_within_two_minutes_everything_is_seen(
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=20) == 0
     assert not [each for each in family if each.is_running()]
-    assert not list(tmp_path.glob("lamplighter-demo-*"))
+    assert not list(tmp_path.glob("lamplighter-*"))
     assert "Traceback" not in log.read_text()

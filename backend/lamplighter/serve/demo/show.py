@@ -12,6 +12,7 @@ from typing import Final
 
 from lamplighter.config.settings import PREFIX, read_settings
 from lamplighter.domain.errors import Unavailable
+from lamplighter.repository.feed import run_directory
 from lamplighter.serve import home, web
 from lamplighter.serve.demo import narrator
 from lamplighter.serve.demo.stage import free_ports, stage
@@ -46,8 +47,7 @@ async def _play(env: Mapping[str, str], seconds: float | None, say: Say) -> int:
         passed = int(time.monotonic() - began)
         say(f"{passed // 60}:{passed % 60:02} {text}")
 
-    # a short path: the address of a Unix socket has room for about a hundred bytes
-    async with stage(settings.home / "stage.sock", tell) as here:
+    async with stage(run_directory(settings.home) / "stage.sock", tell) as here:
         settings.services.write_text(here.services(), encoding="utf-8")
         home.prepare(settings)
         say(INTRODUCTION.format(host=HOST, port=settings.port, services=settings.services))
@@ -106,4 +106,5 @@ def _home(*, keep: bool, say: Say) -> Iterator[Path]:
         if keep:
             say(f"Its data stays in {directory}")
         else:
-            shutil.rmtree(directory, ignore_errors=True)
+            for each in (run_directory(directory), directory):
+                shutil.rmtree(each, ignore_errors=True)

@@ -63,7 +63,8 @@ async def test_it_has_no_environment_but_what_is_given(monkeypatch: pytest.Monke
     assert ended.output.startswith(b"/ ")
 
 
-@pytest.mark.parametrize("mark", ["7:1:2", None])
+# of this very process: any supervisor may end what a dead one has left
+@pytest.mark.parametrize("mark", [mark_of("7"), None], ids=["of a session", "none"])
 async def test_it_has_the_mark_of_the_session_that_runs_it(monkeypatch, mark: str | None) -> None:
     if mark:
         monkeypatch.setenv(MARK, mark)

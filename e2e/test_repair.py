@@ -45,7 +45,7 @@ class Small:
         return (
             "services:\n  films:\n    checks:\n"
             f"      - http: http://127.0.0.1:{self.port}/\n        retries: 0\n"
-            f"    actions:\n      - restart: {action}\n        timeout: 20s\n"
+            f"    actions:\n      - restart: {action}\n        timeout: 20s\n        wait: 3s\n"
         )
 
     def start(self) -> None:
@@ -115,8 +115,6 @@ def test_an_outage_is_seen_mended_and_told_without_a_reload(
 def test_what_cannot_be_mended_waits_for_a_person_who_may_give_slots_back(
     page: Page, watched: App, small: Small
 ) -> None:
-    known = {"category": "timing", "service": "films", "observation": "Takes 1s to start"}
-    watched.post("/api/v1/memories", known)  # so that it does not wait for a minute
     page.goto(watched.url)
     small.heals = False
 

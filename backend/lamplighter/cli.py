@@ -120,7 +120,10 @@ def run(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Run one session now. Exit status 0: completed; 1: it did not; 2: it could not be run."""
+    """Run one session now, and those it hands on to.
+
+    Exit status 0: completed; 1: it did not, or a person is needed; 2: it could not be run.
+    """
     from lamplighter.serve import rounds
 
     names = None if services is None else tuple(filter(None, map(str.strip, services.split(","))))
@@ -135,13 +138,14 @@ def run(
         prompt=prompt or "",
         dry_run=dry_run,
     )
-    session = rounds.once(_settings(), plan, engine=engine, say=_say(quiet=as_json))
+    ran = rounds.once(_settings(), plan, engine=engine, say=_say(quiet=as_json))
     if as_json:
-        click.echo(json.dumps(plain.session(session), ensure_ascii=False))
+        click.echo(json.dumps(plain.session(ran.first), ensure_ascii=False))
     else:
-        reason = f": {session.reason}" if session.reason else ""
-        click.echo(f"Session {session.id}: {session.status}{terminal(reason)}", err=True)
-    sys.exit(0 if session.status in (Status.COMPLETED, Status.ESCALATED) else EXIT_FAILED)
+        reason = f": {ran.last.reason}" if ran.last.reason else ""
+        click.echo(f"Session {ran.last.id}: {ran.last.status}{terminal(reason)}", err=True)
+    well = ran.last.status in (Status.COMPLETED, Status.ESCALATED) and not ran.person
+    sys.exit(0 if well else EXIT_FAILED)
 
 
 def _say(*, quiet: bool) -> Callable[[str], None]:

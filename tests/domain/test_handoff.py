@@ -87,7 +87,11 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
             True,
             [asks("web")],
             Status.COMPLETED,
-            Step(Status.COMPLETED, "Needs a person: web.", PERSON),
+            Step(
+                Status.COMPLETED,
+                "Dry run: a person would be asked for web.",
+                EscalationState.DRY,
+            ),
         ),
         (
             3,
@@ -159,7 +163,7 @@ def chained(turns: Sequence[Turn], *, first: int, max_tier: int, dry: bool) -> C
     tier, parent = first, None
     for number, turn in enumerate(turns, 1):
         session = replace(ROUND, id=number, tier=tier, parent_id=parent, dry_run=dry)
-        last = tier >= min(max_tier, MAX_TIER)
+        last = tier >= min(max_tier, MAX_TIER) and not dry
         wishes = [
             asks(service, by=session, state=PERSON if last else OPEN) for service in turn.services
         ]

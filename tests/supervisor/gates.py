@@ -10,14 +10,14 @@ from typing import Any
 import psutil
 
 from lamplighter.domain.cooldown import Use
-from lamplighter.domain.memory import Candidate, Category
+from lamplighter.domain.memory import Candidate, Category, Trust
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.service import Action, ActionKind, Service, Services
 from lamplighter.domain.session import Plan, Session
 from lamplighter.repository import Database, cooldowns, events, leases, sessions, writing
 from lamplighter.repository.events import Filter
 from lamplighter.supervisor.gate import Gate
-from lamplighter.usecases.remember import remember
+from lamplighter.usecases import curate
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 WAIT_SECONDS = 30
@@ -78,12 +78,13 @@ async def until(what: Callable[[], object]) -> None:
 
 
 async def known_to_fail(db: Database) -> None:
-    """Remember that a first attempt on Web fails."""
+    """Let a person say that a first attempt on Web fails."""
     said = Candidate(
         category=Category.REMEDIATION,
         service="Web",
         observation="The first restart fails and the second one works",
-        tier=3,
+        tier=0,
         session_id=None,
+        trust=Trust.TRUSTED,
     )
-    await remember(db, said, now=NOON, redact=Redactor())
+    await curate.create(db, said, now=NOON, redact=Redactor())

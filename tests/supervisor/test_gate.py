@@ -28,7 +28,7 @@ from lamplighter.domain.service import ActionKind, Services
 from lamplighter.domain.session import Status
 from lamplighter.engines.bounded import Ended
 from lamplighter.repository import Database, leases, sessions, writing
-from lamplighter.supervisor.gate import REFUSALS_TOLD, Verdict
+from lamplighter.supervisor.gate import REFUSALS, Verdict
 
 
 async def test_what_ran_is_a_use_with_what_it_said(db: Database) -> None:
@@ -86,11 +86,11 @@ async def test_what_is_not_declared_or_not_of_this_session_is_refused_in_words(
 async def test_what_is_asked_for_against_the_rules_is_told_only_so_often(db: Database) -> None:
     asked = gate(db, await opened(db))
 
-    for _ in range(REFUSALS_TOLD + 5):
+    for _ in range(REFUSALS + 5):
         await asked.run_action("web", "rm -rf /")
 
     words = "Not run, 'rm -rf /' of 'web': Web declares no action 'rm -rf /'."
-    assert await told(db) == [("warning", words)] * REFUSALS_TOLD
+    assert await told(db) == [("warning", words)] * REFUSALS
 
 
 async def test_a_session_that_is_over_acts_no_more(db: Database) -> None:

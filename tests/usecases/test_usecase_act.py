@@ -17,13 +17,14 @@ from acting import (
     used,
     uses,
 )
-from examples import NOON, OPEN, SECRETIVE, rows, session
+from examples import NOON, OPEN, SECRETIVE, SLOW_START, rows, session
 
 from lamplighter.domain.cooldown import Outcome, Use
+from lamplighter.domain.memory import Category, Trust
 from lamplighter.domain.service import ActionKind
 from lamplighter.domain.session import Status
 from lamplighter.repository import Database
-from lamplighter.usecases import act, sessions
+from lamplighter.usecases import act, curate, sessions
 from lamplighter.usecases.sessions import Ending
 
 
@@ -111,9 +112,9 @@ async def test_each_marker_tells_of_one_use(db: Database) -> None:
 
 async def test_a_marker_of_a_second_attempt_tells_of_the_same_use(db: Database) -> None:
     by = await session(db, tier=3)
-    note = "[MEMORY:remediation:web] The first restart fails and the second one works"
+    await said(db, "The first restart fails and the second one works", "remediation", "Web")
     first = await acted(db, by, ok=False)
-    await marked(db, by, note, FAILURE)
+    await marked(db, by, FAILURE)
 
     second = await act.reserve(db, by, "Web", RESTART, again=first.id, now=NOON)
     await act.settle(db, second, ok=True, text="done", now=NOON)
@@ -240,27 +241,74 @@ async def test_a_first_attempt_is_known_to_fail_from_what_was_done(db: Database)
     assert (second.id, second.attempts, second.outcome) == (first.id, 2, "reserved")
 
 
+async def said(db: Database, observation: str, category: str, service: str | None) -> None:
+    """Let a person say something of a service."""
+    candidate = replace(
+        SLOW_START,
+        observation=observation,
+        category=Category(category),
+        service=service,
+        tier=0,
+        trust=Trust.TRUSTED,
+    )
+    await curate.create(db, candidate, now=NOON, redact=OPEN)
+
+
 @pytest.mark.parametrize(
-    ("note", "known"),
+    ("observation", "category", "service", "known"),
     [
-        ("[MEMORY:remediation:web] The first restart fails and the second one works", True),
-        ("[MEMORY:behavior:WEB] The first restart usually hangs", True),
-        ("[MEMORY:timing:web] The first restart fails", False),
-        ("[MEMORY:remediation:other] The first restart fails", False),
-        ("[MEMORY:remediation] The first restart fails", False),
-        ("[MEMORY:remediation:web] A restart helps", False),
+        ("The first restart fails and the second one works", "remediation", "Web", True),
+        ("The first restart usually hangs", "behavior", "Web", True),
+        ("The first restart fails", "timing", "Web", False),
+        ("The first restart fails", "remediation", "other", False),
+        ("The first restart fails", "remediation", None, False),
+        ("A restart helps", "remediation", "Web", False),
     ],
 )
-async def test_a_first_attempt_is_known_to_fail_from_a_memory_of_the_service(
-    db: Database, note: str, known: bool
+async def test_a_first_attempt_is_known_to_fail_when_a_person_says_so_of_the_service(
+    db: Database, observation: str, category: str, service: str | None, known: bool
 ) -> None:
     by = await session(db, tier=3)
-    await marked(db, by, note)
+    await said(db, observation, category, service)
     first = await acted(db, by, ok=False)
 
     second = await act.reserve(db, by, "Web", RESTART, again=first.id, now=NOON)
 
     assert (second.id == first.id) is known
+
+
+async def test_what_a_session_says_permits_no_second_attempt(db: Database) -> None:
+    by = await session(db, tier=3)
+    for speaker in (await session(db), by):
+        await marked(db, speaker, "[MEMORY:remediation:web] The first restart fails")
+    first = await acted(db, by, ok=False)
+
+    second = await act.reserve(db, by, "Web", RESTART, again=first.id, now=NOON)
+
+    assert (second.id, second.attempts) == (2, 1)
+
+
+async def test_a_second_attempt_comes_at_once_or_is_another_use(db: Database) -> None:
+    by = await session(db, tier=3)
+    await said(db, "The first restart fails", "remediation", "Web")
+    first = await acted(db, by, ok=False)
+
+    second = await act.reserve(
+        db, by, "Web", RESTART, again=first.id, now=NOON + act.AT_ONCE + timedelta(seconds=1)
+    )
+
+    assert (second.id, second.attempts) == (2, 1)
+
+
+async def test_a_dry_run_tells_what_the_cooldown_would_refuse(db: Database) -> None:
+    by = await session(db, tier=3)
+    for _ in range(2):
+        await acted(db, by)
+
+    use = await act.would(db, by, "Web", RESTART, "would run restart of Web", now=NOON)
+
+    refused = "2 of 2 in 4 h are used; free again at 16:00 UTC"
+    assert (use.outcome, use.text) == ("would", f"restart would be refused: {refused}")
 
 
 async def test_a_use_that_was_cleared_has_no_second_attempt(db: Database) -> None:

@@ -70,16 +70,18 @@ async def test_an_operators_reset_ends_the_waiting(db: Database) -> None:
     assert await waiting(db) == {}
 
 
-async def test_one_healthy_round_ends_the_waiting_but_frees_no_slot(db: Database) -> None:
+async def test_two_healthy_rounds_end_the_waiting_and_one_does_not(db: Database) -> None:
     await used_up(db)
     await asked_a_person(db)
 
     await round_made(db, NOON + MINUTE, {"Web": True})
 
-    assert await waiting(db, NOON + MINUTE) == {}
+    assert await waiting(db, NOON + MINUTE) == {"Web": NOON + 4 * HOUR}
+    await round_made(db, NOON + 2 * MINUTE, {"Web": True})
+    assert await waiting(db, NOON + 2 * MINUTE) == {}
     assert await states(db) == [("Web", "closed", "well again")]
     assert await escalations.people(db) == []
-    assert [use.cleared_by for use in await cooldowns.since(db, NOON)] == [None] * 2
+    assert [use.cleared_by for use in await cooldowns.since(db, NOON)] == ["healthy"] * 2
 
 
 async def test_a_round_that_finds_it_failing_or_does_not_look_ends_no_waiting(

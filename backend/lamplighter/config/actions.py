@@ -6,12 +6,13 @@ import yaml
 
 from lamplighter.config import names, values
 from lamplighter.config.sheet import Sheet
-from lamplighter.domain.service import ACTION_SECONDS, Action, ActionKind
+from lamplighter.domain.service import ACTION_SECONDS, WAIT_SECONDS, Action, ActionKind
 
 TIMEOUT_SECONDS: Final = (1.0, 1800.0)
+LONGEST_WAIT: Final = (1.0, 360.0)
 ACTIONS: Final = 20
 
-_KEYS: Final = (*ActionKind, "name", "directory", "timeout")
+_KEYS: Final = (*ActionKind, "name", "directory", "timeout", "wait")
 
 
 def actions(sheet: Sheet, node: yaml.Node) -> tuple[Action, ...]:
@@ -36,9 +37,10 @@ def _action(sheet: Sheet, node: yaml.Node) -> Action | None:
         kind=kinds[0],
         argv=values.argv(sheet, given[kinds[0]]),
         directory=values.path(sheet, given["directory"]) if "directory" in given else None,
-        timeout=_timeout(sheet, given["timeout"]) if "timeout" in given else ACTION_SECONDS,
+        timeout=_seconds(sheet, given["timeout"]) if "timeout" in given else ACTION_SECONDS,
+        wait=_seconds(sheet, given["wait"], LONGEST_WAIT) if "wait" in given else WAIT_SECONDS,
     )
 
 
-def _timeout(sheet: Sheet, node: yaml.Node) -> float:
-    return sheet.seconds(node, TIMEOUT_SECONDS, "60s or 5m")
+def _seconds(sheet: Sheet, node: yaml.Node, bounds: tuple[float, float] = TIMEOUT_SECONDS) -> float:
+    return sheet.seconds(node, bounds, "60s or 5m")

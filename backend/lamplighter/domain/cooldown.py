@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from lamplighter.domain.service import ActionKind
+from lamplighter.domain.text import clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,17 @@ ATTEMPTS: Final = 2
 
 
 SEEN_TWICE: Final = 2
-_TRIED: Final = r"first (?:re)?(?:start|deploy\w*|attempt|try|time)\b"
-_FAILS: Final = r"\b(?:fails?|crash\w*|hangs?|does not|never|times? out)\b"
-_FAILS_NOT: Final = re.compile(
-    r"\b(?:never|not|no longer|doesn't|won't)\s+(?:fails?|crash\w*|hangs?|times? out)\b",
+_FIRST: Final = r"first (?:re)?(?:start|deploy(?:ment)?|attempt|try)\b"
+_FAILS: Final = (
+    r"(?:fails?|crash(?:es)?|hangs?|times? out|does not (?:work|help|come up)"
+    r"|never (?:works|helps|comes up))\b"
+)
+# in one clause: "the first restart fails", "crashes on its first start"
+_FIRST_FAILS: Final = re.compile(
+    rf"\b{_FIRST}(?: (?!never\b|no\b|not\b|works?\b|helps?\b)\w+){{0,4}} {_FAILS}"
+    rf"|(?<!never )(?<!not )\b{_FAILS} (?:on|at) (?:the |its |a )?{_FIRST}",
     re.IGNORECASE,
 )
-_FIRST_FAILS: Final = re.compile(f"{_TRIED}.*{_FAILS}|{_FAILS}.*{_TRIED}", re.IGNORECASE)
 
 
 class Outcome(StrEnum):
@@ -123,18 +128,18 @@ def standing(service: str, action: ActionKind, uses: Iterable[Use], *, now: date
     )
 
 
-def refusal(found: Standing) -> str:
+def refusal(found: Standing, *, now: datetime) -> str:
     """Say why one more use is not allowed."""
     hours = found.limit.window // timedelta(hours=1)
     words = f"{found.used} of {found.limit.uses} in {hours} h are used"
-    return f"{words}; free again at {found.frees_at:%H:%M} UTC" if found.frees_at else words
+    return f"{words}; free again at {clock(found.frees_at, now)}" if found.frees_at else words
 
 
-def in_words(found: Standing) -> str:
+def in_words(found: Standing, *, now: datetime) -> str:
     """Say how many slots are left, as a session is told."""
     left = max(0, found.limit.uses - found.used)
     words = f"{left} of {found.limit.uses} {found.action} slots left"
-    return f"{words}, the next at {found.frees_at:%H:%M} UTC" if found.frees_at else words
+    return f"{words}, the next at {clock(found.frees_at, now)}" if found.frees_at else words
 
 
 def fails_first(uses: Sequence[Use]) -> bool:
@@ -164,4 +169,4 @@ def _led_to(before: Use, after: Use) -> bool:
 
 def says_first_fails(observation: str) -> bool:
     """Whether a memory says that a first attempt fails."""
-    return bool(_FIRST_FAILS.search(_FAILS_NOT.sub("", observation)))
+    return bool(_FIRST_FAILS.search(observation))

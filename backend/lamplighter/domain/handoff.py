@@ -105,11 +105,13 @@ def step(
     following = session.tier + 1
     if not waiting:
         return Step(status, _person(asked) if asked else reason)
-    if following > min(max_tier, MAX_TIER):
-        return Step(status, _person([*asked, *waiting]), EscalationState.PERSON)
     names = named(each.service for each in waiting)
+    last = following > min(max_tier, MAX_TIER)
     if session.dry_run:
-        return Step(status, f"Dry run: tier {following} would take {names}.", EscalationState.DRY)
+        who = "a person would be asked for" if last else f"tier {following} would take"
+        return Step(status, f"Dry run: {who} {names}.", EscalationState.DRY)
+    if last:
+        return Step(status, _person([*asked, *waiting]), EscalationState.PERSON)
     return Step(Status.ESCALATED, f"Handed {names} to tier {following}.", EscalationState.ACCEPTED)
 
 

@@ -15,6 +15,7 @@ NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What a service, a check and an action may be called: what a marker can carry."""
 
 ACTION_SECONDS: Final = 60.0
+WAIT_SECONDS: Final = 60.0
 
 _GAPS: Final = re.compile(r"[\s_]+")
 
@@ -33,13 +34,17 @@ class ActionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """What may be done to a service, exactly as a person declared it: never through a shell."""
+    """What may be done to a service, exactly as a person declared it: never through a shell.
+
+    For `wait` seconds at least the service may take to be healthy after it.
+    """
 
     name: str
     kind: ActionKind
     argv: tuple[str, ...]
     directory: str | None = None
     timeout: float = ACTION_SECONDS
+    wait: float = WAIT_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,21 +32,21 @@ def build_env_context(
         f"- Tier: {plan.tier} of {MAX_TIER} ({TIERS[plan.tier]})",
         f"- Dry run: {'yes, nothing may be changed' if plan.dry_run else 'no'}",
         f"- Services in scope: {len(services)}",
-        *(_service_line(service, used or {}) for service in services),
+        *(_service_line(service, used or {}, now) for service in services),
     ]
     if handoff is not None:
         lines += _handed(handoff)
     return "\n".join(lines) + "\n"
 
 
-def _service_line(service: Service, used: Used) -> str:
+def _service_line(service: Service, used: Used, now: datetime) -> str:
     checks = ", ".join(f"{check.name} ({check.target})" for check in service.checks) or "no checks"
     after = f"; depends on {', '.join(service.depends_on)}" if service.depends_on else ""
-    actions = _actions(service, used.get(service.name, ()))
+    actions = _actions(service, used.get(service.name, ()), now)
     return f"  - {service.name}: {one_line(checks)}{after}; actions: {actions}"
 
 
-def _actions(service: Service, used: Sequence[Standing]) -> str:
+def _actions(service: Service, used: Sequence[Standing], now: datetime) -> str:
     if not service.actions:
         return "none declared"
     kinds = {action.kind for action in service.actions}
@@ -54,7 +54,7 @@ def _actions(service: Service, used: Sequence[Standing]) -> str:
         action.name if action.name == action.kind else f"{action.name} ({action.kind})"
         for action in service.actions
     )
-    slots = [in_words(each) for each in used if each.action in kinds]
+    slots = [in_words(each, now=now) for each in used if each.action in kinds]
     return "; ".join([names, *slots])
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import unicodedata
+from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
@@ -12,6 +13,12 @@ _DASHES: Final = str.maketrans(
     dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("“”„«»", '"') | dict.fromkeys("‘’‚", "'")
 )
 REDACTED: Final = "[REDACTED]"
+
+
+def clock(at: datetime, now: datetime, *, seconds: bool = False) -> str:
+    """Say when something was or will be: the time, and the day where it is another one."""
+    day = "" if at.date() == now.date() else f"{at:%d %b} "
+    return f"{day}{at:%H:%M:%S} UTC" if seconds else f"{day}{at:%H:%M} UTC"
 
 
 def one_line(text: str) -> str:

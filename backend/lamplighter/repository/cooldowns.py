@@ -121,6 +121,18 @@ async def since(db: Database, moment: datetime) -> list[Use]:
     return [_use(row) for row in await db.fetch_all(query)]
 
 
+async def spent_since(db: Database, moment: datetime) -> list[Use]:
+    """Return the uses from a moment on that took a slot and still hold it, oldest first."""
+    query = (
+        sa.select(cooldowns)
+        .where(cooldowns.c.created_at >= moment)
+        .where(cooldowns.c.outcome.in_(SPENT))
+        .where(cooldowns.c.cleared_at.is_(None))
+        .order_by(cooldowns.c.id)
+    )
+    return [_use(row) for row in await db.fetch_all(query)]
+
+
 async def of(db: Database, session_ids: Sequence[int]) -> list[Use]:
     """Return what some sessions did or were refused, oldest first."""
     query = (

@@ -42,7 +42,7 @@ class Keeper:
     async def run(self) -> int:
         """Keep them until told to stop, or until one cannot work; return the exit status."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.stopping.set)
         first, *others = self.names
         keeping = [asyncio.create_task(self._keep(first))]

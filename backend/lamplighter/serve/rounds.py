@@ -35,6 +35,15 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Ran:
+    """A chain that was run by hand: its first and last session, and whether it needs a person."""
+
+    first: Session
+    last: Session
+    person: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Supervising:
     """A supervisor and what wakes it."""
 
@@ -49,8 +58,8 @@ def run(settings: Settings) -> None:
     asyncio.run(_run(settings))
 
 
-def once(settings: Settings, plan: Plan, *, engine: str | None, say: Say) -> Session:
-    """Run one session now and return it as it ended; `say` gets each line of it.
+def once(settings: Settings, plan: Plan, *, engine: str | None, say: Say) -> Ran:
+    """Run one session now, and those it hands on to; `say` gets each line of them.
 
     Beside a living supervisor it is that one which runs it.
     """
@@ -65,7 +74,7 @@ async def _run(settings: Settings) -> None:
         await here.supervisor.run(here.listener)
 
 
-async def _once(settings: Settings, plan: Plan, engine: str | None, say: Say) -> Session:
+async def _once(settings: Settings, plan: Plan, engine: str | None, say: Say) -> Ran:
     async with supervising(settings) as here:
         services = here.supervisor.load()
         if await here.supervisor.lead():
@@ -75,7 +84,7 @@ async def _once(settings: Settings, plan: Plan, engine: str | None, say: Say) ->
 
 async def _alone(
     supervisor: Supervisor, plan: Plan, engine: str | None, services: Services, say: Say
-) -> Session:
+) -> Ran:
     _on_signals(supervisor.drain)
     filed = await lifecycle.ask(
         supervisor.db,
@@ -104,7 +113,7 @@ async def _work_off(supervisor: Supervisor, request_id: int) -> None:
 
 async def _beside(
     supervisor: Supervisor, plan: Plan, engine: str | None, services: Services, say: Say
-) -> Session:
+) -> Ran:
     filed = await lifecycle.ask(
         supervisor.db,
         plan,
@@ -118,7 +127,7 @@ async def _beside(
     return await _followed(supervisor, filed.id, say)
 
 
-async def _followed(supervisor: Supervisor, request_id: int, say: Say) -> Session:
+async def _followed(supervisor: Supervisor, request_id: int, say: Say) -> Ran:
     """Say each line of the session that answers a request, until it has ended."""
     db, files = supervisor.db, supervisor.shop.files
     while True:
@@ -127,29 +136,31 @@ async def _followed(supervisor: Supervisor, request_id: int, say: Say) -> Sessio
             raise Conflict(f"Request {request_id} was taken back.")
         if request.session_id is not None:
             first = await _follow(db, files.path(request.session_id), request.session_id, say)
-            await _follow_on(supervisor, first, say)
-            return first
+            return Ran(first, *await _follow_on(supervisor, first, say))
         await asyncio.sleep(FOLLOW_SECONDS)
 
 
-async def _follow_on(supervisor: Supervisor, session: Session, say: Say) -> None:
-    """Say the lines of the sessions that one hands on to, for as long as they do."""
+async def _follow_on(supervisor: Supervisor, session: Session, say: Say) -> tuple[Session, bool]:
+    """Say the lines of the sessions that one hands on to, for as long as they do.
+
+    Returns the last of them, and whether it asked for a person.
+    """
     db, files = supervisor.db, supervisor.shop.files
     while session.status is Status.ESCALATED:
         child = await sessions.child(db, session.id)
         if child is not None:
             say(f"Session {session.id}: {session.reason} Session {child.id} goes on.")
             session = await _follow(db, files.path(child.id), child.id, say)
-        elif not await _awaited(db, session):
-            return
+        elif not await _handed(db, session, EscalationState.ACCEPTED):
+            break
         else:
             await asyncio.sleep(FOLLOW_SECONDS)
+    return session, await _handed(db, session, EscalationState.PERSON)
 
 
-async def _awaited(db: Database, session: Session) -> bool:
-    """Whether somebody will yet take on what a session handed on."""
-    handed = await escalations.of(db, [session.id])
-    return any(each.state is EscalationState.ACCEPTED for each in handed)
+async def _handed(db: Database, session: Session, state: EscalationState) -> bool:
+    """Whether something that a session handed on stands so."""
+    return any(each.state is state for each in await escalations.of(db, [session.id]))
 
 
 async def _follow(db: Database, path: Path, session_id: int, say: Say) -> Session:

@@ -24,7 +24,8 @@ from lamplighter.usecases import act
 
 OUTPUT_BYTES: Final = 64 * 1024
 SHOWN_CHARS: Final = 300
-REFUSALS_TOLD: Final = 20
+REFUSALS: Final = 20
+"""A session that insists is not heard any more."""
 PASSED_ON: Final = (
     "PATH",
     "HOME",
@@ -61,7 +62,7 @@ def passed_on() -> dict[str, str]:
     return {name: os.environ[name] for name in PASSED_ON if name in os.environ}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Gate:
     """Decides for one session what may run, and runs it."""
 
@@ -73,7 +74,7 @@ class Gate:
     execute: Execute = bounded
     env: Mapping[str, str] = field(default_factory=passed_on)
     _running: set[int] = field(default_factory=set)
-    _told: list[str] = field(default_factory=list)
+    _refusals: int = 0
 
     @property
     def busy(self) -> bool:
@@ -86,17 +87,20 @@ class Gate:
         `again` is a use of this session whose first attempt did not help: where
         a first attempt is known to fail, the pair is one use.
         """
+        if self._refusals >= REFUSALS:
+            return Verdict(outcome=Outcome.REFUSED, words="this session was refused too often")
         declared = self._declared(service, action)
         if isinstance(declared, str):
             await self._tell_refusal(service, action, declared)
             return Verdict(outcome=Outcome.REFUSED, words=declared)
         found, chosen = declared
         if self.session.dry_run:
+            self._refusals += 1
             words = self.redact(f"would run {chosen.name} of {found.name}: {' '.join(chosen.argv)}")
             use = await act.would(
                 self.db, self.session, found.name, chosen, one_line(words), now=self.now()
             )
-            return Verdict(outcome=Outcome.WOULD, words=words, use_id=use.id)
+            return Verdict(outcome=Outcome.WOULD, words=use.text, use_id=use.id)
         use = await act.reserve(
             self.db, self.session, found.name, chosen, again=again, now=self.now()
         )
@@ -149,16 +153,16 @@ class Gate:
         await act.settle(self.db, use, ok=ok, text=text, now=self.now())
 
     async def _refused(self, use: Use) -> Verdict:
+        self._refusals += 1
         await self._tell(use.service, f"{use.action.capitalize()} refused: {use.text}.")
         return Verdict(outcome=Outcome.REFUSED, words=use.text, use_id=use.id)
 
     async def _tell_refusal(self, service: str, action: str, why: str) -> None:
-        """Say what was asked for against the rules; of a session that insists, only so often."""
-        self._told.append(why)
-        if len(self._told) <= REFUSALS_TOLD:
-            found = self.services.find(service)
-            asked = f"{_quoted(action)} of {_quoted(service)}"
-            await self._tell(found.name if found else None, f"Not run, {asked}: {why}.")
+        """Say what was asked for against the rules."""
+        self._refusals += 1
+        found = self.services.find(service)
+        asked = f"{_quoted(action)} of {_quoted(service)}"
+        await self._tell(found.name if found else None, f"Not run, {asked}: {why}.")
 
     async def _tell(self, service: str | None, text: str) -> None:
         async with writing(self.db):

@@ -18,6 +18,7 @@ from lamplighter.supervisor.gate import Gate, Verdict
 
 logger = logging.getLogger(__name__)
 
+NAME: Final = "gate-{}.sock"
 QUESTION_BYTES: Final = 64 * 1024
 
 
@@ -45,6 +46,12 @@ async def opened(gate: Gate, path: Path) -> AsyncIterator[Path]:
         for task in list(asking):
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
+        _forget(path)
+
+
+def forget(directory: Path) -> None:
+    """Remove the sockets of sessions that a dead supervisor left."""
+    for path in directory.glob(NAME.format("*")):
         _forget(path)
 
 

@@ -160,7 +160,7 @@ async def _run(
     session, watch = task.session, Watch(shop.limits)
     try:
         output = shop.files.make(session.id)
-        async with gateway.opened(gate, shop.sockets / f"gate-{session.id}.sock") as door:
+        async with gateway.opened(gate, shop.sockets / gateway.NAME.format(session.id)) as door:
             command = engine.command(replace(task, gate=str(door)))
             started = await process.start(command, session_id=session.id, output=output)
             try:
@@ -296,6 +296,7 @@ async def _ended(shop: Workshop, session: Session, ending: Ending) -> Session:
 async def recover(shop: Workshop, services: Services) -> list[Session]:
     """End the sessions of a supervisor that died: take in the rest of their files first."""
     await process.sweep()
+    await asyncio.to_thread(gateway.forget, shop.sockets)
     names = [service.name for service in services]
     ended = [await _recovered(shop, each, names) for each in await sessions.running(shop.db)]
     await chain.drop_stranded(shop.db, now=shop.now())

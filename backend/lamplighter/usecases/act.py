@@ -8,7 +8,7 @@ from lamplighter.domain import cooldown
 from lamplighter.domain.cooldown import ATTEMPTS, LIMITS, SPENT, Outcome, Standing, Use
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.event import Level
-from lamplighter.domain.memory import Category
+from lamplighter.domain.memory import Category, Trust
 from lamplighter.domain.service import GENERAL, Action, ActionKind, Services, fold
 from lamplighter.domain.session import Session
 from lamplighter.repository import (
@@ -88,6 +88,8 @@ async def would(
 ) -> Use:
     """Record what a dry run would have done; no slot is used."""
     async with writing(db):
+        why_not = await _why_not(db, session, service, action.kind, now=now)
+        text = f"{action.name} would be refused: {why_not}" if why_not else text
         use = await cooldowns.insert(
             db,
             service,
@@ -134,7 +136,7 @@ async def admit(
         await events.insert(
             db,
             Level.CRITICAL,
-            f"More often than the cooldown of {action} allows: {cooldown.refusal(found)}.",
+            f"More often than the cooldown of {action} allows: {cooldown.refusal(found, now=now)}.",
             service=None if fold(service) == GENERAL else service,
             session_id=session.id,
             tier=session.tier,
@@ -179,7 +181,7 @@ async def standings(
     db: Database, names: Sequence[str], *, now: datetime
 ) -> dict[str, tuple[Standing, ...]]:
     """Return how much of each cooldown of some services is used, by service."""
-    uses = await cooldowns.since(db, now - LONGEST_WINDOW)
+    uses = await cooldowns.spent_since(db, now - LONGEST_WINDOW)
     return {
         name: tuple(
             cooldown.standing(name, action, _of(name, uses), now=now) for action in ActionKind
@@ -209,13 +211,14 @@ async def _second(
 
 
 async def first_fails(db: Database, service: str, uses: Sequence[Use]) -> bool:
-    """Whether it is known that a first attempt on a service fails: by what was done, or said."""
+    """Whether it is known that a first attempt fails: by what was done, or by a person."""
     if cooldown.fails_first(uses):
         return True
     wanted = Filter(active=True, service=service)
     held = await memories.page(db, wanted, sort=Sort.CONFIDENCE, limit=MEMORIES_LOOKED_AT)
     return any(
         each.category in (Category.BEHAVIOR, Category.REMEDIATION)
+        and each.trust is Trust.TRUSTED  # what a session says permits nothing
         and cooldown.says_first_fails(each.observation)
         for each in held.items
     )
@@ -233,11 +236,11 @@ async def _why_not(
     """Say why nothing may run now; empty when it may. Whatever is not certain is a no."""
     if not await _lives(db, session):
         return "its session is over"
-    uses = _of(service, await cooldowns.since(db, now - LONGEST_WINDOW))
+    uses = _of(service, await cooldowns.spent_since(db, now - LONGEST_WINDOW))
     if _under_way(session, uses):
         return "another action on it is under way"
     found = cooldown.standing(service, action, uses, now=now)
-    return "" if found.free else cooldown.refusal(found)
+    return "" if found.free else cooldown.refusal(found, now=now)
 
 
 def _under_way(session: Session, uses: Sequence[Use]) -> bool:

@@ -162,7 +162,7 @@ async def confirm(db: Database, session: Session, *, now: datetime) -> None:
     looks = await checks.of(db, session.id)
     failing = {look.service for look in looks if not look.ok}
     for service in sorted({look.service for look in looks} - failing):
-        await escalations.close(db, service, why="well again", now=now)
+        await _close(db, service, now=now)
         await _clear(db, session, service, now=now)
 
 
@@ -214,6 +214,15 @@ def neighbours(services: Services, names: Sequence[str]) -> list[str]:
     return [name for name in dict.fromkeys(found) if fold(name) not in own]
 
 
+async def _close(db: Database, service: str, *, now: datetime) -> None:
+    """End the waiting for a person once a service is well for some rounds, not for a moment."""
+    asked = [each for each in await escalations.people(db) if fold(each.service) == fold(service)]
+    for each in asked:
+        well = await checks.rounds(db, service, after=each.created_at, limit=HEALTHY_ROUNDS)
+        if len(well) == HEALTHY_ROUNDS and all(well):
+            await escalations.close(db, service, why="well again", now=now)
+
+
 async def _clear(db: Database, session: Session, service: str, *, now: datetime) -> None:
     uses = [
         use
@@ -239,7 +248,8 @@ async def _tell(
                 text = f"Needs a person: {each.reason}"
                 await _event(db, session, Level.CRITICAL, text, each.service, now=now)
             case EscalationState.DRY:
-                text = f"Dry run: tier {each.tier} would have been asked: {each.reason}"
+                who = f"tier {each.tier}" if each.tier <= MAX_TIER else "a person"
+                text = f"Dry run: {who} would have been asked: {each.reason}"
                 await _event(db, session, Level.INFO, text, each.service, now=now)
             case EscalationState.DROPPED:
                 text = f"Not handed to tier {each.tier}, {each.why}. The next round looks again."

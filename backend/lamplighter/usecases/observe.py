@@ -269,7 +269,7 @@ async def _cooldown(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
 async def _escalate(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
     """Keep what is handed on; the session's end decides. At the end of the ladder ask a person."""
     session, service = ingest.session, marker.service or ""
-    last = session.tier >= min(ingest.max_tier, MAX_TIER)
+    last = session.tier >= min(ingest.max_tier, MAX_TIER) and not session.dry_run
     reason = shortened(one_line(ingest.redact(marker.body)), REASON_CHARS)
     await escalations.insert(
         ingest.db,

@@ -101,15 +101,16 @@ async def test_the_least_action_comes_first_and_the_next_when_it_fails(db, tmp_p
 
 
 async def test_an_action_after_which_it_is_not_healthy_did_not_help(db, tmp_path, web) -> None:
-    service = await web("web", replace(useless(), argv=("/bin/true",)))
-    memories = [memory("Takes 1s to start")]
+    service = await web("web", replace(useless(), argv=("/bin/true",), wait=1.0))
+    memories = [memory("Takes 500 ms to start")]
 
     told = await mended(db, tmp_path, service, memories=memories)
 
     assert told.words == [
-        "Waiting up to 5 s for web: memory 5 says it takes 1 s.",
-        "[COOLDOWN:restart:web] failure - not healthy after it",
-        "[ESCALATE:web] answered 503, expected 200-399; restart did not help: not healthy after it",
+        "Waiting up to 1 s for web: memory 5 says it takes 0.5 s.",
+        "[COOLDOWN:restart:web] failure - not healthy 1 s after it",
+        "[ESCALATE:web] answered 503, expected 200-399; "
+        "restart did not help: not healthy 1 s after it",
     ]
     assert told.measured() == []
 

@@ -9,11 +9,11 @@ import pytest
 from mended import NOON, REDEPLOYMENT, memory, mended, mending, outcomes, started, used, useless
 
 from lamplighter.domain.cooldown import Outcome, Use
-from lamplighter.domain.memory import Candidate, Category
+from lamplighter.domain.memory import Candidate, Category, Trust
 from lamplighter.domain.redact import Redactor
 from lamplighter.engines.probe import http
 from lamplighter.repository import Database
-from lamplighter.usecases.remember import remember
+from lamplighter.usecases import curate
 
 FIRST_FAILS = "The first restart fails and the second one works"
 
@@ -31,7 +31,7 @@ def web(serve, tmp_path: Path):
 @pytest.mark.parametrize(
     "known",
     [
-        {"memories": [memory(FIRST_FAILS, "remediation")]},
+        {"memories": [memory(FIRST_FAILS, "remediation", trust="trusted")]},
         {"uses": {"web": [used(1, attempts=2), used(2, attempts=2)]}},
     ],
     ids=["a memory says so", "it was so twice"],
@@ -59,10 +59,11 @@ async def remembered(db: Database) -> None:
         category=Category.REMEDIATION,
         service="web",
         observation=FIRST_FAILS,
-        tier=3,
+        tier=0,
         session_id=None,
+        trust=Trust.TRUSTED,
     )
-    await remember(db, said, now=NOON, redact=Redactor())
+    await curate.create(db, said, now=NOON, redact=Redactor())
 
 
 async def test_a_second_attempt_that_fails_too_is_followed_by_the_next_action(
@@ -71,7 +72,9 @@ async def test_a_second_attempt_that_fails_too_is_followed_by_the_next_action(
     await remembered(db)
     service = await web("web", useless(), mending(tmp_path / "web", kind=REDEPLOYMENT))
 
-    told = await mended(db, tmp_path, service, memories=[memory(FIRST_FAILS, "remediation")])
+    told = await mended(
+        db, tmp_path, service, memories=[memory(FIRST_FAILS, "remediation", trust="trusted")]
+    )
 
     assert [(each["action"], each["again"]) for each in told.used("run_action")] == [
         ("restart", None),

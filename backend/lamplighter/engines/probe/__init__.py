@@ -54,6 +54,7 @@ def _memory(memory: Memory) -> dict[str, Any]:
         "category": memory.category,
         "observation": memory.observation,
         "confidence": memory.confidence,
+        "trust": memory.trust,
         "updated_at": plain.at(memory.updated_at),
     }
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import takewhile
 from statistics import median
 
 from lamplighter.domain.service import Service
+from lamplighter.domain.text import clock
 from lamplighter.engines.probe.facts import Facts, Outcome, Past
 from lamplighter.engines.probe.request import Request
 
@@ -27,12 +29,17 @@ def case(service: Service, outcome: Outcome, request: Request, seen: Seen) -> Ca
     """Say which failing service is at the bottom of this, and since when this one fails."""
     facts = request.facts
     cause = root(service, request, seen)
-    history = _history(facts.past(service, outcome.check))
+    history = _history(facts.past(service, outcome.check), facts.now)
     if cause is None:
         needed = [each.name for each in request.needs(service)]
         well = f"what it needs is well ({', '.join(needed)}); " if needed else ""
         return Case(f"{well}{history}")
-    return Case(f"{cause.name}, which it needs, {_order(service, cause, facts)}; {history}", cause)
+    own, other = first_failed(service, facts), first_failed(cause, facts)
+    if own and _well_since(cause, own, facts):
+        later = f"{cause.name}, which it needs, fails too, but this one failed before it"
+        return Case(f"{later}, at {clock(own.at, facts.now, seconds=True)}; {history}")
+    order = _order(own, other, facts.now)
+    return Case(f"{cause.name}, which it needs, {order}; {history}", cause)
 
 
 def root(service: Service, request: Request, seen: Seen) -> Service | None:
@@ -71,24 +78,34 @@ def learned(service: Service, case: Case, facts: Facts) -> str | None:
     return None
 
 
-def _order(service: Service, cause: Service, facts: Facts) -> str:
-    own, other = first_failed(service, facts), first_failed(cause, facts)
-    if own and other and own.session == other.session:
-        return f"fails as well, seen in the same round at {other.at:%H:%M:%S} UTC"
-    if other and (own is None or other.at < own.at):
-        return f"failed first, at {other.at:%H:%M:%S} UTC"
-    if own:
-        return f"fails too, but this one was seen failing before, at {own.at:%H:%M:%S} UTC"
-    return "fails as well"
+def _well_since(service: Service, failed: Past, facts: Facts) -> bool:
+    """Whether a service was seen well when another one failed already."""
+    looks = (past for check in service.checks for past in facts.past(service, check))
+    return any(
+        past.ok
+        and (past.at >= failed.at or (past.session is not None and past.session == failed.session))
+        for past in looks
+    )
 
 
-def _history(past: Sequence[Past]) -> str:
+def _together(own: Past | None, other: Past | None) -> bool:
+    """Whether both were first seen failing by one session: neither was before the other."""
+    return bool(own and other and own.session is not None and own.session == other.session)
+
+
+def _order(own: Past | None, other: Past | None, now: datetime) -> str:
+    if other and _together(own, other):
+        return f"fails as well, seen in the same round at {clock(other.at, now, seconds=True)}"
+    return f"failed first, at {clock(other.at, now, seconds=True)}" if other else "fails as well"
+
+
+def _history(past: Sequence[Past], now: datetime) -> str:
     if not past:
         return "never looked at before"
     failed = len(list(takewhile(lambda each: not each.ok, past)))
     usual = [each.latency_ms for each in past if each.ok and each.latency_ms is not None]
     used_to = f", usually in {median(usual):.0f} ms" if usual else ""
     if failed == len(past):
-        return f"not well since {past[-1].at:%Y-%m-%d %H:%M:%S} UTC or longer"
+        return f"not well since {clock(past[-1].at, now, seconds=True)} or longer"
     looks = f", failing in {failed} looks since" if failed > 1 else ""
-    return f"last well at {past[failed].at:%H:%M:%S} UTC{used_to}{looks}"
+    return f"last well at {clock(past[failed].at, now, seconds=True)}{used_to}{looks}"

@@ -78,6 +78,7 @@ class Held:
     confidence: float
     updated_at: datetime
     service: str | None = None
+    trust: str = "observed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Final
 from lamplighter.domain.check import Check, HttpCheck, TcpCheck
 from lamplighter.domain.event import Level
 from lamplighter.domain.service import Service
+from lamplighter.domain.text import clock
 from lamplighter.engines.probe.facts import Facts, Held, Outcome
 from lamplighter.engines.probe.words import harmless, shown
 
@@ -105,7 +106,7 @@ def _asked(service: Service, facts: Facts) -> str:
     for name in (service.name, *facts.needs.get(service.name, service.depends_on)):
         if name in facts.waiting:
             whom = "a person" if name == service.name else f"a person for {name}"
-            return f"{whom} was asked at {facts.waiting[name]:%H:%M} UTC"
+            return f"{whom} was asked at {clock(facts.waiting[name], facts.now)}"
     return ""
 
 

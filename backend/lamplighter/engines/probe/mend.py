@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Final
 
 from lamplighter.domain.cooldown import ATTEMPTS, Outcome, Use, fails_first, says_first_fails
-from lamplighter.domain.memory import Category
+from lamplighter.domain.memory import Category, Trust
 from lamplighter.domain.service import Action, ActionKind, Service
 from lamplighter.engines.probe import asking, checks, lines, timing
 from lamplighter.engines.probe import facts as seen
@@ -114,7 +114,9 @@ async def _act(mending: Mending, action: Action) -> bool:
     elif verdict.outcome is Outcome.REFUSED:
         mending.tried.append(f"{action.kind} refused: {verdict.words}")
     elif took is None:
-        why = verdict.words if verdict.outcome is Outcome.FAILURE else "not healthy after it"
+        waited = timing.patience(timing.claim(service, watch.request.facts), action)
+        why = f"not healthy {seconds(waited)} after it"
+        why = verdict.words if verdict.outcome is Outcome.FAILURE else why
         mending.tried.append(f"{action.kind} did not help: {why}")
         watch.tell(f"[COOLDOWN:{action.kind}:{service.name}] failure - {shown(why, CHARACTERS)}")
     else:
@@ -135,14 +137,15 @@ async def _attempt(
     words = f"{verdict.outcome}: {verdict.words}"
     failed = verdict.outcome in (Outcome.REFUSED, Outcome.FAILURE)
     watch.say(lines.result(shown(words, CHARACTERS), use, failed=failed))
-    took = await _wait(watch, service, verdict) if verdict.outcome is Outcome.SUCCESS else None
-    return verdict, took
+    if verdict.outcome is not Outcome.SUCCESS:
+        return verdict, None
+    return verdict, await _wait(watch, service, action, verdict)
 
 
-async def _wait(watch: Watch, service: Service, verdict: Verdict) -> float | None:
+async def _wait(watch: Watch, service: Service, action: Action, verdict: Verdict) -> float | None:
     """Wait until a service is healthy, as long as memory says it needs; return the seconds."""
     known = timing.claim(service, watch.request.facts)
-    allowed = timing.patience(known)
+    allowed = timing.patience(known, action)
     use = watch.use()
     given = {"service": service.name, "seconds": allowed, "memory": known and known.held.id}
     watch.say(lines.used("wait", given, use))
@@ -190,6 +193,7 @@ def _first_fails(watch: Watch, service: Service, kind: ActionKind) -> bool:
     uses = [use for use in facts.uses.get(service.name, ()) if use.action is kind]
     said = (
         each.category in (Category.BEHAVIOR, Category.REMEDIATION)
+        and each.trust == Trust.TRUSTED  # as the gate has it
         and says_first_fails(each.observation)
         for each in facts.told_of(service)
     )

@@ -114,10 +114,17 @@ def _reason(error: BaseException, target: str) -> str | None:
         case OSError(errno=int(number)) if number in _ERRNO:
             return _ERRNO[number].format(target=target)
         case httpx2.RemoteProtocolError():
-            return harmless(f"not an answer in HTTP: {error}")
+            return _not_http(error)
         case httpx2.InvalidURL():
             return "redirected to what is not a URL"
     return None
+
+
+def _not_http(error: Exception) -> str:
+    """Say what was wrong with an answer, but for what only the library's authors understand."""
+    said = str(error).partition(": bytearray")[0]
+    plain = said and "_" not in said and "buffer" not in said
+    return harmless(f"not an answer in HTTP: {said}" if plain else "not an answer in HTTP")
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -9,24 +9,29 @@ from typing import Final
 
 from lamplighter.domain.cooldown import Use
 from lamplighter.domain.memory import Category
-from lamplighter.domain.service import ActionKind, Service
+from lamplighter.domain.service import Action, ActionKind, Service
 from lamplighter.engines.probe.facts import Facts, Held
 
-UNKNOWN_SECONDS: Final = 60.0
-LONGEST_SECONDS: Final = 600.0
-LEAST_SECONDS: Final = 5.0
+LONGEST_SECONDS: Final = 360.0
+LONGEST_CLAIM: Final = 3_600.0
 PATIENCE: Final = 2.0
 TIMES: Final = 3
 """From the third measurement on it is something to remember."""
 
+_UNIT: Final = r"(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b"
+_NUMBER: Final = r"(\d[\d,]*(?:\.\d+)?)"
+# the time that something takes, not just any that is spoken of
 _DURATION: Final = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b",
+    r"\b(?:takes?|took|needs?|requires?"
+    r"|(?:starts?|boots?|up|ready|healthy)(?: up)? (?:in|within|after))"
+    r"\s+(?:(?:about|around|roughly|some|up to|at least|at most|almost|nearly|over|ca\.?|~)\s*)*"
+    rf"{_NUMBER}\s*{_UNIT}(?:\s*(?:and\s+)?{_NUMBER}\s*{_UNIT})?",
     re.IGNORECASE,
 )
 _STARTING: Final = re.compile(
     r"\b(?:re-?start\w*|start\w*|redeploy\w*|deploy\w*|boot\w*|healthy|ready|up)\b", re.IGNORECASE
 )
-_UNITS: Final = {"ms": 0.001, "mi": 60.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _STEPS: Final = (
     *(1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 75, 90),
     *(120, 150, 180, 240, 300, 360, 420, 480, 540, 600),
@@ -52,11 +57,14 @@ def claim(service: Service, facts: Facts) -> Claim | None:
     return max(found, key=lambda each: (each.held.confidence, each.held.updated_at), default=None)
 
 
-def patience(known: Claim | None) -> float:
-    """Return for how many seconds a service may take to be healthy before it counts as failed."""
-    if known is None:
-        return UNKNOWN_SECONDS
-    return min(LONGEST_SECONDS, max(LEAST_SECONDS, known.seconds * PATIENCE))
+def patience(known: Claim | None, action: Action) -> float:
+    """Return for how many seconds a service may take to be healthy before it counts as failed.
+
+    What memory says makes the wait longer, never shorter than the action's own:
+    a wrong memory must not lead to the next, heavier action.
+    """
+    remembered = known.seconds * PATIENCE if known else 0.0
+    return max(action.wait, min(LONGEST_SECONDS, remembered))
 
 
 def learned(
@@ -89,16 +97,19 @@ def beside(seconds: float, known: Claim) -> str:
 
 
 def _seconds(observation: str) -> list[float]:
-    found = []
-    for number, unit in _DURATION.findall(observation):
-        short = unit.lower()
-        key = short[:2] if short[:2] in ("ms", "mi") else short[0]
-        if short.startswith("milli"):
-            key = "ms"
-        seconds = float(number) * _UNITS[key]
-        if 0 < seconds <= LONGEST_SECONDS * 6:
-            found.append(seconds)
-    return found[:1]
+    told = _DURATION.search(observation)
+    if told is None:
+        return []
+    number, unit, more, smaller = told.groups()
+    seconds = _in_seconds(number, unit) + (_in_seconds(more, smaller) if more else 0.0)
+    return [seconds] if 0 < seconds <= LONGEST_CLAIM else []
+
+
+def _in_seconds(number: str, unit: str) -> float:
+    short = unit.lower()
+    if short.startswith(("ms", "milli")):
+        return float(number.replace(",", "")) * 0.001
+    return float(number.replace(",", "")) * _UNITS[short[0]]
 
 
 def _rounded(seconds: float) -> str:

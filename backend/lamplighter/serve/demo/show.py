@@ -3,6 +3,9 @@
 import asyncio
 import os
 import shutil
+import signal
+import socket
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -34,9 +37,10 @@ Watch Overview, Sessions, Memories and Cooldowns. Ctrl-C ends it and removes eve
 
 def run(*, port: int | None, seconds: float | None, keep: bool, say: Say) -> int:
     """Play the demo until it is ended, or for so many seconds; return the exit status."""
-    with _home(keep=keep, say=say) as directory:
-        env = _environment(directory, port)
-        return asyncio.run(_play(env, seconds, say))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
+    with _home(keep=keep, say=say) as directory, _port(port) as chosen:
+        return asyncio.run(_play(_environment(directory, chosen), seconds, say))
 
 
 async def _play(env: Mapping[str, str], seconds: float | None, say: Say) -> int:
@@ -79,22 +83,37 @@ def _quietly(tell: Say) -> Say:
     return say
 
 
-def _environment(directory: Path, port: int | None) -> dict[str, str]:
+def _environment(directory: Path, port: int) -> dict[str, str]:
     """Return an environment in which nothing is set but what the demo needs."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     return kept | {
         f"{PREFIX}HOME": str(directory),
-        f"{PREFIX}PORT": str(port or _port()),
+        f"{PREFIX}PORT": str(port),
         f"{PREFIX}INTERVAL": INTERVAL,
     }
 
 
-def _port() -> int:
-    """Return the usual port, or a free one where somebody has it."""
-    with suppress(Unavailable):
-        web.bind(HOST, PORT).close()
-        return PORT
-    return free_ports(1)[0]
+@contextmanager
+def _port(wanted: int | None) -> Iterator[int]:
+    """Give the port that was wanted, else the usual one, else, where somebody has it, a free one.
+
+    Another demo that has not come so far as to listen is told by a lock of its own.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock:
+        try:
+            if sys.platform == "linux":
+                lock.bind(f"\0lamplighter-demo-{wanted or PORT}")
+            web.bind(HOST, wanted or PORT).close()
+        except (OSError, Unavailable) as error:
+            if wanted:
+                raise Unavailable(f"Port {wanted} is in use; --port chooses another.") from error
+            yield free_ports(1)[0]
+        else:
+            yield wanted or PORT
+
+
+def _leave(number: int, _frame: object) -> None:
+    sys.exit(128 + number)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -84,3 +85,51 @@ def test_within_two_minutes_everything_is_seen(
     assert not [each for each in family if each.is_running()]
     assert not list(tmp_path.glob("lamplighter-*"))
     assert "Traceback" not in log.read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_ended_before_it_has_begun_it_leaves_nothing(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    env = {name: os.environ[name] for name in KEPT if name in os.environ}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lamplighter", "demo", "--port", str(free_ports(1)[0])],
+        env={**env, "TMPDIR": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    deadline = time.monotonic() + 20
+    while not list(tmp_path.glob("lamplighter-demo-*")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.5)
+
+    process.send_signal(number)
+
+    said, _ = process.communicate(timeout=20)
+    assert not list(tmp_path.glob("lamplighter-*"))
+    assert b"Traceback" not in said
+
+
+def test_a_port_that_somebody_has_is_told_with_the_option_that_chooses_another(
+    tmp_path: Path,
+) -> None:
+    env = {name: os.environ[name] for name in KEPT if name in os.environ}
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        done = subprocess.run(
+            [sys.executable, "-m", "lamplighter", "demo", "--port", str(port)],
+            env={**env, "TMPDIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+
+    assert done.returncode == 2
+    assert done.stderr == f"lamplighter: Port {port} is in use; --port chooses another.\n"
+    assert not list(tmp_path.glob("lamplighter-*"))

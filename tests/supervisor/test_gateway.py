@@ -209,3 +209,12 @@ async def test_an_action_ends_when_its_session_does(db: Database, tmp_path: Path
     assert (use.outcome, use.text) == (Outcome.FAILURE, "ended with its session")
     assert running(str(tmp_path / "up")) == []
     assert os.listdir(tmp_path).count("gate.sock") == 0
+
+
+def test_what_a_dead_supervisor_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("gate-1.sock", "gate-27.sock", "feed-12.sock", "gate.txt"):
+        (tmp_path / name).touch()
+
+    gateway.forget(tmp_path)
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["feed-12.sock", "gate.txt"]

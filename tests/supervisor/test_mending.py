@@ -118,3 +118,32 @@ def test_after_a_person_was_asked_the_next_round_waits_and_says_so(home: Home, s
     (home.path / "db").touch()
     home.until(lambda: home.value(asked) == 0, 30)
     assert home.value("SELECT count(*) FROM escalations WHERE state = 'closed'") == 2
+
+
+@pytest.mark.parametrize("dry", [False, True])
+def test_a_run_that_ends_with_a_person_says_so_and_fails(home: Home, dry: bool) -> None:
+    (home.path / "services.yaml").write_text(
+        "services:\n  bare:\n    checks: [{tcp: '127.0.0.1:9', retries: 0}]\n"
+    )
+
+    done = home.run("run", "--tier", "3", *(["--dry-run"] if dry else []))
+
+    assert done.returncode == (0 if dry else 1)
+    said = "Dry run: a person would be asked for bare." if dry else "Needs a person: bare."
+    assert f"Session 1: completed: {said}" in done.stderr
+    assert home.rows("SELECT state FROM escalations") == [("dry" if dry else "person",)]
+    levels = {level for (level,) in home.rows("SELECT level FROM events")}
+    assert ("critical" in levels) is not dry
+
+
+def test_a_run_tells_how_its_chain_ended(home: Home, site: Site) -> None:
+    done = home.run("run", "--tier", "1")
+
+    assert done.returncode == 0, done.stderr
+    assert "Session 1: Handed " in done.stdout
+    assert done.stderr.splitlines()[-1] == "Session 3: completed"
+    assert home.rows("SELECT tier, status FROM sessions") == [
+        (1, "escalated"),
+        (2, "escalated"),
+        (3, "completed"),
+    ]

@@ -335,6 +335,13 @@ services:
             9,
             "unknown key 'directry'; did you mean 'directory'?",
         ),
+        (
+            ["restart: [a]", "redeploymnt: [b]"],
+            6,
+            9,
+            "unknown key 'redeploymnt'; did you mean 'redeployment'?",
+        ),
+        (["restart: [a]", "wait: 10h"], 6, 15, "10h is not between 1 s and 360 s"),
         (["x"], 5, 9, "found text, wanted an action"),
     ],
 )

@@ -12,7 +12,7 @@ TIMEOUT_SECONDS: Final = (1.0, 1800.0)
 LONGEST_WAIT: Final = (1.0, 360.0)
 ACTIONS: Final = 20
 
-_KEYS: Final = (*ActionKind, "name", "directory", "timeout", "wait")
+_KEYS: Final = (*(kind.value for kind in ActionKind), "name", "directory", "timeout", "wait")
 
 
 def actions(sheet: Sheet, node: yaml.Node) -> tuple[Action, ...]:

@@ -25,8 +25,7 @@ async def index(request: Request) -> Response:
     async with reading(here.db):
         used = {
             (use.service, use.action)
-            for use in await cooldowns.since(here.db, now - act.LONGEST_WINDOW)
-            if use.spent
+            for use in await cooldowns.spent_since(here.db, now - act.LONGEST_WINDOW)
         }
         names = sorted({name for name, _ in declared | used}, key=fold)
         found = await act.standings(here.db, names, now=now)

@@ -5,7 +5,7 @@ from typing import Any
 
 from lamplighter.domain.cooldown import Standing, Use
 from lamplighter.domain.event import Event
-from lamplighter.domain.handoff import Escalation, Finding, Handoff
+from lamplighter.domain.handoff import Escalation, Finding
 from lamplighter.domain.leader import Leader
 from lamplighter.domain.marks import Look, Mark
 from lamplighter.domain.memory import Memory
@@ -231,18 +231,6 @@ def finding(each: Finding) -> dict[str, Any]:
         "detail": each.detail,
         "session_id": each.session_id,
         "at": at(each.at),
-    }
-
-
-def handoff(each: Handoff) -> dict[str, Any]:
-    """Return all that a session was handed as JSON."""
-    return {
-        "session_id": each.session_id,
-        "tier": each.tier,
-        "services": [{"service": one.service, "reason": one.reason} for one in each.escalations],
-        "looks": [look(one) for one in each.looks],
-        "findings": [finding(one) for one in each.findings],
-        "tried": [use(one) for one in each.tried],
     }
 
 

@@ -83,14 +83,14 @@ async def handed_by(
     named = [each.service for each in accepted]
     around = [*named, *neighbours(services, named)]
     seen = [look for each in ids for look in await checks.of(db, each, around)]
-    tried = await cooldowns.since(db, now - act.LONGEST_WINDOW)
+    tried = await cooldowns.spent_since(db, now - act.LONGEST_WINDOW)
     return Handoff(
         session_id=parent_id,
         tier=accepted[0].tier,
         escalations=tuple(accepted),
         looks=tuple(_newest(seen)),
         findings=tuple(await findings.of(db, ids)),
-        tried=tuple(use for use in tried if use.spent and use.service in named),
+        tried=tuple(use for use in tried if use.service in named),
     )
 
 
@@ -226,8 +226,8 @@ async def _close(db: Database, service: str, *, now: datetime) -> None:
 async def _clear(db: Database, session: Session, service: str, *, now: datetime) -> None:
     uses = [
         use
-        for use in await cooldowns.since(db, now - act.LONGEST_WINDOW)
-        if use.spent and fold(use.service) == fold(service)
+        for use in await cooldowns.spent_since(db, now - act.LONGEST_WINDOW)
+        if fold(use.service) == fold(service)
     ]
     if not uses or any(use.outcome is Outcome.RESERVED for use in uses):
         return

@@ -106,7 +106,7 @@ async def test_a_round_from_end_to_end(serve) -> None:
     assert not [text for text in said if "planted" in text]
     assert not [text for text in said if "[MEMORY:behavior:caddy]" in text]
     sentence = last.pop("result")
-    assert sentence.startswith("1 of 4 services healthy; caddy: not an answer in HTTP")
+    assert sentence.startswith("1 of 4 services healthy; caddy: not an answer in HTTP: ")
     assert 500 <= last.pop("duration_ms") < 10_000
     assert last == {
         "type": "result",

@@ -40,7 +40,6 @@ class ProbeEngine:
             "uses": task.uses,
             "findings": task.findings,
             "waiting": task.waiting,
-            "reasons": _reasons(task),
         }
         env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         argv = (sys.executable, "-m", "lamplighter.engines.probe")
@@ -68,8 +67,3 @@ def _look(look: Look) -> dict[str, Any]:
         "at": plain.at(look.at),
         "session": look.session_id,
     }
-
-
-def _reasons(task: Task) -> dict[str, str]:
-    handed = task.handoff.escalations if task.handoff else ()
-    return {each.service: each.reason for each in handed}

@@ -86,8 +86,7 @@ class Facts:
     """What is known before the round, by service; the newest comes first.
 
     `history` is by "service/check". `waiting` tells since when a person was
-    asked for a service, `reasons` why one was handed to this session, `needs`
-    all that a service depends on, by whatever way.
+    asked for a service, `needs` all that a service depends on, by whatever way.
     """
 
     now: datetime
@@ -96,7 +95,6 @@ class Facts:
     uses: Mapping[str, Sequence[Use]] = field(default_factory=dict)
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
     waiting: Mapping[str, datetime] = field(default_factory=dict)
-    reasons: Mapping[str, str] = field(default_factory=dict)
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def past(self, service: Service, check: Check) -> Sequence[Past]:

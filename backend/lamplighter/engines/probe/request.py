@@ -57,7 +57,6 @@ class _Wire:
     uses: Mapping[str, Sequence[Use]] = field(default_factory=dict)
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
     waiting: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
-    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 def read(raw: bytes) -> Request:
@@ -81,7 +80,6 @@ def read(raw: bytes) -> Request:
             uses=told.uses,
             findings=told.findings,
             waiting=told.waiting,
-            reasons=told.reasons,
         ),
     )
     needs = {each.name: [name.name for name in request.needs(each)] for each in request.services}

@@ -30,6 +30,7 @@ services:
     actions:
       - restart: {restart[archive]}
         timeout: 20s
+        wait: 8s
   {courier}:
     description: Crashes soon after each start
     checks:

@@ -1,0 +1,52 @@
+"""Twenty people ask at once for the same service to be mended: the cooldown holds."""
+
+import json
+import socket
+import sys
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from homes import Home
+
+TOUCHES = "import sys; open(sys.argv[1], 'a').write('ran\\n')"
+ASKED = 20
+
+
+def ask(port: int, path: str, body: object = None) -> int:
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}",
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with suppress(OSError), urllib.request.urlopen(request, timeout=20) as answer:
+        return int(answer.status)
+    return 0
+
+
+def test_twenty_requests_at_once_restart_a_service_twice(home: Home) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    home.env["LAMPLIGHTER_PORT"] = str(port)
+    ran = home.path / "ran"
+    action = json.dumps([sys.executable, "-c", TOUCHES, str(ran)])
+    home.start("web")
+    home.start("supervisor")
+    home.until(lambda: ask(port, "/readyz") == 200)
+    home.until(lambda: home.value("SELECT count(*) FROM sessions WHERE status = 'completed'"))
+    (home.path / "services.yaml").write_text(
+        "services:\n  web:\n    checks: [{tcp: '127.0.0.1:9', retries: 0}]\n"
+        f"    actions:\n      - restart: {action}\n        wait: 1s\n"
+    )
+    wish = {"tier": 3, "services": ["web"]}
+
+    with ThreadPoolExecutor(ASKED) as people:
+        statuses = list(people.map(lambda _: ask(port, "/api/v1/sessions", wish), range(ASKED)))
+
+    assert statuses == [202] * ASKED
+    done = "SELECT count(*) FROM requests WHERE state = 'done'"
+    home.until(lambda: home.value(done) == ASKED, seconds=90)
+    assert ran.read_text() == "ran\n" * 2
+    outcomes = [row[0] for row in home.rows("SELECT outcome FROM cooldowns ORDER BY id")]
+    assert outcomes == ["failure"] * 2 + ["refused"] * (ASKED - 2)

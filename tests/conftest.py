@@ -1,7 +1,8 @@
-"""What all tests share: a real database, a fixed moment, and no settings from outside."""
+"""What all tests share: real databases, a fixed moment, and no settings from outside."""
 
+import itertools
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,10 +11,13 @@ import pytest
 from lamplighter.domain.redact import Redactor
 from lamplighter.repository import Database, migrate
 from lamplighter.repository.database import sqlite_url
+from postgres_server import PostgresServer
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 OPEN = Redactor()
+MIGRATED = "migrated"
+NUMBERS = itertools.count(1)
 
 for name in [name for name in os.environ if name.startswith(("LAMPLIGHTER_", "CLAUDEOPS_"))]:
     del os.environ[name]
@@ -27,12 +31,37 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Start a PostgreSQL server that holds a database at the newest revision, to copy from."""
+    server = PostgresServer()
+    try:
+        migrate.upgrade(server.create(MIGRATED))
+        yield server
+    finally:
+        server.remove()
+
+
 @pytest.fixture
-def url(migrated: Path, tmp_path: Path) -> str:
-    """Return the address of a fresh database."""
+def postgres_url(postgres: PostgresServer) -> Iterator[str]:
+    """Return the address of a fresh PostgreSQL database."""
+    name = f"t{next(NUMBERS)}"
+    yield postgres.create(name, MIGRATED)
+    postgres.drop(name)
+
+
+@pytest.fixture
+def sqlite(migrated: Path, tmp_path: Path) -> str:
+    """Return the address of a fresh SQLite database."""
     path = tmp_path / "lamplighter.db"
     path.write_bytes(migrated.read_bytes())
     return sqlite_url(path)
+
+
+@pytest.fixture(params=["sqlite", "postgres_url"], ids=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest) -> str:
+    """Return the address of a fresh database, of either kind."""
+    return str(request.getfixturevalue(request.param))
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from lamplighter.repository.columns import NUMBER, TEXT
+
 revision = "0002"
 down_revision = "0001"
 
@@ -11,15 +13,15 @@ def upgrade() -> None:
     """Keep what happened: one row an event."""
     op.create_table(
         "events",
-        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
-        sa.Column("level", sa.Text, nullable=False),
-        sa.Column("service", sa.Text),
-        sa.Column("text", sa.Text, nullable=False),
-        sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id")),
-        sa.Column("tier", sa.Integer, nullable=False, server_default="0"),
-        sa.Column("source", sa.Text, nullable=False, server_default="marker"),
-        sa.Column("created_at", sa.Text, nullable=False),
-        sa.Column("version", sa.Integer, nullable=False, server_default="1"),
+        sa.Column("id", NUMBER, primary_key=True, autoincrement=True),
+        sa.Column("level", TEXT, nullable=False),
+        sa.Column("service", TEXT),
+        sa.Column("text", TEXT, nullable=False),
+        sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
+        sa.Column("tier", NUMBER, nullable=False, server_default="0"),
+        sa.Column("source", TEXT, nullable=False, server_default="marker"),
+        sa.Column("created_at", TEXT, nullable=False),
+        sa.Column("version", NUMBER, nullable=False, server_default="1"),
         sa.CheckConstraint("level IN ('info', 'warning', 'critical')", name="ck_events_level"),
         sqlite_autoincrement=True,
     )

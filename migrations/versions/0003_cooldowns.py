@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from lamplighter.repository.columns import NUMBER, TEXT
+
 revision = "0003"
 down_revision = "0002"
 
@@ -11,14 +13,14 @@ def upgrade() -> None:
     """Keep what was done to a service, so that it is not done too often."""
     op.create_table(
         "cooldowns",
-        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
-        sa.Column("service", sa.Text, nullable=False),
-        sa.Column("action", sa.Text, nullable=False),
-        sa.Column("outcome", sa.Text, nullable=False),
-        sa.Column("text", sa.Text, nullable=False, server_default=""),
-        sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id")),
-        sa.Column("tier", sa.Integer, nullable=False, server_default="0"),
-        sa.Column("created_at", sa.Text, nullable=False),
+        sa.Column("id", NUMBER, primary_key=True, autoincrement=True),
+        sa.Column("service", TEXT, nullable=False),
+        sa.Column("action", TEXT, nullable=False),
+        sa.Column("outcome", TEXT, nullable=False),
+        sa.Column("text", TEXT, nullable=False, server_default=""),
+        sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
+        sa.Column("tier", NUMBER, nullable=False, server_default="0"),
+        sa.Column("created_at", TEXT, nullable=False),
         sqlite_autoincrement=True,
     )
     op.create_index("idx_cooldowns_service", "cooldowns", ["service", "action", "created_at"])

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from lamplighter.repository.columns import NUMBER, TEXT
+
 revision = "0005"
 down_revision = "0004"
 
@@ -12,16 +14,16 @@ def upgrade() -> None:
     confidence = sa.Double().with_variant(sa.REAL(), "sqlite")
     op.create_table(
         "memories",
-        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
-        sa.Column("service", sa.Text),
-        sa.Column("category", sa.Text, nullable=False),
-        sa.Column("observation", sa.Text, nullable=False),
+        sa.Column("id", NUMBER, primary_key=True, autoincrement=True),
+        sa.Column("service", TEXT),
+        sa.Column("category", TEXT, nullable=False),
+        sa.Column("observation", TEXT, nullable=False),
         sa.Column("confidence", confidence, nullable=False, server_default=sa.text("0.7")),
-        sa.Column("active", sa.Integer, nullable=False, server_default=sa.text("1")),
-        sa.Column("created_at", sa.Text, nullable=False),
-        sa.Column("updated_at", sa.Text, nullable=False),
-        sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id")),
-        sa.Column("tier", sa.Integer, nullable=False, server_default=sa.text("1")),
+        sa.Column("active", NUMBER, nullable=False, server_default=sa.text("1")),
+        sa.Column("created_at", TEXT, nullable=False),
+        sa.Column("updated_at", TEXT, nullable=False),
+        sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
+        sa.Column("tier", NUMBER, nullable=False, server_default=sa.text("1")),
         sqlite_autoincrement=True,
     )
     op.create_index("idx_memories_service", "memories", ["service", "active"])

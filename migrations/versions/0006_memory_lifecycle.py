@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from lamplighter.repository.columns import NUMBER, TEXT
+
 revision = "0006"
 down_revision = "0005"
 
@@ -31,8 +33,11 @@ COLUMNS = (
 
 def upgrade() -> None:
     """Keep how a memory came to be what it is: kind, trust, history, links."""
+    dialect = op.get_bind().dialect
+    number, text = (str(kind.compile(dialect)) for kind in (NUMBER, TEXT))
     for column in COLUMNS:
-        op.execute(sa.text(f"ALTER TABLE memories ADD COLUMN {column}"))
+        kinds = column.replace("INTEGER", number).replace("TEXT", text)
+        op.execute(sa.text(f"ALTER TABLE memories ADD COLUMN {kinds}"))
     op.create_index("idx_memories_updated", "memories", ["updated_at", "id"])
     # the order in which sessions are told, and which of them are short enough for what is left
     told = ["active", sa.text("confidence DESC"), sa.text("updated_at DESC"), "id", "category"]
@@ -40,28 +45,28 @@ def upgrade() -> None:
     op.create_index("idx_memories_length", "memories", ["active", sa.text("length(observation)")])
     op.create_table(
         "history",
-        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
-        sa.Column("memory_id", sa.Integer, nullable=False),
-        sa.Column("version", sa.Integer, nullable=False),
-        sa.Column("at", sa.Text, nullable=False),
-        sa.Column("actor", sa.Text, nullable=False),
-        sa.Column("session_id", sa.Integer),
-        sa.Column("cause", sa.Text, nullable=False),
-        sa.Column("reason", sa.Text, nullable=False, server_default=""),
-        sa.Column("before", sa.Text),
-        sa.Column("after", sa.Text),
+        sa.Column("id", NUMBER, primary_key=True, autoincrement=True),
+        sa.Column("memory_id", NUMBER, nullable=False),
+        sa.Column("version", NUMBER, nullable=False),
+        sa.Column("at", TEXT, nullable=False),
+        sa.Column("actor", TEXT, nullable=False),
+        sa.Column("session_id", NUMBER),
+        sa.Column("cause", TEXT, nullable=False),
+        sa.Column("reason", TEXT, nullable=False, server_default=""),
+        sa.Column("before", TEXT),
+        sa.Column("after", TEXT),
         sqlite_autoincrement=True,
     )
     op.create_index("idx_history_memory", "history", ["memory_id", "id"])
     op.create_index("idx_history_session", "history", ["session_id", "cause"])
     op.create_table(
         "links",
-        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
-        sa.Column("memory_id", sa.Integer, nullable=False),
-        sa.Column("target_id", sa.Integer, nullable=False),
-        sa.Column("what", sa.Text, nullable=False),
-        sa.Column("session_id", sa.Integer),
-        sa.Column("created_at", sa.Text, nullable=False),
+        sa.Column("id", NUMBER, primary_key=True, autoincrement=True),
+        sa.Column("memory_id", NUMBER, nullable=False),
+        sa.Column("target_id", NUMBER, nullable=False),
+        sa.Column("what", TEXT, nullable=False),
+        sa.Column("session_id", NUMBER),
+        sa.Column("created_at", TEXT, nullable=False),
         sqlite_autoincrement=True,
     )
     op.create_index("idx_links_memory", "links", ["memory_id", "what"])

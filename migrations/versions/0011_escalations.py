@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from lamplighter.repository.columns import NUMBER, TEXT
+
 revision = "0011"
 down_revision = "0010"
 
@@ -11,31 +13,31 @@ def upgrade() -> None:
     """Keep what a session hands to the next tier, and what an investigation found."""
     op.create_table(
         "escalations",
-        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
-        sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id"), nullable=False),
-        sa.Column("tier", sa.Integer, nullable=False),
-        sa.Column("service", sa.Text, nullable=False),
-        sa.Column("reason", sa.Text, nullable=False),
-        sa.Column("state", sa.Text, nullable=False),
-        sa.Column("why", sa.Text, nullable=False, server_default=""),
-        sa.Column("child_id", sa.Integer, sa.ForeignKey("sessions.id")),
-        sa.Column("created_at", sa.Text, nullable=False),
-        sa.Column("closed_at", sa.Text),
-        sa.Column("version", sa.Integer, nullable=False, server_default="1"),
+        sa.Column("id", NUMBER, primary_key=True, autoincrement=True),
+        sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+        sa.Column("tier", NUMBER, nullable=False),
+        sa.Column("service", TEXT, nullable=False),
+        sa.Column("reason", TEXT, nullable=False),
+        sa.Column("state", TEXT, nullable=False),
+        sa.Column("why", TEXT, nullable=False, server_default=""),
+        sa.Column("child_id", NUMBER, sa.ForeignKey("sessions.id")),
+        sa.Column("created_at", TEXT, nullable=False),
+        sa.Column("closed_at", TEXT),
+        sa.Column("version", NUMBER, nullable=False, server_default="1"),
         sa.UniqueConstraint("session_id", "service"),
         sqlite_autoincrement=True,
     )
     op.create_index("idx_escalations_state", "escalations", ["state", "service"])
     op.create_table(
         "findings",
-        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
-        sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id"), nullable=False),
-        sa.Column("service", sa.Text, nullable=False),
-        sa.Column("check", sa.Text, nullable=False, server_default=""),
-        sa.Column("stage", sa.Text, nullable=False),
-        sa.Column("cause", sa.Text),
-        sa.Column("detail", sa.Text, nullable=False, server_default=""),
-        sa.Column("at", sa.Text, nullable=False),
+        sa.Column("id", NUMBER, primary_key=True, autoincrement=True),
+        sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+        sa.Column("service", TEXT, nullable=False),
+        sa.Column("check", TEXT, nullable=False, server_default=""),
+        sa.Column("stage", TEXT, nullable=False),
+        sa.Column("cause", TEXT),
+        sa.Column("detail", TEXT, nullable=False, server_default=""),
+        sa.Column("at", TEXT, nullable=False),
         sqlite_autoincrement=True,
     )
     op.create_index("idx_findings_service", "findings", ["service", "id"])

@@ -3,20 +3,22 @@
 import sqlalchemy as sa
 from alembic import op
 
+from lamplighter.repository.columns import NUMBER, TEXT
+
 revision = "0012"
 down_revision = "0011"
 
 
 def upgrade() -> None:
     """Keep each day's looks at each service in one row, for strips of many days."""
-    op.add_column("checks", sa.Column("warned", sa.Integer, nullable=False, server_default="0"))
+    op.add_column("checks", sa.Column("warned", NUMBER, nullable=False, server_default="0"))
     days = op.create_table(
         "days",
-        sa.Column("service", sa.Text, primary_key=True),
-        sa.Column("day", sa.Text, primary_key=True),
-        sa.Column("looks", sa.Integer, nullable=False, server_default="0"),
-        sa.Column("failed", sa.Integer, nullable=False, server_default="0"),
-        sa.Column("warned", sa.Integer, nullable=False, server_default="0"),
+        sa.Column("service", TEXT, primary_key=True),
+        sa.Column("day", TEXT, primary_key=True),
+        sa.Column("looks", NUMBER, nullable=False, server_default="0"),
+        sa.Column("failed", NUMBER, nullable=False, server_default="0"),
+        sa.Column("warned", NUMBER, nullable=False, server_default="0"),
     )
     checks = sa.table(
         "checks", sa.column("service"), sa.column("ok"), sa.column("flapped"), sa.column("at")

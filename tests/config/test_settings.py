@@ -193,7 +193,7 @@ def test_names_of_others_are_none_of_our_business(tmp_path: Path) -> None:
         (
             "DATABASE_URL",
             "mysql://x",
-            "'mysql://x' is not sqlite:///PATH, the one kind of database this version keeps",
+            "'mysql://x' is neither sqlite:///PATH nor postgresql://USER:PASSWORD@HOST/NAME",
         ),
         (
             "SERVICES",

@@ -16,8 +16,9 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import pysqlite
 
 from lamplighter.repository import Database, driver, migrate, reading, writing
-from lamplighter.repository.backend import READERS, PooledBackend, to_the_end
+from lamplighter.repository.backend import READERS, PooledBackend
 from lamplighter.repository.columns import Flag, Json, UTCDateTime
+from lamplighter.repository.connection import to_the_end
 from lamplighter.repository.database import file_of, sqlite_url
 
 COUNTER = sa.table("counter", sa.column("id"), sa.column("n"))
@@ -296,7 +297,7 @@ async def test_a_row_comes_back_as_it_went_in(plain: Database) -> None:
     }
 
     async with writing(plain):
-        assert await plain.execute(sa.insert(THINGS).values(**row)) == 5
+        assert await plain.execute(sa.insert(THINGS).values(**row)) == 1
         returned = await plain.fetch_one(
             sa.update(THINGS).where(THINGS.c.id == 5).values(text="x").returning(THINGS)
         )
@@ -382,11 +383,11 @@ async def test_the_same_statement_with_other_values_is_compiled_once(plain: Data
         await plain.fetch_val(sa.select(COUNTER.c.id).where(COUNTER.c.id == number))
         for number in (1, 2, 1)
     ]
-    compiled = len(backend.compiled)
+    compiled = len(backend.compile.cache)
     await plain.fetch_val(sa.select(COUNTER.c.id).where(COUNTER.c.id == 3))
 
     assert answers == [1, None, 1]
-    assert len(backend.compiled) == compiled
+    assert len(backend.compile.cache) == compiled
 
 
 async def test_a_cursor_held_open_is_refused(plain: Database) -> None:

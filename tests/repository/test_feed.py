@@ -54,65 +54,65 @@ def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 async def test_a_commit_of_another_process_wakes_by_its_datagram(
-    url: str,
+    sqlite: str,
     migrated: Path,
     sockets: Path,
     spawn,  # type: ignore[no-untyped-def]
 ) -> None:
     # the file it looks at never changes: nothing but the datagram can wake it
     async with Listener(sqlite_url(migrated), sockets) as listener:
-        spawn(COMMIT, url, str(sockets))
+        spawn(COMMIT, sqlite, str(sockets))
 
         assert await listener.wait(30)
 
 
 async def test_a_commit_whose_datagram_is_lost_is_noticed_all_the_same(
-    url: str,
+    sqlite: str,
     sockets: Path,
     spawn,  # type: ignore[no-untyped-def]
 ) -> None:
-    async with Listener(url, sockets) as listener:
+    async with Listener(sqlite, sockets) as listener:
         for name in os.listdir(sockets):
             os.unlink(sockets / name)
-        spawn(COMMIT, url, str(sockets))
+        spawn(COMMIT, sqlite, str(sockets))
 
         assert await listener.wait(30)
         assert not await listener.wait(0.6)
 
 
 async def test_a_writer_that_tells_nobody_is_noticed_all_the_same(
-    url: str,
+    sqlite: str,
     sockets: Path,
     spawn,  # type: ignore[no-untyped-def]
 ) -> None:
-    async with Listener(url, sockets) as listener:
-        spawn(COMMIT, url, "")
+    async with Listener(sqlite, sockets) as listener:
+        spawn(COMMIT, sqlite, "")
 
         assert await listener.wait(30)
 
 
-async def test_where_nothing_happens_nobody_wakes(url: str, sockets: Path) -> None:
-    async with Listener(url, sockets) as listener:
+async def test_where_nothing_happens_nobody_wakes(sqlite: str, sockets: Path) -> None:
+    async with Listener(sqlite, sockets) as listener:
         assert not await listener.wait(0.6)
 
 
-async def test_a_commit_of_this_process_wakes_too(url: str, sockets: Path) -> None:
-    async with Listener(url, sockets) as listener, Database(url) as db:
+async def test_a_commit_of_this_process_wakes_too(sqlite: str, sockets: Path) -> None:
+    async with Listener(sqlite, sockets) as listener, Database(sqlite) as db:
         async with writing(db):
             await db.execute("INSERT INTO links VALUES (1, 1, 1, 'x', NULL, 'x')")
 
         assert await listener.wait(30)
 
 
-async def test_a_wake_that_came_before_the_wait_is_not_lost(url: str, sockets: Path) -> None:
-    async with Listener(url, sockets) as listener:
+async def test_a_wake_that_came_before_the_wait_is_not_lost(sqlite: str, sockets: Path) -> None:
+    async with Listener(sqlite, sockets) as listener:
         listener.wake()
         assert await listener.wait(0.5)
         assert not await listener.wait(0.1)
 
 
-async def test_every_listener_of_a_home_is_told(url: str, sockets: Path) -> None:
-    async with Listener(url, sockets) as one, Listener(url, sockets) as two:
+async def test_every_listener_of_a_home_is_told(sqlite: str, sockets: Path) -> None:
+    async with Listener(sqlite, sockets) as one, Listener(sqlite, sockets) as two:
         announcer = Announcer(sockets)
         announcer()
         announcer.close()
@@ -120,8 +120,8 @@ async def test_every_listener_of_a_home_is_told(url: str, sockets: Path) -> None
         assert await asyncio.gather(one.wait(10), two.wait(10)) == [True, True]
 
 
-async def test_a_listener_takes_its_socket_away(url: str, sockets: Path) -> None:
-    async with Listener(url, sockets):
+async def test_a_listener_takes_its_socket_away(sqlite: str, sockets: Path) -> None:
+    async with Listener(sqlite, sockets):
         assert len(os.listdir(sockets)) == 1
 
     assert os.listdir(sockets) == []
@@ -176,7 +176,7 @@ def test_the_run_directory_is_private_and_its_own(tmp_path: Path, base: Path) ->
 
 @pytest.mark.parametrize("length", [20, 32, 33, 60, 90])
 async def test_a_listener_opens_however_long_the_runtime_directory_is(
-    url: str, tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch, length: int
+    sqlite: str, tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch, length: int
 ) -> None:
     long = str(base / "x").ljust(length, "x")
     os.mkdir(long)
@@ -186,7 +186,7 @@ async def test_a_listener_opens_however_long_the_runtime_directory_is(
 
     # the longest process number and address there are
     assert len(str(directory)) + len("/feed-4194304-7fffffffffff.sock") < 104
-    async with Listener(url, directory):
+    async with Listener(sqlite, directory):
         assert len(os.listdir(directory)) == 1
     os.rmdir(directory)
 

@@ -25,3 +25,9 @@ def home(tmp_path: Path) -> Iterator[Home]:
             os.kill(process.pid, signal.SIGKILL)
         process.wait()
     assert there.until(lambda: not there.left_over())
+
+
+@pytest.fixture
+def url(sqlite: str) -> str:
+    """Return the address of a fresh SQLite file: here it is processes that are tested."""
+    return sqlite

@@ -243,7 +243,7 @@ async def test_a_supervisor_that_died_before_the_next_session_drops_what_was_han
     dead = leading.supervisor
     parent = await runner.run(dead.shop, Plan(engine="exec"), SERVICES)
     before = await leading.states()
-    dead.lock.release()
+    await dead.lock.release()
 
     following = replace(dead, shop=replace(dead.shop, epoch=0))
     assert await following.lead()

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
 
+import by_hand
 from lamplighter.domain.errors import Invalid, NotFound, Stale
 from lamplighter.domain.event import Level
 from lamplighter.domain.memory import Category, Edit, InactiveReason, Kind, Memory, Source, Trust
@@ -149,12 +150,7 @@ async def test_changing_several_changes_only_what_differs(db: Database) -> None:
 async def test_one_that_cannot_be_deleted_keeps_all(db: Database, url: str) -> None:
     ids = [(await made(db, observation=f"Fact {number}")).id for number in range(3)]
     before = await held(db), await rows(db, "history"), await rows(db, "changes")
-    connection = driver.connect(url.removeprefix("sqlite:///"))
-    connection.execute(
-        "CREATE TRIGGER refuse BEFORE DELETE ON memories WHEN old.id = 3 "
-        "BEGIN SELECT RAISE(ABORT, 'not this one'); END"
-    )
-    connection.close()
+    by_hand.refuse(url, "DELETE ON memories", "not this one", only_if="old.id = 3")
 
     with pytest.raises(driver.DatabaseError, match="not this one"):
         await curate.delete_all(db, ids, now=LATER)

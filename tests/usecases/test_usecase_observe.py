@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE, held, rows, session, stream
 
+import by_hand
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.session import Session
 from lamplighter.domain.transcript import Line
@@ -150,18 +151,14 @@ async def test_a_crash_in_the_middle_keeps_neither_rows_nor_offset(
     one = await session(db)
     lines = stream(*MARKERS)
     before = await state(db)
-    connection = driver.connect(url.removeprefix("sqlite:///"))
-    connection.execute(
-        "CREATE TRIGGER crash BEFORE INSERT ON markers "
-        f"WHEN (SELECT count(*) FROM markers) = {at} BEGIN SELECT RAISE(ABORT, 'crash'); END"
-    )
+    soon = f"(SELECT count(*) FROM markers) = {at}"
+    by_hand.refuse(url, "INSERT ON markers", "crash", only_if=soon)
 
     with pytest.raises(driver.DatabaseError, match="crash"):
         await took(db, one, lines)
     assert await state(db) == before
 
-    connection.execute("DROP TRIGGER crash")
-    connection.close()
+    by_hand.allow(url, "markers")
     await took(db, one, lines)
     assert [each.observation for each in await held(db)] == ["Takes 60s to start"]
     assert len(await rows(db, "markers")) == len(MARKERS)
@@ -170,12 +167,7 @@ async def test_a_crash_in_the_middle_keeps_neither_rows_nor_offset(
 async def test_a_crash_at_the_offset_keeps_no_rows_either(db: Database, url: str) -> None:
     one = await session(db)
     before = await state(db)
-    connection = driver.connect(url.removeprefix("sqlite:///"))
-    connection.execute(
-        "CREATE TRIGGER crash BEFORE UPDATE OF log_offset ON sessions "
-        "BEGIN SELECT RAISE(ABORT, 'crash'); END"
-    )
-    connection.close()
+    by_hand.refuse(url, "UPDATE OF log_offset ON sessions", "crash")
 
     with pytest.raises(driver.DatabaseError, match="crash"):
         await took(db, one, stream(*MARKERS))

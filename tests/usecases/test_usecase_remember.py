@@ -18,6 +18,7 @@ from examples import (
     session,
 )
 
+import by_hand
 from lamplighter.domain import plain
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory import Category, Edit, InactiveReason, Kind
@@ -298,22 +299,13 @@ async def test_all_of_it_is_kept_or_nothing(db: Database, url: str, table: str) 
     await curate.edit(db, old.id, Edit(confidence=0.2), version=None, now=NOON, redact=OPEN)
     two = await session(db)
     kept = {each: await rows(db, each) for each in ("memories", "history", "links", "changes")}
-    _refuse_inserts(url, table)
+    by_hand.refuse(url, f"INSERT ON {table}", "not today")
 
     with pytest.raises(driver.DatabaseError, match="not today"):
         await said(db, two, now=LATER)
 
     assert {each: await rows(db, each) for each in kept} == kept
     assert not db.in_transaction
-
-
-def _refuse_inserts(url: str, table: str) -> None:
-    connection = driver.connect(url.removeprefix("sqlite:///"))
-    connection.execute(
-        f"CREATE TRIGGER refuse BEFORE INSERT ON {table} "
-        "BEGIN SELECT RAISE(ABORT, 'not today'); END"
-    )
-    connection.close()
 
 
 async def test_a_revision_in_between_is_seen(db: Database) -> None:

@@ -12,7 +12,7 @@ from lamplighter.domain import plain
 from lamplighter.domain.change import Change
 from lamplighter.repository import Database, changes
 from lamplighter.repository.driver import Error
-from lamplighter.repository.feed import Listener
+from lamplighter.repository.feed import Waking
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ _encode = msgspec.json.Encoder().encode
 class Hub:
     """Follows the change feed for all clients of this process."""
 
-    def __init__(self, db: Database, listener: Listener) -> None:
+    def __init__(self, db: Database, listener: Waking) -> None:
         self._db, self._listener = db, listener
         self._ring: deque[Frame] = deque(maxlen=RING)
         self._next: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -22,6 +22,8 @@ ENGINES: Final = ("probe", "exec")
 LEVELS: Final = ("debug", "info", "warning", "error")
 _NOT_SETTINGS: Final = frozenset({"LAMPLIGHTER_SESSION"})
 _DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*")
+_DATABASE: Final = re.compile(r"sqlite:///.|(postgresql(\+asyncpg)?|postgres)://[^/]*/.")
+_PASSWORD: Final = re.compile(r"(?<=://)([^/@:]*:).*(?=@)|(?<=[?&])(password=)[^&]*")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, None: 1.0}
 
 
@@ -127,9 +129,14 @@ def _loopback(text: str) -> str:
 
 
 def _database(text: str) -> str:
-    if text and not text.startswith("sqlite:///"):
-        raise ValueError("is not sqlite:///PATH, the one kind of database this version keeps")
+    if text and not _DATABASE.match(text):
+        raise ValueError("is neither sqlite:///PATH nor postgresql://USER:PASSWORD@HOST/NAME")
     return text
+
+
+def _shown(text: str) -> str:
+    """Return a value as a person may see it: an address without its password."""
+    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
 SETTINGS: Final = (
@@ -138,7 +145,12 @@ SETTINGS: Final = (
         "host", "127.0.0.1", _loopback, "The address the web process listens on; loopback only."
     ),
     Setting("port", "8080", _whole(1, 65_535), "The port the web process listens on."),
-    Setting("database_url", "", _database, "Another database file: sqlite:///PATH."),
+    Setting(
+        "database_url",
+        "",
+        _database,
+        "Another database: sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME.",
+    ),
     Setting("services", "", _path, "Another services.yaml."),
     Setting("interval", "1h", _duration, "The time from one round to the next: 90s, 15m, 1h."),
     Setting("engine", "probe", _one_of(*ENGINES), "What runs the sessions: probe or exec."),
@@ -173,7 +185,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         try:
             values[each.setting.name] = each.setting.read(each.text)
         except ValueError as error:
-            wrong.append(Wrong(_written_as(each), f"{each.text!r} {error}"))
+            wrong.append(Wrong(_written_as(each), f"{_shown(each.text)!r} {error}"))
     if wrong:
         raise Invalid(*wrong)
     return Settings(**_filled(values, home), found=found, warnings=tuple(warnings))
@@ -184,7 +196,7 @@ def describe(settings: Settings) -> list[dict[str, str]]:
     return [
         {
             "name": each.setting.variable,
-            "value": each.text,
+            "value": _shown(each.text),
             "source": each.source,
             "about": each.setting.about,
         }

@@ -56,3 +56,7 @@ class Stale(LamplighterError):
 
 class Unavailable(LamplighterError):
     """What we need is not there or cannot be used now; the message says what to do."""
+
+
+class Deposed(LamplighterError):
+    """Another supervisor leads now: this one may change nothing more."""

@@ -8,6 +8,10 @@ import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
 TIME_FORM: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
+# SQLite counts rows in an INTEGER of 64 bits, and compares text by its code points: so does
+# PostgreSQL when it is asked to, whatever language its machine speaks.
+NUMBER: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+TEXT: Final = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 class UTCDateTime(TypeDecorator[datetime]):
@@ -52,7 +56,7 @@ class Json(TypeDecorator[Any]):
 class Flag(TypeDecorator[bool]):
     """Yes or no, kept as 1 or 0 and compared as a number on both databases."""
 
-    impl = sa.Integer
+    impl = NUMBER
     cache_ok = True
 
     def process_bind_param(self, value: bool | None, dialect: Any) -> int | None:

@@ -1,28 +1,40 @@
-"""The database: `databases` over our own backend, and the two ways to use it."""
+"""The database: `databases` over our own backends, and the two ways to use it."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, Final
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from databases import Database as EncodeDatabase
 from databases import DatabaseURL
 
-from lamplighter.repository.backend import SafeTransaction
+from lamplighter.repository.connection import SafeTransaction
+
+CHANNEL: Final = "lamplighter_changes"
+NOTIFY: Final = f"NOTIFY {CHANNEL}"
+POSTGRES: Final = ("postgresql", "postgres")
 
 
 class Database(EncodeDatabase):
-    """One database; `announce` is called after each commit that changed something."""
+    """One database; `announce` is called after each commit that changed something.
 
-    SUPPORTED_BACKENDS = EncodeDatabase.SUPPORTED_BACKENDS | {
+    `fence`, where it is set, is asked at the beginning of each `writing` whether
+    this process may still write; it raises when it may not.
+    """
+
+    SUPPORTED_BACKENDS = {  # noqa: RUF012 - so it is declared there
         "sqlite": "lamplighter.repository.backend:PooledBackend",
+        "postgresql": "lamplighter.repository.postgres:PostgresBackend",
+        "postgres": "lamplighter.repository.postgres:PostgresBackend",
     }
 
     def __init__(self, url: str, *, announce: Callable[[], None] = lambda: None) -> None:
         super().__init__(url)
         self.announce = announce
         self.changed = False
+        self.fence: Callable[[], Awaitable[None]] | None = None
+        self.notifies = is_postgres(url)
 
     def transaction(self, *, force_rollback: bool = False, **options: Any) -> SafeTransaction:
         """Return a transaction that survives the cancellation of its task."""
@@ -42,15 +54,20 @@ class Database(EncodeDatabase):
 async def writing(db: Database) -> AsyncIterator[None]:
     """Write in one transaction; within another one it is part of that.
 
-    SQLite: the write lock is taken first, so that we wait for another process. A
-    transaction that reads and then writes fails at once with "database is locked".
+    The right to write is taken first, so that we wait for another process: what is
+    read here stays true until the commit. (On SQLite a transaction that reads and
+    then writes would fail at once with "database is locked".)
     Start no child tasks within it: they would wait for the one writer that it holds.
     """
     if db.in_transaction:
         yield
         return
     async with db.transaction():
+        if db.fence is not None:
+            await db.fence()
         yield
+        if db.changed and db.notifies:
+            await db.execute(NOTIFY)  # PostgreSQL delivers it with the commit
     if db.changed:
         db.changed = False
         db.announce()
@@ -74,3 +91,25 @@ def sqlite_url(path: Path) -> str:
 def file_of(url: str) -> Path:
     """Return the file of a SQLite address."""
     return Path(DatabaseURL(url).database)
+
+
+def is_postgres(url: str) -> bool:
+    """Whether an address is one of a PostgreSQL database, and not of a SQLite file."""
+    return DatabaseURL(url).dialect in POSTGRES
+
+
+def shown(url: str) -> str:
+    """Return what a person may read of an address: which database, and where."""
+    if not is_postgres(url):
+        return str(file_of(url))
+    address = DatabaseURL(url)
+    where = address.hostname or address.options.get("host") or "localhost"
+    return f"{address.database} at {where}"
+
+
+def password_of(url: str) -> str | None:
+    """Return the password in an address; None when it has none."""
+    if not is_postgres(url):
+        return None
+    address = DatabaseURL(url)
+    return address.password or dict(parse_qsl(urlsplit(str(address)).query)).get("password")

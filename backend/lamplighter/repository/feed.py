@@ -13,14 +13,45 @@ import tempfile
 from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from types import TracebackType
+from typing import Final, Protocol
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository import driver
-from lamplighter.repository.database import file_of
+from lamplighter.repository.database import file_of, is_postgres
 
 POLL_SECONDS: Final = 0.25
 BASE_CHARS: Final = 32  # leaves room for a directory and a socket of ours within 104 bytes
+
+
+class Waking(Protocol):
+    """What wakes when the database may hold something new."""
+
+    def wake(self) -> None:
+        """Wake whoever waits, from within this process."""
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until there may be something new; False when `seconds` passed without."""
+
+    async def __aenter__(self) -> "Waking":
+        """Begin to listen."""
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Listen no more."""
+
+
+def listening(url: str, directory: Path) -> Waking:
+    """Return what hears of the commits of a database; `directory` is the home's for sockets."""
+    if is_postgres(url):
+        from lamplighter.repository.feed_postgres import PostgresListener
+
+        return PostgresListener(url)
+    return Listener(url, directory)
 
 
 def run_directory(home: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Which supervisor leads. The lock itself is a file; this row is what others read."""
+"""Which supervisor leads: what others read, and the epoch that fences a former one off."""
 
 from datetime import datetime
 from typing import Any
@@ -7,13 +7,16 @@ import sqlalchemy as sa
 
 from lamplighter.domain import plain
 from lamplighter.domain.change import Op
+from lamplighter.domain.errors import Deposed
 from lamplighter.domain.leader import Leader
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
+from lamplighter.repository.prepared import Statement
 from lamplighter.repository.tables import leases
 
 ENTITY = "supervisor"
 SUPERVISOR = "supervisor"
+_EPOCH = Statement(sa.select(leases.c.epoch).where(leases.c.name == SUPERVISOR))
 
 
 async def take(
@@ -44,6 +47,13 @@ async def get(db: Database) -> Leader | None:
     """Return the supervisor that leads or led last."""
     row = await db.fetch_one(sa.select(leases).where(leases.c.name == SUPERVISOR))
     return None if row is None else _leader(row)
+
+
+async def hold(db: Database, epoch: int) -> None:
+    """Make sure that the supervisor of an epoch still leads; raises Deposed."""
+    now = await db.fetch_val(_EPOCH())
+    if now != epoch:
+        raise Deposed(f"Another supervisor leads (epoch {now}); this one led in epoch {epoch}.")
 
 
 async def beat(db: Database, epoch: int, *, now: datetime) -> None:

@@ -2,35 +2,62 @@
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from lamplighter.assets import MIGRATIONS
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository import driver
-from lamplighter.repository.database import file_of
+from lamplighter.repository.database import file_of, is_postgres
 
 LOCK_SUFFIX: Final = ".migrate.lock"
 
+Steps = Callable[[Any], None]
+"""What is done to a connection of SQLAlchemy within the one transaction of a migration."""
 
-def upgrade(url: str, *, target: str | None = None) -> bool:
+
+class Place(Protocol):
+    """Where a database is."""
+
+    def revision(self) -> str | None:
+        """Return the revision it is at; None when it has none yet."""
+
+    def migrate(self, steps: Steps) -> None:
+        """Run the steps in one transaction; others wait until it has ended."""
+
+    def cannot_use(self, error: Exception) -> str:
+        """Say in words what is wrong and what to do."""
+
+
+def upgrade(url: str, *, target: str | None = None, patience: float = 0.0) -> bool:
     """Migrate to the newest revision (or to `target`); say whether there was anything to do.
 
+    A PostgreSQL server that is only starting is waited for, up to `patience` seconds.
     All of it is one transaction under a lock between processes: killed at any
     moment it leaves the database as it was. Alembic is imported only when needed.
-    Raises Unavailable when the file cannot be used or is newer than this program.
+    Raises Unavailable when the database cannot be used or is newer than this program.
     """
-    path = file_of(url)
-    wanted = target or head()
+    place, wanted = _place(url, patience), target or head()
+    did = False
+
+    def steps(connection: Any) -> None:
+        nonlocal did
+        at = _read(connection)
+        _check_known(place, at)
+        if at != wanted:
+            did = True
+            _run_alembic(connection, wanted)
+
     try:
-        if revision(path) == wanted:
-            return False
-        with _locked(path):
-            return _upgrade(path, wanted)
+        at = place.revision()
+        _check_known(place, at)
+        if at != wanted:
+            place.migrate(steps)
     except (driver.Error, OSError) as error:
-        raise Unavailable(_cannot_use(path, error)) from error
+        raise Unavailable(place.cannot_use(error)) from error
+    return did
 
 
 def head() -> str:
@@ -38,77 +65,114 @@ def head() -> str:
     return max(_known())
 
 
+def revision_of(url: str) -> str | None:
+    """Return the revision of the database at an address; None when it has none yet."""
+    return _place(url).revision()
+
+
+def cannot_use(url: str, error: Exception) -> str:
+    """Say in words why the database at an address cannot be used, and what to do."""
+    return _place(url).cannot_use(error)
+
+
 def revision(path: Path) -> str | None:
     """Return the revision a database file is at; None when it has none yet."""
-    if not path.exists():
-        return None
-    with closing(driver.connect(str(path))) as connection:
-        query = "SELECT name FROM sqlite_master WHERE name = 'alembic_version'"
-        if connection.execute(query).fetchone() is None:
+    return SqliteFile(path).revision()
+
+
+class SqliteFile:
+    """A SQLite file; a lock beside it keeps other processes out while it is migrated."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def revision(self) -> str | None:
+        """Return the revision it is at; None when it has none yet."""
+        if not self._path.exists():
             return None
-        row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-        return str(row[0]) if row else None
+        with closing(driver.connect(str(self._path))) as connection:
+            query = "SELECT name FROM sqlite_master WHERE name = 'alembic_version'"
+            if connection.execute(query).fetchone() is None:
+                return None
+            row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+            return str(row[0]) if row else None
+
+    def migrate(self, steps: Steps) -> None:
+        """Run the steps in one transaction; others wait until it has ended."""
+        import sqlalchemy as sa
+
+        with self._locked():
+            engine = sa.create_engine(
+                "sqlite://",
+                creator=lambda: driver.connect(str(self._path)),
+                poolclass=sa.NullPool,
+            )
+
+            @sa.event.listens_for(engine, "begin")
+            def begin(connection: Any) -> None:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+            with engine.begin() as connection:
+                steps(connection)
+            engine.dispose()
+
+    def cannot_use(self, error: Exception) -> str:
+        """Say in words what is wrong and what to do."""
+        damaged = isinstance(error, driver.DatabaseError)
+        if damaged and not isinstance(error, driver.OperationalError):
+            return f"{self} is damaged or no database: {error}. Put a backup in its place."
+        return (
+            f"The database {self} cannot be used: {error}. Lamplighter needs a directory that it "
+            "may write to; set LAMPLIGHTER_HOME to another one, or give this user the right to "
+            "write there."
+        )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        name = f"{self._path}{LOCK_SUFFIX}"
+        lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+
+def _place(url: str, patience: float = 0.0) -> Place:
+    if is_postgres(url):
+        from lamplighter.repository.migrate_postgres import PostgresDatabase
+
+        return PostgresDatabase(url, patience=patience)
+    return SqliteFile(file_of(url))
 
 
 def _known() -> list[str]:
     return [path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py")]
 
 
-def _upgrade(path: Path, wanted: str) -> bool:
-    at = revision(path)
+def _check_known(place: Place, at: str | None) -> None:
     if at is not None and at not in _known():
         raise Unavailable(
-            f"{path} was written by a newer Lamplighter (its revision is {at}, the newest known "
+            f"{place} was written by a newer Lamplighter (its revision is {at}, the newest known "
             f"here is {head()}). Nothing was changed. Start the newer version."
         )
-    if at == wanted:
-        return False
-    _run_alembic(path, wanted)
-    return True
 
 
-def _run_alembic(path: Path, wanted: str) -> None:
-    import sqlalchemy as sa
+def _read(connection: Any) -> str | None:
+    from alembic.runtime.migration import MigrationContext
+
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _run_alembic(connection: Any, wanted: str) -> None:
     from alembic import command
     from alembic.config import Config
 
-    engine = sa.create_engine(
-        "sqlite://", creator=lambda: driver.connect(str(path)), poolclass=sa.NullPool
-    )
-
-    @sa.event.listens_for(engine, "begin")
-    def begin(connection: Any) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    config = Config(attributes={})
+    config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, wanted)
-    engine.dispose()
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lock = os.open(f"{path}{LOCK_SUFFIX}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
-
-
-def _cannot_use(path: Path, error: Exception) -> str:
-    if isinstance(error, driver.DatabaseError) and not isinstance(error, driver.OperationalError):
-        return f"{path} is damaged or no database: {error}. Put a backup in its place."
-    return (
-        f"The database {path} cannot be used: {error}. Lamplighter needs a directory that it may "
-        "write to; set LAMPLIGHTER_HOME to another one, or give this user the right to write there."
-    )
-
-
-def revision_of(url: str) -> str | None:
-    """Return the revision of the database at an address; None when it has none yet."""
-    return revision(file_of(url))
+    command.upgrade(config, wanted)

@@ -89,5 +89,6 @@ def columns_of(compiled: Any, dialect: Any) -> Columns | None:
     processors = (
         (column[0], column[3]._cached_result_processor(dialect, None))
         for column in compiled._result_columns
+        if not isinstance(column[3], sa.Float)  # both libraries read it as one
     )
     return names, tuple((name, work) for name, work in processors if work is not None)

@@ -15,11 +15,13 @@ from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.domain.redact import Redactor, redactor
 from lamplighter.domain.service import Services
 from lamplighter.repository import Database, driver, migrate
+from lamplighter.repository.database import is_postgres, password_of
 from lamplighter.repository.feed import Announcer, run_directory
 
 logger = logging.getLogger(__name__)
 
 SESSIONS: Final = "sessions"
+PATIENCE_SECONDS: Final = 30.0  # a PostgreSQL server may start together with us
 
 
 def prepare(settings: Settings) -> None:
@@ -31,14 +33,14 @@ def prepare(settings: Settings) -> None:
         raise Unavailable(_unusable(settings.home, error.strerror)) from error
     if not os.access(settings.home, os.W_OK | os.X_OK):
         raise Unavailable(_unusable(settings.home, "it may not be written to"))
-    if not driver.safe_for_several_processes():
+    if not is_postgres(settings.database_url) and not driver.safe_for_several_processes():
         found = ".".join(map(str, driver.version()))
         logger.warning(
             "SQLite %s may damage a database that several processes use (mended in 3.51.3); "
             "`lamplighter doctor` explains it.",
             found,
         )
-    migrate.upgrade(settings.database_url)
+    migrate.upgrade(settings.database_url, patience=PATIENCE_SECONDS)
 
 
 def write_starter(settings: Settings) -> bool:
@@ -49,9 +51,11 @@ def write_starter(settings: Settings) -> bool:
         raise Unavailable(_unusable(settings.services, error.strerror)) from error
 
 
-def secrets() -> Redactor:
+def secrets(settings: Settings) -> Redactor:
     """Know the secrets of our own environment, to mask them wherever they turn up."""
-    return redactor(os.environ.items())
+    password = password_of(settings.database_url)
+    own = [("DATABASE_PASSWORD", password)] if password else []
+    return redactor([*os.environ.items(), *own])
 
 
 @asynccontextmanager
@@ -62,7 +66,7 @@ async def database(settings: Settings) -> AsyncIterator[Database]:
     try:
         await db.connect()
     except driver.OperationalError as error:
-        raise Unavailable(_unusable(settings.home, str(error))) from error
+        raise Unavailable(migrate.cannot_use(settings.database_url, error)) from error
     try:
         yield db
     finally:

@@ -20,12 +20,12 @@ from lamplighter.engines.exec import ExecEngine
 from lamplighter.engines.probe import ProbeEngine
 from lamplighter.engines.tail import Tail
 from lamplighter.repository import Database, escalations, requests, sessions
-from lamplighter.repository.database import file_of
-from lamplighter.repository.feed import Listener, run_directory
+from lamplighter.repository.database import file_of, is_postgres
+from lamplighter.repository.feed import Waking, listening, run_directory
 from lamplighter.serve import home
 from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.files import SessionFiles
-from lamplighter.supervisor.lease import SUFFIX, Lock
+from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
 from lamplighter.supervisor.runner import Limits, Workshop
 from lamplighter.usecases import sessions as lifecycle
 
@@ -48,7 +48,7 @@ class Supervising:
     """A supervisor and what wakes it."""
 
     supervisor: Supervisor
-    listener: Listener
+    listener: Waking
 
 
 def run(settings: Settings) -> None:
@@ -193,11 +193,11 @@ def _say_new(tail: Tail, say: Say) -> None:
 async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
     """Put a supervisor together; it leads nothing yet."""
     services = home.ServicesFile(settings.services)
-    lock = Lock(Path(f"{file_of(settings.database_url)}{SUFFIX}"))
+    lock = _lease(settings.database_url)
     directory = run_directory(settings.home)
     async with (
         home.database(settings) as db,
-        Listener(settings.database_url, directory) as listener,
+        listening(settings.database_url, directory) as listener,
     ):
         rounds = Rounds(
             interval=settings.interval,
@@ -208,13 +208,21 @@ async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
         yield Supervising(Supervisor(shop, rounds, services.load, lock), listener)
 
 
+def _lease(url: str) -> Lease:
+    if is_postgres(url):
+        from lamplighter.repository.lease_postgres import PostgresLock
+
+        return PostgresLock(url)
+    return Lock(Path(f"{file_of(url)}{SUFFIX}"))
+
+
 def _workshop(settings: Settings, db: Database) -> Workshop:
     engines: tuple[Engine, ...] = (ProbeEngine(), ExecEngine(settings.exec_command))
     return Workshop(
         db=db,
         files=SessionFiles(settings.home / home.SESSIONS),
         engines={engine.name: engine for engine in engines},
-        redactor=home.secrets(),
+        redactor=home.secrets(settings),
         now=clock.now,
         sockets=run_directory(settings.home),
         budget=settings.memory_budget,

@@ -15,7 +15,7 @@ from lamplighter.api.door import Door
 from lamplighter.api.hub import Hub
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Unavailable
-from lamplighter.repository.feed import Listener, run_directory
+from lamplighter.repository.feed import listening, run_directory
 from lamplighter.serve import home
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ async def _door(settings: Settings) -> AsyncIterator[Door]:
     services = home.ServicesFile(settings.services)
     async with (
         home.database(settings) as db,
-        Listener(settings.database_url, directory) as listener,
+        listening(settings.database_url, directory) as listener,
     ):
         yield Door(
             db=db,
@@ -76,7 +76,7 @@ async def _door(settings: Settings) -> AsyncIterator[Door]:
             services=services.last_good,
             problems=services.problems,
             services_path=str(settings.services),
-            redact=home.secrets(),
+            redact=home.secrets(settings),
             session_files=settings.home / home.SESSIONS,
             budget=settings.memory_budget,
             max_tier=settings.max_tier,

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
-from lamplighter.domain.errors import Conflict, LamplighterError
+from lamplighter.domain.errors import Conflict, Deposed, LamplighterError
 from lamplighter.domain.event import Level
 from lamplighter.domain.leader import HEARTBEAT
 from lamplighter.domain.service import Services
@@ -24,9 +25,9 @@ from lamplighter.repository import (
     writing,
 )
 from lamplighter.repository.driver import OperationalError
-from lamplighter.repository.feed import Listener
+from lamplighter.repository.feed import Waking
 from lamplighter.supervisor import runner
-from lamplighter.supervisor.lease import Lock
+from lamplighter.supervisor.lease import Lease
 from lamplighter.supervisor.runner import Workshop
 from lamplighter.usecases import chain
 
@@ -55,7 +56,7 @@ class Supervisor:
     shop: Workshop
     rounds: Rounds
     load: Callable[[], Services]
-    lock: Lock
+    lock: Lease
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     _due: float = 0.0
     _services: Services = field(default_factory=Services)
@@ -68,8 +69,9 @@ class Supervisor:
 
     async def lead(self) -> bool:
         """Become the leader if nobody is, and end the sessions of the one that died."""
-        if not self.lock.take():
+        if not await self.lock.take():
             return False
+        self.db.fence = None  # a new epoch begins
         async with writing(self.db):
             leader = await leases.take(
                 self.db,
@@ -80,6 +82,7 @@ class Supervisor:
                 now=self.shop.now(),
             )
         self.shop = replace(self.shop, epoch=leader.epoch)
+        self.db.fence = partial(leases.hold, self.db, leader.epoch)
         await self._read_services()
         for session in await runner.recover(self.shop, self._services):
             logger.warning("Session %s was interrupted; what it printed is kept.", session.id)
@@ -104,25 +107,34 @@ class Supervisor:
             return True
         return False
 
-    async def run(self, listener: Listener) -> None:
+    async def run(self, listener: Waking) -> None:
         """Lead, or wait to lead, until asked to end."""
-        if not await self._until_leader():
-            return
-        beating = asyncio.create_task(self._beat())
-        try:
-            await self._tell_next_round()
-            while not self.draining.is_set():
-                try:
-                    worked = await self.step()
-                except OperationalError as error:
-                    logger.warning("The database cannot be used now (%s); trying again.", error)
-                    await asyncio.sleep(LOCKED_SECONDS)
-                    continue
-                if not worked:
-                    await self._idle(listener)
-        finally:
-            beating.cancel()
-            await self.step_down()
+        while await self._until_leader():
+            try:
+                async with asyncio.TaskGroup() as both:
+                    beating = both.create_task(self._beat())
+                    await self._work(listener)
+                    beating.cancel()
+            except* Deposed as deposed:
+                logger.error("%s What ran here was stopped.", deposed.exceptions[0])
+            finally:
+                await self.step_down()
+
+    async def _work(self, listener: Waking) -> None:
+        """Do what is due, as it becomes due, until asked to end."""
+        told = False
+        while not self.draining.is_set():
+            try:
+                if not told:
+                    await self._tell_next_round()
+                    told = True
+                worked = await self.step()
+            except OperationalError as error:
+                logger.warning("The database cannot be used now (%s); trying again.", error)
+                await asyncio.sleep(LOCKED_SECONDS)
+                continue
+            if not worked:
+                await self._idle(listener)
 
     def drain(self) -> None:
         """End soon: start nothing new, stop what runs."""
@@ -142,7 +154,7 @@ class Supervisor:
             await asyncio.sleep(STANDBY_SECONDS)
         return False
 
-    async def _idle(self, listener: Listener) -> None:
+    async def _idle(self, listener: Waking) -> None:
         left = max(0.0, self._due - time.monotonic())
         drained = asyncio.ensure_future(self.draining.wait())
         woken = asyncio.ensure_future(listener.wait(left))
@@ -235,6 +247,7 @@ class Supervisor:
         while True:
             await asyncio.sleep(HEARTBEAT.total_seconds())
             try:
+                await self.lock.take()  # where a connection holds it, that may have been cut
                 async with writing(self.db):
                     await leases.beat(self.db, self.shop.epoch, now=self.shop.now())
             except OperationalError as error:
@@ -249,4 +262,6 @@ class Supervisor:
                 )
         except OperationalError as error:
             logger.warning("That the supervisor ends could not be written: %s", error)
-        self.lock.release()
+        except Deposed:
+            logger.debug("The row tells of the supervisor that leads now.")
+        await self.lock.release()

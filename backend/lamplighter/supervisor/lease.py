@@ -3,11 +3,25 @@
 import fcntl
 import os
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from lamplighter.domain.errors import Unavailable
 
 SUFFIX: Final = ".supervisor.lock"
+
+
+class Lease(Protocol):
+    """What only one supervisor can hold at a time."""
+
+    @property
+    def held(self) -> bool:
+        """Whether it is ours."""
+
+    async def take(self) -> bool:
+        """Take it without waiting; say whether it is ours."""
+
+    async def release(self) -> None:
+        """Let go of it."""
 
 
 class Lock:
@@ -17,7 +31,12 @@ class Lock:
         self._path = path
         self._file: int | None = None
 
-    def take(self) -> bool:
+    @property
+    def held(self) -> bool:
+        """Whether the lock is ours."""
+        return self._file is not None
+
+    async def take(self) -> bool:
         """Take the lock without waiting; say whether it is ours. Raises Unavailable."""
         if self._file is not None:
             return True
@@ -33,12 +52,7 @@ class Lock:
         self._file = file
         return True
 
-    @property
-    def held(self) -> bool:
-        """Whether the lock is ours."""
-        return self._file is not None
-
-    def release(self) -> None:
+    async def release(self) -> None:
         """Let go of the lock."""
         if self._file is not None:
             os.close(self._file)

@@ -1,0 +1,60 @@
+"""What a test does to a database behind the product's back, whichever database it is."""
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any
+
+import asyncpg
+
+from lamplighter.repository import driver
+from lamplighter.repository.database import file_of, is_postgres
+
+
+def run(url: str, *statements: str) -> list[tuple[Any, ...]]:
+    """Run SQL in a connection of its own; return the rows of the last statement."""
+    if is_postgres(url):
+        return _meanwhile(_ask(url, statements))
+    with closing(driver.connect(str(file_of(url)))) as connection:
+        rows: list[Any] = []
+        for statement in statements:
+            rows = connection.execute(statement).fetchall()
+        return [tuple(row) for row in rows]
+
+
+def refuse(url: str, when: str, message: str, *, only_if: str = "true") -> None:
+    """Let the database refuse what is `BEFORE … ON table`, while a condition holds."""
+    if is_postgres(url):
+        run(
+            url,
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            f"IF {only_if} THEN RAISE EXCEPTION '{message}'; END IF; "
+            "IF TG_OP = 'DELETE' THEN RETURN old; END IF; RETURN new; END $$",
+            f"CREATE TRIGGER refuse BEFORE {when} FOR EACH ROW EXECUTE FUNCTION refuse()",
+        )
+        return
+    condition = f"SELECT RAISE(ABORT, '{message}')"
+    run(url, f"CREATE TRIGGER refuse BEFORE {when} WHEN {only_if} BEGIN {condition}; END")
+
+
+def allow(url: str, table: str) -> None:
+    """Let the database take again what it refused."""
+    run(url, f"DROP TRIGGER refuse ON {table}" if is_postgres(url) else "DROP TRIGGER refuse")
+
+
+async def _ask(url: str, statements: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    connection = await asyncpg.connect(url)
+    try:
+        rows: list[Any] = []
+        for statement in statements:
+            rows = await connection.fetch(statement)
+        return [tuple(row) for row in rows]
+    finally:
+        await connection.close()
+
+
+def _meanwhile(work: Coroutine[Any, Any, list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+    """Do it in another thread: the test may have a loop of its own."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result(60)

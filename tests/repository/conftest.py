@@ -19,6 +19,7 @@ def spawn(tmp_path: Path) -> Iterator[Spawn]:
     def start(program: str, *arguments: str) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
             [sys.executable, "-c", program, *arguments],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

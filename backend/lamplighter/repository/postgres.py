@@ -51,13 +51,13 @@ class PostgresBackend(DatabaseBackend):
 
     async def connect(self) -> None:
         """Open the first connection of each kind, so that a wrong address fails at the start."""
-        async with our_errors():
-            self._writers = await _pool(self._address, 1)
-            try:
+        try:
+            async with our_errors():
+                self._writers = await _pool(self._address, 1)
                 self._readers = await _pool(self._address, READERS)
-            except BaseException:
-                await self._writers.close()
-                raise
+        except BaseException:
+            await self.disconnect()
+            raise
 
     async def disconnect(self) -> None:
         """Close every connection, those in use too."""
@@ -177,9 +177,9 @@ async def our_errors() -> AsyncIterator[None]:
 
 
 async def _pool(dsn: str, size: int) -> asyncpg.Pool:
-    return await asyncpg.create_pool(
+    pool = await asyncpg.create_pool(
         dsn,
-        min_size=1,
+        min_size=0,  # it would log each vain try to keep more, while the server is away
         max_size=size,
         timeout=CONNECT_SECONDS,
         command_timeout=COMMAND_SECONDS,
@@ -187,6 +187,8 @@ async def _pool(dsn: str, size: int) -> asyncpg.Pool:
         server_settings=SETTINGS,
         reset=_nothing_to_reset,
     )
+    await pool.release(await pool.acquire())  # a wrong address fails now
+    return pool
 
 
 async def _nothing_to_reset(_: asyncpg.Connection) -> None:

@@ -1,0 +1,467 @@
+"""The backend for PostgreSQL: the same promises as on SQLite, kept among other sessions too."""
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import asyncpg
+import pytest
+import sqlalchemy as sa
+
+import by_hand
+from lamplighter.domain.change import Op
+from lamplighter.repository import Database, changes, driver, reading, writing
+from lamplighter.repository.columns import Flag, Json, UTCDateTime
+from lamplighter.repository.database import password_of, shown
+from lamplighter.repository.postgres import READERS, PostgresBackend, address
+from postgres_server import PostgresServer
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+COUNTER = sa.table("counter", sa.column("id"), sa.column("n"))
+THINGS = sa.Table(
+    "things",
+    sa.MetaData(),
+    sa.Column("id", sa.BigInteger, primary_key=True),
+    sa.Column("text", sa.Text),
+    sa.Column("flag", Flag),
+    sa.Column("json", Json),
+    sa.Column("at", UTCDateTime),
+    sa.Column("weight", sa.Double),
+)
+ADD = """
+import asyncio, sys
+import sqlalchemy as sa
+from lamplighter.repository import Database, writing
+
+counter = sa.table("counter", sa.column("id"), sa.column("n"))
+
+async def main(url, times):
+    async with Database(url) as db:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        for _ in range(times):
+            async with writing(db):
+                held = await db.fetch_val(sa.select(counter.c.n))
+                await db.execute(sa.update(counter).values(n=held + 1))
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+"""
+LEAVING = """
+import asyncio, sys
+from lamplighter.repository import Database, reading, writing
+
+async def hold(db, how, inside):
+    async with how(db):
+        inside.set()
+        await asyncio.sleep(60)
+
+async def main(url):
+    db = Database(url)
+    await db.connect()
+    tasks = []
+    for how in (writing, reading, reading):
+        inside = asyncio.Event()
+        tasks.append(asyncio.create_task(hold(db, how, inside)))
+        await inside.wait()
+    await db.disconnect()
+    print("left", flush=True)
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+async def plain(postgres_url: str) -> AsyncIterator[Database]:
+    """Open a database with a counter at 0 and an empty table of things."""
+    by_hand.run(
+        postgres_url,
+        "CREATE TABLE counter (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)",
+        "INSERT INTO counter VALUES (1, 0)",
+        "CREATE TABLE things (id BIGINT PRIMARY KEY, text TEXT, flag BIGINT, json TEXT, at TEXT,"
+        " weight DOUBLE PRECISION)",
+    )
+    async with Database(postgres_url) as db:
+        yield db
+
+
+async def count(db: Database) -> int:
+    return int(await db.fetch_val(sa.select(COUNTER.c.n)))
+
+
+async def add(db: Database, how_many: int = 1) -> None:
+    """Read and then write, as a decision does."""
+    held = await count(db)
+    await asyncio.sleep(0)
+    await db.execute(sa.update(COUNTER).values(n=held + how_many))
+
+
+def free(db: Database) -> tuple[int, int]:
+    """Return how many writers and readers are free to be taken."""
+    backend = db._backend
+    assert isinstance(backend, PostgresBackend)
+    pools = (backend.pool(readonly=False), backend.pool(readonly=True))
+    return (pools[0]._queue.qsize(), pools[1]._queue.qsize())
+
+
+async def test_two_processes_that_read_and_then_write_a_thousand_times_lose_nothing(
+    plain: Database,
+    spawn,  # type: ignore[no-untyped-def]
+) -> None:
+    others = [spawn(ADD, str(plain.url), "1000") for _ in range(2)]
+    for other in others:
+        assert await asyncio.to_thread(other.stdout.readline) == "ready\n"
+    for other in others:
+        other.stdin.write("go\n")
+        other.stdin.flush()
+
+    for other in others:
+        _, errors = await asyncio.to_thread(other.communicate, timeout=100)
+        assert (other.returncode, errors) == (0, "")
+
+    assert await count(plain) == 2_000
+
+
+async def test_tasks_of_one_process_that_read_and_then_write_lose_nothing(plain: Database) -> None:
+    async def several() -> None:
+        for _ in range(20):
+            async with writing(plain):
+                await add(plain)
+
+    await asyncio.gather(*(several() for _ in range(10)))
+
+    assert await count(plain) == 200
+
+
+async def test_six_hundred_cancelled_tasks_leave_the_counter_and_the_pools_whole(
+    plain: Database,
+) -> None:
+    chance = random.Random(15)
+    done = 0
+
+    async def write() -> None:
+        nonlocal done
+        async with writing(plain):
+            await add(plain)
+            await add(plain)
+        done += 1
+
+    async def read() -> None:
+        async with reading(plain):
+            await count(plain)
+            await count(plain)
+
+    committed = 0
+    for number in range(600):
+        before = await count(plain)
+        task = asyncio.create_task(read() if number % 3 == 0 else write())
+        await asyncio.sleep(chance.random() * 0.004)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        after = await count(plain)
+        assert after - before in (0, 2)
+        committed += after - before
+
+    assert committed > 0, "every one was cancelled before it could commit: the test shows nothing"
+    assert done < 400, "none was cancelled: the test shows nothing"
+    async with writing(plain):
+        await add(plain)
+    assert await count(plain) == committed + 1
+    assert free(plain) == (1, READERS)
+
+
+async def test_a_write_outside_writing_fails(plain: Database) -> None:
+    with pytest.raises(driver.OperationalError, match="read-only"):
+        await plain.execute(sa.update(COUNTER).values(n=7))
+    with pytest.raises(driver.OperationalError, match="read-only"):
+        async with reading(plain):
+            await plain.execute(sa.update(COUNTER).values(n=7))
+
+    assert await count(plain) == 0
+    assert free(plain) == (1, READERS)
+
+
+async def test_reading_sees_one_moment(plain: Database) -> None:
+    async def other() -> None:
+        async with writing(plain):
+            await add(plain)
+
+    async with reading(plain):
+        before = await count(plain)
+        await asyncio.create_task(other())
+        assert await count(plain) == before
+
+    assert await count(plain) == before + 1
+
+
+async def test_a_savepoint_rolls_back_alone(plain: Database) -> None:
+    async def fail() -> None:
+        async with plain.transaction():
+            await add(plain)
+            await plain.execute(sa.insert(COUNTER).values(id=1, n=5))
+
+    async with writing(plain):
+        await add(plain)
+        with pytest.raises(driver.IntegrityError):
+            await fail()
+        assert await count(plain) == 1
+
+    assert await count(plain) == 1
+
+
+async def test_a_row_comes_back_as_it_went_in(plain: Database) -> None:
+    row = {
+        "id": 2**62,
+        "text": "ü %s :x $1 日本",
+        "flag": True,
+        "json": {"a": ["ü", None, 1.5]},
+        "at": datetime(2026, 1, 1, 12, 0, 0, 5, tzinfo=UTC),
+        "weight": 0.7,
+    }
+
+    async with writing(plain):
+        assert await plain.execute(sa.insert(THINGS).values(**row)) == 1
+        returned = await plain.fetch_one(
+            sa.update(THINGS)
+            .where(THINGS.c.id.in_([2**62, 7]))
+            .values(flag=False)
+            .returning(THINGS)
+        )
+
+    assert dict(returned) == {**row, "flag": False}
+    assert [dict(each) for each in await plain.fetch_all(sa.select(THINGS))] == [
+        {**row, "flag": False}
+    ]
+
+
+async def test_text_with_a_nul_is_kept_with_a_sign_in_its_place(plain: Database) -> None:
+    async with writing(plain):
+        await plain.execute_many(
+            sa.insert(THINGS), [{"id": 1, "text": "a\0b"}, {"id": 2, "text": "plain"}]
+        )
+
+    found = sa.select(THINGS.c.text).where(THINGS.c.text == "a\0b")
+    assert await plain.fetch_val(found) == "a\ufffdb"
+    assert await plain.execute(sa.text("SELECT 1")) == 1
+
+
+async def test_a_writer_waits_for_one_of_another_process_and_then_says_so(
+    plain: Database, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(
+        __import__("lamplighter.repository.postgres", fromlist=["x"]).SETTINGS,
+        "lock_timeout",
+        "200ms",
+    )
+    async with Database(postgres_url) as impatient:
+        async with writing(plain):
+            await add(plain)
+            with pytest.raises(driver.OperationalError, match="lock timeout"):
+                async with asyncio.timeout(20), _other_task_writes(impatient):
+                    pass
+            assert await count(impatient) == 0  # who only reads does not wait
+        async with writing(impatient):
+            await add(impatient)
+
+    assert await count(plain) == 2
+
+
+async def test_the_numbers_of_changes_are_in_the_order_of_their_commits(db_pair) -> None:  # type: ignore[no-untyped-def]
+    one, two = db_pair
+    seen: list[int] = []
+    inside, go_on = asyncio.Event(), asyncio.Event()
+
+    async def late() -> None:
+        async with writing(one):
+            await changes.append(one, "memory", 1, Op.CREATED, now=NOW)
+            inside.set()
+            await go_on.wait()
+
+    async def quick() -> None:
+        async with writing(two):
+            await changes.append(two, "memory", 2, Op.CREATED, now=NOW)
+
+    first = asyncio.create_task(late())
+    await inside.wait()
+    second = asyncio.create_task(quick())
+    for _ in range(20):
+        seen += [each.seq for each in await changes.since(two, max(seen, default=0))]
+        await asyncio.sleep(0.005)
+    assert seen == [], "nothing is committed yet"
+    go_on.set()
+    await asyncio.gather(first, second)
+    found = await changes.since(two, 0)
+
+    assert [each.entity_id for each in found] == [1, 2]
+    assert [each.seq for each in found] == sorted(each.seq for each in found)
+
+
+async def test_who_follows_the_changes_of_eight_writers_misses_none(
+    postgres_url: str,
+) -> None:
+    seen: list[int] = []
+    async with Database(postgres_url) as reader:
+        writers = [Database(postgres_url) for _ in range(8)]
+        for writer in writers:
+            await writer.connect()
+
+        async def write(db: Database) -> None:
+            for number in range(100):
+                async with writing(db):
+                    await changes.append(db, "memory", number, Op.CREATED, now=NOW)
+                    await asyncio.sleep(0)
+
+        working = asyncio.gather(*map(write, writers))
+        while not working.done():
+            seen += [each.seq for each in await changes.since(reader, max(seen, default=0))]
+        seen += [each.seq for each in await changes.since(reader, max(seen, default=0))]
+        held = [each.seq for each in await changes.since(reader, 0, limit=10_000)]
+        for writer in writers:
+            await writer.disconnect()
+
+    assert seen == held
+    assert len(held) == 800
+
+
+async def test_a_process_that_leaves_with_open_transactions_ends(
+    plain: Database,
+    spawn,  # type: ignore[no-untyped-def]
+) -> None:
+    leaving = spawn(LEAVING, str(plain.url))
+
+    said, errors = await asyncio.to_thread(leaving.communicate, timeout=30)
+
+    assert (leaving.returncode, said) == (0, "left\n"), errors
+    async with writing(plain):
+        await add(plain)
+    assert await count(plain) == 1
+
+
+async def test_a_server_that_was_away_is_used_again_when_it_is_back() -> None:
+    server = PostgresServer()
+    try:
+        url = server.create("away")
+        by_hand.run(
+            url, "CREATE TABLE counter (id INTEGER, n INTEGER)", "INSERT INTO counter VALUES (1, 0)"
+        )
+        async with Database(url) as db:
+            async with writing(db):
+                await add(db)
+            server.stop()
+            for _ in range(READERS + 2):
+                with pytest.raises(driver.OperationalError):
+                    await count(db)
+                with pytest.raises(driver.OperationalError):
+                    async with writing(db):
+                        await add(db)
+            server.start()
+            async with writing(db):
+                await add(db)
+            assert await count(db) == 2
+    finally:
+        server.remove()
+
+
+async def test_a_wrong_address_fails_when_the_database_is_opened(postgres: PostgresServer) -> None:
+    db = Database(postgres.url("absent"))
+
+    with pytest.raises(driver.OperationalError, match='database "absent" does not exist'):
+        await db.connect()
+
+    assert not db.is_connected
+
+
+async def test_a_value_of_the_wrong_kind_is_a_mistake_of_ours(plain: Database) -> None:
+    with pytest.raises(asyncpg.DataError):
+        await plain.fetch_all(sa.select(THINGS).where(THINGS.c.id == 2**70))
+
+    assert free(plain) == (1, READERS)
+
+
+async def test_a_cursor_held_open_is_refused(plain: Database) -> None:
+    with pytest.raises(TypeError, match="Fetch a page"):
+        async for _ in plain.iterate(sa.select(COUNTER)):
+            pass
+
+    assert free(plain) == (1, READERS)
+
+
+@pytest.mark.parametrize(
+    ("url", "to_read", "password"),
+    [
+        ("postgresql://lamp:s3cret%40@db.home:5433/lamp", "lamp at db.home", "s3cret@"),
+        ("postgresql+asyncpg://lamp@db/lamp", "lamp at db", None),
+        ("postgresql://lamp@/lamp?host=/run/pg&password=abc", "lamp at /run/pg", "abc"),
+        ("sqlite:////var/lib/lamp%20lighter/x.db", "/var/lib/lamp lighter/x.db", None),
+    ],
+)
+def test_an_address_is_shown_without_its_password(
+    url: str, to_read: str, password: str | None
+) -> None:
+    assert shown(url) == to_read
+    assert password_of(url) == password
+    assert address(url).partition(":")[0] in ("postgresql", "sqlite")
+
+
+@pytest.mark.parametrize("name", [str(each) for each in (os.getpid(), 'it\'s "odd" ü')])
+async def test_a_database_may_be_called_anything(postgres: PostgresServer, name: str) -> None:
+    from urllib.parse import quote
+
+    postgres.ask('CREATE DATABASE "' + name.replace('"', '""') + '"')
+    async with Database(postgres.url(quote(name))) as db:
+        assert await db.fetch_val("SELECT current_database()") == name
+
+
+@pytest.fixture
+async def db_pair(postgres_url: str) -> AsyncIterator[tuple[Database, Database]]:
+    """Open one database twice, as two processes do."""
+    async with Database(postgres_url) as one, Database(postgres_url) as two:
+        yield one, two
+
+
+class _other_task_writes:  # noqa: N801 - it reads as a step of the test
+    """Write in another task: this one holds a transaction of its own."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def __aenter__(self) -> None:
+        async def work() -> None:
+            async with writing(self._db):
+                await add(self._db)
+
+        await asyncio.create_task(work())
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+
+def test_the_server_of_the_tests_leaves_nothing_when_it_is_killed(
+    spawn,  # type: ignore[no-untyped-def]
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    holder = spawn(
+        "import sys, time\nfrom postgres_server import PostgresServer\n"
+        "server = PostgresServer()\n"
+        "print(server.root, server._process.pid, flush=True)\ntime.sleep(60)"
+    )
+    root, pid = holder.stdout.readline().split()
+
+    holder.kill()
+    holder.wait(30)
+
+    for _ in range(1_000):
+        if not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text():
+            break
+        __import__("time").sleep(0.01)
+    else:
+        raise AssertionError("the server outlives its test run")
+    from postgres_server import sweep
+
+    sweep()
+    assert not Path(root).exists()

@@ -1,0 +1,166 @@
+"""The feed and the lease on PostgreSQL: nothing missed, and one supervisor at a time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.errors import Deposed
+from lamplighter.repository import Database, changes, leases, migrate, writing
+from lamplighter.repository.feed import Listener, listening
+from lamplighter.repository.feed_postgres import PostgresListener
+from lamplighter.repository.lease_postgres import PostgresLock
+from postgres_server import PostgresServer
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+COMMIT = """
+import asyncio, sys
+from datetime import UTC, datetime
+from lamplighter.domain.change import Op
+from lamplighter.repository import Database, changes, writing
+
+async def main(url):
+    async with Database(url) as db:
+        async with writing(db):
+            await changes.append(db, "memory", 1, Op.CREATED, now=datetime.now(UTC))
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    """Start a server of this test alone, with one database at the newest revision."""
+    started = PostgresServer()
+    try:
+        migrate.upgrade(started.create("own"))
+        yield started
+    finally:
+        started.remove()
+
+
+async def commit(db: Database) -> None:
+    async with writing(db):
+        await changes.append(db, "memory", 1, Op.CREATED, now=NOW)
+
+
+async def fail(db: Database) -> None:
+    async with writing(db):
+        await changes.append(db, "memory", 1, Op.CREATED, now=NOW)
+        raise ZeroDivisionError
+
+
+async def until(true: Callable[[], bool | Awaitable[bool]]) -> None:
+    """Wait for what comes about by itself, at most 30 s."""
+    async with asyncio.timeout(30):
+        while True:
+            found = true()
+            if found if isinstance(found, bool) else await found:
+                return
+            await asyncio.sleep(0.01)  # nobody tells of it
+
+
+def test_each_database_has_its_own_listener(tmp_path: Path) -> None:
+    assert isinstance(listening("postgresql://a@b/c", tmp_path), PostgresListener)
+    assert isinstance(listening("sqlite:////x.db", tmp_path), Listener)
+
+
+async def test_a_commit_of_another_process_wakes(postgres_url: str, spawn) -> None:  # type: ignore[no-untyped-def]
+    async with PostgresListener(postgres_url) as listener:
+        spawn(COMMIT, postgres_url)
+        assert await listener.wait(30)
+        assert not await listener.wait(0.3)
+
+
+async def test_what_changed_nothing_or_was_rolled_back_wakes_nobody(postgres_url: str) -> None:
+    async with PostgresListener(postgres_url) as listener, Database(postgres_url) as db:
+        async with writing(db):
+            pass
+        with pytest.raises(ZeroDivisionError):
+            await fail(db)
+        assert not await listener.wait(0.3)
+        await commit(db)
+        assert await listener.wait(30)
+
+
+async def test_a_wake_that_came_before_the_wait_is_not_lost(postgres_url: str) -> None:
+    async with PostgresListener(postgres_url) as listener:
+        listener.wake()
+        assert await listener.wait(0.5)
+        assert not await listener.wait(0.1)
+
+
+async def test_a_listener_whose_server_was_away_hears_again_and_looks(
+    server: PostgresServer,
+) -> None:
+    async with PostgresListener(server.url("own")) as listener:
+        server.stop()
+        await until(lambda: listener._connection is None)
+        server.start()
+        assert await listener.wait(30), "it wakes to look at what came meanwhile"
+        async with Database(server.url("own")) as db:
+            await until(lambda: listener._connection is not None)
+            await listener.wait(0.2)
+            await commit(db)
+            assert await listener.wait(30)
+
+
+async def test_a_connection_that_is_cut_is_made_anew(
+    postgres: PostgresServer, postgres_url: str
+) -> None:
+    async with PostgresListener(postgres_url) as listener, Database(postgres_url) as db:
+        held = listener._connection
+        postgres.ask(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE query LIKE 'LISTEN%' AND datname = current_database()",
+            database=db.url.database,
+        )
+        assert await listener.wait(30)
+        await until(lambda: listener._connection not in (None, held))
+        await commit(db)
+        assert await listener.wait(30)
+
+
+async def test_one_holds_the_lock_until_its_connection_ends(
+    postgres: PostgresServer, postgres_url: str
+) -> None:
+    one, two = PostgresLock(postgres_url), PostgresLock(postgres_url)
+    assert (await one.take(), await one.take(), one.held) == (True, True, True)
+    assert (await two.take(), two.held) == (False, False)
+
+    postgres.ask(
+        "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON oid = database "
+        "WHERE locktype = 'advisory' AND datname = current_database()",
+        database=Database(postgres_url).url.database,
+    )
+    await until(two.take)
+    await until(lambda: not one.held)
+    assert not await one.take()
+
+    await two.release()
+    await until(one.take)
+    await one.release()
+
+
+async def test_a_supervisor_of_a_former_epoch_may_write_nothing(db: Database, url: str) -> None:
+    async with Database(url) as former:
+        epochs = []
+        for each in (former, db):
+            async with writing(each):
+                leader = await leases.take(
+                    each, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=NOW
+                )
+            each.fence = partial(leases.hold, each, leader.epoch)
+            epochs.append(leader.epoch)
+        before = await changes.last(db)
+
+        with pytest.raises(Deposed, match=r"Another supervisor leads \(epoch 2\)"):
+            await commit(former)
+        await commit(db)
+
+    assert epochs == [1, 2]
+    assert await changes.last(db) == before + 1

@@ -1,0 +1,161 @@
+"""Migrations on PostgreSQL: once, by one, whole or not at all, and the same tables."""
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+import sqlalchemy as sa
+
+import by_hand
+from lamplighter.domain.errors import Unavailable
+from lamplighter.repository import migrate
+from lamplighter.repository.tables import metadata
+from postgres_server import PostgresServer
+
+UPGRADE = """
+import sys
+from lamplighter.repository import migrate
+print(migrate.upgrade(sys.argv[1]))
+"""
+KILLED = """
+import itertools, os, sys
+import alembic.command, asyncpg, sqlalchemy as sa  # once, for all that are forked
+import by_hand
+from lamplighter.repository import migrate, migrate_postgres
+
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+url, left = sys.argv[1], 0
+
+@sa.event.listens_for(sa.Engine, "before_cursor_execute")
+def count(*_):
+    global left
+    if left == 0:
+        os.kill(os.getpid(), 9)
+    left -= 1
+
+for number in itertools.count():
+    child = os.fork()
+    if child == 0:
+        left = number
+        migrate.upgrade(url)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status == 0:
+        break
+    print(status, by_hand.run(url, TABLES), flush=True)
+"""
+COLUMNS = (
+    "SELECT table_name, column_name, data_type, is_nullable, column_default, collation_name"
+    " FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2"
+)
+INDEXES = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
+NAMES = itertools.count(1)
+
+
+@pytest.fixture
+def empty(postgres: PostgresServer) -> Iterator[str]:
+    """Return the address of a database without any table."""
+    name = f"empty{next(NAMES)}"
+    yield postgres.create(name)
+    postgres.drop(name)
+
+
+def test_the_second_run_has_nothing_to_do(empty: str) -> None:
+    assert migrate.revision_of(empty) is None
+    assert migrate.upgrade(empty) is True
+    assert migrate.upgrade(empty) is False
+    assert migrate.revision_of(empty) == migrate.head()
+
+
+def test_of_four_processes_at_once_exactly_one_migrates(empty: str, spawn) -> None:  # type: ignore[no-untyped-def]
+    started = [spawn(UPGRADE, empty) for _ in range(4)]
+    ended = [process.communicate(timeout=60) for process in started]
+
+    assert sorted(out.strip() for out, _ in ended) == ["False", "False", "False", "True"]
+    assert [errors for _, errors in ended] == [""] * 4
+    assert by_hand.run(empty, "SELECT version_num FROM alembic_version") == [(migrate.head(),)]
+
+
+def test_killed_at_any_statement_it_leaves_nothing_and_the_next_start_completes(
+    empty: str,
+    postgres_url: str,
+    spawn,  # type: ignore[no-untyped-def]
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+
+    said, errors = spawn(KILLED, empty).communicate(timeout=100)
+
+    kills = said.splitlines()
+    assert (set(kills), errors) == ({"-9 []"}, "")
+    assert len(kills) > 50, f"only {len(kills)} statements were interrupted"
+    for query in (COLUMNS, INDEXES):
+        assert by_hand.run(empty, query) == by_hand.run(postgres_url, query)
+    assert migrate.upgrade(empty) is False
+
+
+def test_the_tables_in_code_are_the_tables_in_the_database(postgres_url: str) -> None:
+    held: dict[str, list[tuple[str, str, bool]]] = {}
+    for table, column, kind, nullable, _, _ in by_hand.run(postgres_url, COLUMNS):
+        held.setdefault(table, []).append((column, kind, nullable == "YES"))
+    kinds = {sa.Float: "double precision", sa.Integer: "bigint", sa.String: "text"}
+
+    def kind_of(column: sa.Column[object]) -> str:
+        plain = getattr(column.type, "impl", column.type)
+        return next(name for kind, name in kinds.items() if isinstance(plain, kind))
+
+    del held["alembic_version"]
+    assert held == {
+        name: sorted((each.name, kind_of(each), bool(each.nullable)) for each in table.columns)
+        for name, table in metadata.tables.items()
+    }
+
+
+def test_text_is_compared_by_its_code_points_as_on_sqlite(postgres_url: str) -> None:
+    texts = [row for row in by_hand.run(postgres_url, COLUMNS) if row[2] == "text"]
+
+    assert {row[5] for row in texts} == {"C"}
+
+
+def test_a_database_of_a_newer_program_is_refused_and_left_as_it_is(postgres_url: str) -> None:
+    by_hand.run(postgres_url, "UPDATE alembic_version SET version_num = '9999'")
+
+    with pytest.raises(Unavailable, match=r"newer Lamplighter.*9999.*Nothing was changed"):
+        migrate.upgrade(postgres_url)
+
+    assert migrate.revision_of(postgres_url) == "9999"
+
+
+def test_a_server_that_is_not_there_is_told_in_words(tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
+    nowhere = f"postgresql://lamp:secret@/lamp?host={tmp_path_factory.getbasetemp()}"
+
+    with pytest.raises(
+        Unavailable, match=r"lamp at /.* cannot be used: .*LAMPLIGHTER_DATABASE_URL"
+    ):
+        migrate.upgrade(nowhere)
+
+
+def test_a_server_that_is_only_starting_is_waited_for() -> None:
+    server = PostgresServer()
+    try:
+        url = server.create("later")
+        server.stop()
+
+        async def both() -> bool:
+            upgrading = asyncio.to_thread(migrate.upgrade, url, patience=30)
+            return (await asyncio.gather(upgrading, asyncio.to_thread(server.start)))[0]
+
+        assert asyncio.run(both()) is True
+    finally:
+        server.remove()
+
+
+def test_what_the_database_refuses_is_told_by_its_name(postgres_url: str) -> None:
+    with pytest.raises(asyncpg.CheckViolationError):
+        by_hand.run(
+            postgres_url,
+            "INSERT INTO events (level, text, created_at) VALUES ('loud', 'x', 'x')",
+        )

@@ -66,8 +66,15 @@ def head() -> str:
 
 
 def revision_of(url: str) -> str | None:
-    """Return the revision of the database at an address; None when it has none yet."""
-    return _place(url).revision()
+    """Return the revision of the database at an address; None when it has none yet.
+
+    Raises Unavailable when the database cannot be used.
+    """
+    place = _place(url)
+    try:
+        return place.revision()
+    except (driver.Error, OSError) as error:
+        raise Unavailable(place.cannot_use(error)) from error
 
 
 def cannot_use(url: str, error: Exception) -> str:

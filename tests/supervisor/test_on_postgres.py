@@ -1,0 +1,124 @@
+"""The real processes on PostgreSQL: one leads, and a former one can do no more harm."""
+
+import signal
+
+import pytest
+from homes import Home
+
+import by_hand
+from living import free_port
+from postgres_server import PostgresServer
+
+LEADERS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON oid = database"
+    " WHERE locktype = 'advisory' AND objid = 3 AND granted AND datname = current_database()"
+)
+
+
+@pytest.fixture
+def kept(home: Home, postgres_url: str) -> Home:
+    """Return a home whose rows are in PostgreSQL."""
+    home.env["LAMPLIGHTER_DATABASE_URL"] = postgres_url
+    return home
+
+
+def rows(home: Home, query: str) -> list[tuple[object, ...]]:
+    return by_hand.run(home.env["LAMPLIGHTER_DATABASE_URL"], query)
+
+
+def there(home: Home, query: str) -> bool:
+    """Whether a query finds something; the first one may come before the tables."""
+    tables = rows(home, "SELECT 1 FROM pg_tables WHERE tablename = 'alembic_version'")
+    return bool(tables and rows(home, query))
+
+
+def test_a_session_by_hand_is_kept_there_and_nothing_beside_it(kept: Home) -> None:
+    kept.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start", "[EVENT:info] Looked")
+
+    done = kept.run("run", "--tier", "2")
+
+    assert done.returncode == 0, done.stderr
+    assert rows(kept, "SELECT tier, status FROM sessions") == [(2, "completed")]
+    assert rows(kept, "SELECT service, confidence FROM memories") == [("jellyfin", 0.7)]
+    assert rows(kept, "SELECT text FROM events") == [("Looked",)]
+    assert rows(kept, "SELECT count(*) > 3 FROM changes") == [(True,)]
+    assert not list(kept.path.glob("*.db*"))
+
+
+def test_the_next_supervisor_takes_over_when_one_is_killed(kept: Home) -> None:
+    kept.engine("numbered", "10000", "0.01")
+    first = kept.start("supervisor")
+    kept.until(lambda: there(kept, "SELECT 1 FROM memories"))
+    second = kept.start("supervisor")
+    kept.until(lambda: "waits to take over" in (kept.path / "log").read_text())
+
+    first.kill()
+    first.wait()
+
+    kept.until(lambda: there(kept, f"SELECT 1 FROM leases WHERE epoch = 2 AND pid = {second.pid}"))
+    kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE status = 'interrupted'"))
+    kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE id = 2 AND status = 'running'"))
+
+
+def test_one_whose_connection_was_cut_while_another_took_over_stops_what_it_ran(
+    kept: Home,
+) -> None:
+    kept.engine("numbered", "100000", "0.01")
+    first = kept.start("supervisor")
+    kept.until(lambda: there(kept, "SELECT 1 FROM memories"))
+    engines = kept.left_over()
+    assert engines
+    second = kept.start("supervisor")
+    kept.until(lambda: "waits to take over" in (kept.path / "log").read_text())
+
+    first.send_signal(signal.SIGSTOP)  # so that it cannot take its lock again
+    rows(kept, LEADERS)
+    kept.until(lambda: there(kept, f"SELECT 1 FROM leases WHERE epoch = 2 AND pid = {second.pid}"))
+    first.send_signal(signal.SIGCONT)
+
+    kept.until(lambda: "What ran here was stopped" in (kept.path / "log").read_text())
+    kept.until(lambda: not set(engines) & set(kept.left_over()))
+    assert first.poll() is None, "it waits to take over in its turn"
+    assert rows(kept, "SELECT id, leader_epoch FROM sessions WHERE leader_epoch = 1") == [(1, 1)]
+    kept.until(
+        lambda: there(kept, "SELECT 1 FROM sessions WHERE id = 1 AND status = 'interrupted'")
+    )
+
+
+def test_the_web_process_serves_from_there_and_hears_of_what_others_commit(
+    kept: Home,
+) -> None:
+    kept.engine("lines", "[EVENT:warning:jellyfin] Slow today")
+    kept.env["LAMPLIGHTER_PORT"] = str(free_port())
+    kept.start("web")
+    kept.start("supervisor")
+
+    kept.until(lambda: there(kept, "SELECT 1 FROM events WHERE text = 'Slow today'"))
+    assert "Listening on" in kept.until(lambda: (kept.path / "log").read_text())  # type: ignore[operator]
+
+
+def test_up_waits_for_a_server_that_starts_with_it(home: Home) -> None:
+    server = PostgresServer()
+    try:
+        home.env["LAMPLIGHTER_DATABASE_URL"] = server.create("later")
+        home.env["LAMPLIGHTER_PORT"] = str(free_port())
+        server.stop()
+        up = home.start("up")
+        home.until(lambda: "is not there yet" in (home.path / "log").read_text())
+        server.start()
+        home.until(lambda: there(home, "SELECT 1 FROM sessions WHERE status = 'completed'"))
+        up.send_signal(signal.SIGTERM)
+        assert up.wait(30) == 0
+    finally:
+        server.remove()
+
+
+def test_a_server_that_refuses_us_is_told_in_words_at_once(home: Home, postgres_url: str) -> None:
+    home.env["LAMPLIGHTER_DATABASE_URL"] = postgres_url.replace("postgres@", "lamp:s3cret@")
+
+    done = home.run("migrate")
+
+    assert done.returncode == 2
+    assert 'role "lamp" does not exist' in done.stderr
+    assert "LAMPLIGHTER_DATABASE_URL" in done.stderr
+    assert "s3cret" not in done.stderr + home.run("settings").stdout

@@ -15,6 +15,7 @@ from playwright.sync_api import (
 
 from app import App
 from chromium import ARGUMENTS, executable
+from postgres_server import PostgresServer
 
 # What a browser says of a server that is gone for a moment is no error of ours.
 AWAY = ("net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET", "net::ERR_INCOMPLETE_CHUNKED")
@@ -36,8 +37,21 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[App]:
-    started = App(tmp_path / "home").start()
+def database(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
+    """Return where the app keeps its rows: in its home, or on a PostgreSQL server."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        yield {}
+        return
+    server = PostgresServer()
+    try:
+        yield {"LAMPLIGHTER_DATABASE_URL": server.create("lamplighter")}
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def app(tmp_path: Path, database: dict[str, str]) -> Iterator[App]:
+    started = App(tmp_path / "home", env=database).start()
     yield started
     started.stop()
 

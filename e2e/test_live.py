@@ -3,9 +3,12 @@
 import re
 import time
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from app import App
+
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgres"], indirect=True)
 
 SLOW_START = "[MEMORY:timing:jellyfin] Takes 60s to start after restart"
 

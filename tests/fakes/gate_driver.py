@@ -1,7 +1,7 @@
 """Asks the gate in processes of its own, some of which die while it acts.
 
-`race HOME SESSION…` asks once for each session, all at the same time, after a line on stdin.
-`kill HOME` reads `POINT SERVICE ACTION` a line: each is a supervisor of its own that leads,
+`race HOME URL SESSION…` asks once for each session, all at the same time, after a line on stdin.
+`kill HOME URL` reads `POINT SERVICE ACTION` a line: each is a supervisor of its own that leads,
 opens a session, asks, and is killed `before` its action runs or `after` that.
 """
 
@@ -20,7 +20,8 @@ from lamplighter.domain.service import Action, ActionKind, Service, Services
 from lamplighter.domain.session import Plan, Session
 from lamplighter.engines.bounded import Ended, bounded
 from lamplighter.repository import Database, sessions
-from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.database import is_postgres
+from lamplighter.repository.lease_postgres import PostgresLock
 from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.gate import Execute, Gate
@@ -28,7 +29,6 @@ from lamplighter.supervisor.lease import Lock
 from lamplighter.supervisor.runner import Workshop
 from lamplighter.usecases import sessions as lifecycle
 
-DATABASE = "lamplighter.db"
 NAMES = tuple(f"svc{number}" for number in range(34))
 
 
@@ -71,8 +71,8 @@ class Dying:
         raise AssertionError("killed")
 
 
-async def race(home: Path, numbers: list[int]) -> None:
-    async with Database(sqlite_url(home / DATABASE)) as db:
+async def race(home: Path, url: str, numbers: list[int]) -> None:
+    async with Database(url) as db:
         found = [await sessions.get(db, number) for number in numbers]
         gates = [_gate(db, home, session, bounded) for session in found if session]
         say("ready")
@@ -81,8 +81,8 @@ async def race(home: Path, numbers: list[int]) -> None:
         say(json.dumps([each.outcome for each in verdicts]))
 
 
-async def ask(home: Path, point: str, service: str, action: str) -> None:
-    async with Database(sqlite_url(home / DATABASE)) as db:
+async def ask(home: Path, url: str, point: str, service: str, action: str) -> None:
+    async with Database(url) as db:
         shop = Workshop(
             db=db,
             files=SessionFiles(home / "sessions"),
@@ -91,8 +91,10 @@ async def ask(home: Path, point: str, service: str, action: str) -> None:
             now=clock.now,
             sockets=home,
         )
-        supervisor = Supervisor(shop, Rounds(), lambda: declared(home), Lock(home / "lock"))
-        assert await supervisor.lead()
+        lock = PostgresLock(url) if is_postgres(url) else Lock(home / "lock")
+        supervisor = Supervisor(shop, Rounds(), lambda: declared(home), lock)
+        while not await supervisor.lead():  # noqa: ASYNC110 - nobody tells that a killed one is gone
+            await asyncio.sleep(0.01)
         begun = await lifecycle.begin(
             db,
             Plan(tier=3, engine="exec", services=(service,)),
@@ -115,14 +117,14 @@ def _gate(db: Database, home: Path, session: Session, execute: Execute) -> Gate:
     )
 
 
-def kill(home: Path) -> None:
+def kill(home: Path, url: str) -> None:
     """Let each line's supervisor be a process that was forked before anything was opened."""
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
             status = 1
             try:
-                asyncio.run(ask(home, *line.split()))
+                asyncio.run(ask(home, url, *line.split()))
                 status = 0
             finally:
                 os._exit(status)
@@ -134,6 +136,6 @@ def kill(home: Path) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "race":
-        asyncio.run(race(Path(sys.argv[2]), [int(each) for each in sys.argv[3:]]))
+        asyncio.run(race(Path(sys.argv[2]), sys.argv[3], [int(each) for each in sys.argv[4:]]))
     else:
-        kill(Path(sys.argv[2]))
+        kill(Path(sys.argv[2]), sys.argv[3])

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 from homes import Home
 
+import by_hand
 from lamplighter import clock
 from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.session import Plan
 from lamplighter.repository import Database, cooldowns, leases, sessions, writing
+from lamplighter.repository.database import is_postgres
 from lamplighter.usecases import act
 from lamplighter.usecases import sessions as lifecycle
 from living import free_port
@@ -35,6 +37,17 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
+
+
+@pytest.fixture(params=["sqlite", "postgres_url"], ids=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest) -> str:
+    """Return the address of a fresh database, of either kind."""
+    return str(request.getfixturevalue(request.param))
+
+
+def sound(url: str) -> None:
+    """Let SQLite look at its file; PostgreSQL recovers its own."""
+    assert is_postgres(url) or by_hand.run(url, "PRAGMA integrity_check") == [("ok",)]
 
 
 def driven(*words: object) -> subprocess.Popen[str]:
@@ -68,10 +81,10 @@ async def opened(db: Database, count: int) -> list[int]:
 
 
 async def test_twenty_that_ask_at_once_in_two_processes_act_twice(
-    db: Database, tmp_path: Path
+    db: Database, url: str, tmp_path: Path
 ) -> None:
     numbers = await opened(db, 20)
-    both = [driven("race", tmp_path, *some) for some in (numbers[:10], numbers[10:])]
+    both = [driven("race", tmp_path, url, *some) for some in (numbers[:10], numbers[10:])]
     try:
         for each in both:
             assert each.stdout is not None
@@ -93,9 +106,9 @@ async def test_twenty_that_ask_at_once_in_two_processes_act_twice(
     assert runs(tmp_path, "svc0", "restart") == 2
 
 
-def asked(home: Path, wishes: Sequence[tuple[str, str, str]]) -> list[str]:
+def asked(home: Path, url: str, wishes: Sequence[tuple[str, str, str]]) -> list[str]:
     """Let a supervisor of its own act on each wish: return what came of each."""
-    driver = driven("kill", home)
+    driver = driven("kill", home, url)
     try:
         said, _ = driver.communicate("".join(f"{' '.join(each)}\n" for each in wishes), SECONDS)
     finally:
@@ -105,7 +118,7 @@ def asked(home: Path, wishes: Sequence[tuple[str, str, str]]) -> list[str]:
 
 
 async def test_killed_a_hundred_times_while_it_acts_the_gate_never_acts_too_often(
-    db: Database, tmp_path: Path
+    db: Database, url: str, tmp_path: Path
 ) -> None:
     chance = random.Random(2026)
     wishes = [
@@ -117,8 +130,8 @@ async def test_killed_a_hundred_times_while_it_acts_the_gate_never_acts_too_ofte
     chance.shuffle(wishes)
     once_more = [("after", service, action) for service in SERVICES for action in ASKED]
 
-    came = asked(tmp_path, wishes)
-    last = asked(tmp_path, once_more)
+    came = asked(tmp_path, url, wishes)
+    last = asked(tmp_path, url, once_more)
 
     assert Counter(came) == {"killed": 102, "refused": 68}
     assert set(last) == {"refused"}
@@ -133,13 +146,15 @@ async def test_killed_a_hundred_times_while_it_acts_the_gate_never_acts_too_ofte
             acted = runs(tmp_path, service, found.action)
             assert acted == ran[service, found.action] <= found.limit.uses
             assert (found.used, found.free) == (found.limit.uses, False)
-    assert await db.fetch_val("PRAGMA integrity_check") == "ok"
+    sound(url)
 
 
-async def test_what_a_kill_leaves_reserved_is_kept_as_used(db: Database, tmp_path: Path) -> None:
+async def test_what_a_kill_leaves_reserved_is_kept_as_used(
+    db: Database, url: str, tmp_path: Path
+) -> None:
     kills = [("before", "svc1", "restart"), ("after", "svc1", "restart")]
 
-    came = asked(tmp_path, [*kills, ("before", "svc1", "restart")])
+    came = asked(tmp_path, url, [*kills, ("before", "svc1", "restart")])
 
     assert came == ["killed", "killed", "refused"]
     uses = await cooldowns.of(db, [1, 2, 3])
@@ -149,7 +164,7 @@ async def test_what_a_kill_leaves_reserved_is_kept_as_used(db: Database, tmp_pat
     assert uses[2].text.startswith("2 of 2 in 4 h are used; free again at ")
     ended = [await sessions.get(db, number) for number in (1, 2)]
     assert [each.status for each in ended if each] == ["interrupted"] * 2
-    assert await db.fetch_val("PRAGMA integrity_check") == "ok"
+    sound(url)
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ _TITLES: Final = {
     422: "Invalid request",
     500: "Something failed here",
     503: "Not available now",
+    507: "No space left",
 }
 
 _encode = msgspec.json.Encoder().encode

@@ -23,10 +23,14 @@ from lamplighter.api.routes import OPS, Ask
 from lamplighter.domain import plain
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Unavailable
 from lamplighter.domain.memory import Memory
-from lamplighter.repository.driver import OperationalError
+from lamplighter.repository.driver import OperationalError, disk_is_full
 
 logger = logging.getLogger(__name__)
 
+FULL: Final = (
+    "There is no space left where the database is kept. Nothing was changed; "
+    "free some space and try again."
+)
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 Opening = Callable[[], AbstractAsyncContextManager[Door]]
@@ -127,6 +131,8 @@ async def _on_unavailable(request: Request, error: Exception) -> Response:
 
 async def _on_locked(request: Request, error: Exception) -> Response:
     logger.warning("The database could not be used for %s: %s", request.url.path, error)
+    if disk_is_full(error):
+        return problem(507, FULL)
     detail = "The database cannot be used now. Nothing was changed; try again."
     return problem(503, detail, headers={"Retry-After": "2"})
 

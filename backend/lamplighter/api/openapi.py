@@ -91,7 +91,7 @@ def _responses(op: Op) -> dict[str, Any]:
     elif op.status == 200:
         good["content"] = {op.media: {"schema": {"type": "string"}}}
     wrong = {"description": "What is wrong.", "content": _problem_content()}
-    statuses = {403, 503, *op.problems}
+    statuses = {403, 503, *op.problems} | ({507} if op.method != "GET" else set())
     if op.query or op.body:
         statuses.add(422)
     if op.body:

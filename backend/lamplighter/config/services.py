@@ -39,6 +39,8 @@ def load(path: Path) -> Services:
 
 def write_starter(path: Path, port: int) -> bool:
     """Write the starter file; False when there is a file already, which stays as it is."""
+    if os.path.lexists(path):  # and a disk that is full need not be written to
+        return False
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

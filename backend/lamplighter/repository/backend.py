@@ -116,6 +116,11 @@ class PooledConnection(RowConnection):
         await self._call(execute)
 
     @property
+    def in_transaction(self) -> bool:
+        """Whether the database still has the transaction that was begun."""
+        return self._held is not None and bool(self._held.in_transaction)
+
+    @property
     def raw_connection(self) -> Any:
         """Return the connection of the SQLite library."""
         return self._held

@@ -21,6 +21,11 @@ class RowConnection(ConnectionBackend):
     async def begin(self, *, readonly: bool) -> None:
         """Begin a transaction on the writer, or on a reader for a steady view."""
 
+    @property
+    @abstractmethod
+    def in_transaction(self) -> bool:
+        """Whether the database still has the transaction that was begun."""
+
     @abstractmethod
     async def run(self, statement: str) -> None:
         """Run a statement that has neither arguments nor rows."""
@@ -73,7 +78,9 @@ class RowTransaction(TransactionBackend):
         await self._connection.run(f"RELEASE {self._savepoint}" if self._savepoint else "COMMIT")
 
     async def rollback(self) -> None:
-        """Roll back to where it began."""
+        """Roll back to where it began; a full disk may have done so already."""
+        if not self._connection.in_transaction:
+            return
         if self._savepoint:
             await self._connection.run(f"ROLLBACK TO {self._savepoint}")
             await self._connection.run(f"RELEASE {self._savepoint}")

@@ -60,3 +60,8 @@ def connect(path: str, *, readonly: bool = False, busy_seconds: float = 5.0) -> 
         connection.close()
         raise
     return connection
+
+
+def disk_is_full(error: BaseException) -> bool:
+    """Whether a statement failed because there is no space left; its transaction is undone."""
+    return "is full" in str(error)

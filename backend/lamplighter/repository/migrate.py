@@ -133,8 +133,8 @@ class SqliteFile:
             return f"{self} is damaged or no database: {error}. Put a backup in its place."
         return (
             f"The database {self} cannot be used: {error}. Lamplighter needs a directory that it "
-            "may write to; set LAMPLIGHTER_HOME to another one, or give this user the right to "
-            "write there."
+            "may write to, and some space there; set LAMPLIGHTER_HOME to another one, or give "
+            "this user the right to write there."
         )
 
     @contextmanager

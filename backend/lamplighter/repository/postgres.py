@@ -141,6 +141,12 @@ class PostgresConnection(RowConnection):
                 )
 
     @property
+    def in_transaction(self) -> bool:
+        """Whether the server still has the transaction that was begun."""
+        held = self._held
+        return held is not None and not held.is_closed() and bool(held.is_in_transaction())
+
+    @property
     def raw_connection(self) -> Any:
         """Return the connection of the PostgreSQL library."""
         return self._held

@@ -10,6 +10,7 @@ from lamplighter.domain.transcript import Finished, Line, Text
 from lamplighter.engines import stream
 from lamplighter.engines.tail import Tail
 
+FULL_BYTES: Final = 64 * 1024
 SAID_KEPT_CHARS: Final = 2_000
 
 
@@ -47,6 +48,11 @@ class SessionFiles:
     def path(self, session_id: int) -> Path:
         """Return the file of a session."""
         return self.directory / f"{session_id}.jsonl"
+
+    def full(self) -> bool:
+        """Whether nothing more can be written where the files are."""
+        found = os.statvfs(self.directory)
+        return found.f_bavail * found.f_frsize < FULL_BYTES
 
     def lines(self, session_id: int, offset: int = 0) -> Iterator[list[Line]]:
         """Yield all lines of a file that grows no more, some at a time."""

@@ -70,12 +70,14 @@ class Watch:
     """What decides that a running session has to stop, and how far stopping has got."""
 
     limits: Limits
+    draining: asyncio.Event
     began: float = field(default_factory=time.monotonic)
     heard: float = field(default_factory=time.monotonic)
     result_at: float | None = None
     draining_at: float | None = None
     status: Status | None = None
     reason: str = ""
+    cramped: bool = False
     steps: list[Callable[[], None]] = field(default_factory=list)
     next_step: float = 0.0
 
@@ -107,6 +109,10 @@ class Watch:
         """Whether a session had its time to end by itself since the supervisor was asked to."""
         self.draining_at = self.draining_at or time.monotonic()
         return time.monotonic() - self.draining_at >= self.limits.drain
+
+    def cramp(self, *, full: bool) -> None:
+        """Keep that there was no space when the engine ended: its words had no room to say so."""
+        self.cramped = full
 
     def lingers(self) -> bool:
         """Whether the engine has given its result but does not end."""
@@ -157,14 +163,14 @@ async def run(
 async def _run(
     shop: Workshop, engine: Engine, task: Task, gate: Gate, draining: asyncio.Event
 ) -> Session:
-    session, watch = task.session, Watch(shop.limits)
+    session, watch = task.session, Watch(shop.limits, draining)
     try:
         output = shop.files.make(session.id)
         async with gateway.opened(gate, shop.sockets / gateway.NAME.format(session.id)) as door:
             command = engine.command(replace(task, gate=str(door)))
             started = await process.start(command, session_id=session.id, output=output)
             try:
-                await _follow(shop, task, started, watch, gate, draining)
+                await _follow(shop, task, started, watch, gate)
             finally:
                 if not started.ended:
                     started.kill()
@@ -176,9 +182,7 @@ async def _run(
     return await _close(shop, session, watch, exit_code, started.last_words())
 
 
-async def _follow(
-    shop: Workshop, task: Task, started: Run, watch: Watch, gate: Gate, draining: asyncio.Event
-) -> None:
+async def _follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: Gate) -> None:
     """Take in lines until the engine has ended and its file is read to the end."""
     known = [service.name for service in task.known]
     taking = _taking(shop, task.session, known)
@@ -187,6 +191,7 @@ async def _follow(
     looked = 0.0
     try:
         async with growing(shop.files.path(task.session.id)) as grown:
+            ended.add_done_callback(lambda _: watch.cramp(full=shop.files.full()))
             ended.add_done_callback(lambda _: grown.set())
             while True:
                 grown.clear()
@@ -199,7 +204,7 @@ async def _follow(
                     looked = time.monotonic()
                     if gate.busy:  # an action may take its time: the engine waits for it
                         watch.heard = looked
-                    await _watch(shop, task.session, started, watch, draining)
+                    await _watch(shop, task.session, started, watch)
                 if not lines and tail.at_end:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(grown.wait(), POLL_SECONDS)
@@ -220,28 +225,32 @@ async def _take(
 ) -> None:
     for at in range(0, len(lines), LINES_AT_ONCE):
         some = partial(observe.ingest, taking, lines[at : at + LINES_AT_ONCE], now=shop.now())
-        taken = await _patiently(some)
+        taken = await _patiently(some, watch.draining)
         watch.heard = time.monotonic()
         if taken.finished is not None:
             watch.result_at = time.monotonic()
 
 
-async def _patiently(work: Callable[[], Awaitable[T]]) -> T:
-    """Try until the database takes it: it may be locked, or its disk full, for a while."""
+async def _patiently(work: Callable[[], Awaitable[T]], draining: asyncio.Event) -> T:
+    """Try until the database takes it: it may be locked, or its disk full, for a while.
+
+    Gives up when the supervisor is asked to end: the next one goes on from the file.
+    """
     pause = FIRST_PAUSE_SECONDS
     while True:
         try:
             return await work()
         except OperationalError as error:
+            if draining.is_set():
+                raise
             logger.warning("The database cannot be used now (%s); trying again.", error)
-            await asyncio.sleep(pause)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(draining.wait(), pause)
             pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
 
 
-async def _watch(
-    shop: Workshop, session: Session, started: Run, watch: Watch, draining: asyncio.Event
-) -> None:
-    if draining.is_set() and watch.drained():
+async def _watch(shop: Workshop, session: Session, started: Run, watch: Watch) -> None:
+    if watch.draining.is_set() and watch.drained():
         watch.stop(Status.STOPPED, "The supervisor was asked to end.", started)
     overdue = watch.overdue()
     if overdue:
@@ -265,6 +274,8 @@ async def _close(
         lingered = watch.lingers()
         known = 0 if lingered and heard.finished else exit_code
         status, reason = lifecycle.status_of(heard.finished, known, stderr=errors)
+        if watch.cramped and status is Status.FAILED:
+            reason = f"{reason} There was no space left for its file."
     ending = Ending(
         status=status,
         reason=reason,
@@ -272,10 +283,12 @@ async def _close(
         finished=heard.finished,
         said=heard.said,
     )
-    return await _ended(shop, session, ending)
+    return await _ended(shop, session, ending, watch.draining)
 
 
-async def _ended(shop: Workshop, session: Session, ending: Ending) -> Session:
+async def _ended(
+    shop: Workshop, session: Session, ending: Ending, draining: asyncio.Event | None = None
+) -> Session:
     ended = await _patiently(
         lambda: lifecycle.finish(
             shop.db,
@@ -284,7 +297,8 @@ async def _ended(shop: Workshop, session: Session, ending: Ending) -> Session:
             redact=shop.redactor,
             max_tier=shop.max_tier,
             now=shop.now(),
-        )
+        ),
+        draining or asyncio.Event(),
     )
     try:
         await asyncio.to_thread(shop.files.mask, session.id, shop.redactor.masked)

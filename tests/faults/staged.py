@@ -1,0 +1,90 @@
+"""What every fault needs: a home, its real processes, and a small disk that can fail."""
+
+import errno
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGKILL
+
+import httpx2
+from homes import NO_SERVICES, Home
+
+import living
+
+SMALL_BYTES = 12 * 2**20
+PIECE_BYTES = 65_536
+
+
+@contextmanager
+def home_at(path: Path) -> Iterator[Home]:
+    """Yield a home with no services; whatever was started on it ends."""
+    path.mkdir(parents=True)
+    (path / "services.yaml").write_text(NO_SERVICES)
+    home = Home(path, living.Home(path).env | {"LAMPLIGHTER_INTERVAL": "1h"})
+    yield home
+    for process in home.started:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, SIGKILL)
+        process.wait()
+    assert home.until(lambda: not home.left_over())
+
+
+@contextmanager
+def serving(home: Home) -> Iterator[living.Server]:
+    """Yield a real web process on a home."""
+    server = living.Server(living.Home(home.path))
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+def client(server: living.Server, seconds: float = 30) -> httpx2.Client:
+    """Return a client that may ask everything."""
+    headers = getattr(server, "headers", {})
+    return httpx2.Client(base_url=server.url, headers=headers, timeout=seconds)
+
+
+def remembered(asking: httpx2.Client, observation: str) -> httpx2.Response:
+    """Ask for a memory to be kept."""
+    body = {"category": "timing", "service": "jellyfin", "observation": observation}
+    return asking.post("/api/v1/memories", json=body)
+
+
+@dataclass
+class SmallDisk:
+    """A disk of its own in memory."""
+
+    path: Path
+
+    def mount(self) -> None:
+        size = f"size={SMALL_BYTES}"
+        self._run("mount", "-t", "tmpfs", "-o", size, "tmpfs", str(self.path))
+
+    def read_only(self, *, on: bool) -> None:
+        self._run(
+            "mount", "-o", f"remount,{'ro' if on else 'rw'},size={SMALL_BYTES}", str(self.path)
+        )
+
+    def fill(self, name: str = "ballast") -> None:
+        """Take all the space that is left."""
+        for size in (PIECE_BYTES, 512):
+            try:
+                with (self.path / name).open("ab", buffering=0) as ballast:
+                    while ballast.write(b"x" * size) == size:
+                        pass
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+
+    def free(self, name: str = "ballast") -> None:
+        (self.path / name).unlink()
+
+    def unmount(self) -> None:
+        self._run("umount", str(self.path))
+
+    def _run(self, *words: str) -> None:
+        subprocess.run(words, check=True, capture_output=True, timeout=30)

@@ -1,0 +1,145 @@
+"""A full disk: reads go on, writes are refused in words, and freed space is all it takes."""
+
+import signal
+
+import httpx2
+import pytest
+from homes import Home
+from staged import SmallDisk, client, remembered, serving
+
+from lamplighter.repository import Database, driver, writing
+from lamplighter.repository.database import sqlite_url
+
+WRITES = 5_000
+NO_SPACE = {
+    "type": "about:blank",
+    "title": "No space left",
+    "status": 507,
+    "detail": "There is no space left where the database is kept. Nothing was changed; "
+    "free some space and try again.",
+    "errors": [],
+}
+
+
+def until_refused(asking: httpx2.Client) -> tuple[int, httpx2.Response]:
+    """Write until a write is refused: the log of the database may have room in itself."""
+    for number in range(WRITES):
+        answer = remembered(asking, f"Filler {number} " + "x" * 1_000)
+        if answer.status_code != 201:
+            return number, answer
+    raise AssertionError(f"{WRITES} writes were taken by a disk that is full")
+
+
+def test_reads_go_on_and_writes_are_refused_until_there_is_space(
+    disk: SmallDisk, small_home: Home
+) -> None:
+    with serving(small_home) as server, client(server) as asking:
+        assert remembered(asking, "Before").status_code == 201
+        disk.fill()
+
+        kept, refused = until_refused(asking)
+        again = [remembered(asking, f"Again {number}") for number in range(5)]
+        deleted = asking.delete("/api/v1/memories/1")
+        listed = asking.get("/api/v1/memories", params={"limit": 1}).json()
+        ready = asking.get("/readyz").status_code
+        disk.free()
+        after = remembered(asking, "After")
+        total = asking.get("/api/v1/memories", params={"limit": 1}).json()["total"]
+
+    assert (refused.status_code, refused.json()) == (507, NO_SPACE)
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert {each.status_code for each in [*again, deleted]} == {507}
+    assert (listed["total"], ready) == (kept + 1, 200)
+    assert (after.status_code, total) == (201, kept + 2)
+    assert small_home.value("PRAGMA integrity_check") == "ok"
+    assert small_home.value("SELECT count(*) FROM history") == kept + 2
+    assert small_home.value("SELECT count(*) FROM changes WHERE entity = 'memory'") == kept + 2
+
+
+def test_a_session_on_a_full_disk_ends_with_a_reason_and_the_supervisor_lives(
+    disk: SmallDisk, small_home: Home
+) -> None:
+    small_home.engine("numbered", "100000", "0.002")
+    supervisor = small_home.start("supervisor")
+    small_home.until(lambda: small_home.value("SELECT count(*) FROM memories"))
+
+    disk.fill()
+    small_home.until(lambda: not small_home.left_over(), 60)  # its engine cannot write on
+    assert supervisor.poll() is None
+    disk.free()
+    ended = "SELECT status, reason FROM sessions WHERE id = 1 AND status <> 'running'"
+    small_home.until(lambda: small_home.rows(ended), 30)
+    small_home.engine("lines", "[MEMORY:timing:jellyfin] After")
+    done = small_home.run("run", "--engine", "probe")
+
+    [(status, reason)] = small_home.rows(ended)
+    assert status == "failed"
+    assert str(reason).endswith("There was no space left for its file.")
+    assert supervisor.poll() is None
+    assert done.returncode == 0, done.stderr
+    assert small_home.value("PRAGMA integrity_check") == "ok"
+    supervisor.send_signal(signal.SIGTERM)
+    assert supervisor.wait(20) == 0
+
+
+def test_a_session_that_is_asked_for_on_a_full_disk_runs_when_there_is_space(
+    disk: SmallDisk, small_home: Home
+) -> None:
+    small_home.engine("lines", "[MEMORY:timing:jellyfin] Kept")
+    with serving(small_home) as server, client(server) as asking:
+        asked = asking.post("/api/v1/sessions", json={"tier": 1})
+        disk.fill()
+        until_refused(asking)
+        supervisor = small_home.start("supervisor")
+        small_home.until(lambda: b"cannot be used now" in (small_home.path / "log").read_bytes())
+        disk.free()
+        small_home.until(
+            lambda: small_home.value("SELECT count(*) FROM requests WHERE state = 'done'")
+        )
+
+    assert asked.status_code == 202
+    assert supervisor.poll() is None
+    assert "database or disk is full" in (small_home.path / "log").read_text()
+
+
+@pytest.mark.parametrize("words", ["web", "supervisor"])
+def test_a_process_that_is_asked_to_end_on_a_full_disk_ends(
+    disk: SmallDisk, small_home: Home, words: str
+) -> None:
+    small_home.run("migrate")
+    small_home.engine("numbered", "100000", "0.002")
+    started = small_home.start(words)
+    if words == "web":
+        small_home.until(lambda: b"Listening" in (small_home.path / "log").read_bytes())
+    if words == "supervisor":
+        small_home.until(lambda: small_home.value("SELECT count(*) FROM memories"))
+    disk.fill()
+
+    started.send_signal(signal.SIGTERM)
+
+    assert started.wait(20) in (0, -signal.SIGTERM)
+    disk.free()
+    assert small_home.value("PRAGMA integrity_check") == "ok"
+
+
+async def test_a_transaction_larger_than_the_space_left_is_undone_and_says_why(
+    disk: SmallDisk,
+) -> None:
+    url = sqlite_url(disk.path / "large.db")
+    async with Database(url) as db:
+        async with writing(db):
+            await db.execute("CREATE TABLE large (text TEXT)")
+
+        async def fill() -> None:
+            async with writing(db):
+                await db.execute("INSERT INTO large VALUES ('kept?')")
+                for _ in range(40):  # more than the cache holds: it fails before the commit
+                    await db.execute("INSERT INTO large VALUES (zeroblob(1000000))")
+
+        with pytest.raises(driver.OperationalError, match="is full"):
+            await fill()
+        assert await db.fetch_val("SELECT count(*) FROM large") == 0
+        async with writing(db):
+            await db.execute("INSERT INTO large VALUES ('after')")
+
+        assert await db.fetch_val("SELECT count(*) FROM large") == 1

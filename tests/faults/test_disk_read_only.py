@@ -1,0 +1,84 @@
+"""A home that may not be written to: refused at the start, survived while running."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+import pytest
+from homes import Home
+from staged import SmallDisk, client, remembered, serving
+
+
+@contextmanager
+def refused(pid: int) -> Iterator[None]:
+    """Let every write of a running process to any file fail, as on a disk turned read-only.
+
+    Linux refuses to remount what is open for writing; a size limit of 0 on files fails
+    the same calls.
+    """
+    process = psutil.Process(pid)
+    process.rlimit(psutil.RLIMIT_FSIZE, (0, psutil.RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        process.rlimit(psutil.RLIMIT_FSIZE, (psutil.RLIM_INFINITY, psutil.RLIM_INFINITY))
+
+
+def test_a_home_that_turns_read_only_is_read_on_and_comes_back_by_itself(home: Home) -> None:
+    with serving(home) as server, client(server) as asking:
+        assert remembered(asking, "Before").status_code == 201
+        assert server._process is not None
+        with refused(server._process.pid):
+            refusals = [remembered(asking, f"Meanwhile {number}") for number in range(3)]
+            read = [
+                asking.get(path).status_code
+                for path in ("/api/v1/memories", "/api/v1/memories/1", "/api/v1/overview")
+            ]
+        after = remembered(asking, "After")
+
+    assert {each.status_code for each in refusals} == {503}
+    assert {each.headers["content-type"] for each in refusals} == {"application/problem+json"}
+    assert "Nothing was changed" in refusals[0].json()["detail"]
+    assert "Retry-After" in refusals[0].headers
+    assert read == [200] * 3
+    assert after.status_code == 201
+    rows = home.rows("SELECT observation FROM memories ORDER BY id")
+    assert rows == [("Before",), ("After",)]
+    assert home.value("PRAGMA integrity_check") == "ok"
+
+
+def test_a_supervisor_whose_home_turns_read_only_takes_in_afterwards_what_was_printed(
+    home: Home,
+) -> None:
+    home.engine("numbered", "600", "0.002")
+    supervisor = home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) FROM memories"))
+
+    with refused(supervisor.pid):
+        home.until(lambda: (home.path / "sessions" / "1.jsonl").read_bytes().count(b"\n") > 601)
+        held = home.value("SELECT count(*) FROM markers")
+    home.until(lambda: home.value("SELECT status FROM sessions") == "completed", 30)
+
+    assert int(str(held)) < 600, "nothing was refused: the test shows nothing"
+    assert home.value("SELECT count(*) FROM markers") == 600
+    assert home.value("SELECT count(DISTINCT text) FROM markers") == 600
+    assert supervisor.poll() is None
+
+
+@pytest.mark.parametrize("words", ["web", "supervisor", "run", "migrate", "up"])
+def test_a_read_only_home_is_refused_in_words(
+    disk: SmallDisk, small_home: Home, words: str
+) -> None:
+    small_home.run("migrate")
+    disk.read_only(on=True)
+
+    done = small_home.run(words)
+    looked = small_home.run("doctor")
+    disk.read_only(on=False)
+
+    assert done.returncode == 2, done.stderr
+    assert "cannot be used" in done.stderr
+    assert "LAMPLIGHTER_HOME" in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    assert looked.returncode == 1, looked.stdout
+    assert f"BAD  Home {small_home.path}" in looked.stdout

@@ -54,24 +54,31 @@ def listening(url: str, directory: Path) -> Waking:
     return Listener(url, directory)
 
 
-def run_directory(home: Path) -> Path:
+def run_directory(home: Path, *, make: bool = True) -> Path:
     """Return the directory of a home's sockets: short, because their names may be 107 bytes.
 
-    Raises Unavailable when somebody else owns it.
+    Raises Unavailable when somebody else owns it, or when it cannot be made.
     """
     name = f"lamplighter-{os.getuid()}-{sha256(str(home.resolve()).encode()).hexdigest()[:12]}"
     base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
     if not base.is_dir() or not os.access(base, os.W_OK) or len(os.fsencode(base)) > BASE_CHARS:
         base = Path("/tmp")  # shared, so whose it is is checked below
     directory = base / name
-    with suppress(FileExistsError):
-        directory.mkdir(mode=0o700)
-    found = directory.lstat()
+    try:
+        if make:
+            with suppress(FileExistsError):
+                directory.mkdir(mode=0o700)
+        elif not directory.is_symlink() and not directory.exists():
+            return directory
+        found = directory.lstat()
+    except OSError as error:
+        raise Unavailable(f"{directory} cannot be made: {error.strerror}.") from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise Unavailable(
             f"{directory} belongs to somebody else; remove it, or set XDG_RUNTIME_DIR."
         )
-    directory.chmod(0o700)
+    if make:
+        directory.chmod(0o700)
     return directory
 
 

@@ -2,11 +2,14 @@
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
 
-from lamplighter import assets
+from lamplighter import assets, clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.check import CommandCheck
 from lamplighter.domain.errors import LamplighterError
@@ -14,8 +17,13 @@ from lamplighter.domain.service import Service
 from lamplighter.engines.exec import NAME as EXEC
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import driver, migrate
+from lamplighter.repository.condition import Condition, condition
 from lamplighter.repository.database import file_of
-from lamplighter.serve.home import ServicesFile
+from lamplighter.repository.feed import run_directory
+from lamplighter.serve.home import SESSIONS, ServicesFile
+
+FREE_BYTES: Final = 64 * 2**20
+CLOCK_SLACK: Final = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +37,34 @@ class Finding:
 
 def look(settings: Settings) -> list[Finding]:
     """Look at everything that can keep Lamplighter from working; changes nothing."""
-    return [
-        _sqlite(),
-        _home(settings),
-        _database(settings),
-        _services(settings),
-        *_programs(settings),
-        _engine(settings),
-        _app(),
-    ]
+    looks = (
+        _sqlite,
+        _home,
+        _space,
+        _run_directory,
+        _database,
+        _session_files,
+        _services,
+        _programs,
+        _engine,
+        _app,
+    )
+    return [finding for each in looks for finding in _found(each, settings)]
 
 
-def _sqlite() -> Finding:
+def _found(looking: Callable[[Settings], Iterable[Finding]], settings: Settings) -> list[Finding]:
+    """Return what a look finds; one that fails itself has found something too."""
+    try:
+        return list(looking(settings))
+    except Exception as error:
+        what = looking.__name__.strip("_").replace("_", " ")
+        text = f"The look at the {what} failed: {type(error).__name__}: {error}"
+        return [Finding(False, text, "Mend what it names; if nothing is wrong there, report it.")]
+
+
+def _sqlite(settings: Settings) -> Iterator[Finding]:
     found = ".".join(map(str, driver.version()))
-    return Finding(
+    yield Finding(
         driver.safe_for_several_processes(),
         f"SQLite {found}",
         "It may damage a database that two processes use. Install the package pysqlite3 0.6.1 "
@@ -50,43 +72,100 @@ def _sqlite() -> Finding:
     )
 
 
-def _home(settings: Settings) -> Finding:
-    there = next(each for each in (settings.home, *settings.home.parents) if each.exists())
-    return Finding(
+def _home(settings: Settings) -> Iterator[Finding]:
+    there = _nearest(settings.home)
+    yield Finding(
         os.access(there, os.W_OK | os.X_OK),
         f"Home {settings.home}",
         "It may not be written to. Change its owner, or set LAMPLIGHTER_HOME to another directory.",
     )
 
 
-def _database(settings: Settings) -> Finding:
+def _nearest(path: Path) -> Path:
+    """Return the directory itself, or the one that it will be made in."""
+    return next(each for each in (path, *path.parents) if each.exists())
+
+
+def _space(settings: Settings) -> Iterator[Finding]:
+    free = shutil.disk_usage(_nearest(settings.home)).free
+    advice = (
+        "Free some. With none left nothing can be written, and removing rows needs space too; "
+        "what is running goes on by itself as soon as there is some."
+    )
+    yield Finding(free >= FREE_BYTES, f"Space {free / 2**20:,.0f} MB left for the home", advice)
+
+
+def _run_directory(settings: Settings) -> Iterator[Finding]:
+    try:
+        yield Finding(True, f"Sockets {run_directory(settings.home, make=False)}")
+    except LamplighterError as error:
+        advice = "Without it the two processes cannot tell each other what is new."
+        yield Finding(False, f"Sockets: {error}", advice)
+
+
+def _database(settings: Settings) -> Iterator[Finding]:
     path = file_of(settings.database_url)
     if not path.exists():
-        return Finding(True, f"Database {path}: not there yet, made at the first start")
+        yield Finding(True, f"Database {path}: not there yet, made at the first start")
+        return
     try:
-        at = migrate.revision(path)
-        with closing(driver.connect(str(path), readonly=True)) as connection:
-            found = str(connection.execute("PRAGMA quick_check").fetchone()[0])
+        at, found = migrate.revision(path), condition(path)
     except driver.OperationalError as error:
-        advice = "Give this user the right to write there, and end what keeps it locked."
-        return Finding(False, f"Database {path}: {error}", advice)
+        advice = "Let this user write there, see that there is space, end what keeps it locked."
+        yield Finding(False, f"Database {path}: {error}", advice)
+        return
     except driver.Error as error:
-        return Finding(False, f"Database {path}: {error}", "Restore it from a backup.")
-    if found != "ok":
-        return Finding(False, f"Database {path}: {found}", "Restore it from a backup.")
+        yield Finding(False, f"Database {path}: {error}", "Restore it from a backup.")
+        return
+    if found.check != "ok":
+        yield Finding(False, f"Database {path}: {found.check}", "Restore it from a backup.")
+        return
     if at is not None and at > migrate.head():
-        return Finding(False, f"Database {path}: revision {at}", "Start the newer Lamplighter.")
-    return Finding(True, f"Database {path}: sound, revision {at}")
+        yield Finding(False, f"Database {path}: revision {at}", "Start the newer Lamplighter.")
+    else:
+        yield Finding(True, f"Database {path}: sound, revision {at}")
+    yield from _at_odds(found)
 
 
-def _services(settings: Settings) -> Finding:
+def _at_odds(found: Condition) -> Iterator[Finding]:
+    """Tell what keeps a sound database from being used as it should."""
+    if found.locked:
+        advice = "Find who holds it (fuser on the file) and end that: until then writes wait."
+        yield Finding(False, "The database is locked by another program", advice)
+    now = clock.now()
+    if found.newest is not None and found.newest - now > CLOCK_SLACK:
+        text = (
+            f"The clock says {now:%Y-%m-%d %H:%M} UTC, the newest row {found.newest:%Y-%m-%d %H:%M}"
+        )
+        yield Finding(False, text, "Set the clock. Until then no memory fades.")
+
+
+def _session_files(settings: Settings) -> Iterator[Finding]:
+    directory = settings.home / SESSIONS
+    if not directory.exists():
+        return
+    try:
+        for path in directory.glob("*.jsonl"):
+            with path.open("rb"):
+                pass
+    except OSError as error:
+        text = f"{error.filename} cannot be read: {error.strerror}"
+        yield Finding(False, text, "Give it back to this user; a session that runs needs its file.")
+    if not (directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)):
+        advice = "It holds what sessions print. Make it a directory that this user may write to."
+        yield Finding(False, f"{directory} may not be written to", advice)
+
+
+def _services(settings: Settings) -> Iterator[Finding]:
     if not settings.services.exists():
-        return Finding(True, f"{settings.services}: not there yet, written at the first start")
+        yield Finding(True, f"{settings.services}: not there yet, written at the first start")
+        return
     try:
         services = ServicesFile(settings.services).load()
     except LamplighterError as error:
-        return Finding(False, str(error).splitlines()[0], f"Mend {settings.services}.")
-    return Finding(True, f"{settings.services}: {len(services)} declared")
+        yield Finding(False, str(error).splitlines()[0], f"Mend {settings.services}.")
+        return
+    yield Finding(True, f"{settings.services}: {len(services)} declared")
 
 
 def _programs(settings: Settings) -> Iterator[Finding]:
@@ -108,11 +187,11 @@ def _run_by(service: Service) -> Iterator[tuple[str, str, str]]:
             yield f"check {check.name}", check.argv[0], check.directory or "/"
 
 
-def _engine(settings: Settings) -> Finding:
+def _engine(settings: Settings) -> Iterator[Finding]:
     why_not = ExecEngine(settings.exec_command).probe() if settings.engine == EXEC else None
-    return Finding(why_not is None, f"Engine {settings.engine}", why_not or "")
+    yield Finding(why_not is None, f"Engine {settings.engine}", why_not or "")
 
 
-def _app() -> Finding:
+def _app(settings: Settings) -> Iterator[Finding]:
     advice = "Run `make up` in the checkout, which builds it; the API works without it."
-    return Finding((assets.WEB / "index.html").is_file(), f"App {assets.WEB}", advice)
+    yield Finding((assets.WEB / "index.html").is_file(), f"App {assets.WEB}", advice)

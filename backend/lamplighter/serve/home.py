@@ -33,6 +33,7 @@ def prepare(settings: Settings) -> None:
         raise Unavailable(_unusable(settings.home, error.strerror)) from error
     if not os.access(settings.home, os.W_OK | os.X_OK):
         raise Unavailable(_unusable(settings.home, "it may not be written to"))
+    run_directory(settings.home)
     if not is_postgres(settings.database_url) and not driver.safe_for_several_processes():
         found = ".".join(map(str, driver.version()))
         logger.warning(

@@ -1,0 +1,279 @@
+"""The doctor on a sick home: each sickness has its words and its advice, and none makes it fall."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from homes import Home
+from staged import SmallDisk
+
+from lamplighter.repository import driver
+from lamplighter.repository.feed import run_directory
+
+FIXED = (3, 51, 3)
+
+
+def looked(home: Home) -> tuple[int, dict[str, str]]:
+    """Return the doctor's exit status, and each bad finding with its advice."""
+    done = home.run("doctor")
+    assert "Traceback" not in done.stdout + done.stderr, done.stderr
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    bad = {
+        line.removeprefix("BAD  "): lines[number + 1].strip()
+        for number, line in enumerate(lines)
+        if line.startswith("BAD  ")
+    }
+    assert len(lines) == len([each for each in lines if each[:4] in ("ok  ", "BAD ")]) + len(bad)
+    return done.returncode, bad
+
+
+def only(found: tuple[int, dict[str, str]]) -> tuple[str, str]:
+    """Return the one bad finding there is."""
+    status, bad = found
+    assert (status, len(bad)) == (1, 1), bad
+    return next(iter(bad.items()))
+
+
+@pytest.fixture
+def sound(home: Home) -> Home:
+    """Return a home that was used, whose run directory is its own."""
+    home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
+    assert home.run("run").returncode == 0
+    home.env["LAMPLIGHTER_ENGINE"] = "probe"
+    return home
+
+
+@contextmanager
+def held(home: Home, how: str) -> Iterator[None]:
+    with closing(driver.connect(str(home.path / "lamplighter.db"))) as other:
+        other.execute(how)
+        yield
+        other.execute("ROLLBACK")
+
+
+def test_a_sound_home_is_said_to_be_so(sound: Home) -> None:
+    before = sound.rows("SELECT type, name, sql FROM sqlite_master ORDER BY name")
+
+    assert looked(sound) == (0, {})
+
+    assert sound.rows("SELECT type, name, sql FROM sqlite_master ORDER BY name") == before
+
+
+def test_a_home_that_is_not_there_yet_is_no_sickness(home: Home, tmp_path: Path) -> None:
+    home.env["LAMPLIGHTER_HOME"] = str(tmp_path / "not" / "yet")
+
+    assert looked(home) == (0, {})
+
+    assert not (tmp_path / "not").exists()
+
+
+def test_a_database_with_damaged_pages(sound: Home) -> None:
+    path = sound.path / "lamplighter.db"
+    sound.value("PRAGMA wal_checkpoint(TRUNCATE)")
+    content = bytearray(path.read_bytes())
+    content[4096 * 3 : 4096 * 20] = b"\xff" * (4096 * 17)
+    path.write_bytes(content)
+
+    text, advice = only(looked(sound))
+
+    assert text.startswith(f"Database {path}: ")
+    assert advice == "Restore it from a backup."
+
+
+def test_a_database_that_is_none(sound: Home) -> None:
+    path = sound.path / "lamplighter.db"
+    for each in sound.path.glob("lamplighter.db*"):
+        each.unlink()
+    path.write_text("this is a letter, not a database\n" * 200)
+
+    assert only(looked(sound)) == (
+        f"Database {path}: file is not a database",
+        "Restore it from a backup.",
+    )
+
+
+def test_a_database_of_a_newer_program(sound: Home) -> None:
+    path = sound.path / "lamplighter.db"
+    with closing(driver.connect(str(path))) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+
+    assert only(looked(sound)) == (
+        f"Database {path}: revision 9999",
+        "Start the newer Lamplighter.",
+    )
+
+
+def test_a_database_that_somebody_holds(sound: Home) -> None:
+    with held(sound, "BEGIN IMMEDIATE"):
+        text, advice = only(looked(sound))
+
+    assert text == "The database is locked by another program"
+    assert "fuser" in advice
+    assert looked(sound) == (0, {})
+
+
+def test_a_disk_with_hardly_any_space(disk: SmallDisk, small_home: Home) -> None:
+    assert small_home.run("migrate").returncode == 0
+    disk.fill()
+
+    status, bad = looked(small_home)
+
+    assert status == 1
+    assert bad["Space 0 MB left for the home"].startswith("Free some.")
+    # a database that nobody has open needs a little space to be read, too
+    assert [text.rpartition(": ")[2] for text in bad] == [
+        "Space 0 MB left for the home",
+        "disk I/O error",
+    ]
+
+
+def test_a_services_file_with_a_mistake(sound: Home) -> None:
+    (sound.path / "services.yaml").write_text("services:\n  web:\n    checks: 5\n")
+
+    text, advice = only(looked(sound))
+
+    assert text.startswith(f"{sound.path}/services.yaml:3:")
+    assert advice == f"Mend {sound.path}/services.yaml."
+
+
+def test_a_program_that_is_missing(sound: Home) -> None:
+    (sound.path / "services.yaml").write_text(
+        "services:\n  web:\n    checks: [{tcp: '127.0.0.1:9'}]\n"
+        "    actions:\n      - restart: [no-such-program, web]\n"
+    )
+
+    assert only(looked(sound)) == (
+        "web: action restart runs 'no-such-program', which is not found",
+        f"Install it, or correct {sound.path}/services.yaml.",
+    )
+
+
+def test_an_engine_without_its_command(sound: Home) -> None:
+    sound.env |= {"LAMPLIGHTER_ENGINE": "exec", "LAMPLIGHTER_EXEC_COMMAND": "no-such-program"}
+
+    text, advice = only(looked(sound))
+
+    assert (text, "no-such-program" in advice) == ("Engine exec", True)
+
+
+@pytest.mark.parametrize("other", ["a link", "a file", "another owner"])
+def test_a_run_directory_of_somebody_else(sound: Home, other: str, tmp_path: Path) -> None:
+    directory = run_directory(sound.path)
+    for each in directory.iterdir():
+        each.unlink()
+    directory.rmdir()
+    makes: dict[str, Callable[[], object]] = {
+        "a link": lambda: directory.symlink_to(tmp_path),
+        "a file": directory.touch,
+        "another owner": directory.mkdir,
+    }
+    makes[other]()
+    try:
+        if other == "another owner":
+            if os.getuid() != 0:
+                pytest.skip("only root gives a directory to somebody else")
+            os.chown(directory, 65_534, 65_534)
+        text, advice = only(looked(sound))
+        refused = sound.run("web")
+    finally:
+        directory.rmdir() if other == "another owner" else directory.unlink()
+
+    assert text.startswith(f"Sockets: {directory} belongs to somebody else; remove it")
+    assert "tell each other" in advice
+    assert (refused.returncode, "belongs to somebody else" in refused.stderr) == (2, True)
+
+
+def test_a_run_directory_that_is_missing_is_made_at_the_next_start(sound: Home) -> None:
+    directory = run_directory(sound.path)
+    for each in directory.iterdir():
+        each.unlink()
+    directory.rmdir()
+
+    assert looked(sound) == (0, {})
+    assert not directory.exists()
+    assert sound.run("run").returncode == 0
+    assert directory.is_dir()
+
+
+def test_a_session_file_that_cannot_be_read(sound: Home) -> None:
+    path = sound.path / "sessions" / "7.jsonl"
+    path.mkdir()  # root may read any file, but nobody a directory
+
+    assert only(looked(sound)) == (
+        f"{path} cannot be read: Is a directory",
+        "Give it back to this user; a session that runs needs its file.",
+    )
+
+
+def test_sessions_that_is_no_directory(home: Home) -> None:
+    (home.path / "sessions").write_text("")
+
+    text, advice = only(looked(home))
+
+    assert text == f"{home.path}/sessions may not be written to"
+    assert "Make it a directory" in advice
+
+
+def test_a_clock_that_is_behind(sound: Home) -> None:
+    later = datetime.now(UTC) + timedelta(days=40)
+    with closing(driver.connect(str(sound.path / "lamplighter.db"))) as connection:
+        connection.execute("UPDATE changes SET at = ?", (f"{later:%Y-%m-%dT%H:%M:%S.%fZ}",))
+
+    text, advice = only(looked(sound))
+
+    assert text.startswith("The clock says ")
+    assert text.endswith(f"the newest row {later:%Y-%m-%d %H:%M}")
+    assert advice == "Set the clock. Until then no memory fades."
+
+
+def test_an_old_sqlite(sound: Home, tmp_path: Path) -> None:
+    if sqlite3.sqlite_version_info >= FIXED:
+        pytest.skip("this Python's own SQLite is a mended one")
+    away = tmp_path / "away"
+    away.mkdir()
+    (away / "pysqlite3.py").write_text("raise ImportError\n")
+    sound.env["PYTHONPATH"] = str(away)
+
+    text, advice = only(looked(sound))
+
+    assert text == f"SQLite {sqlite3.sqlite_version}"
+    assert "pysqlite3" in advice
+
+
+def test_a_look_that_fails_itself_is_a_finding(sound: Home, tmp_path: Path) -> None:
+    changed = "UPDATE changes SET at = 'yesterday'"
+    with closing(driver.connect(str(sound.path / "lamplighter.db"))) as connection:
+        connection.execute(changed)
+
+    text, advice = only(looked(sound))
+
+    assert text.startswith("The look at the database failed: ValueError: ")
+    assert "report it" in advice
+
+
+def test_several_sicknesses_are_all_told(disk: SmallDisk, small_home: Home) -> None:
+    (small_home.path / "sessions").write_text("")
+    (small_home.path / "lamplighter.db").write_bytes(b"x" * 5_000)
+    (small_home.path / "services.yaml").write_text("services: 5\n")
+    disk.fill()
+
+    status, bad = looked(small_home)
+
+    assert (status, len(bad)) == (1, 4), bad
+
+
+def test_a_read_only_home(disk: SmallDisk, small_home: Home) -> None:
+    assert small_home.run("migrate").returncode == 0
+    disk.read_only(on=True)
+    try:
+        status, bad = looked(small_home)
+    finally:
+        disk.read_only(on=False)
+
+    assert status == 1
+    assert f"Home {small_home.path}" in bad

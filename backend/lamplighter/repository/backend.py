@@ -61,13 +61,14 @@ class PooledConnection(RowConnection):
     def __init__(self, backend: PooledBackend) -> None:
         self._backend = backend
         self._held: aiosqlite.Connection | None = None
+        self._abandoned = False
         self._pool = backend.readers
 
     async def release(self) -> None:
         """Give back what was taken. Never waits, so it cannot be cancelled half-way."""
         held, self._held = self._held, None
         if held is not None:
-            self._pool.give_back(held)
+            self._pool.give_back(held, abandoned=self._abandoned)
 
     async def begin(self, *, readonly: bool) -> None:
         """Begin: IMMEDIATE for the writer, which can wait for another process."""
@@ -137,7 +138,14 @@ class PooledConnection(RowConnection):
         held = self._held
         if inline and self._pool is self._backend.writers:
             return work(held._conn)
-        result: T = await held._execute(lambda: work(held._conn))  # type: ignore[no-untyped-call]
+        self._abandoned = False
+        try:
+            result: T = await held._execute(  # type: ignore[no-untyped-call]
+                lambda: work(held._conn)
+            )
+        except asyncio.CancelledError:
+            self._abandoned = True  # on its thread it runs on
+            raise
         return result
 
 

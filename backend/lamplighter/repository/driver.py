@@ -22,6 +22,7 @@ PRAGMAS: Final = (
     "PRAGMA foreign_keys=ON",
     "PRAGMA temp_store=MEMORY",
     "PRAGMA cache_size=-8192",
+    "PRAGMA journal_size_limit=16777216",  # a log that once grew is cut back
 )
 
 Error = sqlite3.Error

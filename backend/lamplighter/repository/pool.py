@@ -11,6 +11,12 @@ from lamplighter.repository import driver
 ACQUIRE_SECONDS: Final = 30.0
 
 
+def interrupt(connection: aiosqlite.Connection) -> None:
+    """End the statement that still runs on a connection, if any: closing would wait for it."""
+    with suppress(driver.Error, ValueError):  # it is closed already
+        connection._conn.interrupt()
+
+
 class Pool:
     """Open connections of one kind; taking one waits for it, a late one is an error."""
 
@@ -35,6 +41,7 @@ class Pool:
         if self._ending:
             await asyncio.wait(self._ending)
         for connection in self._all:
+            interrupt(connection)
             await connection.close()
         self._all.clear()
         self._free = asyncio.LifoQueue()
@@ -46,9 +53,15 @@ class Pool:
         async with asyncio.timeout(ACQUIRE_SECONDS):
             return await self._free.get()
 
-    def give_back(self, connection: aiosqlite.Connection) -> None:
-        """Take a connection back without waiting; an open transaction is rolled back first."""
-        if not connection.in_transaction:
+    def give_back(self, connection: aiosqlite.Connection, *, abandoned: bool = False) -> None:
+        """Take a connection back without waiting; an open transaction is rolled back first.
+
+        `abandoned` says that nobody waits any more for the statement it runs: that
+        one is ended. Even asking for an open transaction would wait for it.
+        """
+        if abandoned:
+            interrupt(connection)
+        elif not connection.in_transaction:
             self._free.put_nowait(connection)
             return
         task = asyncio.ensure_future(self._roll_back(connection))

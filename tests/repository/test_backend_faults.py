@@ -1,0 +1,405 @@
+"""Our backend under strain: cancelled at every await, shared, slow, and left open at the end."""
+
+import asyncio
+import os
+import random
+import threading
+import types
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from contextlib import closing, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from lamplighter.repository import Database, driver, reading, writing
+from lamplighter.repository.backend import READERS, PooledBackend
+from lamplighter.repository.database import file_of, sqlite_url
+
+COUNTER = sa.table("counter", sa.column("id"), sa.column("n"))
+CANCELS = 600
+TIMES = 1_000
+SMALL_WRITES = 30_000
+WAL_BYTES = 16 * 2**20
+NUMBERS = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {})"
+    " SELECT count(*) FROM n"
+)
+SLOW = NUMBERS.format(2_000_000)
+HOURS = NUMBERS.format(10**11)
+ADD = """
+import asyncio, os, sys, time
+import sqlalchemy as sa
+from lamplighter.repository import Database, writing
+
+counter = sa.table("counter", sa.column("id"), sa.column("n"))
+
+async def main(url, times, gate):
+    async with Database(url) as db:
+        print("ready", flush=True)
+        while not os.path.exists(gate):
+            time.sleep(0.001)
+        for _ in range(times):
+            async with writing(db):
+                held = await db.fetch_val(sa.select(counter.c.n))
+                await db.execute(sa.update(counter).values(n=held + 1))
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2]), sys.argv[3]))
+"""
+LEAVES_OPEN = """
+import asyncio, os, sys
+from lamplighter.repository import Database, reading, writing
+
+SLOW = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000000)"
+        " SELECT count(*) FROM n")
+
+async def stays(way, db):
+    async with way(db):
+        await db.fetch_val("SELECT n FROM counter")
+        if way is writing:
+            await db.execute("UPDATE counter SET n = 99")
+        print("open", flush=True)
+        await asyncio.sleep(3600)
+
+async def main(url, ends):
+    db = Database(url)
+    await db.connect()
+    tasks = [asyncio.create_task(stays(way, db)) for way in (reading, writing, reading)]
+    tasks.append(asyncio.create_task(db.fetch_val(SLOW)))
+    await asyncio.sleep(0.5)
+    if ends == "error":
+        raise RuntimeError("on purpose")
+    if ends == "exit":
+        sys.exit(3)
+    if ends == "interrupt":
+        os.kill(os.getpid(), 2)
+        await asyncio.sleep(3600)
+
+asyncio.run(main(sys.argv[1], sys.argv[2]))
+"""
+
+
+@pytest.fixture
+async def counting(tmp_path: Path) -> AsyncIterator[Database]:
+    """Open a database with a counter at 0."""
+    async with Database(sqlite_url(tmp_path / "counting.db")) as db:
+        async with writing(db):
+            await db.execute("CREATE TABLE counter (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)")
+            await db.execute("INSERT INTO counter VALUES (1, 0)")
+            await db.execute("CREATE TABLE notes (text TEXT)")
+        yield db
+
+
+async def count(db: Database) -> int:
+    return int(await db.fetch_val(sa.select(COUNTER.c.n)))
+
+
+async def add_two(db: Database) -> None:
+    """Read and write twice in one transaction: 2 are added, or none."""
+    async with writing(db):
+        for _ in range(2):
+            held = await count(db)
+            await asyncio.sleep(0)
+            await db.execute(sa.update(COUNTER).values(n=held + 1))
+
+
+async def add_two_within(db: Database) -> None:
+    """Do the same in parts: in savepoints, one of which fails."""
+    async with writing(db):
+        async with db.transaction():
+            await db.execute(sa.update(COUNTER).values(n=COUNTER.c.n + 1))
+        with suppress(ZeroDivisionError):
+            async with db.transaction():
+                await db.execute(sa.update(COUNTER).values(n=1_000))
+                raise ZeroDivisionError
+        async with writing(db):
+            await db.execute(sa.update(COUNTER).values(n=COUNTER.c.n + 1))
+
+
+async def look(db: Database) -> None:
+    """Read twice as of one moment, and once as of another."""
+    async with reading(db):
+        before = await count(db)
+        assert await count(db) == before
+    await count(db)
+
+
+async def fail(db: Database) -> None:
+    """Write and then fail, so that it is rolled back."""
+    with suppress(ZeroDivisionError):
+        async with writing(db):
+            await db.execute(sa.update(COUNTER).values(n=1_000))
+            raise ZeroDivisionError
+
+
+WORKS = (add_two, add_two_within, look, fail)
+Work = Callable[[Database], Awaitable[None]]
+
+
+def whole(db: Database) -> tuple[int, int]:
+    """Return how many writers and readers are free."""
+    backend = db._backend
+    assert isinstance(backend, PooledBackend)
+    return backend.writers._free.qsize(), backend.readers._free.qsize()
+
+
+async def settled(db: Database) -> tuple[int, int]:
+    """Return the same once what was given back in the middle of something is rolled back."""
+    backend = db._backend
+    assert isinstance(backend, PooledBackend)
+    ending = backend.writers._ending | backend.readers._ending
+    if ending:
+        await asyncio.wait(ending, timeout=10)
+    return whole(db)
+
+
+@types.coroutine
+def cancelled_at(work: Awaitable[None], at: int) -> Generator[Any, None, bool]:
+    """Run some work and cancel it exactly where it waits for the `at`-th time.
+
+    Returns False when it did not wait so often.
+    """
+    steps, waits = work.__await__(), 0
+    go_on: Callable[[], Any] = partial(next, steps)
+    while True:
+        try:
+            waiting = go_on()
+        except StopIteration:
+            return waits >= at
+        waits += 1
+        if waits == at:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+        try:
+            yield waiting
+            go_on = partial(next, steps)
+        except BaseException as error:
+            go_on = partial(steps.throw, error)
+
+
+@pytest.mark.parametrize("work", WORKS, ids=lambda work: work.__name__)
+async def test_cancelled_at_every_await_in_turn_all_is_whole(
+    counting: Database, work: Work
+) -> None:
+    at, before = 0, await count(counting)
+    finished = False
+    while not finished:
+        at += 1
+        task = asyncio.create_task(cancelled_at(work(counting), at))  # type: ignore[arg-type]
+        with suppress(asyncio.CancelledError):
+            finished = not await task
+        assert await settled(counting) == (1, READERS), f"cancelled at await {at}"
+        after = await count(counting)
+        assert after - before in (0, 2), f"cancelled at await {at}"
+        before = after
+
+    assert at >= 4, "it hardly waits: the test shows nothing"
+    await add_two(counting)
+    assert await count(counting) == before + 2
+
+
+async def test_six_hundred_random_cancels_leave_the_counter_and_the_pool_whole(
+    counting: Database,
+) -> None:
+    chance = random.Random(600)
+    ended = dict.fromkeys(("whole", "cancelled"), 0)
+    expected = await count(counting)
+    for number in range(CANCELS):
+        task = asyncio.ensure_future(chance.choice(WORKS)(counting))
+        if number % 2:
+            await asyncio.sleep(chance.random() * 0.002)
+        else:
+            for _ in range(chance.randrange(30)):
+                await asyncio.sleep(0)
+        task.cancel()
+        try:
+            await task
+            ended["whole"] += 1
+        except asyncio.CancelledError:
+            ended["cancelled"] += 1
+        after = await count(counting)
+        assert after - expected in (0, 2), f"cancel {number}"
+        expected = after
+
+    assert min(ended.values()) > CANCELS // 20, f"one way hardly happened: {ended}"
+    assert await settled(counting) == (1, READERS), ended
+    assert not counting.in_transaction
+    await add_two(counting)
+    assert await count(counting) == expected + 2
+
+
+async def test_cancels_of_many_at_once_leave_all_whole(counting: Database) -> None:
+    chance = random.Random(60)
+    for _ in range(20):
+        tasks = [asyncio.ensure_future(chance.choice(WORKS)(counting)) for _ in range(20)]
+        await asyncio.sleep(chance.random() * 0.004)
+        for task in chance.sample(tasks, 15):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert await settled(counting) == (1, READERS)
+    assert await count(counting) % 2 == 0
+
+
+async def test_two_processes_of_a_thousand_read_modify_writes_add_up(
+    counting: Database,
+    tmp_path: Path,
+    spawn,  # type: ignore[no-untyped-def]
+) -> None:
+    gate = tmp_path / "gate"
+    others = [spawn(ADD, str(counting.url), str(TIMES), str(gate)) for _ in range(2)]
+    for other in others:
+        assert await asyncio.to_thread(other.stdout.readline) == "ready\n"
+    os.mkdir(gate)  # both begin at once
+
+    for other in others:
+        _, errors = await asyncio.to_thread(other.communicate, timeout=100)
+        assert (other.returncode, errors) == (0, "")
+
+    assert await count(counting) == 2 * TIMES
+
+
+def log_size(db: Database) -> int:
+    return Path(f"{file_of(str(db.url))}-wal").stat().st_size
+
+
+async def note(db: Database, times: int, size: int = 100) -> int:
+    """Make small writes, each a transaction; return how large the log became meanwhile."""
+    largest = 0
+    for number in range(times):
+        async with writing(db):
+            await db.execute("INSERT INTO notes VALUES (:text)", {"text": "x" * size})
+        if number % 200 == 0:
+            largest = max(largest, log_size(db))
+    return max(largest, log_size(db))
+
+
+async def test_the_log_stays_small_under_thirty_thousand_writes_beside_readers(
+    counting: Database,
+) -> None:
+    done = asyncio.Event()
+    looks = 0
+
+    async def keep_looking() -> None:
+        nonlocal looks
+        while not done.is_set():
+            await look(counting)
+            looks += 1
+            await asyncio.sleep(0.001)
+
+    def write() -> int:
+        with closing(driver.connect(str(file_of(str(counting.url))))) as connection:
+            largest = 0
+            for number in range(SMALL_WRITES):
+                connection.execute("INSERT INTO notes VALUES (?)", ("x" * 100,))
+                if number % 100 == 0:
+                    largest = max(largest, log_size(counting))
+            return largest
+
+    readers = [asyncio.create_task(keep_looking()) for _ in range(READERS)]
+    largest = max(await asyncio.to_thread(write), await note(counting, 500))
+    done.set()
+    await asyncio.gather(*readers)
+
+    assert looks > 100, f"only {looks} looks beside the writes: the test shows nothing"
+    assert largest < WAL_BYTES, f"{largest:,} bytes after {SMALL_WRITES:,} writes, {looks} looks"
+
+
+async def test_the_log_is_cut_back_after_a_view_that_was_held_long(counting: Database) -> None:
+    async with reading(counting):
+        before = await count(counting)
+        grown = await asyncio.create_task(note(counting, 300, size=100_000))
+        assert await count(counting) == before
+
+    await note(counting, 1_100)  # the next checkpoint begins the log anew
+
+    assert grown > WAL_BYTES, f"only {grown:,} bytes: the test shows nothing"
+    assert log_size(counting) <= WAL_BYTES, f"{log_size(counting):,} of {grown:,} bytes are left"
+
+
+async def test_slow_readers_hold_up_readers_and_no_writer(counting: Database) -> None:
+    slow = [asyncio.create_task(counting.fetch_val(SLOW)) for _ in range(READERS)]
+    await asyncio.sleep(0.01)
+    late = asyncio.create_task(count(counting))
+
+    for _ in range(5):
+        await add_two(counting)
+
+    assert not any(each.done() for each in slow), "they were not slow: the test shows nothing"
+    assert not late.done()
+    assert await asyncio.gather(*slow) == [2_000_000] * READERS
+    assert await late == 10
+    assert whole(counting) == (1, READERS)
+
+
+async def test_a_slow_statement_that_nobody_waits_for_any_more_is_ended(
+    counting: Database,
+) -> None:
+    slow = [asyncio.create_task(counting.fetch_val(HOURS)) for _ in range(READERS)]
+    await asyncio.sleep(0.05)
+    for task in slow:
+        task.cancel()
+
+    async with asyncio.timeout(20):
+        await asyncio.gather(*slow, return_exceptions=True)
+        assert await asyncio.gather(*(count(counting) for _ in range(READERS))) == [0] * READERS
+    assert await settled(counting) == (1, READERS)
+
+
+@pytest.mark.parametrize(
+    ("ends", "status"), [("return", 0), ("error", 1), ("exit", 3), ("interrupt", -2)]
+)
+async def test_a_process_ends_with_transactions_left_open(
+    counting: Database,
+    spawn,  # type: ignore[no-untyped-def]
+    ends: str,
+    status: int,
+) -> None:
+    process = spawn(LEAVES_OPEN, str(counting.url), ends)
+
+    said, errors = await asyncio.to_thread(process.communicate, timeout=30)
+
+    assert said == "open\n" * 3
+    assert process.returncode == status, errors
+    assert await count(counting) == 0
+    await add_two(counting)
+
+
+async def test_a_database_is_closed_with_transactions_left_open(counting: Database) -> None:
+    async with Database(str(counting.url)) as other:
+        held = [asyncio.create_task(stays(way, other)) for way in (reading, writing)]
+        held.append(asyncio.create_task(other.fetch_val(HOURS)))
+        await asyncio.sleep(0.1)
+    for task in held:
+        task.cancel()
+    await asyncio.gather(*held, return_exceptions=True)
+
+    assert [thread.name for thread in threading.enumerate() if "aiosqlite" in thread.name] == []
+    await add_two(counting)
+    assert await count(counting) == 2
+
+
+async def stays(way: Any, db: Database) -> None:
+    async with way(db):
+        await count(db)
+        await asyncio.sleep(3_600)
+
+
+async def test_a_writer_that_cannot_begin_leaves_nothing_taken(counting: Database) -> None:
+    other = driver.connect(str(file_of(str(counting.url))))
+    other.execute("BEGIN IMMEDIATE")
+    for connection in counting._backend.writers._all:  # type: ignore[attr-defined]
+        await connection.execute("PRAGMA busy_timeout=10")
+
+    for _ in range(3):
+        with pytest.raises(driver.OperationalError, match="locked"):
+            await add_two(counting)
+    assert await settled(counting) == (1, READERS)
+    other.execute("ROLLBACK")
+    other.close()
+
+    await add_two(counting)
+    assert await count(counting) == 2

@@ -38,10 +38,11 @@ class Pool:
 
     async def close(self) -> None:
         """Close all connections, those in use too."""
+        for connection in self._all:
+            interrupt(connection)
         if self._ending:
             await asyncio.wait(self._ending)
         for connection in self._all:
-            interrupt(connection)
             await connection.close()
         self._all.clear()
         self._free = asyncio.LifoQueue()

@@ -1,0 +1,41 @@
+"""A database of a newer program: every command refuses it in words and leaves its bytes alone."""
+
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from homes import Home
+
+from lamplighter.repository import driver
+
+
+def bytes_of(home: Path) -> dict[str, str]:
+    """Return what the database's files hold."""
+    return {
+        path.name: sha256(path.read_bytes()).hexdigest()
+        for path in home.glob("lamplighter.db*")
+        if path.suffix == ".db" or path.stat().st_size
+    }
+
+
+@pytest.mark.parametrize("words", ["web", "supervisor", "run", "migrate", "up", "doctor"])
+def test_a_newer_database_is_refused_and_not_touched(home: Home, words: str) -> None:
+    assert home.run("migrate").returncode == 0
+    with closing(driver.connect(str(home.path / "lamplighter.db"))) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    before = bytes_of(home.path)
+
+    done = home.run(words)
+
+    if words == "doctor":
+        assert done.returncode == 1
+        assert "revision 9999\n     Start the newer Lamplighter." in done.stdout
+    else:
+        assert done.returncode == 2
+        assert "was written by a newer Lamplighter (its revision is 9999" in done.stderr
+        assert "Nothing was changed." in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    after = bytes_of(home.path)
+    assert {name: after[name] for name in before} == before
+    assert "lamplighter.db-wal" not in after

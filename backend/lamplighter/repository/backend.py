@@ -7,6 +7,7 @@ readers open. Statements outside a transaction go to a reader, which cannot
 write: whoever writes does so within `writing(db)`.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 

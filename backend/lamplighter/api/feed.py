@@ -1,12 +1,17 @@
 """The change feed: asked for in pages, or followed as server-sent events."""
 
+import asyncio
+import logging
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 from sse_starlette import EventSourceResponse
+from sse_starlette.sse import SendTimeoutError
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from lamplighter import __version__
 from lamplighter.api import ask, shapes
@@ -15,8 +20,11 @@ from lamplighter.api.door import Door, door
 from lamplighter.api.hub import as_json, frame
 from lamplighter.repository import changes, reading
 
+logger = logging.getLogger(__name__)
+
 PING_SECONDS: Final = 15
 SEND_SECONDS: Final = 10.0
+LET_GO_SECONDS: Final = 60.0
 REPLAY_AT_ONCE: Final = 500
 LAST_EVENT_ID: Final = "last-event-id"
 
@@ -38,9 +46,22 @@ async def stream(request: Request) -> Response:
     here, wanted = door(request), ask.query(request, shapes.StreamQuery)
     last = request.headers.get(LAST_EVENT_ID, "")
     after = int(last) if last.isdecimal() and len(last) < 19 else wanted.after
-    return EventSourceResponse(
-        _frames(here, after), ping=PING_SECONDS, send_timeout=SEND_SECONDS, sep="\n"
-    )
+    return Stream(_frames(here, after), ping=PING_SECONDS, send_timeout=SEND_SECONDS, sep="\n")
+
+
+class Stream(EventSourceResponse):
+    """A stream that lets a client go that reads no more; it comes back where it was."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until the client is gone or reads no more."""
+        try:
+            await super().__call__(scope, receive, send)
+        except SendTimeoutError:
+            logger.warning("A client of the change feed reads no more; it is let go.")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LET_GO_SECONDS):  # the system closes it by then
+                    while (await receive())["type"] != "http.disconnect":
+                        pass
 
 
 async def _frames(here: Door, after: int | None) -> AsyncIterator[bytes]:

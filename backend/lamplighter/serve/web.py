@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS: Final = 2
 BACKLOG: Final = 2048
+STALLED_SECONDS: Final = 20.0
 
 
 def run(settings: Settings) -> None:
@@ -46,6 +47,9 @@ def bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # or one who reads no more would be kept for ever
+        milliseconds = round(STALLED_SECONDS * 1_000)
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
     try:
         listening.bind((host, port))
         listening.listen(BACKLOG)  # only this takes the port from another one that is bound too

@@ -5,11 +5,13 @@ import random
 import signal
 import time
 
+import pytest
 from homes import Home
 
 from lamplighter.engines import stream
 
-KILLS = 20
+KILLS = 50
+UNFINISHED = "SELECT count(*) FROM sessions WHERE status = 'running' AND id < ?"
 
 
 def printed(home: Home) -> list[str]:
@@ -23,6 +25,7 @@ def printed(home: Home) -> list[str]:
     return sorted(found)
 
 
+@pytest.mark.timeout(300)
 def test_kill_at_random_moments_keeps_each_printed_marker_once(home: Home) -> None:
     home.engine("numbered", "400", "0.002")
     chance = random.Random(2026)
@@ -34,13 +37,17 @@ def test_kill_at_random_moments_keeps_each_printed_marker_once(home: Home) -> No
                 and home.value("SELECT count(*) FROM memories")
             )
         )
-        time.sleep(chance.uniform(0, 0.6))
+        time.sleep(chance.uniform(0, 0.4))
         supervisor.send_signal(signal.SIGKILL)
         supervisor.wait()
+        assert home.value(UNFINISHED, session) == 0, f"kill {session}: an older one has no end"
     home.env["LAMPLIGHTER_ENGINE"] = "probe"
     home.start("supervisor")
     home.until(lambda: not home.value("SELECT count(*) FROM sessions WHERE status = 'running'"))
 
+    assert home.value("SELECT count(*) FROM markers") == home.value(
+        "SELECT count(DISTINCT session_id || ':' || offset) FROM markers"
+    )
     interrupted = home.value("SELECT count(*) FROM sessions WHERE status = 'interrupted'")
     taken = home.rows("SELECT text FROM markers ORDER BY id")
     assert interrupted == KILLS

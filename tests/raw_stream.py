@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from living import Server
 
@@ -20,6 +21,7 @@ class Follower:
     server: Server
     last: int
     heard: list[int] = field(default_factory=list)
+    memories: dict[int, dict[str, Any]] = field(default_factory=dict)
     cuts: int = 0
     refused: int = 0
     resets: int = 0
@@ -59,8 +61,14 @@ class Follower:
         if fields[b"event"] == b"reset":
             self.resets += 1
         elif fields[b"event"] != b"hello":
-            json.loads(fields[b"data"])
             self.heard.append(self.last)
+            self._apply(fields[b"event"], json.loads(fields[b"data"]))
+
+    def _apply(self, entity: bytes, change: dict[str, Any]) -> None:
+        if entity == b"memory" and change["op"] == "deleted":
+            self.memories.pop(change["id"], None)
+        elif entity == b"memory":
+            self.memories[change["id"]] = change["row"]
 
 
 async def connected(

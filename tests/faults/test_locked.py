@@ -1,0 +1,89 @@
+"""A third program holds the database for half a minute: reads go on, writes say so."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+from homes import Home
+from staged import client, remembered, serving
+
+from lamplighter.repository import driver
+
+HELD_SECONDS = 30
+MARKERS = 400
+
+
+@pytest.mark.timeout(180)
+def test_a_database_held_for_half_a_minute_loses_nothing(home: Home) -> None:
+    home.engine("numbered", str(MARKERS), "0.02")
+    with serving(home) as server, client(server) as asking, ThreadPoolExecutor(4) as others:
+        assert remembered(asking, "Before").status_code == 201
+        supervisor = home.start("supervisor")
+        home.until(lambda: home.value("SELECT count(*) FROM markers"))
+        with closing(driver.connect(str(home.path / "lamplighter.db"))) as holder:
+            holder.execute("BEGIN IMMEDIATE")
+            until = time.monotonic() + HELD_SECONDS
+            before = holder.execute("SELECT count(*) FROM markers").fetchone()[0]
+            refused, read = [], []
+            while time.monotonic() < until:
+                writing = others.submit(remembered, asking, f"Meanwhile {len(refused)}")
+                while not writing.done():
+                    for path in ("/api/v1/memories", "/api/v1/overview", "/readyz"):
+                        read.append(asking.get(path).status_code)
+                    time.sleep(0.1)
+                refused.append(writing.result())
+            printed = (home.path / "sessions" / "1.jsonl").read_bytes().count(b"[MEMORY:")
+            holder.execute("ROLLBACK")
+        after = remembered(asking, "After")
+        home.until(lambda: home.value("SELECT status FROM sessions") == "completed", 60)
+
+    assert printed == MARKERS, "the engine did not print on meanwhile"
+    assert before < MARKERS, "all was in before: the test shows nothing"
+    assert {each.status_code for each in refused} == {503}
+    assert len(refused) >= 4, f"only {len(refused)} were told within {HELD_SECONDS} s"
+    assert all(each.headers["retry-after"].isdecimal() for each in refused)
+    assert all("Nothing was changed" in each.json()["detail"] for each in refused)
+    assert set(read) == {200}, f"{len(read)} reads"
+    assert len(read) > 20
+    assert after.status_code == 201
+    assert supervisor.poll() is None
+    assert home.value("SELECT count(*) FROM markers") == MARKERS
+    assert home.value("SELECT count(DISTINCT text) FROM markers") == MARKERS
+    said = "SELECT count(*) FROM memories WHERE observation LIKE 'Meanwhile%'"
+    assert home.value(said) == 0, "a refused write was made after all"
+
+
+def test_a_supervisor_that_finds_the_database_held_waits_and_then_leads(home: Home) -> None:
+    home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
+    assert home.run("migrate").returncode == 0
+    with closing(driver.connect(str(home.path / "lamplighter.db"))) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        supervisor = home.start("supervisor")
+        home.until(lambda: b"trying again" in (home.path / "log").read_bytes(), 30)
+        holder.execute("ROLLBACK")
+    home.until(lambda: home.value("SELECT count(*) FROM memories"), 30)
+
+    assert supervisor.poll() is None
+    assert home.value("SELECT count(*) FROM sessions") == 1
+
+
+def test_a_supervisor_that_is_asked_to_end_while_the_database_is_held_ends(home: Home) -> None:
+    home.engine("numbered", "100000", "0.02")
+    supervisor = home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) FROM memories"))
+    with closing(driver.connect(str(home.path / "lamplighter.db"))) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        home.until(lambda: b"trying again" in (home.path / "log").read_bytes(), 30)
+
+        supervisor.terminate()
+
+        assert supervisor.wait(30) == 0
+        assert home.until(lambda: not home.left_over())
+        holder.execute("ROLLBACK")
+    home.env["LAMPLIGHTER_ENGINE"] = "probe"
+    home.start("supervisor")
+    home.until(lambda: home.value("SELECT status FROM sessions WHERE id = 1") == "interrupted")
+    printed = (home.path / "sessions" / "1.jsonl").read_bytes().count(b"[MEMORY:")
+    taken = int(str(home.value("SELECT count(*) FROM markers")))
+    assert printed - taken in (0, 1), "more than the cut last line is missing"

@@ -12,6 +12,7 @@ from lamplighter.domain.redact import Redactor, redactor
 OPEN = Redactor()
 
 SECRETS = [
+    ("lamp_12_" + "abcDEF123_-xyzabcDEF123_-xyz0123456789abcdefg", "lamplighter-token"),
     ("sk-ant-" + "api03-abcDEF123_-xyz", "anthropic-key"),
     ("sk-" + "abcdefghij0123456789ABCD", "openai-key"),
     ("sk-proj-" + "abcdefghij0123456789_-ABCD", "openai-key"),

@@ -18,6 +18,7 @@ _SECRET_NAME: Final = re.compile(
     r"(?:PASS|PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|PRIVATE_KEY|CREDENTIALS?)$", re.IGNORECASE
 )
 _SHAPES: Final = (
+    ("lamplighter-token", r"(?<![A-Za-z0-9])lamp_\d{1,18}_[A-Za-z0-9_-]{20,}"),
     ("anthropic-key", r"\bsk-ant-[A-Za-z0-9_-]{8,}"),
     ("openai-key", r"\bsk-(?:proj-)?[A-Za-z0-9_-]{20,}"),
     ("aws-key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),

@@ -25,6 +25,7 @@ from lamplighter.repository import (
     leases,
     requests,
     sessions,
+    tokens,
     writing,
 )
 from lamplighter.usecases import act, chain, recall
@@ -244,6 +245,7 @@ async def finish(
             now=now,
         )
         await requests.finish(db, session.id, now=now)
+        await tokens.revoke_of(db, session.id, now=now)
         await leases.tell(db, session_id=None, now=now)
         await _alarm(db, session, ending.status, redact(ending.reason), now=now)
         if ended is None:

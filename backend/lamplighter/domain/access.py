@@ -1,0 +1,173 @@
+"""Who may do what: scopes, the callers that hold them, and the credentials they show."""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.text import one_line
+
+ADMIN: Final = "admin"
+DAILY: Final = ("memories", "events", "sessions", "cooldowns")
+RESERVED: Final = ("tokens", "settings", "approvals")
+READ_ONLY: Final = ("services", "context", "changes")
+READS: Final = frozenset(f"{noun}:read" for noun in (*DAILY, *RESERVED, *READ_ONLY))
+DAILY_WRITES: Final = frozenset(f"{noun}:write" for noun in DAILY)
+RESERVED_WRITES: Final = frozenset(f"{noun}:write" for noun in RESERVED)
+_WIDE: Final = {
+    ADMIN: READS | DAILY_WRITES | RESERVED_WRITES | {ADMIN},
+    "write": READS | DAILY_WRITES,
+    "read": READS,
+}
+SCOPES: Final = (*_WIDE, *sorted(READS | DAILY_WRITES | RESERVED_WRITES))
+SESSION_SCOPES: Final = (
+    "memories:read",
+    "events:write",
+    "sessions:read",
+    "services:read",
+    "cooldowns:read",
+    "context:read",
+    "changes:read",
+)
+"""What a session may do with the token it is given: look around, and tell what happened."""
+
+MACHINE: Final = "this machine"
+"""The name of the token that a home keeps for its own commands."""
+
+MAX_NAME_CHARS: Final = 100
+MAX_DAYS: Final = 3_650
+_CREDENTIAL: Final = re.compile(r"lamp_([1-9]\d{0,17})_([A-Za-z0-9_-]{20,100})", re.ASCII)
+_CODE_SIGNS: Final = re.compile(r"[\s-]+")
+
+Kind = Literal["login", "token", "session"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks: a person's login, a program's token, or a session by the token it was given."""
+
+    kind: Kind
+    id: int
+    name: str
+    scopes: tuple[str, ...]
+
+    def may(self, scope: str) -> bool:
+        """Whether the caller holds a scope."""
+        return scope in granted(self.scopes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A program's way in; of its secret only the hash is kept."""
+
+    id: int
+    name: str
+    scopes: tuple[str, ...]
+    session_id: int | None
+    created_at: datetime
+    expires_at: datetime | None
+    used_at: datetime | None
+    revoked_at: datetime | None
+    version: int
+
+    def living(self, *, now: datetime) -> bool:
+        """Whether it lets anybody in."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+    def caller(self) -> Caller:
+        """Return who asks with it."""
+        kind: Kind = "token" if self.session_id is None else "session"
+        return Caller(kind=kind, id=self.id, name=self.name, scopes=self.scopes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """A person's way in, kept by one browser."""
+
+    id: int
+    agent: str
+    created_at: datetime
+    seen_at: datetime
+    expires_at: datetime
+    ended_at: datetime | None
+
+    def living(self, *, now: datetime) -> bool:
+        """Whether it lets anybody in."""
+        return self.ended_at is None and now < self.expires_at
+
+    def caller(self) -> Caller:
+        """Return who asks with it: a person may do everything."""
+        return Caller(kind="login", id=self.id, name=self.agent, scopes=(ADMIN,))
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a caller shows: the number of its row, and a secret that only it knows."""
+
+    id: int
+    secret: str
+
+    def __str__(self) -> str:
+        return f"lamp_{self.id}_{self.secret}"
+
+    def fits(self, secret_hash: str) -> bool:
+        """Whether the secret is the one whose hash is kept; takes as long either way."""
+        return hmac.compare_digest(hashed(self.secret), secret_hash)
+
+
+def credential(word: str) -> Credential | None:
+    """Read `lamp_<id>_<secret>`; None for anything else."""
+    found = _CREDENTIAL.fullmatch(word)
+    return Credential(int(found[1]), found[2]) if found else None
+
+
+def hashed(secret: str) -> str:
+    """Return what is kept of a secret. It is random and long: a plain hash cannot be guessed."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def code_of(typed: str) -> str:
+    """Return a one-time code as it was made, however a person typed it."""
+    return _CODE_SIGNS.sub("", typed).lower()
+
+
+def granted(scopes: Iterable[str]) -> frozenset[str]:
+    """Return every `noun:read` and `noun:write` that these scopes stand for."""
+    found: set[str] = set()
+    for scope in scopes:
+        found |= _WIDE.get(scope, {scope})
+        noun, _, verb = scope.partition(":")
+        if verb == "write":
+            found.add(f"{noun}:read")
+    return frozenset(found)
+
+
+def covers(held: Iterable[str], wanted: Iterable[str]) -> bool:
+    """Whether who holds some scopes may give others away."""
+    return granted(wanted) <= granted(held)
+
+
+def checked_scopes(given: Sequence[str]) -> tuple[str, ...]:
+    """Return scopes, each once; raises Invalid naming those that are none."""
+    words = tuple(dict.fromkeys(word.strip().lower() for word in given if word.strip()))
+    unknown = [word for word in words if word not in SCOPES]
+    if unknown:
+        named = ", ".join(map(repr, unknown))
+        raise Invalid(Wrong("scopes", f"{named} is not one of {', '.join(SCOPES)}"))
+    if not words:
+        raise Invalid(Wrong("scopes", f"names none of {', '.join(SCOPES)}"))
+    return words
+
+
+def checked_name(given: str) -> str:
+    """Return the name of a token in one line; raises Invalid."""
+    name = one_line(given)
+    if len(name) > MAX_NAME_CHARS:
+        raise Invalid(Wrong("name", f"is longer than {MAX_NAME_CHARS} characters"))
+    if name == MACHINE:
+        raise Invalid(Wrong("name", f"{MACHINE!r} is the token that the home keeps for itself"))
+    return name

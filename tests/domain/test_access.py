@@ -1,0 +1,145 @@
+"""Scopes and credentials: what each word stands for, and what a session never gets."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.access import (
+    ADMIN,
+    DAILY,
+    RESERVED,
+    SCOPES,
+    SESSION_SCOPES,
+    Caller,
+    Credential,
+    checked_name,
+    checked_scopes,
+    code_of,
+    covers,
+    credential,
+    granted,
+    hashed,
+)
+from lamplighter.domain.errors import Invalid
+
+SECRET = "Zm9vYmFy_-abcdefghijklmnopqrstuvwxyz0123456"
+scopes = st.lists(st.sampled_from(SCOPES), max_size=4)
+
+
+@pytest.mark.parametrize(
+    ("held", "needed", "may"),
+    [
+        ("admin", "tokens:write", True),
+        ("admin", "admin", True),
+        ("read", "memories:read", True),
+        ("read", "context:read", True),
+        ("read", "changes:read", True),
+        ("read", "events:write", False),
+        ("write", "memories:write", True),
+        ("write", "cooldowns:write", True),
+        ("write", "services:read", True),
+        ("write", "tokens:write", False),
+        ("write", "settings:write", False),
+        ("write", "approvals:write", False),
+        ("write", "admin", False),
+        ("memories:write", "memories:read", True),
+        ("memories:read", "memories:write", False),
+        ("memories:write", "events:read", False),
+        ("tokens:write", "admin", False),
+    ],
+)
+def test_what_a_scope_stands_for(held: str, needed: str, may: bool) -> None:
+    caller = Caller(kind="token", id=1, name="x", scopes=(held,))
+
+    assert caller.may(needed) is may
+
+
+@given(scopes)
+def test_who_may_write_may_read_it(held: list[str]) -> None:
+    for scope in granted(held):
+        noun, _, verb = scope.partition(":")
+        if verb == "write":
+            assert f"{noun}:read" in granted(held)
+
+
+@given(scopes, scopes)
+def test_what_is_given_away_was_held(held: list[str], wanted: list[str]) -> None:
+    assert covers(held, wanted) is (granted(wanted) <= granted(held))
+    assert covers([ADMIN], wanted)
+    assert covers(held, held)
+    assert ADMIN in held or not covers(held, [ADMIN])
+
+
+@pytest.mark.parametrize("noun", RESERVED)
+def test_a_session_reaches_nothing_that_decides_what_sessions_may_do(noun: str) -> None:
+    assert not {f"{noun}:read", f"{noun}:write", ADMIN} & granted(SESSION_SCOPES)
+
+
+def test_a_session_tells_events_and_writes_nothing_else() -> None:
+    writes = {scope for scope in granted(SESSION_SCOPES) if scope.endswith(":write")}
+
+    assert writes == {"events:write"}
+    assert {f"{noun}:read" for noun in DAILY} < granted(SESSION_SCOPES)
+
+
+def test_scopes_are_kept_once_each_as_they_are_spelled() -> None:
+    assert checked_scopes([" Read", "read", "tokens:write "]) == ("read", "tokens:write")
+
+
+@pytest.mark.parametrize("given", [["memory:read"], ["read", "all"], ["memories"], ["*"], [], [""]])
+def test_an_unknown_scope_is_told_all_that_there_are(given: list[str]) -> None:
+    with pytest.raises(Invalid) as raised:
+        checked_scopes(given)
+
+    [wrong] = raised.value.wrong
+    assert wrong.field == "scopes"
+    assert all(word in wrong.message for word in SCOPES)
+
+
+def test_a_credential_is_read_as_it_is_written() -> None:
+    shown = Credential(7, SECRET)
+
+    assert credential(str(shown)) == shown
+    assert shown.fits(hashed(SECRET))
+    assert not shown.fits(hashed(SECRET + "x"))
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "",
+        "lamp_",
+        f"lamp_{SECRET}",
+        f"lamp_0_{SECRET}",
+        f"lamp_x_{SECRET}",
+        f"lamp_{10**18}_{SECRET}",
+        f"lamp_\u0661_{SECRET}",
+        f"lamp_1_{SECRET}\n",
+        f"lamp_1_{SECRET}\u00e9",
+        f" lamp_1_{SECRET}",
+        "lamp_1_short",
+        f"lamp_1_{'a' * 101}",
+    ],
+)
+def test_what_is_no_credential_is_not_read(word: str) -> None:
+    assert credential(word) is None
+
+
+@given(st.text())
+def test_no_text_breaks_the_reading(word: str) -> None:
+    assert credential(word) is None or word.startswith("lamp_")
+    assert not Credential(1, word).fits(hashed(SECRET))
+
+
+def test_a_code_may_be_typed_in_any_way() -> None:
+    assert code_of(" ABCD-efgh jkmn  pqrs\n") == code_of("abcdefghjkmnpqrs")
+
+
+@pytest.mark.parametrize("name", ["this machine", "a" * 101])
+def test_a_name_that_cannot_be_is_refused(name: str) -> None:
+    with pytest.raises(Invalid):
+        checked_name(name)
+
+
+def test_a_name_is_one_line() -> None:
+    assert checked_name(" backup\u202e\n script ") == "backup script"

@@ -1,0 +1,167 @@
+"""Logins, one-time codes and tokens: once, for so long, and of secrets only the hash."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from examples import NOON, rows, session
+
+from lamplighter.domain.access import ADMIN, MACHINE, SESSION_SCOPES
+from lamplighter.domain.errors import Invalid, NotFound
+from lamplighter.repository import Database, logins, tokens
+from lamplighter.repository.database import file_of
+from lamplighter.usecases import access
+
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+SECOND = timedelta(seconds=1)
+
+
+async def test_a_token_lets_in_who_shows_it(db: Database) -> None:
+    token, words = await access.mint(db, "backup", ["read"], now=NOON)
+
+    caller = await access.bearer(db, words, now=NOON)
+
+    assert caller == token.caller()
+    assert (caller.kind, caller.name, caller.scopes) == ("token", "backup", ("read",))
+
+
+async def test_neither_half_of_another_token_lets_anybody_in(db: Database) -> None:
+    _, one = await access.mint(db, "one", ["read"], now=NOON)
+    two, _ = await access.mint(db, "two", ["read"], now=NOON)
+    secret = one.split("_", 2)[2]
+
+    for words in (f"lamp_{two.id}_{secret}", f"lamp_99_{secret}", one[:-1], one + "x", ""):
+        assert await access.bearer(db, words, now=NOON) is None
+
+
+async def test_a_token_ends_at_its_time(db: Database) -> None:
+    token, words = await access.mint(db, "", ["read"], days=2, now=NOON)
+
+    assert await access.bearer(db, words, now=NOON + 2 * DAY - SECOND)
+    assert await access.bearer(db, words, now=NOON + 2 * DAY) is None
+    assert not await access.still(db, token.caller(), now=NOON + 2 * DAY)
+
+
+async def test_a_revoked_token_lets_nobody_in_and_is_not_revoked_twice(db: Database) -> None:
+    token, words = await access.mint(db, "", ["read"], now=NOON)
+
+    await access.revoke(db, token.id, now=NOON)
+
+    assert await access.bearer(db, words, now=NOON) is None
+    assert not await access.still(db, token.caller(), now=NOON)
+    for number in (token.id, 99):
+        with pytest.raises(NotFound):
+            await access.revoke(db, number, now=NOON)
+
+
+async def test_wrong_scopes_and_names_make_no_token(db: Database) -> None:
+    for name, scopes in (("x", ["everything"]), ("x", []), (MACHINE, ["read"])):
+        with pytest.raises(Invalid):
+            await access.mint(db, name, scopes, now=NOON)
+
+    assert await rows(db, "tokens") == []
+
+
+async def test_the_machine_has_one_token(db: Database) -> None:
+    _, old = await access.mint_for_machine(db, now=NOON)
+    _, new = await access.mint_for_machine(db, now=NOON)
+
+    assert await access.bearer(db, old, now=NOON) is None
+    caller = await access.bearer(db, new, now=NOON)
+    assert caller
+    assert caller.scopes == (ADMIN,)
+
+
+async def test_a_session_has_a_token_of_its_own_that_is_not_listed(db: Database) -> None:
+    its = await session(db)
+    words = await access.mint_for_session(db, its, expires_at=NOON + HOUR, now=NOON)
+
+    caller = await access.bearer(db, words, now=NOON)
+
+    assert caller
+    assert (caller.kind, caller.scopes) == ("session", SESSION_SCOPES)
+    assert (await tokens.page(db, limit=9)).items == []
+    assert await access.bearer(db, words, now=NOON + HOUR) is None
+
+
+async def test_a_code_becomes_a_login_once(db: Database) -> None:
+    code = await access.offer_code(db, now=NOON)
+
+    words = await access.redeem(db, f" {code.upper()} ", "Firefox\n" * 100, now=NOON)
+
+    assert words
+    caller = await access.visitor(db, words, now=NOON)
+    assert caller
+    assert (caller.kind, caller.scopes, len(caller.name)) == ("login", (ADMIN,), 200)
+    assert await access.redeem(db, code, "", now=NOON) is None
+
+
+async def test_of_many_who_use_a_code_at_once_one_comes_in(db: Database) -> None:
+    code = await access.offer_code(db, now=NOON)
+
+    async def come_in() -> str | None:
+        return await access.redeem(db, code, "", now=NOON)
+
+    came = await asyncio.gather(*(come_in() for _ in range(10)))
+
+    assert len([words for words in came if words]) == 1
+
+
+async def test_a_code_is_void_after_an_hour_and_when_another_is_made(db: Database) -> None:
+    late = await access.offer_code(db, now=NOON)
+    assert await access.redeem(db, late, "", now=NOON + HOUR) is None
+
+    old = await access.offer_code(db, now=NOON)
+    new = await access.offer_code(db, now=NOON + SECOND)
+    assert await access.redeem(db, old, "", now=NOON + 2 * SECOND) is None
+    assert await access.redeem(db, new, "", now=NOON + 2 * SECOND)
+
+
+async def test_a_login_ends_after_thirty_days_or_when_its_person_logs_out(db: Database) -> None:
+    words = [
+        await access.redeem(db, await access.offer_code(db, now=NOON), "", now=NOON) or ""
+        for _ in range(2)
+    ]
+    caller = await access.visitor(db, words[0], now=NOON)
+    assert caller
+
+    await access.log_out(db, caller.id, now=NOON)
+
+    assert await access.visitor(db, words[0], now=NOON) is None
+    assert not await access.still(db, caller, now=NOON)
+    assert await access.visitor(db, words[1], now=NOON + 30 * DAY - SECOND)
+    assert await logins.living(db, now=NOON + 30 * DAY - SECOND)
+    assert await access.visitor(db, words[1], now=NOON + 30 * DAY) is None
+    assert not await logins.living(db, now=NOON + 30 * DAY)
+
+
+async def test_a_token_is_no_login_and_a_login_no_token(db: Database) -> None:
+    _, token = await access.mint(db, "", ["admin"], now=NOON)
+    login = await access.redeem(db, await access.offer_code(db, now=NOON), "", now=NOON)
+
+    assert login
+    assert await access.visitor(db, token, now=NOON) is None
+    assert await access.bearer(db, login, now=NOON) is None
+
+
+async def test_no_secret_is_in_the_database(db: Database) -> None:
+    _, token = await access.mint(db, "", ["read"], now=NOON)
+    code = await access.offer_code(db, now=NOON)
+    login = await access.redeem(db, code, "", now=NOON)
+    assert login
+
+    path = file_of(str(db.url))
+    kept = b"".join(each.read_bytes() for each in path.parent.glob(f"{path.name}*"))
+
+    for secret in (token.split("_", 2)[2], login.split("_", 2)[2], code, code.replace("-", "")):
+        assert secret.encode() not in kept
+
+
+async def test_who_was_here_is_noted(db: Database) -> None:
+    token, _ = await access.mint(db, "", ["read"], now=NOON)
+
+    await access.seen(db, [token.id], [], now=NOON + HOUR)
+
+    found = await tokens.held(db, token.id)
+    assert found
+    assert found[0].used_at == NOON + HOUR

@@ -17,6 +17,7 @@ from lamplighter.domain.errors import Wrong
 PROBLEM: Final = "application/problem+json"
 _TITLES: Final = {
     400: "Malformed request",
+    401: "Not logged in",
     403: "Not allowed",
     404: "Not found",
     405: "Method not allowed",
@@ -25,6 +26,7 @@ _TITLES: Final = {
     413: "Too large",
     415: "Wrong content type",
     422: "Invalid request",
+    429: "Too many tries",
     500: "Something failed here",
     503: "Not available now",
     507: "No space left",

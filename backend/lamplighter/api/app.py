@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -15,11 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from lamplighter.api import openapi, web
+from lamplighter.api import login, openapi, web
 from lamplighter.api.answer import etag, problem
+from lamplighter.api.callers import Attempts, Callers
 from lamplighter.api.door import Door
 from lamplighter.api.guard import HEADERS, Guard
-from lamplighter.api.routes import OPS, Ask
+from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, Ask, Op, by_path
 from lamplighter.domain import plain
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Unavailable
 from lamplighter.domain.memory import Memory
@@ -43,11 +43,14 @@ def create_app(opening: Opening, *, web_directory: Path, hosts: tuple[str, ...] 
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with opening() as door:
             app.state.door = door
-            following = asyncio.create_task(door.hub.follow())
+            app.state.callers = callers = Callers(door.db, door.now)
+            app.state.attempts = Attempts()
+            tasks = [asyncio.create_task(work) for work in (door.hub.follow(), callers.note())]
             yield
-            following.cancel()
-            with suppress(asyncio.CancelledError):
-                await following
+            for task in tasks:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
 
     return Starlette(
         routes=[*api_routes(), *web.routes(web_directory)],
@@ -69,35 +72,25 @@ def create_app(opening: Opening, *, web_directory: Path, hosts: tuple[str, ...] 
 
 def api_routes() -> list[BaseRoute]:
     """Return one route a path for every method, so that a wrong one is told all the right ones."""
-    ordered = sorted(OPS, key=lambda op: OPS.index(_first(op.path)))
     found: list[BaseRoute] = [
-        Route(path, _by_method({op.method: op.ask for op in ops}), methods=METHODS)
-        for path, group in groupby(ordered, key=lambda op: op.path)
-        for ops in [list(group)]
+        Route(path, _by_method(ops), methods=METHODS) for path, ops in by_path().items()
     ]
-    found.append(Route("/api/openapi.json", openapi.document))
-    found.append(Route("/api/docs", openapi.docs))
-    found += [Route(path, _nothing, methods=METHODS) for path in ("/api", "/api/{path:path}")]
+    found.append(Route(DOCUMENT, openapi.document))
+    found.append(Route(DOCS, openapi.docs))
+    found.append(Route(LOGIN, login.enter))
+    found.append(Route(LOGIN, login.redeem, methods=["POST"]))
     return found
 
 
-def _first(path: str) -> object:
-    return next(op for op in OPS if op.path == path)
-
-
-def _by_method(asks: Mapping[str, Ask]) -> Ask:
+def _by_method(ops: Mapping[str, Op]) -> Ask:
     async def ask(request: Request) -> Response:
-        method = "GET" if request.method == "HEAD" else request.method
-        if method not in asks:
-            allowed = [*asks, "HEAD"] if "GET" in asks else asks
+        op = ops.get("GET" if request.method == "HEAD" else request.method)
+        if op is None:
+            allowed = [*ops, "HEAD"] if "GET" in ops else ops
             raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
-        return await asks[method](request)
+        return await op.ask(request)
 
     return ask
-
-
-async def _nothing(request: Request) -> Response:
-    raise HTTPException(404, f"There is nothing at {request.url.path}.")
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

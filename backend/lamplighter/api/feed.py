@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from lamplighter import __version__
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer
+from lamplighter.api.callers import CHECK_SECONDS, Admitted, caller_of, callers_of
 from lamplighter.api.door import Door, door
 from lamplighter.api.hub import as_json, frame
 from lamplighter.repository import changes, reading
@@ -42,11 +43,13 @@ async def index(request: Request) -> Response:
 
 
 async def stream(request: Request) -> Response:
-    """GET /api/v1/stream."""
+    """GET /api/v1/stream: it ends when its caller would no longer be let in."""
     here, wanted = door(request), ask.query(request, shapes.StreamQuery)
     last = request.headers.get(LAST_EVENT_ID, "")
     after = int(last) if last.isdecimal() and len(last) < 19 else wanted.after
-    return Stream(_frames(here, after), ping=PING_SECONDS, send_timeout=SEND_SECONDS, sep="\n")
+    admitted = Admitted(callers_of(request), caller_of(request))
+    frames = _frames(here, after, admitted)
+    return Stream(frames, ping=PING_SECONDS, send_timeout=SEND_SECONDS, sep="\n")
 
 
 class Stream(EventSourceResponse):
@@ -64,10 +67,10 @@ class Stream(EventSourceResponse):
                         pass
 
 
-async def _frames(here: Door, after: int | None) -> AsyncIterator[bytes]:
+async def _frames(here: Door, after: int | None, admitted: Admitted) -> AsyncIterator[bytes]:
     seq = await changes.last(here.db) if after is None else after
     yield b"retry: 2000\n" + _event("hello", seq, version=__version__)
-    while True:
+    while await admitted():
         found = here.hub.since(seq)
         if found:
             seq = found[-1][0]
@@ -77,9 +80,9 @@ async def _frames(here: Door, after: int | None) -> AsyncIterator[bytes]:
             if replayed:
                 yield replayed
             elif here.hub.seq <= seq:  # it may have gone on while we looked
-                await here.hub.more()
+                await here.hub.more(CHECK_SECONDS)
         else:
-            await here.hub.more()
+            await here.hub.more(CHECK_SECONDS)
 
 
 async def _replay(here: Door, seq: int) -> tuple[int, bytes]:

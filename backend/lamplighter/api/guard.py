@@ -1,7 +1,9 @@
-"""The guard in front of every route: who may ask from where, and how answers are protected.
+"""The guard in front of every route: who may ask what, from where, and how answers are protected.
 
 A page of another site that makes a browser ask us is stopped by its Origin; one
-that makes its own name point here (DNS rebinding) by the Host.
+that makes its own name point here (DNS rebinding) by the Host. Then whoever asks
+must be somebody, and hold the scope that the route table wants: what it does not
+name cannot be asked at all.
 """
 
 import re
@@ -11,9 +13,16 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lamplighter.api import login_page
 from lamplighter.api.answer import problem
+from lamplighter.api.callers import Callers
+from lamplighter.api.routes import ANY, API, DOCS, DOCUMENT, LOGIN, PAGE_METHODS, ops_at
+from lamplighter.api.routes.op import Op
+from lamplighter.domain.access import Caller
+from lamplighter.repository.driver import Error
 
 CSP: Final = "; ".join(
     (
@@ -55,6 +64,9 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what may not pass, and mark every answer."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})  # we have none
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -68,9 +80,11 @@ class Guard:
                     headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        refusal = self._refusal(scope["method"], Headers(scope=scope))
-        if refusal:
-            await problem(403, refusal)(scope, receive, marked)
+        headers = Headers(scope=scope)
+        refusal = self._refusal(scope["method"], headers)
+        answer = problem(403, refusal) if refusal else await _stopped(scope, headers)
+        if answer:
+            await answer(scope, receive, marked)
         else:
             await self._app(scope, _limited(receive), marked)
 
@@ -84,6 +98,62 @@ class Guard:
         if method not in SAFE and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
             return "Another site may not change anything here."
         return None
+
+
+async def _stopped(scope: Scope, headers: Headers) -> Response | None:
+    """Return the answer to who may not ask this; None lets them pass."""
+    path = scope["path"]
+    ops = ops_at(path)
+    if path == LOGIN or (ops and all(op.scope is None for op in ops.values())):
+        return None
+    callers: Callers = scope["app"].state.callers
+    try:
+        caller = await callers.find(scope, headers)
+    except (Error, TimeoutError):
+        detail = "The database cannot be read now; try again."
+        return problem(503, detail, headers={"Retry-After": "2"})
+    if caller is None:
+        return _unknown(scope, headers)
+    if caller.kind == "login" and scope["method"] not in SAFE and not _from_our_page(headers):
+        return problem(403, "A browser that is logged in may change things from our pages only.")
+    scope.setdefault("state", {})["caller"] = caller
+    return _refused(scope["method"], path, ops, caller)
+
+
+def _refused(method: str, path: str, ops: dict[str, Op] | None, caller: Caller) -> Response | None:
+    """Return the answer to a caller who may not ask this."""
+    if ops:
+        op = ops.get("GET" if method == "HEAD" else method)
+        if op and op.scope != ANY and not (op.scope and caller.may(op.scope)):
+            detail = f"This needs the scope {op.scope}; you hold {', '.join(caller.scopes)}."
+            return problem(403, detail)
+        return None
+    if method not in PAGE_METHODS and not _below_api(path):
+        detail = "The app is read here; its API is what takes changes."
+        return problem(405, detail, headers={"Allow": ", ".join(PAGE_METHODS)})
+    if _below_api(path) and path not in (DOCUMENT, DOCS):
+        return problem(404, f"There is nothing at {path}.")
+    return None
+
+
+def _unknown(scope: Scope, headers: Headers) -> Response:
+    """Answer who is nobody here: a browser gets the page to log in by, at the same address."""
+    path = scope["path"]
+    page = path == DOCS or not _below_api(path)
+    if page and scope["method"] in PAGE_METHODS and login_page.wanted(headers):
+        query = scope["query_string"].decode("ascii", "replace")
+        return login_page.answer(401, onward=f"{path}?{query}" if query else path)
+    detail = "Log in, or send a token: Authorization: Bearer lamp_…"
+    return problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _from_our_page(headers: Headers) -> bool:
+    """Whether a browser says that a page of ours asks; an Origin that is not ours has failed."""
+    return "origin" in headers or headers.get("sec-fetch-site") == "same-origin"
+
+
+def _below_api(path: str) -> bool:
+    return path == API or path.startswith(f"{API}/")
 
 
 def _limited(receive: Receive) -> Receive:

@@ -51,17 +51,22 @@ class Hub:
             return None
         return [frame for frame in self._ring if frame[0] > seq]
 
-    async def more(self) -> None:
-        """Wait for the next frames."""
-        await asyncio.shield(self._next)
+    async def more(self, seconds: float) -> None:
+        """Wait for the next frames, or to be woken, but no longer than so many seconds."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(self._next), seconds)
+
+    def wake(self) -> None:
+        """Wake whoever waits for frames."""
+        waiting, self._next = self._next, asyncio.get_running_loop().create_future()
+        with suppress(asyncio.InvalidStateError):
+            waiting.set_result(None)
 
     async def _read(self) -> None:
         while found := await changes.since(self._db, self.seq):
             self._ring.extend((change.seq, frame(change)) for change in found)
             self.seq = found[-1].seq
-            waiting, self._next = self._next, asyncio.get_running_loop().create_future()
-            with suppress(asyncio.InvalidStateError):
-                waiting.set_result(None)
+            self.wake()
 
 
 def frame(change: Change) -> bytes:

@@ -16,6 +16,19 @@ from lamplighter.api.routes import OPS, Op
 
 _REF: Final = "#/components/schemas/{name}"
 _IN_PATH: Final = re.compile(r"\{(\w+)(:int)?\}")
+_SCHEMES: Final = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "lamp_<id>_<secret>, as `lamplighter token create` prints it.",
+    },
+    "login": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "lamplighter-<port>",
+        "description": "A browser's login; what it changes must come from our own pages.",
+    },
+}
 _ID: Final = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
 
 
@@ -48,7 +61,7 @@ def openapi() -> dict[str, Any]:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": paths,
-        "components": {"schemas": components},
+        "components": {"schemas": components, "securitySchemes": _SCHEMES},
     }
 
 
@@ -59,6 +72,7 @@ def _operation(op: Op, components: dict[str, Any]) -> dict[str, Any]:
         "summary": op.about,
         "parameters": _parameters(op, components),
         "responses": _responses(op),
+        "security": [] if op.scope is None else [{"token": [op.scope]}, {"login": []}],
     }
     if op.body:
         schema = {"$ref": _REF.format(name=op.body.__name__)}
@@ -91,7 +105,9 @@ def _responses(op: Op) -> dict[str, Any]:
     elif op.status == 200:
         good["content"] = {op.media: {"schema": {"type": "string"}}}
     wrong = {"description": "What is wrong.", "content": _problem_content()}
-    statuses = {403, 503, *op.problems} | ({507} if op.method != "GET" else set())
+    statuses = {403, 503, *op.problems}
+    statuses |= {507} if op.method != "GET" else set()
+    statuses |= set() if op.scope is None else {401}
     if op.query or op.body:
         statuses.add(422)
     if op.body:

@@ -1,9 +1,11 @@
 """Settings: from the environment, else from `lamplighter.toml` in the home, else the default."""
 
+import ipaddress
 import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +22,10 @@ SPEC_BUDGET: Final = "CLAUDEOPS_MEMORY_BUDGET"
 FILE: Final = "lamplighter.toml"
 ENGINES: Final = ("probe", "exec")
 LEVELS: Final = ("debug", "info", "warning", "error")
-_NOT_SETTINGS: Final = frozenset({"LAMPLIGHTER_SESSION"})
+_NOT_SETTINGS: Final = frozenset(
+    {"LAMPLIGHTER_SESSION", "LAMPLIGHTER_TOKEN", "LAMPLIGHTER_URL"}  # what a session is given
+)
+_HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?")
 _DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*")
 _DATABASE: Final = re.compile(r"sqlite:///.|(postgresql(\+asyncpg)?|postgres)://[^/]*/.")
 _PASSWORD: Final = re.compile(r"(?<=://)([^/@:]*:).*(?=@)|(?<=[?&])(password=)[^&]*")
@@ -58,6 +63,7 @@ class Settings:
     home: Path
     host: str
     port: int
+    hosts: tuple[str, ...]
     database_url: str
     services: Path
     interval: float
@@ -122,10 +128,17 @@ def _path(text: str) -> Path:
         raise ValueError("names the home of a user that is not there") from None
 
 
-def _loopback(text: str) -> str:
-    if text.strip() not in ("127.0.0.1", "localhost"):
-        raise ValueError("is not loopback; without a login nothing else may reach it")
-    return text.strip()
+def _host(text: str) -> str:
+    name = text.strip().lower().removeprefix("[").removesuffix("]")
+    with suppress(ValueError):
+        return str(ipaddress.ip_address(name))
+    if not _HOST.fullmatch(name) or name.replace(".", "").isdigit():
+        raise ValueError("is not an address or a name, such as 127.0.0.1, 0.0.0.0 or box.lan")
+    return name
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    return tuple(_host(name) for name in text.split(",") if name.strip())
 
 
 def _database(text: str) -> str:
@@ -141,10 +154,11 @@ def _shown(text: str) -> str:
 
 SETTINGS: Final = (
     Setting("home", "", _path, "The data directory: database, session files, services.yaml."),
-    Setting(
-        "host", "127.0.0.1", _loopback, "The address the web process listens on; loopback only."
-    ),
+    Setting("host", "127.0.0.1", _host, "The address the web process listens on."),
     Setting("port", "8080", _whole(1, 65_535), "The port the web process listens on."),
+    Setting(
+        "hosts", "", _hosts, "Further names this server is asked by, separated by commas: box.lan."
+    ),
     Setting(
         "database_url",
         "",

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from lamplighter.domain.access import Token
 from lamplighter.domain.cooldown import Standing, Use
 from lamplighter.domain.event import Event
 from lamplighter.domain.handoff import Escalation, Finding
@@ -217,6 +218,20 @@ def escalation(each: Escalation) -> dict[str, Any]:
         "why": each.why,
         "created_at": at(each.created_at),
         "closed_at": at(each.closed_at),
+        "version": each.version,
+    }
+
+
+def token(each: Token) -> dict[str, Any]:
+    """Return a token as JSON; what is kept of its secret is not in it."""
+    return {
+        "id": each.id,
+        "name": each.name,
+        "scopes": list(each.scopes),
+        "created_at": at(each.created_at),
+        "expires_at": at(each.expires_at),
+        "used_at": at(each.used_at),
+        "revoked_at": at(each.revoked_at),
         "version": each.version,
     }
 

@@ -22,7 +22,7 @@ from lamplighter.engines.tail import Tail
 from lamplighter.repository import Database, escalations, requests, sessions
 from lamplighter.repository.database import file_of, is_postgres
 from lamplighter.repository.feed import Waking, listening, run_directory
-from lamplighter.serve import home
+from lamplighter.serve import access, home
 from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
@@ -53,7 +53,7 @@ class Supervising:
 
 def run(settings: Settings) -> None:
     """Make the rounds until asked to end."""
-    home.prepare(settings)
+    access.prepare(settings)
     home.write_starter(settings)
     asyncio.run(_run(settings))
 
@@ -63,7 +63,7 @@ def once(settings: Settings, plan: Plan, *, engine: str | None, say: Say) -> Ran
 
     Beside a living supervisor it is that one which runs it.
     """
-    home.prepare(settings)
+    access.prepare(settings)
     home.write_starter(settings)
     return asyncio.run(_once(settings, plan, engine, say))
 
@@ -225,6 +225,7 @@ def _workshop(settings: Settings, db: Database) -> Workshop:
         redactor=home.secrets(settings),
         now=clock.now,
         sockets=run_directory(settings.home),
+        url=access.url(settings),
         budget=settings.memory_budget,
         max_tier=settings.max_tier,
         limits=Limits(

@@ -3,9 +3,10 @@
 import errno
 import logging
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
+from urllib.parse import urlsplit
 
 import uvicorn
 
@@ -16,7 +17,7 @@ from lamplighter.api.hub import Hub
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.feed import listening, run_directory
-from lamplighter.serve import home
+from lamplighter.serve import access, home
 
 logger = logging.getLogger(__name__)
 
@@ -25,11 +26,18 @@ BACKLOG: Final = 2048
 STALLED_SECONDS: Final = 20.0
 
 
-def run(settings: Settings) -> None:
-    """Serve until asked to end; raises Unavailable when the port is taken."""
+def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> None:
+    """Serve until asked to end; raises Unavailable when the port is taken.
+
+    `welcome` is told how to log in.
+    """
     listening = bind(settings.host, settings.port)
-    home.prepare(settings)
-    app = create_app(lambda: _door(settings), web_directory=assets.WEB)
+    access.prepare(settings)
+    if welcome:
+        welcome(access.welcome(settings))
+    app = create_app(
+        lambda: _door(settings), web_directory=assets.WEB, hosts=access.known_hosts(settings)
+    )
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -38,7 +46,7 @@ def run(settings: Settings) -> None:
         backlog=BACKLOG,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
-    logger.info("Listening on http://%s:%s", settings.host, settings.port)
+    logger.info("Listening on %s", access.url(settings))
     uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -87,8 +95,9 @@ async def _door(settings: Settings) -> AsyncIterator[Door]:
         )
 
 
-def answers(host: str, port: int) -> bool:
+def answers(settings: Settings) -> bool:
     """Whether something accepts connections there."""
-    with suppress(OSError), socket.create_connection((host, port), timeout=0.5):
+    host = urlsplit(access.url(settings)).hostname
+    with suppress(OSError), socket.create_connection((host, settings.port), timeout=0.5):
         return True
     return False

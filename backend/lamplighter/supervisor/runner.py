@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
@@ -23,7 +23,7 @@ from lamplighter.repository.driver import OperationalError
 from lamplighter.supervisor import gateway, tasks
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.gate import Gate
-from lamplighter.usecases import chain, observe
+from lamplighter.usecases import access, chain, observe
 from lamplighter.usecases import sessions as lifecycle
 from lamplighter.usecases.sessions import Ending
 
@@ -34,6 +34,7 @@ FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 5.0
 STOP_POLL_SECONDS: Final = 0.25
 AFTER_RESULT_SECONDS: Final = 30.0
+TOKEN_MARGIN_SECONDS: Final = 300.0
 LINES_AT_ONCE: Final = 200
 
 
@@ -59,6 +60,7 @@ class Workshop:
     redactor: Redactor
     now: Callable[[], datetime]
     sockets: Path
+    url: str = ""
     epoch: int = 0
     budget: int = 2_000
     max_tier: int = MAX_TIER
@@ -168,6 +170,9 @@ async def _run(
         output = shop.files.make(session.id)
         async with gateway.opened(gate, shop.sockets / gateway.NAME.format(session.id)) as door:
             command = engine.command(replace(task, gate=str(door)))
+            command = replace(
+                command, env={**command.env, **await _way_in(shop, session, draining)}
+            )
             started = await process.start(command, session_id=session.id, output=output)
             try:
                 await _follow(shop, task, started, watch, gate)
@@ -180,6 +185,17 @@ async def _run(
         reason = f"The engine could not be started: {error.strerror} ({error.filename})."
         return await _ended(shop, session, Ending(status=Status.FAILED, reason=reason))
     return await _close(shop, session, watch, exit_code, started.last_words())
+
+
+async def _way_in(shop: Workshop, session: Session, draining: asyncio.Event) -> dict[str, str]:
+    """Make the token a session asks the API with; it ends with the session, or soon after."""
+    now = shop.now()
+    expires_at = now + timedelta(seconds=shop.limits.total + TOKEN_MARGIN_SECONDS)
+    token = await _patiently(
+        lambda: access.mint_for_session(shop.db, session, expires_at=expires_at, now=now),
+        draining,
+    )
+    return {"LAMPLIGHTER_TOKEN": token, "LAMPLIGHTER_URL": shop.url}
 
 
 async def _follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: Gate) -> None:

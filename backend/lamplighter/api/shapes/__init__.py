@@ -1,5 +1,10 @@
 """The shapes that go in and out: what OpenAPI tells, and what bodies and queries must be."""
 
+from lamplighter.api.shapes.access import Caller as Caller
+from lamplighter.api.shapes.access import Minted as Minted
+from lamplighter.api.shapes.access import Token as Token
+from lamplighter.api.shapes.access import TokenIn as TokenIn
+from lamplighter.api.shapes.access import TokenPage as TokenPage
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed
 from lamplighter.api.shapes.memories import FacetQuery as FacetQuery

@@ -13,10 +13,13 @@ SECONDS: Final = 5.0
 Say = Callable[[str], None]
 
 
-async def narrate(url: str, say: Say) -> None:
+async def narrate(url: str, token: str, say: Say) -> None:
     """Follow the changes at `url` and say those that a person wants to hear of."""
+    shown = {"Authorization": f"Bearer {token}"}
     after, held, said = 0, dict[int, float](), dict[str, str]()
-    async with httpx2.AsyncClient(base_url=url, trust_env=False, timeout=SECONDS) as client:
+    async with httpx2.AsyncClient(
+        base_url=url, headers=shown, trust_env=False, timeout=SECONDS
+    ) as client:
         while True:
             with suppress(httpx2.HTTPError, ValueError):
                 answer = (await client.get("/api/v1/changes", params={"after": after})).json()

@@ -16,7 +16,7 @@ from typing import Final
 from lamplighter.config.settings import PREFIX, read_settings
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.feed import run_directory
-from lamplighter.serve import home, web
+from lamplighter.serve import access, web
 from lamplighter.serve.demo import narrator
 from lamplighter.serve.demo.stage import free_ports, stage
 from lamplighter.serve.keeper import Keeper
@@ -28,7 +28,9 @@ HOST: Final = "127.0.0.1"
 Say = Callable[[str], None]
 
 INTRODUCTION: Final = """\
-Lamplighter demo: http://{host}:{port}
+Lamplighter demo: {link}
+The link logs one browser in. For another one:
+  LAMPLIGHTER_HOME={home} LAMPLIGHTER_PORT={port} lamplighter login
 Three small services run on this machine. Every three seconds Lamplighter makes its round; it has
 no model, no key and nothing to go by but {services}.
 Watch Overview, Sessions, Memories and Cooldowns. Ctrl-C ends it and removes everything.
@@ -53,15 +55,22 @@ async def _play(env: Mapping[str, str], seconds: float | None, say: Say) -> int:
 
     async with stage(run_directory(settings.home) / "stage.sock", tell) as here:
         settings.services.write_text(here.services(), encoding="utf-8")
-        home.prepare(settings)
-        say(INTRODUCTION.format(host=HOST, port=settings.port, services=settings.services))
+        await access.ready(settings)
+        link = await access.fresh_link(settings)
+        say(
+            INTRODUCTION.format(
+                link=link, home=settings.home, port=settings.port, services=settings.services
+            )
+        )
         keeper = Keeper(
             ("web", "supervisor"),
             _quietly(tell),
-            ready=lambda: web.answers(HOST, settings.port),
+            ready=lambda: web.answers(settings),
             env=env,
         )
-        narrating = asyncio.create_task(narrator.narrate(f"http://{HOST}:{settings.port}", tell))
+        narrating = asyncio.create_task(
+            narrator.narrate(access.url(settings), access.words_of(settings), tell)
+        )
         ending = seconds and asyncio.get_running_loop().call_later(seconds, keeper.stopping.set)
         try:
             return await keeper.run()

@@ -4,16 +4,16 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from lamplighter import __version__, telemetry
-from lamplighter.config import settings as settings_file
-from lamplighter.config.settings import ENGINES, Settings
+from lamplighter.cli import access
+from lamplighter.cli.words import in_words, refuse, settings_in_force
+from lamplighter.config.settings import ENGINES, describe
 from lamplighter.domain import plain
-from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNUSABLE, Invalid, LamplighterError
+from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.session import Plan, Status, Trigger
 from lamplighter.domain.text import terminal
 
@@ -24,33 +24,8 @@ def main() -> None:
     """An operations agent that remembers."""
 
 
-def _in_words(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command's errors be words and an exit status, never a traceback."""
-
-    @wraps(command)
-    def run(*given: Any, **more: Any) -> Any:
-        try:
-            return command(*given, **more)
-        except Invalid as error:
-            _refuse(*(f"{wrong.field}: {wrong.message}" for wrong in error.wrong))
-        except LamplighterError as error:
-            _refuse(*str(error).splitlines())
-
-    return run
-
-
-def _refuse(*lines: str) -> NoReturn:
-    for line in lines:
-        click.echo(f"lamplighter: {terminal(line)}", err=True)
-    sys.exit(EXIT_UNUSABLE)
-
-
-def _settings() -> Settings:
-    settings = settings_file.read_settings()
-    telemetry.configure(settings.log_level)
-    for warning in settings.warnings:
-        click.echo(f"lamplighter: {terminal(warning)}", err=True)
-    return settings
+main.add_command(access.login)
+main.add_command(access.token)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,28 +33,30 @@ def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @main.command()
-@_in_words
+@in_words
 def up() -> None:
     """Run the web process and the supervisor, and keep them running."""
+    from lamplighter.serve import access as way_in
     from lamplighter.serve import home, keeper, web
 
-    settings = _settings()
+    settings = settings_in_force()
     web.bind(settings.host, settings.port).close()
-    home.prepare(settings)
+    way_in.prepare(settings)
     if home.write_starter(settings):
         click.echo(f"Wrote {settings.services}: it says what to watch, and how.")
-    click.echo(f"Lamplighter: http://{settings.host}:{settings.port}   (data in {settings.home})")
+    click.echo(f"Lamplighter: {way_in.url(settings)}   (data in {settings.home})")
+    click.echo(way_in.welcome(settings))
     keep = keeper.Keeper(
         ("web", "supervisor"),
         lambda line: click.echo(terminal(line)),
-        ready=lambda: web.answers(settings.host, settings.port),
+        ready=lambda: web.answers(settings),
     )
     sys.exit(asyncio.run(keep.run()))
 
 
 @main.command()
 @_keeper
-@_in_words
+@in_words
 def web(keeper: int | None) -> None:
     """Run the web process: the app, the API and the change feed."""
     from lamplighter.serve import keeper as keeping
@@ -87,12 +64,12 @@ def web(keeper: int | None) -> None:
 
     if keeper:
         keeping.die_with(keeper)
-    process.run(_settings())
+    process.run(settings_in_force(), welcome=None if keeper else click.echo)
 
 
 @main.command()
 @_keeper
-@_in_words
+@in_words
 def supervisor(keeper: int | None) -> None:
     """Run the supervisor: it makes the rounds."""
     from lamplighter.serve import keeper as keeping
@@ -100,7 +77,7 @@ def supervisor(keeper: int | None) -> None:
 
     if keeper:
         keeping.die_with(keeper)
-    rounds.run(_settings())
+    rounds.run(settings_in_force())
 
 
 @main.command()
@@ -110,7 +87,7 @@ def supervisor(keeper: int | None) -> None:
 @click.option("--prompt", help="What to do, in words.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @click.option("--json", "as_json", is_flag=True, help="Print the session as JSON at the end.")
-@_in_words
+@in_words
 def run(
     tier: int,
     engine: str | None,
@@ -128,9 +105,9 @@ def run(
 
     names = None if services is None else tuple(filter(None, map(str.strip, services.split(","))))
     if prompt is not None and not prompt.strip():
-        _refuse("--prompt: says nothing")
+        refuse("--prompt: says nothing")
     if names == ():
-        _refuse("--services: names none")
+        refuse("--services: names none")
     plan = Plan(
         tier=tier,
         trigger=Trigger.MANUAL,
@@ -138,7 +115,7 @@ def run(
         prompt=prompt or "",
         dry_run=dry_run,
     )
-    ran = rounds.once(_settings(), plan, engine=engine, say=_say(quiet=as_json))
+    ran = rounds.once(settings_in_force(), plan, engine=engine, say=_say(quiet=as_json))
     if as_json:
         click.echo(json.dumps(plain.session(ran.first), ensure_ascii=False))
     else:
@@ -161,7 +138,7 @@ def _say(*, quiet: bool) -> Callable[[str], None]:
 @click.option("--port", type=click.IntRange(1, 65_535), help="Instead of 8080 or a free one.")
 @click.option("--seconds", type=click.FloatRange(1), help="End by itself after so long.")
 @click.option("--keep", is_flag=True, help="Leave the temporary home where it is at the end.")
-@_in_words
+@in_words
 def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
     """Show what it does: three small services that fail are found, mended and learned from."""
     from lamplighter.serve.demo import show
@@ -178,13 +155,13 @@ def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
 
 
 @main.command()
-@_in_words
+@in_words
 def migrate() -> None:
     """Bring the database to the newest revision."""
     from lamplighter.repository import migrate as migration
     from lamplighter.serve import home
 
-    settings = _settings()
+    settings = settings_in_force()
     before = migration.revision_of(settings.database_url)
     home.prepare(settings)
     after = migration.revision_of(settings.database_url)
@@ -193,10 +170,10 @@ def migrate() -> None:
 
 @main.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@_in_words
+@in_words
 def settings(*, as_json: bool) -> None:
     """Show each setting, its value and where it comes from."""
-    found = settings_file.describe(_settings())
+    found = describe(settings_in_force())
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
@@ -207,12 +184,12 @@ def settings(*, as_json: bool) -> None:
 
 
 @main.command()
-@_in_words
+@in_words
 def doctor() -> None:
     """Look at this installation and say what is wrong with it and what to do."""
     from lamplighter.serve import doctor as looking
 
-    findings = looking.look(_settings())
+    findings = looking.look(settings_in_force())
     for finding in findings:
         click.echo(f"{'ok ' if finding.ok else 'BAD'}  {terminal(finding.text)}")
         if not finding.ok:

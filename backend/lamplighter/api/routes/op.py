@@ -1,0 +1,48 @@
+"""One entry of the route table."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+Ask = Callable[[Request], Awaitable[Response]]
+V1: Final = "/api/v1"
+ANY: Final = "any"
+"""Whoever is somebody may ask: a login or a token of whatever scopes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Op:
+    """One thing that can be asked: how, where, by whom, with what, and what comes back.
+
+    `scope` is what a caller must hold; None lets everybody in.
+    """
+
+    method: str
+    path: str
+    scope: str | None
+    ask: Ask
+    about: str
+    gives: type[msgspec.Struct] | None
+    status: int = 200
+    body: type[msgspec.Struct] | None = None
+    query: type[msgspec.Struct] | None = None
+    problems: tuple[int, ...] = ()
+    matches: bool = False
+    media: str = "application/json"
+
+
+def op(
+    method: str,
+    path: str,
+    scope: str,
+    ask: Ask,
+    about: str,
+    gives: type[msgspec.Struct] | None,
+    **more: Any,
+) -> Op:
+    """Return an entry below /api/v1."""
+    return Op(method=method, path=V1 + path, scope=scope, ask=ask, about=about, gives=gives, **more)

@@ -1,0 +1,52 @@
+"""Tokens: listed without their secrets, made, and revoked."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import ask, shapes
+from lamplighter.api.answer import answer, page
+from lamplighter.api.callers import caller_of
+from lamplighter.api.door import door
+from lamplighter.api.login import send_away
+from lamplighter.domain import plain
+from lamplighter.domain.access import checked_name, checked_scopes, covers
+from lamplighter.domain.errors import Wrong, wrong_of
+from lamplighter.repository import changes, reading, tokens
+from lamplighter.usecases import access
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/tokens."""
+    here, wanted = door(request), ask.query(request, shapes.PageQuery)
+    position = ask.position(wanted.cursor)
+    async with reading(here.db):
+        found = await tokens.page(here.db, limit=wanted.limit, position=position)
+        seq = await changes.last(here.db)
+    return page(request, [plain.token(token) for token in found.items], found.position, seq)
+
+
+async def create(request: Request) -> Response:
+    """POST /api/v1/tokens: nobody gives away what they do not hold."""
+    here, given = door(request), await ask.body(request, shapes.TokenIn, _rules)
+    scopes = checked_scopes(given.scopes)
+    if not covers(caller_of(request).scopes, scopes):
+        raise HTTPException(403, "You may not make a token that may do more than you may.")
+    token, words = await access.mint(here.db, given.name, scopes, days=given.days, now=here.now())
+    return answer({**plain.token(token), "token": words}, 201)
+
+
+async def revoke(request: Request) -> Response:
+    """DELETE /api/v1/tokens/{id}."""
+    here = door(request)
+    await access.revoke(here.db, ask.number(request), now=here.now())
+    send_away(request)
+    return Response(status_code=204)
+
+
+def _rules(values: Mapping[str, Any]) -> list[Wrong]:
+    wrong = wrong_of(lambda: checked_scopes(values["scopes"])) if "scopes" in values else []
+    return wrong + wrong_of(lambda: checked_name(values.get("name", "")))

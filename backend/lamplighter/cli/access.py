@@ -1,0 +1,95 @@
+"""`lamplighter login` and `lamplighter token`: ways in, with or without a running server."""
+
+import json
+from typing import Any
+
+import click
+
+from lamplighter.cli.words import in_words, settings_in_force
+from lamplighter.config.settings import Settings
+from lamplighter.domain import plain
+from lamplighter.domain.access import MAX_DAYS, Token
+from lamplighter.domain.text import terminal
+
+
+def _ready() -> Settings:
+    from lamplighter.serve import access
+
+    settings = settings_in_force()
+    access.prepare(settings)
+    return settings
+
+
+@click.command()
+@in_words
+def login() -> None:
+    """Print a link to log in by: it works once, within an hour."""
+    from lamplighter.serve import access
+
+    click.echo(access.link(_ready()))
+
+
+@click.group()
+def token() -> None:
+    """Make, list and revoke tokens: a program's way in."""
+
+
+@token.command()
+@click.option(
+    "--scope", "scopes", multiple=True, required=True, help="What it may do; may be repeated."
+)
+@click.option("--name", default="", help="What it is for.")
+@click.option("--days", type=click.IntRange(1, MAX_DAYS), help="It ends after so many days.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@in_words
+def create(scopes: tuple[str, ...], name: str, days: int | None, *, as_json: bool) -> None:
+    """Make a token and print it; it cannot be shown again."""
+    from lamplighter.serve import access
+
+    words = [word for scope in scopes for word in scope.split(",")]
+    made, secret = access.create(_ready(), name, words, days=days)
+    if as_json:
+        click.echo(json.dumps({**plain.token(made), "token": secret}, ensure_ascii=False))
+    else:
+        click.echo(secret)
+        click.echo(_line(made), err=True)
+
+
+@token.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@in_words
+def list_(*, as_json: bool) -> None:
+    """List tokens, newest first, without their secrets."""
+    from lamplighter.serve import access
+
+    found = access.listed(_ready())
+    if as_json:
+        click.echo(json.dumps([plain.token(each) for each in found], ensure_ascii=False))
+    else:
+        for each in found:
+            click.echo(_line(each))
+
+
+@token.command()
+@click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
+@in_words
+def revoke(number: int) -> None:
+    """Let a token in no more."""
+    from lamplighter.serve import access
+
+    access.revoke(_ready(), number)
+    click.echo(f"Token {number} lets nobody in any more.")
+
+
+def _line(each: Token) -> str:
+    shown: dict[str, Any] = plain.token(each)
+    state = next(
+        (
+            f"{word} {shown[column][:16]}Z"
+            for word, column in (("revoked", "revoked_at"), ("until", "expires_at"))
+            if shown[column]
+        ),
+        "no end",
+    )
+    name = terminal(each.name) or "(no name)"
+    return f"Token {each.id}: {name}, {', '.join(each.scopes)}, {state}"

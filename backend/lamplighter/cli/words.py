@@ -1,0 +1,44 @@
+"""What every command shares: its settings, and errors in words."""
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NoReturn
+
+import click
+
+from lamplighter import telemetry
+from lamplighter.config.settings import Settings, read_settings
+from lamplighter.domain.errors import EXIT_UNUSABLE, Invalid, LamplighterError
+from lamplighter.domain.text import terminal
+
+
+def in_words(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command's errors be words and an exit status, never a traceback."""
+
+    @wraps(command)
+    def run(*given: Any, **more: Any) -> Any:
+        try:
+            return command(*given, **more)
+        except Invalid as error:
+            refuse(*(f"{wrong.field}: {wrong.message}" for wrong in error.wrong))
+        except LamplighterError as error:
+            refuse(*str(error).splitlines())
+
+    return run
+
+
+def refuse(*lines: str) -> NoReturn:
+    """End, saying why it cannot be done."""
+    for line in lines:
+        click.echo(f"lamplighter: {terminal(line)}", err=True)
+    sys.exit(EXIT_UNUSABLE)
+
+
+def settings_in_force() -> Settings:
+    """Read the settings, set up the log, and say what is odd about them."""
+    settings = read_settings()
+    telemetry.configure(settings.log_level)
+    for warning in settings.warnings:
+        click.echo(f"lamplighter: {terminal(warning)}", err=True)
+    return settings

@@ -48,6 +48,7 @@ def run() -> dict[str, Any]:
         browser = tool.chromium.launch(executable_path=executable(), args=list(ARGUMENTS))
         try:
             page = browser.new_page()
+            app.log_in(page)
             page.add_init_script(WATCH)
             page.goto(f"{app.url}/memories?sort=updated")
             page.wait_for_timeout(1_000)

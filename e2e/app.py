@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import Page
+
 PUPPET = Path(__file__).parent / "puppet.py"
 PROCESSES = ("web", "supervisor")
 SERVICES = """
@@ -84,17 +86,33 @@ class App:
         self.says("end")
 
     def get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"{self.url}{path}", timeout=10) as answer:
+        request = urllib.request.Request(f"{self.url}{path}", headers=self.way_in())
+        with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)
 
     def post(self, path: str, body: object) -> Any:
         request = urllib.request.Request(
             f"{self.url}{path}",
             data=json.dumps(body).encode(),
-            headers={"Content-Type": "application/json"},
+            headers={"Content-Type": "application/json", **self.way_in()},
         )
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)
+
+    def way_in(self) -> dict[str, str]:
+        """Return the headers that this home's own token is shown in."""
+        token = self.home / "token"
+        return {"Authorization": f"Bearer {token.read_text().strip()}"} if token.exists() else {}
+
+    def link(self) -> str:
+        """Return a one-time link to log in by."""
+        words = [sys.executable, "-m", "lamplighter", "login"]
+        return subprocess.check_output(words, env=self.env, text=True, timeout=30).strip()
+
+    def log_in(self, page: Page) -> None:
+        """Log a browser in, as a person does who opens the link."""
+        page.goto(self.link())
+        page.wait_for_url(f"{self.url}/overview")
 
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + 30

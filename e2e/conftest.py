@@ -69,6 +69,8 @@ def page(
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     context.set_default_timeout(10_000)
     page = context.new_page()
+    if "app" in request.fixturenames:
+        request.getfixturevalue("app").log_in(page)
     wrong: list[str] = []
 
     def heard(said: ConsoleMessage) -> None:

@@ -124,6 +124,7 @@ def test_pages_catch_up_after_the_web_process_was_killed(page: Page, app: App) -
 def test_twelve_tabs_are_all_live(browser: Browser, app: App) -> None:
     context = browser.new_context()
     tabs = [context.new_page() for _ in range(12)]
+    app.log_in(tabs[0])
     for tab in tabs:
         tab.goto(f"{app.url}/memories", timeout=20_000)
 

@@ -90,7 +90,7 @@ def watched(tmp_path: Path, small: Small) -> Iterator[App]:
 def test_an_outage_is_seen_mended_and_told_without_a_reload(
     page: Page, watched: App, small: Small
 ) -> None:
-    page.goto(watched.url)
+    watched.log_in(page)
     expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
     services = page.get_by_role("list", name="Services")
     expect(services).to_contain_text("well", timeout=15_000)
@@ -115,7 +115,7 @@ def test_an_outage_is_seen_mended_and_told_without_a_reload(
 def test_what_cannot_be_mended_waits_for_a_person_who_may_give_slots_back(
     page: Page, watched: App, small: Small
 ) -> None:
-    page.goto(watched.url)
+    watched.log_in(page)
     small.heals = False
 
     small.crash()
@@ -133,7 +133,7 @@ def test_what_a_person_has_seen_to_waits_no_longer(page: Page, watched: App) -> 
         connection.execute("INSERT INTO sessions (started_at) VALUES ('2026-01-01T00:00:00Z')")
         values = "VALUES (1, 4, 'elsewhere', 'Nothing helped', 'person', '2026-01-01T00:00:00Z')"
         connection.execute(f"{asked} {values}")
-    page.goto(watched.url)
+    watched.log_in(page)
     expect(page.get_by_text(re.compile("elsewhere waits for you"))).to_be_visible()
 
     page.get_by_role("button", name="elsewhere is seen to").click()

@@ -52,6 +52,7 @@ def test_pages_are_accessible_and_steady(browser: Browser, filled: App, theme: A
         )
         context.add_init_script(SHIFTS)
         page = context.new_page()
+        filled.log_in(page)
         _listen(page, filled.url, wrong)
         for path in PAGES:
             where = f"{path} {theme} {width}"

@@ -44,6 +44,28 @@ class Home:
         return self.path / "services.yaml"
 
     @property
+    def way_in(self) -> dict[str, str]:
+        """The headers that this home's own token is shown in."""
+        return {"Authorization": f"Bearer {(self.path / 'token').read_text().strip()}"}
+
+    def code(self) -> str:
+        """Return a new one-time code."""
+        done = self.ask("login")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip().partition("?code=")[2]
+
+    def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of this home's to its end."""
+        return subprocess.run(
+            [sys.executable, "-m", "lamplighter", *words],
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    @property
     def env(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         return {**kept, "LAMPLIGHTER_HOME": str(self.path), **self.more}
@@ -128,6 +150,10 @@ class Server:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return self.home.way_in
 
     @property
     def log(self) -> str:

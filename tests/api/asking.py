@@ -7,6 +7,7 @@ import httpx2
 
 from lamplighter.api import shapes
 from lamplighter.api.routes import OPS, Op
+from lamplighter.domain.access import Credential, hashed
 from living import Home
 
 NAMES = [f"{op.method} {op.path}" for op in OPS]
@@ -16,6 +17,8 @@ WITH_QUERY = [op for op in OPS if op.query]
 WITH_VERSION = [op for op in OPS if op.matches]
 PATHS = list(dict.fromkeys(op.path for op in OPS))
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+LOG_OUT = ("DELETE", "/api/v1/login")
+SECRET = "a secret that a browser keeps".replace(" ", "-")
 STAMP = "2026-01-01T12:00:00.000000Z"
 CODE = "`[MEMORY:timing:jellyfin] Takes 60s to start`"
 
@@ -37,6 +40,10 @@ class Asking:
         if op.body and not {"json", "content"} & more.keys():
             more["json"] = self.body(op)
         request = self.client.build_request(op.method, address, **more)
+        if (op.method, op.path) == LOG_OUT:  # a token cannot
+            del request.headers["authorization"]
+            shown = {"Sec-Fetch-Site": "same-origin", **self.cookie()}
+            request.headers.update({k: v for k, v in shown.items() if k not in request.headers})
         answer = self.client.send(request, stream=True)
         try:
             if op.media == "application/json" or answer.status_code != 200:
@@ -54,6 +61,7 @@ class Asking:
             "markers": self.ignored,
             "requests": self.request,
             "escalations": self.escalated,
+            "tokens": self.token,
         }
         return op.path.replace("{id:int}", str(makes[op.path.split("/")[3]]()))
 
@@ -66,6 +74,7 @@ class Asking:
             shapes.SessionIn: {"tier": 2, "prompt": "Look closer"},
             shapes.Empty: {},
             shapes.ResetIn: {"action": "restart"},
+            shapes.TokenIn: {"scopes": ["read"], "name": "backup"},
         }
         assert op.body
         return bodies[op.body]
@@ -102,6 +111,21 @@ class Asking:
             STAMP,
         )
         return int(self.home.value("SELECT max(id) FROM escalations"))
+
+    def token(self) -> int:
+        return int(self.made("/api/v1/tokens", {"scopes": ["read"]})["id"])
+
+    def cookie(self) -> dict[str, str]:
+        """Log a browser in and return what it shows then."""
+        self.home.write(
+            "INSERT INTO logins (secret_hash, created_at, seen_at, expires_at) VALUES (?, ?, ?, ?)",
+            hashed(SECRET),
+            STAMP,
+            STAMP,
+            "2999-01-01T00:00:00.000000Z",
+        )
+        login = Credential(self.home.value("SELECT max(id) FROM logins"), SECRET)
+        return {"Cookie": f"lamplighter-{self.client.base_url.port}={login}"}
 
     def running(self) -> int:
         self.home.write(

@@ -26,7 +26,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def client(server: Server) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=server.url, timeout=20) as asking:
+    with httpx2.Client(base_url=server.url, headers=server.headers, timeout=20) as asking:
         yield asking
 
 
@@ -40,7 +40,8 @@ def own_server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def own_client(own_server: Server) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=own_server.url, timeout=20) as asking:
+    headers = own_server.headers
+    with httpx2.Client(base_url=own_server.url, headers=headers, timeout=20) as asking:
         yield asking
 
 

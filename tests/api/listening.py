@@ -8,6 +8,8 @@ from typing import Any
 
 import httpx2
 
+from living import Server
+
 PATIENCE = 20.0
 
 
@@ -22,14 +24,15 @@ class Message:
 
 @contextmanager
 def listening(
-    url: str, *, after: int | None = None, last: int | None = None
+    server: Server, *, after: int | None = None, last: int | None = None
 ) -> Iterator[Iterator[Message]]:
     """Follow the stream; a read that takes longer than PATIENCE fails."""
-    headers = {} if last is None else {"Last-Event-ID": str(last)}
+    headers = server.headers | ({} if last is None else {"Last-Event-ID": str(last)})
+    address = f"{server.url}/api/v1/stream"
     query = {} if after is None else {"after": after}
     with (
         httpx2.Client(timeout=PATIENCE) as client,
-        client.stream("GET", f"{url}/api/v1/stream", headers=headers, params=query) as answer,
+        client.stream("GET", address, headers=headers, params=query) as answer,
     ):
         assert answer.status_code == 200
         yield _messages(answer.iter_lines())

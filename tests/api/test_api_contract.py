@@ -196,7 +196,8 @@ def test_a_wrong_method_is_told_all_the_right_ones(asking: Asking, path: str) ->
 @pytest.mark.parametrize("op", [op for op in OPS if op.method == "GET"], ids=name)
 def test_head_answers_as_get_does_without_the_body(asking: Asking, op: Op) -> None:
     host, address = f"127.0.0.1:{asking.client.base_url.port}", asking.address(op)
-    heads = f"HEAD {address} HTTP/1.1\r\nHost: {host}\r\n\r\n"
+    way_in = asking.client.headers["authorization"]
+    heads = f"HEAD {address} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {way_in}\r\n\r\n"
     last = f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
 
     with socket.create_connection(("127.0.0.1", asking.client.base_url.port or 0), 20) as raw:

@@ -197,7 +197,8 @@ def test_a_preview_of_some_services_is_of_theirs_first(asking: Asking) -> None:
 def test_a_broken_services_file_is_told_with_its_line(own_server: Server) -> None:
     own_server.home.services.write_text("services:\n  jellyfin:\n    chekcs: []\n")
 
-    answer = httpx2.get(f"{own_server.url}/api/v1/services", timeout=20).json()
+    address, headers = f"{own_server.url}/api/v1/services", own_server.headers
+    answer = httpx2.get(address, headers=headers, timeout=20).json()
 
     assert answer["items"] == []
     assert {each["line"] for each in answer["problems"]} <= {2, 3}

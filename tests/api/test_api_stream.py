@@ -46,7 +46,7 @@ def test_the_stream_begins_with_where_it_stands(
 ) -> None:
     happened(own_client, "before")
 
-    with listening(own_server.url) as messages:
+    with listening(own_server) as messages:
         assert next(messages) == Message(1, "hello", {"seq": 1, "version": __version__})
 
 
@@ -54,7 +54,7 @@ def test_each_change_is_heard_as_it_is_listed(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     asking = Asking(own_server.home, own_client)
-    with listening(own_server.url) as messages:
+    with listening(own_server) as messages:
         assert next(messages).event == "hello"
         memory = asking.memory()
         own_client.patch(f"/api/v1/memories/{memory}", json={"confidence": 0.2})
@@ -97,7 +97,7 @@ def test_who_comes_back_hears_what_it_missed_once(
     start = last(client)
     happened(client, *(f"Event {number}" for number in range(10)))
 
-    with listening(server.url, **{how: start + read}) as messages:
+    with listening(server, **{how: start + read}) as messages:
         hello = next(messages)
         happened(client, "Event 10")
         heard = take(messages, 11 - read)
@@ -112,7 +112,7 @@ def test_who_comes_back_hears_what_it_missed_once(
 def test_the_last_id_counts_more_than_the_address(server: Server, client: httpx2.Client) -> None:
     happened(client, "one", "two", "three")
 
-    with listening(server.url, after=0, last=last(client) - 1) as messages:
+    with listening(server, after=0, last=last(client) - 1) as messages:
         assert take(messages, 2)[1].data["row"]["text"] == "three"
 
 
@@ -120,11 +120,11 @@ def test_who_heard_nothing_but_the_greeting_misses_nothing(
     server: Server, client: httpx2.Client
 ) -> None:
     happened(client, "one")
-    with listening(server.url) as messages:
+    with listening(server) as messages:
         greeted = next(messages).id
     happened(client, "two")
 
-    with listening(server.url, last=greeted) as messages:
+    with listening(server, last=greeted) as messages:
         assert take(messages, 2)[1].data["row"]["text"] == "two"
 
 
@@ -136,7 +136,7 @@ def test_what_is_no_longer_kept_is_loaded_anew(
     own_server.kill()
     own_server.start()
 
-    with listening(own_server.url, last=4) as messages:
+    with listening(own_server, last=4) as messages:
         hello, reset = take(messages, 2)
         happened(own_client, "after the reset")
         heard = next(messages)
@@ -157,7 +157,7 @@ def test_a_number_from_another_database_is_a_reset(
     happened(client, "one")
     here = last(client)
 
-    with listening(server.url, last=here + ahead) as messages:
+    with listening(server, last=here + ahead) as messages:
         assert take(messages, 2)[1] == Message(here, "reset", {"seq": here})
     assert client.get("/api/v1/changes", params={"after": here + ahead}).json() == {
         "seq": here,
@@ -185,7 +185,7 @@ def test_an_odd_last_id_is_none(server: Server, client: httpx2.Client, words: st
 def test_the_stream_goes_on_after_the_server_was_killed(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
-    with listening(own_server.url) as messages:
+    with listening(own_server) as messages:
         next(messages)
         happened(own_client, "one", "two")
         heard = take(messages, 2)
@@ -195,7 +195,7 @@ def test_the_stream_goes_on_after_the_server_was_killed(
     own_server.home.says("[MEMORY:timing:jellyfin] Learned while nobody listened")
     own_server.start()
 
-    with listening(own_server.url, last=heard[-1].id) as messages:
+    with listening(own_server, last=heard[-1].id) as messages:
         next(messages)
         happened(own_client, "three")
         missed = take(messages, last(own_client) - 2)
@@ -210,7 +210,7 @@ def test_the_stream_goes_on_after_the_server_was_killed(
 def test_what_another_process_commits_is_heard_while_its_session_runs(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
-    with listening(own_server.url) as messages:
+    with listening(own_server) as messages:
         next(messages)
         own_server.home.says("[MEMORY:timing:jellyfin] Takes 60s to start after restart")
         heard = take(messages, last(own_client))
@@ -230,7 +230,7 @@ def test_every_one_of_many_clients_hears_all_in_order(
     ready = threading.Barrier(CLIENTS + 1, timeout=PATIENCE)
 
     def hear(number: int) -> list[int | None]:
-        with listening(own_server.url) as messages:
+        with listening(own_server) as messages:
             next(messages)
             ready.wait()
             return [each.id for each in take(messages, CHANGES)]
@@ -252,6 +252,6 @@ def test_a_list_tells_at_which_change_it_was_read(
     page = own_client.get("/api/v1/memories").json()
     asking.memory(observation="after")
 
-    with listening(own_server.url, after=page["seq"]) as messages:
+    with listening(own_server, after=page["seq"]) as messages:
         assert take(messages, 2)[1].data["row"]["observation"] == "after"
     assert [each["observation"] for each in page["items"]] == ["before"]

@@ -15,8 +15,9 @@ import uvicorn
 from lamplighter.api.app import create_app
 from lamplighter.api.web import MISSING
 from lamplighter.config.settings import read_settings
-from lamplighter.serve import home
+from lamplighter.serve import access
 from lamplighter.serve import web as process
+from living import Home
 
 PAGES = ("/", "/memories", "/sessions/7", "/deep/er/address")
 INDEX = "<!doctype html><title>Lamplighter</title>"
@@ -26,7 +27,7 @@ INDEX = "<!doctype html><title>Lamplighter</title>"
 def serving(tmp_path: Path) -> Iterator[httpx2.Client]:
     """Serve an app that lies in tmp_path/web, from a thread of this process."""
     settings = read_settings({"LAMPLIGHTER_HOME": str(tmp_path / "home")})
-    home.prepare(settings)
+    access.prepare(settings)
     listening = process.bind("127.0.0.1", 0)
     app = create_app(lambda: process._door(settings), web_directory=tmp_path / "web")
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
@@ -38,7 +39,8 @@ def serving(tmp_path: Path) -> Iterator[httpx2.Client]:
         while not server.started and time.monotonic() < deadline:
             time.sleep(0.01)
         port = listening.getsockname()[1]
-        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
+        url, headers = f"http://127.0.0.1:{port}", Home(settings.home).way_in
+        with httpx2.Client(base_url=url, headers=headers, timeout=20) as client:
             yield client
         server.should_exit = True
         thread.join(20)
@@ -97,7 +99,9 @@ def test_the_files_of_the_app_are_served_and_kept(built: Path, serving: httpx2.C
 )
 def test_no_file_beside_the_app_is_served(built: Path, serving: httpx2.Client, path: str) -> None:
     with socket.create_connection((serving.base_url.host, serving.base_url.port or 0), 20) as raw:
-        raw.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+        way_in = serving.headers["authorization"]
+        heads = f"Host: 127.0.0.1\r\nAuthorization: {way_in}\r\nConnection: close"
+        raw.sendall(f"GET {path} HTTP/1.1\r\n{heads}\r\n\r\n".encode())
         answer = b"".join(iter(lambda: raw.recv(65536), b""))
 
     assert answer.startswith((b"HTTP/1.1 200", b"HTTP/1.1 404"))

@@ -9,6 +9,8 @@ from lamplighter.config.nearest import edits
 from lamplighter.config.settings import SETTINGS, Settings, describe, read_settings
 from lamplighter.domain.errors import Invalid, Wrong
 
+NO_HOST = "is not an address or a name, such as 127.0.0.1, 0.0.0.0 or box.lan"
+
 
 def read(home: Path, **environ: str) -> Settings:
     return read_settings({"LAMPLIGHTER_HOME": str(home), **environ})
@@ -36,6 +38,7 @@ def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
         "home": tmp_path,
         "host": "127.0.0.1",
         "port": 8080,
+        "hosts": (),
         "database_url": f"sqlite:///{tmp_path}/lamplighter.db",
         "services": tmp_path / "services.yaml",
         "interval": 3600.0,
@@ -63,6 +66,10 @@ def test_without_a_home_it_is_the_user_s_data_directory() -> None:
         ("PORT", "9090", 9090),
         ("PORT", " 9090 ", 9090),
         ("HOST", "localhost", "localhost"),
+        ("HOST", " 0.0.0.0 ", "0.0.0.0"),
+        ("HOST", "[::1]", "::1"),
+        ("HOST", "Box.LAN", "box.lan"),
+        ("HOSTS", "box.lan, Lamp.Example,,192.168.0.7", ("box.lan", "lamp.example", "192.168.0.7")),
         ("INTERVAL", "90", 90.0),
         ("INTERVAL", "90s", 90.0),
         ("INTERVAL", "1.5h", 5400.0),
@@ -165,6 +172,7 @@ def test_an_unknown_name_is_only_a_warning(tmp_path: Path, name: str) -> None:
 
 def test_names_of_others_are_none_of_our_business(tmp_path: Path) -> None:
     assert read(tmp_path, PATH="/bin", LAMPLIGHTER_SESSION="1:2:3").warnings == ()
+    assert read(tmp_path, LAMPLIGHTER_TOKEN="lamp_1_x", LAMPLIGHTER_URL="http://x").warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -175,11 +183,10 @@ def test_names_of_others_are_none_of_our_business(tmp_path: Path) -> None:
         ("PORT", "0", "'0' is not between 1 and 65,535"),
         ("PORT", "65536", "'65536' is not between 1 and 65,535"),
         ("PORT", "9" * 5000, f"'{'9' * 5000}' is not a whole number"),
-        (
-            "HOST",
-            "0.0.0.0",
-            "'0.0.0.0' is not loopback; without a login nothing else may reach it",
-        ),
+        ("HOST", "http://box", f"'http://box' {NO_HOST}"),
+        ("HOST", "300.0.0.1", f"'300.0.0.1' {NO_HOST}"),
+        ("HOSTS", "box.lan:8080", f"'box.lan:8080' {NO_HOST}"),
+        ("HOSTS", "box.lan, a b", f"'box.lan, a b' {NO_HOST}"),
         ("INTERVAL", "soon", "'soon' is not a duration such as 30, 90s, 5m or 1h"),
         ("INTERVAL", "-5", "'-5' is not a duration such as 30, 90s, 5m or 1h"),
         ("INTERVAL", "nan", "'nan' is not a duration such as 30, 90s, 5m or 1h"),
@@ -225,13 +232,13 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     assert wrong(
         tmp_path,
         LAMPLIGHTER_PORT="http",
-        LAMPLIGHTER_HOST="0.0.0.0",
+        LAMPLIGHTER_HOST="a b",
         LAMPLIGHTER_INTERVALL="1",
         CLAUDEOPS_MEMORY_BUDGET="-1",
     ) == {
         "LAMPLIGHTER_INTERVALL": "is not a setting; did you mean LAMPLIGHTER_INTERVAL?",
         f"{tmp_path}/lamplighter.toml: prot": "is not a setting; did you mean port?",
-        "LAMPLIGHTER_HOST": "'0.0.0.0' is not loopback; without a login nothing else may reach it",
+        "LAMPLIGHTER_HOST": f"'a b' {NO_HOST}",
         "LAMPLIGHTER_PORT": "'http' is not a whole number",
         "CLAUDEOPS_MEMORY_BUDGET": "'-1' is not between 0 and 1,000,000",
         "log_level": "'loud' is not one of debug, info, warning, error",

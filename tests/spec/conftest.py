@@ -24,5 +24,5 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def client(server: Server) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=server.url, timeout=20) as asking:
+    with httpx2.Client(base_url=server.url, headers=server.headers, timeout=20) as asking:
         yield asking

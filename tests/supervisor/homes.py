@@ -53,6 +53,11 @@ class Home:
         self.env["LAMPLIGHTER_ENGINE"] = "exec"
         self.env["LAMPLIGHTER_EXEC_COMMAND"] = shlex.join([sys.executable, str(ENGINE), *words])
 
+    def way_in(self) -> dict[str, str]:
+        """Return the headers that this home's own token is shown in."""
+        token = self.path / "token"
+        return {"Authorization": f"Bearer {token.read_text().strip()}"} if token.exists() else {}
+
     def rows(self, query: str, *given: object) -> list[tuple[object, ...]]:
         path = self.path / "lamplighter.db"
         with suppress(driver.OperationalError), closing(driver.connect(str(path))) as connection:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -52,9 +52,18 @@ def demo(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path, int]]:
     process.wait()
 
 
-def ask(port: int, path: str) -> Any:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/{path}", timeout=5) as answer:
-        return json.load(answer)
+def asking(port: int, directory: Path) -> Callable[[str], Any]:
+    """Ask the demo's API by the token of its home."""
+    [token] = directory.glob("lamplighter-demo-*/token")
+    way_in = {"Authorization": f"Bearer {token.read_text().strip()}"}
+
+    def ask(path: str) -> Any:
+        address = f"http://127.0.0.1:{port}/api/v1/{path}"
+        request = urllib.request.Request(address, headers=way_in)
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return json.load(answer)
+
+    return ask
 
 
 @pytest.mark.timeout(SHOWN_SECONDS + 60)
@@ -69,12 +78,13 @@ def test_within_two_minutes_everything_is_seen(
         assert process.poll() is None, log.read_text()
         time.sleep(0.2)
 
-    found = ask(port, "overview")
+    ask = asking(port, tmp_path)
+    found = ask("overview")
     assert "courier" in [each["service"] for each in found["people"]]
-    used = {(each["service"], each["action"]): each for each in ask(port, "cooldowns")["items"]}
+    used = {(each["service"], each["action"]): each for each in ask("cooldowns")["items"]}
     assert used["courier", "restart"]["used"] == used["courier", "restart"]["limit"] == 2
-    chain = next(each for each in ask(port, "sessions?tier=3")["items"])
-    assert [each["tier"] for each in ask(port, f"sessions/{chain['id']}/chain")["items"]] == [
+    chain = next(each for each in ask("sessions?tier=3")["items"])
+    assert [each["tier"] for each in ask(f"sessions/{chain['id']}/chain")["items"]] == [
         1,
         2,
         3,

@@ -13,11 +13,11 @@ TOUCHES = "import sys; open(sys.argv[1], 'a').write('ran\\n')"
 ASKED = 20
 
 
-def ask(port: int, path: str, body: object = None) -> int:
+def ask(home: Home, path: str, body: object = None) -> int:
     request = urllib.request.Request(
-        f"http://127.0.0.1:{port}{path}",
+        f"http://127.0.0.1:{home.env['LAMPLIGHTER_PORT']}{path}",
         data=None if body is None else json.dumps(body).encode(),
-        headers={"Content-Type": "application/json"},
+        headers={"Content-Type": "application/json", **home.way_in()},
     )
     with suppress(OSError), urllib.request.urlopen(request, timeout=20) as answer:
         return int(answer.status)
@@ -33,7 +33,7 @@ def test_twenty_requests_at_once_restart_a_service_twice(home: Home) -> None:
     action = json.dumps([sys.executable, "-c", TOUCHES, str(ran)])
     home.start("web")
     home.start("supervisor")
-    home.until(lambda: ask(port, "/readyz") == 200)
+    home.until(lambda: ask(home, "/readyz") == 200)
     home.until(lambda: home.value("SELECT count(*) FROM sessions WHERE status = 'completed'"))
     (home.path / "services.yaml").write_text(
         "services:\n  web:\n    checks: [{tcp: '127.0.0.1:9', retries: 0}]\n"
@@ -42,7 +42,7 @@ def test_twenty_requests_at_once_restart_a_service_twice(home: Home) -> None:
     wish = {"tier": 3, "services": ["web"]}
 
     with ThreadPoolExecutor(ASKED) as people:
-        statuses = list(people.map(lambda _: ask(port, "/api/v1/sessions", wish), range(ASKED)))
+        statuses = list(people.map(lambda _: ask(home, "/api/v1/sessions", wish), range(ASKED)))
 
     assert statuses == [202] * ASKED
     done = "SELECT count(*) FROM requests WHERE state = 'done'"

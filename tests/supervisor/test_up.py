@@ -103,16 +103,6 @@ def test_a_port_in_use_is_said_in_words(home: Home, port: int, words: str) -> No
     assert "Traceback" not in done.stderr + done.stdout
 
 
-def test_another_address_than_loopback_is_refused(home: Home) -> None:
-    home.env["LAMPLIGHTER_HOST"] = "0.0.0.0"
-
-    done = home.run("up")
-
-    assert done.returncode == 2
-    assert "LAMPLIGHTER_HOST" in done.stderr
-    assert "loopback" in done.stderr
-
-
 def test_a_newer_database_is_refused_and_not_touched(home: Home) -> None:
     home.run("migrate")
     from lamplighter.repository import driver

@@ -1,0 +1,329 @@
+"""Who may ask what, made from the list of routes: one without a guard fails here by itself."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from asking import LOG_OUT, SECRET, Asking, name
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
+
+from lamplighter.api.app import create_app
+from lamplighter.api.routes import ANY, DOCS, DOCUMENT, LOGIN, OPS, Op
+from lamplighter.domain.access import READS, SCOPES, SESSION_SCOPES, granted
+from living import Home, Server
+
+CLOSED = [op for op in OPS if op.scope is not None]
+SCOPED = [op for op in CLOSED if op.scope != ANY]
+CHANGING = [op for op in CLOSED if op.method != "GET"]
+ALONE = [scope for scope in SCOPES if ":" in scope]
+OTHERS = {DOCUMENT, DOCS, LOGIN, "/{path:path}", "/assets"}
+GIVES = "POST /api/v1/tokens"  # and nobody gives what they do not hold: a test of its own
+PAGES = ["/", "/overview", "/sessions/7", "/assets/index.js", "/favicon.ico", DOCS]
+
+Mint = Callable[..., dict[str, str]]
+
+
+@pytest.fixture(scope="session")
+def anybody(server: Server) -> Iterator[httpx2.Client]:
+    """A client that shows nothing."""
+    with httpx2.Client(base_url=server.url, timeout=20) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def mint(client: httpx2.Client) -> Mint:
+    """Make a token with some scopes, once each, and return the headers that show it."""
+    made: dict[tuple[str, ...], dict[str, str]] = {}
+
+    def minted(*scopes: str) -> dict[str, str]:
+        if scopes not in made:
+            answer = client.post("/api/v1/tokens", json={"scopes": list(scopes)})
+            made[scopes] = {"Authorization": f"Bearer {answer.json()['token']}"}
+        return made[scopes]
+
+    return minted
+
+
+def as_(asking: Asking, anybody: httpx2.Client, op: Op, headers: dict[str, str]) -> int:
+    """Ask a route as somebody; what its address needs is made by who may do all."""
+    address = asking.address(op)
+    body = {"json": asking.body(op)} if op.body else {}
+    with anybody.stream(op.method, address, headers=headers, **body) as answer:
+        return answer.status_code
+
+
+def ours(server: Server) -> dict[str, str]:
+    return {"Origin": server.url, "Sec-Fetch-Site": "same-origin"}
+
+
+@pytest.mark.parametrize("op", CLOSED, ids=name)
+def test_who_shows_nothing_is_asked_to_log_in(
+    asking: Asking, anybody: httpx2.Client, op: Op
+) -> None:
+    address = op.path.replace("{id:int}", "1")
+
+    for accepted in ("*/*", "text/html"):
+        answer = anybody.request(op.method, address, headers={"Accept": accepted})
+
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert answer.json()["status"] == 401
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if op.scope is None], ids=name)
+def test_whether_it_lives_everybody_may_ask(anybody: httpx2.Client, op: Op) -> None:
+    assert anybody.request(op.method, op.path).status_code == 200
+
+
+def test_what_everybody_may_ask_is_a_short_list() -> None:
+    assert [op.path for op in OPS if op.scope is None] == ["/healthz", "/readyz"]
+
+
+@pytest.mark.parametrize("path", [*PAGES, DOCUMENT, "/api/nothing"])
+def test_the_app_and_the_docs_need_a_caller_too(anybody: httpx2.Client, path: str) -> None:
+    assert anybody.get(path).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "",
+        "Bearer",
+        "Bearer lamp_1_short",
+        f"Bearer lamp_1_{SECRET}",
+        f"Bearer lamp_999999_{SECRET}",
+        "Bearer \u00e9",
+        "Basic bGFtcDpsYW1w",
+    ],
+)
+@pytest.mark.parametrize("op", CLOSED, ids=name)
+def test_a_wrong_token_is_nobody_even_beside_a_good_login(
+    asking: Asking, anybody: httpx2.Client, server: Server, op: Op, shown: str
+) -> None:
+    cookie = asking.cookie()
+    address = op.path.replace("{id:int}", "1")
+    assert anybody.get("/api/v1/login", headers=cookie).status_code == 200
+
+    headers = {**cookie, **ours(server), "Authorization": shown.encode()}
+    answer = anybody.request(op.method, address, headers=headers)  # type: ignore[arg-type]
+
+    assert answer.status_code == 401
+
+
+@pytest.mark.parametrize("how", ["revoked_at", "expires_at"])
+@pytest.mark.parametrize("op", CLOSED, ids=name)
+def test_a_token_that_has_ended_is_nobody(
+    asking: Asking, anybody: httpx2.Client, op: Op, how: str
+) -> None:
+    made = asking.made("/api/v1/tokens", {"scopes": ["admin"]})
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    assert anybody.get("/api/v1/login", headers=headers).status_code == 200
+
+    asking.home.write(
+        f"UPDATE tokens SET {how} = ? WHERE id = ?",
+        f"{datetime.now(UTC) - timedelta(seconds=1):%Y-%m-%dT%H:%M:%S.%fZ}",
+        made["id"],
+    )
+
+    address = op.path.replace("{id:int}", "1")
+    assert anybody.request(op.method, address, headers=headers).status_code == 401
+
+
+@pytest.mark.parametrize("op", SCOPED, ids=name)
+def test_every_scope_but_the_one_it_needs_is_not_enough(
+    asking: Asking, anybody: httpx2.Client, mint: Mint, op: Op
+) -> None:
+    enough = [scope for scope in ALONE if op.scope in granted([scope])]
+    headers = mint(*[scope for scope in ALONE if scope not in enough])
+
+    address = op.path.replace("{id:int}", "1")
+    answer = anybody.request(op.method, address, headers=headers)
+
+    assert answer.status_code == 403
+    assert f"the scope {op.scope};" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("op", [op for op in SCOPED if name(op) != GIVES], ids=name)
+def test_the_one_scope_it_needs_is_enough(
+    asking: Asking, anybody: httpx2.Client, mint: Mint, op: Op
+) -> None:
+    assert op.scope
+    assert as_(asking, anybody, op, mint(op.scope)) == op.status
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted", "status"),
+    [
+        ("tokens:write", ["tokens:write"], 201),
+        ("tokens:write", ["tokens:read"], 201),
+        ("tokens:write", ["memories:read"], 403),
+        ("tokens:write", ["tokens:write", "admin"], 403),
+        ("admin", ["admin"], 201),
+    ],
+)
+def test_nobody_gives_away_what_they_do_not_hold(
+    anybody: httpx2.Client, mint: Mint, held: str, wanted: list[str], status: int
+) -> None:
+    answer = anybody.post("/api/v1/tokens", json={"scopes": wanted}, headers=mint(held))
+
+    assert answer.status_code == status
+
+
+@pytest.mark.parametrize("op", SCOPED, ids=name)
+def test_read_reads_all_and_changes_nothing(
+    asking: Asking, anybody: httpx2.Client, mint: Mint, op: Op
+) -> None:
+    reads = op.scope in READS
+
+    assert as_(asking, anybody, op, mint("read")) == (op.status if reads else 403)
+    assert reads is (op.method == "GET")
+
+
+def test_no_route_lets_a_session_do_more_than_tell_events() -> None:
+    changing = [op for op in SCOPED if op.method != "GET" and op.scope in granted(SESSION_SCOPES)]
+
+    assert [(op.method, op.path) for op in changing] == [("POST", "/api/v1/events")]
+
+
+@pytest.mark.parametrize("op", CHANGING, ids=name)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Sec-Fetch-Site": "none"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "null"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://127.0.0.1:1"},
+    ],
+    ids=str,
+)
+def test_a_login_changes_things_from_our_pages_only(
+    asking: Asking, anybody: httpx2.Client, op: Op, headers: dict[str, str]
+) -> None:
+    shown = asking.cookie()
+    assert anybody.get("/api/v1/login", headers=shown).status_code == 200
+
+    address = op.path.replace("{id:int}", "1")
+    answer = anybody.request(op.method, address, headers={**shown, **headers})
+
+    assert answer.status_code == 403
+    assert anybody.get("/api/v1/login", headers=shown).status_code == 200
+
+
+@pytest.mark.parametrize("op", CLOSED, ids=name)
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example"])
+def test_a_login_is_not_taken_by_another_name(
+    asking: Asking, anybody: httpx2.Client, op: Op, host: str
+) -> None:
+    address = op.path.replace("{id:int}", "1")
+    headers = {**asking.cookie(), "Host": host}
+
+    assert anybody.request(op.method, address, headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("way", [{"Sec-Fetch-Site": "same-origin"}, "origin"], ids=str)
+@pytest.mark.parametrize("op", CLOSED, ids=name)
+def test_a_login_may_do_all_from_our_pages(
+    asking: Asking, anybody: httpx2.Client, server: Server, op: Op, way: Any
+) -> None:
+    from_ours = {"Origin": server.url} if way == "origin" else way
+
+    assert as_(asking, anybody, op, {**asking.cookie(), **from_ours}) == op.status
+
+
+def test_the_cookie_of_another_port_is_not_ours(asking: Asking, anybody: httpx2.Client) -> None:
+    cookie = asking.cookie()["Cookie"].partition("=")[2]
+
+    headers = {"Cookie": f"lamplighter-1={cookie}; lamplighter={cookie}"}
+
+    assert anybody.get("/api/v1/login", headers=headers).status_code == 401
+
+
+@asynccontextmanager
+async def closed() -> Any:
+    yield
+
+
+def test_every_route_of_the_application_is_in_the_list_or_known_here(tmp_path: Path) -> None:
+    app = create_app(closed, web_directory=tmp_path)
+
+    found = {route.path for route in app.routes if isinstance(route, Route | Mount)}
+
+    assert len(app.routes) == len({*map(str, app.routes)})
+    assert found == {op.path for op in OPS} | OTHERS
+    assert {op.scope for op in OPS} <= {None, ANY, *SCOPES}
+
+
+async def newcomer(request: Request) -> Response:
+    return PlainTextResponse("here I am")
+
+
+async def test_a_route_that_nobody_declared_is_refused_to_all(tmp_path: Path) -> None:
+    """Whoever adds a route beside the list has added none."""
+    home = Home(tmp_path / "home")
+    assert home.ask("token", "list").returncode == 0
+    from lamplighter.config.settings import read_settings
+    from lamplighter.serve import web
+
+    settings = read_settings({"LAMPLIGHTER_HOME": str(home.path)})
+    app = create_app(lambda: web._door(settings), web_directory=tmp_path)
+    for path in ("/api/v1/newcomer", "/newcomer"):
+        app.routes.insert(0, Route(path, newcomer, methods=["GET", "POST"]))
+
+    async with app.router.lifespan_context(app):
+        transport = httpx2.ASGITransport(app=app)
+        url = "http://127.0.0.1"
+        async with httpx2.AsyncClient(transport=transport, base_url=url) as client:
+            nobody = [
+                (await client.request(method, path)).status_code
+                for method in ("GET", "POST")
+                for path in ("/api/v1/newcomer", "/newcomer")
+            ]
+            client.headers.update(home.way_in)
+            api = [
+                (await client.request(method, "/api/v1/newcomer")).status_code
+                for method in ("GET", "POST")
+            ]
+            changing = (await client.post("/newcomer")).status_code
+
+    assert nobody == [401] * 4
+    assert api == [404] * 2
+    assert changing == 405
+
+
+def test_the_last_use_is_noted_without_any_request_waiting_for_it(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    own_client.get("/api/v1/login")
+    deadline = time.monotonic() + 20
+
+    while not own_client.get("/api/v1/tokens").json()["items"][0]["used_at"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_token_goes_out_once(own_server: Server, own_client: httpx2.Client) -> None:
+    made = own_client.post("/api/v1/tokens", json={"scopes": ["read"], "days": 3}).json()
+    secret = made["token"].split("_", 2)[2]
+
+    listed = own_client.get("/api/v1/tokens")
+    own_client.delete(f"/api/v1/tokens/{made['id']}")
+
+    assert secret not in listed.text
+    assert "hash" not in listed.text
+    kept = b"".join(each.read_bytes() for each in own_server.home.path.glob("*") if each.is_file())
+    assert secret.encode() not in kept
+    assert own_client.delete(f"/api/v1/tokens/{made['id']}").status_code == 404
+
+
+def test_a_token_cannot_log_out(client: httpx2.Client) -> None:
+    assert client.delete(LOG_OUT[1]).status_code == 409

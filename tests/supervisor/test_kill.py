@@ -86,3 +86,17 @@ def test_no_child_outlives_a_killed_supervisor(home: Home) -> None:
 def test_the_parser_reads_what_the_fake_engine_prints() -> None:
     line = b'{"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}]}}'
     assert [item.__class__.__name__ for item in stream.parse(line)] == ["Text"]
+
+
+def test_the_token_of_a_session_that_died_with_its_supervisor_lets_nobody_in(home: Home) -> None:
+    home.engine("hangs")
+    supervisor = home.start("supervisor")
+    living = "SELECT count(*) FROM tokens WHERE session_id = 1 AND revoked_at IS NULL"
+    home.until(lambda: home.value(living))
+
+    supervisor.kill()
+    supervisor.wait()
+    assert home.value(living) == 1
+    home.start("supervisor")
+
+    home.until(lambda: home.value(living) == 0)

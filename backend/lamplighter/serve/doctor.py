@@ -9,6 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+import httpx2
+
 from lamplighter import assets, clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.check import CommandCheck
@@ -20,10 +22,13 @@ from lamplighter.repository import driver, migrate
 from lamplighter.repository.condition import Condition, condition
 from lamplighter.repository.database import file_of
 from lamplighter.repository.feed import run_directory
+from lamplighter.serve import access, web
 from lamplighter.serve.home import SESSIONS, ServicesFile
 
 FREE_BYTES: Final = 64 * 2**20
 CLOCK_SLACK: Final = timedelta(minutes=5)
+
+ASKING_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,8 @@ def look(settings: Settings) -> list[Finding]:
         _programs,
         _engine,
         _app,
+        _token,
+        _web,
     )
     return [finding for each in looks for finding in _found(each, settings)]
 
@@ -195,3 +202,48 @@ def _engine(settings: Settings) -> Iterator[Finding]:
 def _app(settings: Settings) -> Iterator[Finding]:
     advice = "Run `make up` in the checkout, which builds it; the API works without it."
     yield Finding((assets.WEB / "index.html").is_file(), f"App {assets.WEB}", advice)
+
+
+def _token(settings: Settings) -> Iterator[Finding]:
+    path = access.token_file(settings)
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        yield Finding(True, f"Token {path}: not there yet, made at the first start")
+        return
+    except OSError as error:
+        yield Finding(False, f"Token {path}: {error.strerror}", "Give this user the right to it.")
+        return
+    yield Finding(
+        not mode & access.OTHERS,
+        f"Token {path}",
+        "Others may read it. The next start closes it to them; if somebody may have, revoke it "
+        "(`lamplighter token list`, `lamplighter token revoke ID`): a new one is made.",
+    )
+
+
+def _web(settings: Settings) -> Iterator[Finding]:
+    """Ask the running web process, as a script would: with the token of the home."""
+    address = access.url(settings)
+    if not web.answers(settings):
+        yield Finding(True, f"Web process {address}: does not run")
+        return
+    words = access.words_of(settings)
+    try:
+        answer = httpx2.get(
+            f"{address}/api/v1/supervisor",
+            headers={"Authorization": f"Bearer {words}"} if words else {},
+            trust_env=False,
+            timeout=ASKING_SECONDS,
+        )
+        found = answer.json()
+    except (httpx2.HTTPError, ValueError):
+        advice = "Something else may listen there. Set LAMPLIGHTER_PORT to a free one."
+        yield Finding(False, f"{address} does not answer as Lamplighter does", advice)
+        return
+    if answer.status_code != 200:
+        advice = "It may serve another home: end it, or set LAMPLIGHTER_PORT to a free one."
+        yield Finding(False, f"{address} does not take this home's token", advice)
+        return
+    leads = "a supervisor leads" if found["state"] != "away" else "no supervisor leads"
+    yield Finding(True, f"Web process {address}: takes this home's token; {leads}")

@@ -75,10 +75,13 @@ class SessionFiles:
         return heard
 
     def mask(self, session_id: int, masked: Callable[[bytes], bytes]) -> None:
-        """Rewrite a closed file with its secrets masked; every offset in it stays true."""
+        """Rewrite a session's closed files with their secrets masked; every offset stays true."""
         path = self.path(session_id)
-        if not path.exists():
-            return
+        for each in (path, path.with_suffix(".err")):
+            if each.exists():
+                self._mask(each, masked)
+
+    def _mask(self, path: Path, masked: Callable[[bytes], bytes]) -> None:
         kept = path.with_suffix(".masked")
         changed = False
         with path.open("rb") as old, kept.open("wb") as new:

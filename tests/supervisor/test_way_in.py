@@ -1,0 +1,210 @@
+"""The ways in from the command line: one-time links, tokens, and the token of the home."""
+
+import json
+import socket
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import httpx2
+import pytest
+from homes import Home
+
+LINK = "/login?code="
+Ask = Callable[..., httpx2.Response]
+
+
+@pytest.fixture
+def url(home: Home) -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    home.env["LAMPLIGHTER_PORT"] = str(port)
+    return f"http://127.0.0.1:{port}"
+
+
+def ready(url: str) -> bool:
+    with suppress(httpx2.HTTPError):
+        return httpx2.get(f"{url}/readyz", timeout=5).status_code == 200
+    return False
+
+
+def served(home: Home, url: str, *words: str) -> str:
+    """Start a server and return what it has printed by the time it answers."""
+    home.start(*words)
+    home.until(lambda: ready(url))
+    return (home.path / "log").read_text()
+
+
+def link_in(text: str) -> str:
+    [word] = [word for word in text.split() if LINK in word]
+    return word
+
+
+def who(url: str, words: str) -> int:
+    headers = {"Authorization": f"Bearer {words}"}
+    return httpx2.get(f"{url}/api/v1/login", headers=headers, timeout=20).status_code
+
+
+@pytest.mark.parametrize("words", ["up", "web"])
+def test_the_first_start_prints_a_link_that_logs_a_browser_in_once(
+    home: Home, url: str, words: str
+) -> None:
+    said = served(home, url, words)
+
+    assert said.count(LINK) == 1
+    link = link_in(said)
+    assert link.startswith(url)
+    with httpx2.Client(timeout=20) as browser:
+        came = browser.get(link)
+        assert came.status_code == 200
+        assert browser.get(f"{url}/api/v1/login").json()["kind"] == "login"
+    assert httpx2.get(link, timeout=20).status_code == 401
+
+
+def test_while_somebody_is_logged_in_it_says_how_to_get_another_link(home: Home, url: str) -> None:
+    link = link_in(served(home, url, "web"))
+    httpx2.get(link, timeout=20)
+    [first] = home.started
+    first.kill()
+    first.wait()
+
+    said = served(home, url, "web")
+
+    assert said.count(LINK) == 1
+    assert "`lamplighter login` prints a link to log in by." in said
+
+
+def test_a_link_is_made_with_and_without_a_server(home: Home, url: str) -> None:
+    before = home.run("login")
+    served(home, url, "web")
+    during = home.run("login")
+
+    for done in (before, during):
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"{url}{LINK}")
+    assert httpx2.get(before.stdout.strip(), timeout=20).status_code == 401
+    assert httpx2.get(during.stdout.strip(), timeout=20).status_code == 200
+
+
+def test_a_token_is_made_listed_and_revoked_on_a_fresh_home(home: Home, url: str) -> None:
+    made = home.run(
+        *("token", "create", "--scope", "read", "--scope", "events:write,memories:write"),
+        *("--name", "backup", "--days", "30", "--json"),
+    )
+    token = json.loads(made.stdout)
+    served(home, url, "web")
+
+    assert {"id", "token", "name", "scopes", "expires_at"} <= set(token)
+    assert token["scopes"] == ["read", "events:write", "memories:write"]
+    assert who(url, token["token"]) == 200
+    listed = home.run("token", "list")
+    assert (
+        f"Token {token['id']}: backup, read, events:write, memories:write, until " in listed.stdout
+    )
+    as_json = json.loads(home.run("token", "list", "--json").stdout)
+    assert [each["id"] for each in as_json] == [token["id"], 1]
+    assert "token" not in as_json[0]
+    assert home.run("token", "revoke", str(token["id"])).returncode == 0
+    assert who(url, token["token"]) == 401
+
+
+def test_in_words_the_token_is_all_of_standard_output(home: Home) -> None:
+    done = home.run("token", "create", "--scope", "read")
+
+    assert done.stdout.startswith("lamp_")
+    assert done.stdout.count("\n") == 1
+    assert "read" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["create", "--scope", "reed"], "scopes: 'reed' is not one of admin, write, read"),
+        (["create"], "--scope"),
+        (["create", "--scope", ","], "scopes: names none of admin"),
+        (["create", "--scope", "read", "--days", "0"], "--days"),
+        (["create", "--scope", "read", "--name", "this machine"], "name: 'this machine' is"),
+        (["revoke", "99"], "There is no token 99"),
+        (["revoke", "x"], "ID"),
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_is_said_in_words(home: Home, words: list[str], said: str) -> None:
+    done = home.run("token", *words)
+
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert home.value("SELECT count(*) FROM tokens WHERE name != 'this machine'") in (0, None)
+
+
+def test_the_home_keeps_a_token_for_its_owner_alone_and_makes_it_anew(home: Home, url: str) -> None:
+    home.run("token", "list")
+    path = home.path / "token"
+    first = path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+    home.run("token", "list")
+    kept = path.read_text()
+    path.write_text("lamp_1_something_else_altogether\n")
+    home.run("token", "list")
+    second = path.read_text()
+    path.unlink()
+    served(home, url, "web")
+    third = path.read_text()
+
+    assert kept == first
+    assert len({first, second, third}) == 3
+    assert [who(url, each.strip()) for each in (first, second, third)] == [401, 401, 200]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_token_that_others_could_read_is_closed_to_them_and_told_of(home: Home) -> None:
+    home.run("token", "list")
+    path = home.path / "token"
+    path.chmod(0o644)
+
+    seen = home.run("doctor")
+    started = home.run("token", "list")
+
+    assert f"BAD  Token {path}" in seen.stdout
+    assert "could be read by others" in started.stderr
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert f"ok   Token {path}" in home.run("doctor").stdout
+
+
+def test_doctor_says_what_runs_and_whether_it_is_ours(home: Home, url: str, tmp_path: Path) -> None:
+    fresh = home.run("doctor")
+    served(home, url, "web")
+    alone = home.run("doctor")
+    home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) FROM sessions WHERE status = 'completed'"))
+    led = home.run("doctor")
+    home.env["LAMPLIGHTER_HOME"] = str(tmp_path / "other")
+    other = home.run("doctor")
+
+    assert f"ok   Web process {url}: does not run" in fresh.stdout
+    assert f"ok   Web process {url}: takes this home's token; no supervisor leads" in alone.stdout
+    assert f"ok   Web process {url}: takes this home's token; a supervisor leads" in led.stdout
+    assert f"BAD  {url} does not take this home's token" in other.stdout
+    assert other.returncode == 1
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "localhost"])
+def test_it_is_asked_by_the_names_it_was_given(home: Home, url: str, host: str) -> None:
+    home.env |= {"LAMPLIGHTER_HOST": host, "LAMPLIGHTER_HOSTS": "box.lan,lamp.example"}
+    port = home.env["LAMPLIGHTER_PORT"]
+
+    said = served(home, url, "web")
+
+    shown = "127.0.0.1" if host == "0.0.0.0" else host
+    assert link_in(said).startswith(f"http://{shown}:{port}/")
+    asked = {
+        name: httpx2.get(f"{url}/healthz", headers={"Host": name}, timeout=20).status_code
+        for name in ("box.lan", f"lamp.example:{port}", "localhost", "evil.example", "0.0.0.0")
+    }
+    refused = {name for name, status in asked.items() if status == 403}
+    assert refused == {"evil.example", "0.0.0.0"}

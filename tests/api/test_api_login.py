@@ -1,0 +1,293 @@
+"""Logging in by a one-time code, staying, and logging out; streams end with their caller."""
+
+import re
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+import pytest
+from asking import Asking
+
+from lamplighter.api.callers import CHECK_SECONDS, FAILURES
+from lamplighter.api.login import WRONG
+from lamplighter.api.login_page import CSP
+from living import Server
+
+HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+GOES_ON = '<meta http-equiv="refresh" content="0;url={}">'
+
+
+@pytest.fixture
+def browser(own_server: Server) -> Iterator[httpx2.Client]:
+    """A browser that nobody has logged in; it keeps its cookies and follows no redirects."""
+    with httpx2.Client(base_url=own_server.url, headers=HTML, timeout=20) as client:
+        yield client
+
+
+def ours(server: Server) -> dict[str, str]:
+    return {"Origin": server.url}
+
+
+def logged_in(browser: httpx2.Client) -> bool:
+    return browser.get("/api/v1/login").status_code == 200
+
+
+def test_a_link_logs_in_and_goes_on_to_the_app(own_server: Server, browser: httpx2.Client) -> None:
+    came = browser.get("/login", params={"code": own_server.home.code()})
+
+    assert came.status_code == 200
+    assert GOES_ON.format("/") in came.text
+    assert '<a href="/">' in came.text
+    cookie = came.headers["set-cookie"]
+    assert cookie.startswith(f"lamplighter-{own_server.port}=lamp_1_")
+    parts = {part.strip().lower() for part in cookie.split(";")[1:]}
+    assert {"httponly", "samesite=strict", "path=/", "max-age=2592000"} <= parts
+    assert "secure" not in parts
+    who = browser.get("/api/v1/login").json()
+    assert (who["kind"], who["scopes"]) == ("login", ["admin"])
+
+
+def test_behind_https_the_cookie_is_for_https_alone(
+    own_server: Server, browser: httpx2.Client
+) -> None:
+    code = own_server.home.code()
+    headers = {"X-Forwarded-Proto": "https"}  # from loopback, where a proxy would be
+
+    came = browser.get("/login", params={"code": code}, headers=headers)
+
+    assert "secure" in came.headers["set-cookie"].lower()
+
+
+def test_a_code_is_typed_where_the_page_was_asked_for(
+    own_server: Server, browser: httpx2.Client
+) -> None:
+    page = browser.get("/memories", params={"category": "timing"})
+    code = own_server.home.code().upper().replace("-", " ")
+
+    came = browser.post(
+        "/login", data={"code": f" {code} ", "next": onward(page)}, headers=ours(own_server)
+    )
+
+    assert page.status_code == 401
+    assert onward(page) == "/memories?category=timing"
+    assert GOES_ON.format("/memories?category=timing") in came.text
+    assert logged_in(browser)
+
+
+def onward(page: httpx2.Response) -> str:
+    found = re.search(r'name="next" value="([^"]*)"', page.text)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "x",
+        "//evil.example",
+        "/\\evil.example",
+        "http://evil.example",
+        'javascript:alert("x")',
+        '/"><script>',
+        "/a b",
+        "/\n",
+        "/;url=//evil.example",
+    ],
+)
+def test_it_goes_on_to_no_other_place(
+    own_server: Server, browser: httpx2.Client, address: str
+) -> None:
+    came = browser.post("/login", data={"code": own_server.home.code(), "next": address})
+
+    assert came.status_code == 200
+    assert GOES_ON.format("/") in came.text
+    assert "evil" not in came.text
+
+
+def test_the_page_says_nothing_it_was_not_made_of(browser: httpx2.Client) -> None:
+    page = browser.get('/"><script>alert(1)</script>', params={"q": '"><script>'})
+
+    assert page.status_code == 401
+    assert "<script" not in page.text
+
+
+def test_a_wrong_code_is_told_kindly_and_tied_to_its_field(browser: httpx2.Client) -> None:
+    for answer in (browser.get("/login?code=x"), browser.post("/login", data={"code": ""})):
+        assert answer.status_code == 401
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert f'<p class="error" id="error" role="alert">{WRONG}</p>' in answer.text
+        assert 'aria-invalid="true" aria-describedby="error hint"' in answer.text
+        assert "lamplighter login" in answer.text
+    assert not logged_in(browser)
+
+
+def test_a_used_link_still_leads_on_who_is_logged_in(
+    own_server: Server, browser: httpx2.Client
+) -> None:
+    code = own_server.home.code()
+    browser.get("/login", params={"code": code})
+
+    again, plain = browser.get("/login", params={"code": code}), browser.get("/login")
+
+    for answer in (again, plain):
+        assert answer.status_code == 200
+        assert GOES_ON.format("/") in answer.text
+        assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("method", "headers"),
+    [
+        ("HEAD", {}),
+        ("GET", {"Sec-Purpose": "prefetch"}),
+        ("GET", {"Sec-Fetch-Dest": "image"}),
+        ("GET", {"Sec-Fetch-Dest": "iframe"}),
+    ],
+    ids=str,
+)
+def test_what_only_looks_ahead_uses_no_code_up(
+    own_server: Server, browser: httpx2.Client, method: str, headers: dict[str, str]
+) -> None:
+    code = own_server.home.code()
+
+    looked = browser.request(method, "/login", params={"code": code}, headers=headers)
+
+    assert looked.status_code == 200
+    assert "set-cookie" not in looked.headers
+    assert "set-cookie" in browser.get("/login", params={"code": code}).headers
+
+
+def test_of_many_who_open_a_link_at_once_one_is_logged_in(own_server: Server) -> None:
+    link = f"{own_server.url}/login?code={own_server.home.code()}"
+    with ThreadPoolExecutor(8) as people:
+        came = list(people.map(lambda _: httpx2.get(link, timeout=20), range(8)))
+
+    assert sorted(each.status_code for each in came) == [200] + [401] * 7
+
+
+def test_after_many_wrong_codes_even_a_good_one_waits(
+    own_server: Server, browser: httpx2.Client
+) -> None:
+    code = own_server.home.code()
+    wrong = [browser.get(f"/login?code={number}").status_code for number in range(FAILURES)]
+
+    late = browser.get("/login", params={"code": code})
+    script = browser.get("/login", params={"code": code}, headers={"Accept": "*/*"})
+
+    assert wrong == [401] * FAILURES
+    assert (late.status_code, script.status_code) == (429, 429)
+    assert 1 <= int(late.headers["retry-after"]) <= 61
+    assert script.json()["title"] == "Too many tries"
+    own_server.kill()
+    own_server.start()  # it is this process that counts
+    assert browser.get("/login", params={"code": own_server.home.code()}).status_code == 200
+
+
+def test_good_codes_are_not_counted(own_server: Server, browser: httpx2.Client) -> None:
+    asking = Asking(own_server.home, browser)
+    for _ in range(FAILURES - 1):
+        assert browser.get("/login?code=x").status_code == 401
+
+    came = browser.get("/login", params={"code": own_server.home.code()})
+    last = httpx2.get(f"{own_server.url}/login?code=x", timeout=20)
+    over = httpx2.get(f"{own_server.url}/login?code=x", timeout=20)
+
+    assert asking.home is own_server.home
+    assert [each.status_code for each in (came, last, over)] == [200, 401, 429]
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", "multipart/form-data"])
+def test_a_code_comes_in_a_form(browser: httpx2.Client, kind: str) -> None:
+    answer = browser.post("/login", content=b"code=x", headers={"Content-Type": kind})
+
+    assert answer.status_code == 415
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Host": "evil.example"}],
+    ids=str,
+)
+def test_another_site_logs_nobody_in(
+    own_server: Server, browser: httpx2.Client, headers: dict[str, str]
+) -> None:
+    code = own_server.home.code()
+
+    assert browser.post("/login", data={"code": code}, headers=headers).status_code == 403
+    assert browser.post("/login", data={"code": code}).status_code == 200
+
+
+def test_the_page_needs_nothing_else_and_may_load_nothing_else(browser: httpx2.Client) -> None:
+    page = browser.get("/sessions/7")
+
+    assert page.headers["content-security-policy"] == CSP
+    assert "script" not in CSP
+    assert "unsafe" not in CSP
+    assert page.headers["cache-control"] == "no-store"
+    assert not re.search(r"(?:src|href)=\"(?!data:|/)", page.text)
+
+
+def test_the_policy_of_the_login_page_is_for_that_page_alone(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    assert own_client.get("/api/v1/login").headers["content-security-policy"] != CSP
+
+
+def test_logging_out_ends_the_login_and_clears_the_cookie(
+    own_server: Server, browser: httpx2.Client
+) -> None:
+    browser.get("/login", params={"code": own_server.home.code()})
+    kept = dict(browser.cookies)
+
+    out = browser.delete("/api/v1/login", headers=ours(own_server))
+
+    assert out.status_code == 204
+    assert "max-age=0" in out.headers["set-cookie"].lower()
+    assert not browser.cookies
+    browser.cookies.update(kept)
+    assert not logged_in(browser)
+
+
+def ends(server: Server, headers: dict[str, str], begun: threading.Event) -> bool:
+    """Follow the stream to its end; whether it has one."""
+    with (
+        httpx2.Client(timeout=CHECK_SECONDS * 2) as client,
+        client.stream("GET", f"{server.url}/api/v1/stream", headers=headers) as answer,
+    ):
+        for line in answer.iter_lines():
+            if line.startswith("event: hello"):
+                begun.set()
+    return True
+
+
+@pytest.mark.parametrize("how", ["log out", "revoke", "command line"])
+def test_a_stream_ends_when_its_caller_is_sent_away(
+    own_server: Server, own_client: httpx2.Client, browser: httpx2.Client, how: str
+) -> None:
+    made = own_client.post("/api/v1/tokens", json={"scopes": ["changes:read"]}).json()
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    if how == "log out":
+        browser.get("/login", params={"code": own_server.home.code()})
+        [(cookie, words)] = browser.cookies.items()
+        headers = {"Cookie": f"{cookie}={words}"}
+    begun, other = threading.Event(), threading.Event()
+
+    with ThreadPoolExecutor(2) as pool:
+        following = pool.submit(ends, own_server, headers, begun)
+        staying = pool.submit(ends, own_server, own_server.headers, other)
+        assert begun.wait(20)
+        assert other.wait(20)
+        match how:
+            case "log out":
+                browser.delete("/api/v1/login", headers=ours(own_server))
+            case "revoke":
+                own_client.delete(f"/api/v1/tokens/{made['id']}")
+            case _:  # another process: it is looked at again now and then
+                own_server.home.ask("token", "revoke", str(made["id"]))
+        assert following.result(CHECK_SECONDS * 2)
+        assert not staying.done()
+        own_server.kill()
+        with pytest.raises(httpx2.HTTPError):
+            staying.result(20)

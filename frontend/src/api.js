@@ -18,11 +18,11 @@ export class Problem extends Error {
 }
 
 /**
- * The one way to the server.
- * @param {{fetch?: typeof globalThis.fetch, base?: string}} [with_]
+ * The one way to the server; `refused` is called when it does not know us (any more).
+ * @param {{fetch?: typeof globalThis.fetch, base?: string, refused?: () => void}} [with_]
  * @returns {Api}
  */
-export function createApi({ fetch = globalThis.fetch.bind(globalThis), base = BASE } = {}) {
+export function createApi({ fetch = globalThis.fetch.bind(globalThis), base = BASE, refused = () => {} } = {}) {
   return {
     get: (path, params) => send("GET", path + query(params)),
     post: (path, body = {}) => send("POST", path, body),
@@ -39,6 +39,7 @@ export function createApi({ fetch = globalThis.fetch.bind(globalThis), base = BA
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: AbortSignal.timeout(PATIENCE_MS),
     })
+    if (answer.status === 401) refused()
     if (!answer.ok) throw await problem(answer)
     return answer.status === 204 ? null : answer.json()
   }

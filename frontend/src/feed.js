@@ -4,10 +4,10 @@ const STALE_MS = 3_000
 /**
  * Changes, each handed on once and in order. A list read at number n asks for what came since (`replay`), a page that
  * read before it joined catches up, and a pause keeps everything for later.
- * @param {{changes: (after: number) => Promise<any>, timers?: any, now?: () => Date}} with_
+ * @param {{changes: (after: number) => Promise<any>, refused?: () => void, timers?: any, now?: () => Date}} with_
  * @returns {Feed}
  */
-export function createFeed({ changes, timers = globalThis, now = () => new Date() }) {
+export function createFeed({ changes, refused = () => {}, timers = globalThis, now = () => new Date() }) {
   /** @type {Map<string, ((change: Change) => void)[]>} */ const followers = new Map()
   /** @type {(() => void)[]} */ const resets = []
   /** @type {Change[]} */ let kept = []
@@ -42,6 +42,7 @@ export function createFeed({ changes, timers = globalThis, now = () => new Date(
     receive(message) {
       if (message.kind === "changes") return this.state.paused ? put(this, message.items) : hand(message.items)
       if (message.kind === "reset") return again(this, message.seq)
+      if (message.kind === "refused") return refused()
       if (message.kind === "lost") return lose(this)
       if (message.kind === "joined" && message.seq === null) return
       if (message.kind === "joined" && !message.live) lose(this)

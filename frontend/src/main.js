@@ -7,8 +7,9 @@ import { createFeed } from "./feed.js"
 import { connect } from "./feed/connect.js"
 import { isForUs, keys } from "./keys.js"
 import { lastVisit } from "./last-visit.js"
+import { leaving } from "./leave.js"
 import { createRouter, inner } from "./router.js"
-import { storage } from "./storage.js"
+import { storage, tabStorage } from "./storage.js"
 import { addMemory } from "./stores/add-memory.js"
 import { chain } from "./stores/chain.js"
 import { clock } from "./stores/clock.js"
@@ -17,6 +18,7 @@ import { cooldowns } from "./stores/cooldowns.js"
 import { curate } from "./stores/curate.js"
 import { events } from "./stores/events.js"
 import { log } from "./stores/log.js"
+import { login } from "./stores/login.js"
 import { memories } from "./stores/memories.js"
 import { memory } from "./stores/memory.js"
 import { overview } from "./stores/overview.js"
@@ -39,8 +41,10 @@ function add(name, value) {
   return /** @type {any} */ (Alpine.store(name))
 }
 
-const api = createApi()
-const feed = createFeed({ changes: (after) => api.get("/changes", { after, limit: 500 }) })
+const reload = () => location.reload()
+const refused = leaving({ reload, storage: tabStorage })
+const api = createApi({ refused })
+const feed = createFeed({ changes: (after) => api.get("/changes", { after, limit: 500 }), refused })
 feed.state = add("live", feed.state)
 
 const stores = {
@@ -72,6 +76,7 @@ const details = {
   overview: add("overview", overview({ api, feed, supervisor: leader, clock: stores.clock, visit })),
   cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),
 }
+add("login", login({ api, reload, toasts: toaster }))
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
 const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage }))
 const running = add("runNow", runNow({ requests: asked, services: known, toasts: toaster }))

@@ -1,17 +1,25 @@
 /** What this browser remembers for its operator. Where it may not remember, the app works all the same. */
-export const storage = {
-  /** @param {string} key */
-  getItem(key) {
-    return attempt(() => localStorage.getItem(key))
-  },
-  /** @param {string} key @param {string} value */
-  setItem(key, value) {
-    attempt(() => localStorage.setItem(key, value))
-  },
-  /** @param {string} key */
-  removeItem(key) {
-    attempt(() => localStorage.removeItem(key))
-  },
+export const storage = careful(() => localStorage)
+
+/** What this tab remembers until it is closed. */
+export const tabStorage = careful(() => sessionStorage)
+
+/** @param {() => Storage} place */
+function careful(place) {
+  return {
+    /** @param {string} key */
+    getItem(key) {
+      return attempt(() => place().getItem(key))
+    },
+    /** @param {string} key @param {string} value */
+    setItem(key, value) {
+      attempt(() => place().setItem(key, value))
+    },
+    /** @param {string} key */
+    removeItem(key) {
+      attempt(() => place().removeItem(key))
+    },
+  }
 }
 
 /** @template T @param {() => T} act */

@@ -258,6 +258,7 @@ type FeedMessage =
   | { kind: "hello"; seq: number; version: string }
   | { kind: "live" }
   | { kind: "lost" }
+  | { kind: "refused" }
   | { kind: "changes"; items: Change[] }
   | { kind: "reset"; seq: number }
 

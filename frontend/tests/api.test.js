@@ -81,3 +81,26 @@ test("what is empty stays out of a query and a list repeats its name", () => {
   assert.equal(query({}), "")
   assert.equal(query({ q: "a&b=c" }), "?q=a%26b%3Dc")
 })
+
+test("who is not known is told so, whatever was asked", async () => {
+  let refused = 0
+  const fetch = async () => new Response("{}", { status: 401 })
+  const api = createApi({ fetch, refused: () => refused++ })
+
+  const problem = await api.get("/sessions").catch((each) => each)
+  await api.post("/sessions").catch((each) => each)
+
+  assert.equal(problem.status, 401)
+  assert.equal(refused, 2)
+})
+
+test("what is not allowed does not send anybody away", async () => {
+  let refused = 0
+  const fetch = async () => new Response("{}", { status: 403 })
+
+  await createApi({ fetch, refused: () => refused++ })
+    .get("/sessions")
+    .catch((each) => each)
+
+  assert.equal(refused, 0)
+})

@@ -179,3 +179,55 @@ test("a closed source is silent", () => {
 
   assert.deepEqual(timers.delays, [])
 })
+
+function unknown() {
+  const asked = []
+  const fetch = async (url) => {
+    asked.push(url)
+    return { ok: false, status: 401 }
+  }
+  return { asked, fetch }
+}
+
+test("a server that does not know us is told of once and asked no more", async () => {
+  const { asked, fetch } = unknown()
+  const feed = open(fetch)
+
+  await cutOff(feed)
+
+  assert.equal(asked.length, 1)
+  assert.deepEqual(feed.kinds(), ["hello", "live", "lost", "refused"])
+  assert.deepEqual(feed.timers.delays, [])
+})
+
+test("a stream that was answered with something else is looked into at once", async () => {
+  const { asked, fetch } = unknown()
+  const feed = open(fetch)
+
+  feed.last().readyState = 2
+  feed.last().onerror()
+  await feed.timers.ring()
+
+  assert.deepEqual(asked, ["/api/v1/changes?after=0&limit=500"])
+  assert.deepEqual(feed.kinds(), ["refused"])
+})
+
+test("who was refused goes on after the last change when somebody comes in again", async () => {
+  const feed = open(unknown().fetch)
+  await cutOff(feed)
+
+  feed.source.resume()
+  feed.last().say("hello", { seq: 12 })
+
+  assert.equal(feed.last().url, "/api/v1/stream?after=10")
+  assert.equal(feed.kinds().at(-1), "live")
+})
+
+test("somebody who comes in while all is well opens no second stream", () => {
+  const feed = open()
+  feed.last().say("hello", { seq: 10 })
+
+  feed.source.resume()
+
+  assert.equal(FakeSource.all.length, 1)
+})

@@ -198,6 +198,18 @@ def test_good_codes_are_not_counted(own_server: Server, browser: httpx2.Client) 
     assert [each.status_code for each in (came, last, over)] == [200, 401, 429]
 
 
+def test_who_comes_by_a_link_of_another_site_is_looked_at_again(browser: httpx2.Client) -> None:
+    """No cookie comes with such a request; with the one that follows it does."""
+    headers = {"Sec-Fetch-Site": "cross-site"}
+
+    came = browser.get("/memories?category=timing", headers=headers)
+    odd = browser.get("/a;url=//evil.example", headers=headers)
+
+    assert (came.status_code, odd.status_code) == (401, 401)
+    assert GOES_ON.format("/memories?category=timing") in came.text
+    assert GOES_ON.format("/") in odd.text
+
+
 @pytest.mark.parametrize("kind", ["application/json", "text/plain", "multipart/form-data"])
 def test_a_code_comes_in_a_form(browser: httpx2.Client, kind: str) -> None:
     answer = browser.post("/login", content=b"code=x", headers={"Content-Type": kind})

@@ -51,6 +51,7 @@ HEADERS: Final = {
 }
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 MAX_BODY_BYTES: Final = 1_000_000
+ELSEWHERE: Final = ("cross-site", "same-site")
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
@@ -95,7 +96,7 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and _place(origin) != host.lower():
             return "Another site may not ask this one."
-        if method not in SAFE and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        if method not in SAFE and headers.get("sec-fetch-site") in ELSEWHERE:
             return "Another site may not change anything here."
         return None
 
@@ -142,7 +143,10 @@ def _unknown(scope: Scope, headers: Headers) -> Response:
     page = path == DOCS or not _below_api(path)
     if page and scope["method"] in PAGE_METHODS and login_page.wanted(headers):
         query = scope["query_string"].decode("ascii", "replace")
-        return login_page.answer(401, onward=f"{path}?{query}" if query else path)
+        here = f"{path}?{query}" if query else path
+        if headers.get("sec-fetch-site") in ELSEWHERE:  # whence no cookie of ours is shown
+            return login_page.onward(here, "Opening Lamplighter", 401)
+        return login_page.answer(401, onward=here)
     detail = "Log in, or send a token: Authorization: Bearer lamp_…"
     return problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
 

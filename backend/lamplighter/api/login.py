@@ -1,6 +1,5 @@
 """Logging in with a one-time code, who one is then, and logging out."""
 
-import re
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -18,7 +17,6 @@ from lamplighter.usecases import access
 FORM: Final = "application/x-www-form-urlencoded"
 WRONG: Final = "This code is not valid: each works once, and for one hour."
 TOO_MANY: Final = "Too many codes were wrong. Wait a minute, then try again."
-_OURS: Final = re.compile(r"/(?![/\\])[\w/?&=%.,:+~-]*", re.ASCII)
 
 
 async def enter(request: Request) -> Response:
@@ -34,12 +32,8 @@ async def redeem(request: Request) -> Response:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise HTTPException(415, f"The body is to be a form with the content type {FORM}.")
     typed = parse_qs((await request.body()).decode("utf-8", "replace"))
-    onward = typed.get("next", [""])[0]
-    return await _redeem(
-        request,
-        typed.get("code", [""])[0],
-        onward=onward if _OURS.fullmatch(onward) else "/",
-    )
+    code, onward = (typed.get(name, [""])[0] for name in ("code", "next"))
+    return await _redeem(request, code, onward=onward or "/")
 
 
 async def who(request: Request) -> Response:
@@ -69,12 +63,12 @@ def send_away(request: Request) -> None:
 async def _redeem(request: Request, code: str, *, onward: str = "/") -> Response:
     here, attempts = door(request), _attempts(request)
     if wait := attempts.wait():
-        return _again(request, 429, TOO_MANY, **{"Retry-After": str(wait)})
+        return _again(request, 429, TOO_MANY, onward, **{"Retry-After": str(wait)})
     attempts.begin()
     agent = request.headers.get("user-agent", "")
     words = await access.redeem(here.db, code, agent, now=here.now())
     if words is None:
-        return await _onward(request) or _again(request, 401, WRONG)
+        return await _onward(request) or _again(request, 401, WRONG, onward)
     attempts.succeeded()
     response = login_page.onward(onward)
     response.set_cookie(
@@ -94,9 +88,9 @@ async def _onward(request: Request) -> Response | None:
     return login_page.onward("/") if known else None
 
 
-def _again(request: Request, status: int, words: str, **headers: str) -> Response:
+def _again(request: Request, status: int, words: str, onward: str, **headers: str) -> Response:
     if login_page.wanted(request.headers):
-        return login_page.answer(status, words, headers=headers)
+        return login_page.answer(status, words, onward=onward, headers=headers)
     return problem(status, words, headers=headers)
 
 

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import html
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -17,7 +18,12 @@ CSP: Final = (
     f"default-src 'none'; style-src 'sha256-{_HASH}'; img-src data:; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-_HEADERS: Final = {"Content-Security-Policy": CSP, "Cache-Control": "no-store"}
+_HEADERS: Final = {
+    "Content-Security-Policy": CSP,
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",  # with none at all a form of ours is sent by Origin: null
+}
+_OURS: Final = re.compile(r"/(?![/\\])[\w/?&=%.,:+~-]*", re.ASCII)
 _ERROR: Final = '<p class="error" id="error" role="alert">{}</p>'
 _BEFORE, _, _rest = _PAGE.partition("<!-- form -->\n")
 _FORM, _, _AFTER = _rest.partition("<!-- end -->\n")
@@ -45,14 +51,14 @@ def answer(
     return HTMLResponse(_BEFORE + form + _AFTER, status, headers={**_HEADERS, **(headers or {})})
 
 
-def onward(address: str) -> HTMLResponse:
-    """Answer with a page that goes on by itself.
+def onward(address: str, title: str = "You are logged in", status: int = 200) -> HTMLResponse:
+    """Answer with a page that goes on by itself, to an address of ours.
 
     It is no redirect: after one that began on another site a browser would not
     show the cookie it has just been given (SameSite=Strict).
     """
-    to = html.escape(address)
+    to = html.escape(address if _OURS.fullmatch(address) else "/")
     head = f'<meta http-equiv="refresh" content="0;url={to}">\n</head>'
-    words = f'<h1>You are logged in</h1>\n<p><a href="{to}">Go on to Lamplighter</a></p>'
+    words = f'<h1>{html.escape(title)}</h1>\n<p><a href="{to}">Go on to Lamplighter</a></p>\n'
     page = _BEFORE.replace("</head>", head) + words + _AFTER
-    return HTMLResponse(page, headers=_HEADERS)
+    return HTMLResponse(page, status, headers=_HEADERS)

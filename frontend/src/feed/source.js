@@ -3,6 +3,8 @@ const POLL_MS = 2_000
 const SILENCE_MS = 5_000
 const POLLS_BEFORE_A_STREAM = 15
 const FAILURES_BEFORE_A_POLL = 3
+const GIVEN_UP = 2
+const NOBODY = 401
 
 /** How long to wait before the next try; never over 2 s, so that a restart is hardly noticed. @param {number} failures */
 export function backoff(failures) {
@@ -12,6 +14,7 @@ export function backoff(failures) {
 /**
  * The change feed of one browser. It resumes after the last change it saw, whatever cut it off: the browser's own
  * reconnecting would forget a start where nothing had come yet. Where streams cannot be held, it asks every 2 s.
+ * Where the server does not know us it says so once, and asks no more until somebody resumes it.
  * @param {{emit: (message: FeedMessage) => void, EventSource?: any, fetch?: any, timers?: any, base?: string}} with_
  */
 export function openSource({ emit, EventSource, fetch, timers = globalThis, base = "/api/v1" }) {
@@ -23,12 +26,19 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, base
   let closed = false
   let probing = false
   let refused = false
+  let unknown = false
   connect()
   return {
     close() {
       closed = true
       timers.clearTimeout(timer)
       stream?.close()
+    },
+    resume() {
+      if (!unknown) return
+      unknown = false
+      failures = 0
+      connect()
     },
     get seq() {
       return seq
@@ -88,6 +98,7 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, base
   }
 
   function lose() {
+    const givenUp = stream?.readyState === GIVEN_UP
     timers.clearTimeout(timer)
     stream?.close()
     if (probing) return refuse()
@@ -95,7 +106,8 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, base
     if (live) emit({ kind: "lost" })
     live = false
     if (closed) return
-    timer = timers.setTimeout(failures > FAILURES_BEFORE_A_POLL ? poll : connect, backoff(failures))
+    // an answer that is no stream: what kind of answer it is only asking tells
+    timer = timers.setTimeout(givenUp || failures > FAILURES_BEFORE_A_POLL ? poll : connect, backoff(failures))
   }
 
   /** The server answers, but not with a stream: go on asking, the page stays live. */
@@ -114,6 +126,7 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, base
       failures = FAILURES_BEFORE_A_POLL - 1
       return lose()
     }
+    if (unknown) return emit({ kind: "refused" })
     if (!live) alive()
     probing = Boolean(EventSource) && (!refused || asked >= POLLS_BEFORE_A_STREAM)
     timer = probing ? timers.setTimeout(connect, 0) : timers.setTimeout(() => poll(asked + 1), POLL_MS)
@@ -121,6 +134,8 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, base
 
   async function ask() {
     const answer = await fetch(`${base}/changes?after=${seq ?? 0}&limit=500`)
+    unknown = answer.status === NOBODY
+    if (unknown) return
     if (!answer.ok) throw new Error(`The changes answered ${answer.status}.`)
     const page = await answer.json()
     if (page.reset || (seq !== null && page.seq < seq)) return reset(page.seq)

@@ -14,6 +14,7 @@ globalThis.addEventListener("connect", (event) => {
 /** @param {MessagePort} port */
 function join(port) {
   ports.add(port)
+  source.resume()
   port.postMessage({ kind: "joined", seq: source.seq, live: source.live })
 }
 

@@ -1,0 +1,67 @@
+"""Coming in and going out, as a person in a browser does."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from app import App
+from test_round import OVERFLOW, violations
+
+WIDTHS = (320, 390, 1280)
+
+
+@pytest.fixture
+def expected() -> set[int]:
+    return {401}
+
+
+def typed(page: Page, code: str) -> None:
+    page.get_by_label("One-time code").fill(code)
+    page.get_by_role("button", name="Log in").click()
+
+
+def test_logging_out_in_one_tab_ends_the_other_and_a_code_leads_back(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/memories?category=timing")
+    expect(page.get_by_role("heading", name="Memories")).to_be_visible()
+    other = page.context.new_page()
+    other.goto(f"{app.url}/sessions")
+    expect(other.get_by_role("heading", name="Sessions")).to_be_visible()
+
+    other.get_by_role("button", name="Log out").click()
+
+    expect(other.get_by_role("heading", name="Log in")).to_be_visible()
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible(timeout=10_000)
+    assert page.url == f"{app.url}/memories?category=timing"
+
+    typed(page, "this is not a code")
+    expect(page.get_by_role("alert")).to_contain_text("not valid")
+    typed(page, app.link().partition("=")[2].upper())
+
+    expect(page.get_by_role("heading", name="Memories")).to_be_visible()
+    assert page.url == f"{app.url}/memories?category=timing"
+    other.close()
+
+
+def test_a_link_on_another_site_finds_who_is_logged_in(page: Page, app: App) -> None:
+    page.goto(f"http://localhost:{app.port}/")  # another site, as browsers see it
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+
+    page.evaluate(f"location.href = '{app.url}/events'")
+
+    expect(page.get_by_role("heading", name="Events")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_to_log_in_by_is_accessible(browser: Browser, app: App, theme: Any) -> None:
+    for width in WIDTHS:
+        context = browser.new_context(
+            viewport={"width": width, "height": 700}, color_scheme=theme, bypass_csp=True
+        )
+        page = context.new_page()
+        for path in ("/memories", "/login?code=wrong"):
+            page.goto(f"{app.url}{path}")
+            expect(page.get_by_label("One-time code")).to_be_focused()
+            assert violations(page) == []
+            assert not page.evaluate(OVERFLOW)
+        context.close()

@@ -1,0 +1,21 @@
+/**
+ * The way out.
+ * @param {{api: Api, reload: () => void, toasts: {say(text: string, how: {bad: boolean}): void}}} with_
+ */
+export function login({ api, reload, toasts }) {
+  return {
+    ending: false,
+
+    async end() {
+      this.ending = true
+      try {
+        await api.remove("/login")
+        reload()
+      } catch (problem) {
+        toasts.say(`You are still logged in. ${/** @type {Error} */ (problem).message}`, { bad: true })
+      } finally {
+        this.ending = false
+      }
+    },
+  }
+}

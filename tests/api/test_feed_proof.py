@@ -12,10 +12,10 @@ from typing import Any
 import httpx2
 import psutil
 import pytest
-from raw_stream import Follower, connected, drained
 
 from lamplighter.repository.database import sqlite_url
 from living import Server
+from raw_stream import Follower, connected, drained
 
 CLIENTS = 200
 CHANGES = 1_000

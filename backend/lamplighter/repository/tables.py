@@ -282,22 +282,22 @@ days = sa.Table(
 tokens = sa.Table(
     "tokens",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("id", NUMBER, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("scopes", Json, nullable=False),
     sa.Column("secret_hash", sa.Text, nullable=False),
-    sa.Column("session_id", sa.Integer, sa.ForeignKey("sessions.id")),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
     sa.Column("created_at", UTCDateTime, nullable=False),
     sa.Column("expires_at", UTCDateTime),
     sa.Column("used_at", UTCDateTime),
     sa.Column("revoked_at", UTCDateTime),
-    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("version", NUMBER, nullable=False),
 )
 
 logins = sa.Table(
     "logins",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("id", NUMBER, primary_key=True),
     sa.Column("secret_hash", sa.Text, nullable=False),
     sa.Column("agent", sa.Text, nullable=False),
     sa.Column("created_at", UTCDateTime, nullable=False),
@@ -309,7 +309,7 @@ logins = sa.Table(
 codes = sa.Table(
     "codes",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("id", NUMBER, primary_key=True),
     sa.Column("secret_hash", sa.Text, nullable=False),
     sa.Column("created_at", UTCDateTime, nullable=False),
     sa.Column("expires_at", UTCDateTime, nullable=False),

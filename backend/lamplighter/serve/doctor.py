@@ -20,7 +20,7 @@ from lamplighter.engines.exec import NAME as EXEC
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import driver, migrate
 from lamplighter.repository.condition import Condition, condition
-from lamplighter.repository.database import file_of
+from lamplighter.repository.database import file_of, is_postgres, shown
 from lamplighter.repository.feed import run_directory
 from lamplighter.serve import access, web
 from lamplighter.serve.home import SESSIONS, ServicesFile
@@ -70,6 +70,8 @@ def _found(looking: Callable[[Settings], Iterable[Finding]], settings: Settings)
 
 
 def _sqlite(settings: Settings) -> Iterator[Finding]:
+    if is_postgres(settings.database_url):
+        return
     found = ".".join(map(str, driver.version()))
     yield Finding(
         driver.safe_for_several_processes(),
@@ -111,6 +113,9 @@ def _run_directory(settings: Settings) -> Iterator[Finding]:
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
+    if is_postgres(settings.database_url):
+        yield from _postgres(settings.database_url)
+        return
     path = file_of(settings.database_url)
     if not path.exists():
         yield Finding(True, f"Database {path}: not there yet, made at the first start")
@@ -134,10 +139,29 @@ def _database(settings: Settings) -> Iterator[Finding]:
     yield from _at_odds(found)
 
 
+def _postgres(url: str) -> Iterator[Finding]:
+    from lamplighter.repository.condition_postgres import condition as look_at
+
+    name = f"Database {shown(url)}"
+    try:
+        at, found = migrate.revision_of(url), look_at(url)
+    except (LamplighterError, driver.Error) as error:
+        yield Finding(False, name, str(error))
+        return
+    if found.check != "ok":
+        advice = "Give LAMPLIGHTER_DATABASE_URL a server that this user may write to."
+        yield Finding(False, f"{name}: {found.check}", advice)
+    elif at is not None and at > migrate.head():
+        yield Finding(False, f"{name}: revision {at}", "Start the newer Lamplighter.")
+    else:
+        yield Finding(True, f"{name}: sound, revision {at}" if at else f"{name}: still empty")
+    yield from _at_odds(found)
+
+
 def _at_odds(found: Condition) -> Iterator[Finding]:
     """Tell what keeps a sound database from being used as it should."""
     if found.locked:
-        advice = "Find who holds it (fuser on the file) and end that: until then writes wait."
+        advice = "Find who holds it (`fuser` on the file, `pg_locks`): until it ends writes wait."
         yield Finding(False, "The database is locked by another program", advice)
     now = clock.now()
     if found.newest is not None and found.newest - now > CLOCK_SLACK:

@@ -1,0 +1,45 @@
+"""How a PostgreSQL database stands, looked at without changing it, for the doctor."""
+
+import asyncio
+from typing import Final
+
+import asyncpg
+
+from lamplighter.repository.columns import moment
+from lamplighter.repository.condition import Condition
+from lamplighter.repository.postgres import OURS, WRITER, connect, our_errors
+
+READ_ONLY: Final = (
+    "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'"
+)
+NEWEST: Final = "SELECT at FROM changes ORDER BY seq DESC LIMIT 1"
+WAIT: Final = f"SELECT pg_advisory_xact_lock_shared({OURS}, {WRITER})"
+
+
+def condition(url: str) -> Condition:
+    """Look at a database; raises OperationalError when it cannot be read."""
+    return asyncio.run(_condition(url))
+
+
+async def _condition(url: str) -> Condition:
+    async with our_errors():
+        connection = await connect(url, lock_timeout="2s")
+        try:
+            if await connection.fetchval(READ_ONLY):
+                return Condition("it takes no writes (a standby, or set read-only)", False, None)
+            held = await connection.fetchval("SELECT to_regclass('changes') IS NOT NULL")
+            newest = await connection.fetchval(NEWEST) if held else None
+            return Condition(
+                "ok", await _locked(connection), None if newest is None else moment(newest)
+            )
+        finally:
+            await connection.close()
+
+
+async def _locked(connection: asyncpg.Connection) -> bool:
+    """Whether nobody can write for a while: waiting for the writer's lock writes nothing."""
+    try:
+        await connection.execute(WAIT)
+    except asyncpg.LockNotAvailableError:
+        return True
+    return False

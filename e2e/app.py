@@ -110,9 +110,8 @@ class App:
         return subprocess.check_output(words, env=self.env, text=True, timeout=30).strip()
 
     def log_in(self, page: Page) -> None:
-        """Log a browser in, as a person does who opens the link."""
-        page.goto(self.link())
-        page.wait_for_url(f"{self.url}/overview")
+        """Log a browser in; it loads nothing yet."""
+        assert page.context.request.get(self.link()).ok
 
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + 30

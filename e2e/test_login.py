@@ -21,6 +21,18 @@ def typed(page: Page, code: str) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
+def test_the_link_leads_to_the_app(browser: Browser, app: App) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+
+    page.goto(app.link())
+
+    expect(page.get_by_role("heading", name="Overview")).to_be_attached()
+    assert page.url == f"{app.url}/overview"
+    assert context.cookies()[0]["sameSite"] == "Strict"
+    context.close()
+
+
 def test_logging_out_in_one_tab_ends_the_other_and_a_code_leads_back(page: Page, app: App) -> None:
     page.goto(f"{app.url}/memories?category=timing")
     expect(page.get_by_role("heading", name="Memories")).to_be_visible()

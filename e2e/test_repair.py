@@ -91,6 +91,7 @@ def test_an_outage_is_seen_mended_and_told_without_a_reload(
     page: Page, watched: App, small: Small
 ) -> None:
     watched.log_in(page)
+    page.goto(watched.url)
     expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
     services = page.get_by_role("list", name="Services")
     expect(services).to_contain_text("well", timeout=15_000)
@@ -116,6 +117,7 @@ def test_what_cannot_be_mended_waits_for_a_person_who_may_give_slots_back(
     page: Page, watched: App, small: Small
 ) -> None:
     watched.log_in(page)
+    page.goto(watched.url)
     small.heals = False
 
     small.crash()
@@ -134,6 +136,7 @@ def test_what_a_person_has_seen_to_waits_no_longer(page: Page, watched: App) -> 
         values = "VALUES (1, 4, 'elsewhere', 'Nothing helped', 'person', '2026-01-01T00:00:00Z')"
         connection.execute(f"{asked} {values}")
     watched.log_in(page)
+    page.goto(watched.url)
     expect(page.get_by_text(re.compile("elsewhere waits for you"))).to_be_visible()
 
     page.get_by_role("button", name="elsewhere is seen to").click()
@@ -142,6 +145,7 @@ def test_what_a_person_has_seen_to_waits_no_longer(page: Page, watched: App) -> 
 
 
 def test_a_cooldown_is_reset_by_hand(page: Page, watched: App, small: Small) -> None:
+    watched.log_in(page)
     page.goto(f"{watched.url}/cooldowns")
     expect(page.get_by_text("0 of 2 restarts used")).to_be_visible(timeout=15_000)
 

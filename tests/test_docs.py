@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.api.routes import OPS
+from lamplighter.api.routes import ANY, OPS
 from lamplighter.config import services
 from lamplighter.config.settings import SETTINGS
 from lamplighter.domain import markers
+from lamplighter.domain.access import SCOPES
 from lamplighter.domain.markers import Reading
 from lamplighter.domain.memory import MEANINGS, OPERATIONAL
 from lamplighter.domain.session import TIERS
@@ -37,7 +38,14 @@ def test_every_route_is_in_the_docs() -> None:
     text = (DOCS / "api.md").read_text()
     for op in OPS:
         path = op.path.replace(":int", "")
-        assert f"| `{op.method}` | `{path}` | {op.about} |" in text
+        scope = {None: "everybody", ANY: "any"}.get(op.scope, f"`{op.scope}`")
+        assert f"| `{op.method}` | `{path}` | {op.about} | {scope} |" in text
+
+
+def test_every_scope_is_in_the_docs() -> None:
+    text = (DOCS / "access.md").read_text()
+    for scope in SCOPES:
+        assert f"`{scope}`" in text
 
 
 def test_every_link_leads_somewhere() -> None:

@@ -123,7 +123,7 @@ def _problem_content() -> dict[str, Any]:
 def _page() -> str:
     rows = "".join(
         f"<tr><td><code>{op.method}</code></td><td><code>{html.escape(_readable(op))}</code></td>"
-        f"<td>{html.escape(op.about)}</td></tr>"
+        f"<td>{html.escape(op.about)}</td><td>{op.scope or 'everybody'}</td></tr>"
         for op in OPS
     )
     return (
@@ -131,7 +131,7 @@ def _page() -> str:
         '<meta name="viewport" content="width=device-width"><title>Lamplighter API</title></head>'
         "<body><main><h1>Lamplighter API</h1><p>Version "
         f'{__version__}. The whole description: <a href="/api/openapi.json">OpenAPI 3.1</a>.</p>'
-        f"<table><thead><tr><th>Method</th><th>Address</th><th>What it does</th></tr></thead>"
+        f"<table><thead><tr><th>Method</th><th>Address</th><th>What it does</th><th>Scope</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></main></body></html>"
     )
 

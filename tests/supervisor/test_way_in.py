@@ -4,12 +4,14 @@ import json
 import socket
 import stat
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import httpx2
 import pytest
 from homes import Home
+
+from lamplighter.repository import driver
 
 LINK = "/login?code="
 Ask = Callable[..., httpx2.Response]
@@ -208,3 +210,15 @@ def test_it_is_asked_by_the_names_it_was_given(home: Home, url: str, host: str) 
     }
     refused = {name for name, status in asked.items() if status == 403}
     assert refused == {"evil.example", "0.0.0.0"}
+
+
+def test_a_database_that_is_locked_for_long_is_said_in_words(home: Home) -> None:
+    home.run("token", "list")
+
+    with closing(driver.connect(str(home.path / "lamplighter.db"))) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        done = home.run("token", "create", "--scope", "read")
+
+    assert done.returncode == 2
+    assert "The database cannot be used now" in done.stderr
+    assert "Traceback" not in done.stderr

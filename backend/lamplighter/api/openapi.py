@@ -131,7 +131,8 @@ def _page() -> str:
         '<meta name="viewport" content="width=device-width"><title>Lamplighter API</title></head>'
         "<body><main><h1>Lamplighter API</h1><p>Version "
         f'{__version__}. The whole description: <a href="/api/openapi.json">OpenAPI 3.1</a>.</p>'
-        f"<table><thead><tr><th>Method</th><th>Address</th><th>What it does</th><th>Scope</th></tr></thead>"
+        "<table><thead><tr><th>Method</th><th>Address</th><th>What it does</th><th>Scope</th></tr>"
+        "</thead>"
         f"<tbody>{rows}</tbody></table></main></body></html>"
     )
 

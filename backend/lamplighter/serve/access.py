@@ -14,7 +14,7 @@ from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.access import Token
 from lamplighter.domain.errors import Unavailable
-from lamplighter.repository import Database, logins, tokens, writing
+from lamplighter.repository import Database, driver, logins, tokens, writing
 from lamplighter.serve import home
 from lamplighter.usecases import access
 
@@ -103,9 +103,12 @@ def revoke(settings: Settings, token_id: int) -> None:
 
 
 async def within(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
-    """Do something with the home's database."""
+    """Do something with the home's database; raises Unavailable when it is locked for long."""
     async with home.database(settings) as db:
-        return await work(db)
+        try:
+            return await work(db)
+        except (driver.OperationalError, TimeoutError) as error:
+            raise Unavailable(f"The database cannot be used now ({error}). Try again.") from error
 
 
 def url(settings: Settings) -> str:

@@ -100,7 +100,7 @@ def test_the_app_and_the_docs_need_a_caller_too(anybody: httpx2.Client, path: st
         f"Bearer lamp_1_{SECRET}",
         f"Bearer lamp_999999_{SECRET}",
         "Bearer \u00e9",
-        "Basic bGFtcDpsYW1w",
+        "Digest x",
     ],
 )
 @pytest.mark.parametrize("op", CLOSED, ids=name)
@@ -238,6 +238,15 @@ def test_a_login_may_do_all_from_our_pages(
     from_ours = {"Origin": server.url} if way == "origin" else way
 
     assert as_(asking, anybody, op, {**asking.cookie(), **from_ours}) == op.status
+
+
+def test_a_password_for_a_proxy_before_us_says_nothing_here(
+    asking: Asking, anybody: httpx2.Client
+) -> None:
+    password = {"Authorization": "Basic bGFtcDpsYW1w"}
+
+    for headers, status in ((password, 401), ({**password, **asking.cookie()}, 200)):
+        assert anybody.get("/api/v1/login", headers=headers).status_code == status
 
 
 def test_the_cookie_of_another_port_is_not_ours(asking: Asking, anybody: httpx2.Client) -> None:

@@ -36,14 +36,16 @@ class Callers:
         """How often a caller lost its way in by this process: who follows the feed looks again."""
 
     async def find(self, scope: Scope, headers: Headers) -> Caller | None:
-        """Return who asks; a token that is shown and wrong is nobody, whatever the cookie says."""
-        shown = headers.get("authorization")
-        if shown is not None:
-            scheme, _, words = shown.partition(" ")
-            bearer = words.strip() if scheme.lower() == "bearer" else ""
-            caller = await access.bearer(self._db, bearer, now=self._now())
-        else:
+        """Return who asks; a token that is shown and wrong is nobody, whatever the cookie says.
+
+        A password (Basic) is for a proxy before us and says nothing here.
+        """
+        scheme, _, words = headers.get("authorization", "basic").partition(" ")
+        if scheme.lower() == "basic":
             caller = await self.visitor(scope, headers)
+        else:
+            shown = words.strip() if scheme.lower() == "bearer" else ""
+            caller = await access.bearer(self._db, shown, now=self._now())
         if caller is not None:
             self._here[caller.kind, caller.id] = None
             self._came.set()

@@ -83,6 +83,7 @@ class Supervisor:
             )
         self.shop = replace(self.shop, epoch=leader.epoch)
         self.db.fence = partial(leases.hold, self.db, leader.epoch)
+        self.shop.timepiece.steady(self.shop.now())  # from here on it is watched
         await self._read_services()
         for session in await runner.recover(self.shop, self._services):
             logger.warning("Session %s was interrupted; what it printed is kept.", session.id)

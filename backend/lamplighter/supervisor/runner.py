@@ -23,6 +23,7 @@ from lamplighter.repository.driver import OperationalError
 from lamplighter.supervisor import gateway, tasks
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.gate import Gate
+from lamplighter.supervisor.timepiece import Timepiece
 from lamplighter.usecases import access, chain, observe
 from lamplighter.usecases import sessions as lifecycle
 from lamplighter.usecases.sessions import Ending
@@ -65,6 +66,7 @@ class Workshop:
     budget: int = 2_000
     max_tier: int = MAX_TIER
     limits: Limits = field(default_factory=Limits)
+    timepiece: Timepiece = field(default_factory=Timepiece)
 
 
 @dataclass(slots=True)
@@ -145,6 +147,7 @@ async def run(
         epoch=shop.epoch,
         budget=shop.budget,
         request=request,
+        fading=shop.timepiece.steady(shop.now()),
         now=shop.now(),
     )
     engine = shop.engines[plan.engine]
@@ -232,7 +235,7 @@ async def _follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: 
 
 
 def _taking(shop: Workshop, session: Session, known: Sequence[str]) -> observe.Ingest:
-    limits = shop.limits.markers, shop.max_tier
+    limits = shop.limits.markers, shop.max_tier, shop.timepiece.steady(shop.now())
     return observe.Ingest(shop.db, session, shop.redactor, known, *limits)
 
 
@@ -240,6 +243,7 @@ async def _take(
     shop: Workshop, taking: observe.Ingest, lines: Sequence[Line], watch: Watch
 ) -> None:
     for at in range(0, len(lines), LINES_AT_ONCE):
+        taking = replace(taking, fading=shop.timepiece.steady(shop.now()))
         some = partial(observe.ingest, taking, lines[at : at + LINES_AT_ONCE], now=shop.now())
         taken = await _patiently(some, watch.draining)
         watch.heard = time.monotonic()

@@ -15,12 +15,7 @@ from lamplighter.domain.evidence import Measured
 from lamplighter.domain.handoff import REASON_CHARS, EscalationState, Finding
 from lamplighter.domain.markers import Marker, Reading, What
 from lamplighter.domain.marks import Look, Mark
-from lamplighter.domain.memory import (
-    LONG_MARKER_CHARS,
-    MAX_OBSERVATION_CHARS,
-    Candidate,
-    Category,
-)
+from lamplighter.domain.memory import LONG_MARKER_CHARS, MAX_OBSERVATION_CHARS, Candidate, Category
 from lamplighter.domain.reconcile import Outcome
 from lamplighter.domain.service import GENERAL, ActionKind
 from lamplighter.domain.session import MAX_TIER, Session
@@ -72,6 +67,7 @@ class Ingest:
     known: Sequence[str] = ()
     max_markers: int = MAX_MARKERS
     max_tier: int = MAX_TIER
+    fading: bool = True
 
 
 async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Taken:
@@ -230,7 +226,14 @@ async def _remember(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
         session_id=session.id,
         source_ref=f"session {session.id}",
     )
-    result = await remember(ingest.db, candidate, now=now, redact=ingest.redact, known=ingest.known)
+    result = await remember(
+        ingest.db,
+        candidate,
+        now=now,
+        redact=ingest.redact,
+        known=ingest.known,
+        fading=ingest.fading,
+    )
     taken.learned += result.outcome is Outcome.LEARNED
     taken.reinforced += result.outcome is Outcome.REINFORCED
     if len(marker.body) > LONG_MARKER_CHARS:

@@ -29,16 +29,19 @@ async def remember(
     now: datetime,
     redact: Redact,
     known: Sequence[str] = (),
+    fading: bool = True,
 ) -> Remembered:
     """Reinforce the memory we hold, or learn a new one. Raises Invalid for what may not enter.
 
-    `known` are the names of the services we operate, as they are spelled.
+    `known` are the names of the services we operate, as they are spelled. Without
+    `fading` what is due is left for later: the clock is not to be trusted now.
     """
     candidate = admitted(candidate, redact)
     async with writing(db):
         service = await spelled(db, candidate.service, known)
         candidate = replace(candidate, service=service)
-        held = await apply_due(db, await memories.beside(db, candidate), now=now)
+        held = await memories.beside(db, candidate)
+        held = await apply_due(db, held, now=now) if fading else held
         moved = await _moved(db, candidate)
         decision = reconcile(candidate, held, relate, now=now, moved=moved)
         memory = await _kept(db, candidate, decision, held, now=now)

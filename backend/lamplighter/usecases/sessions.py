@@ -145,16 +145,18 @@ async def begin(
     services: Services,
     epoch: int,
     budget: int = DEFAULT_BUDGET,
-    model: str | None = None,
     request: Request | None = None,
+    fading: bool = True,
     now: datetime,
 ) -> Opened:
     """Open a session with all it is told, in one transaction.
 
+    Without `fading` nothing fades now: the clock is not to be trusted.
     Raises Conflict when the request it answers was taken back meanwhile.
     """
     async with writing(db):
-        await fade(db, now=now)
+        if fading:
+            await fade(db, now=now)
         handoff = await _handoff(db, plan, services, now=now)
         block, environment = await surroundings(
             db, plan, services, budget=budget, handoff=handoff, now=now
@@ -166,7 +168,7 @@ async def begin(
             tokens=block.tokens,
             budget=budget,
         )
-        session = await sessions.insert(db, plan, model=model, epoch=epoch, now=now)
+        session = await sessions.insert(db, plan, model=None, epoch=epoch, now=now)
         if plan.parent_id is not None:
             states = EscalationState.ACCEPTED, EscalationState.TAKEN
             await escalations.move(db, plan.parent_id, *states, child_id=session.id, now=now)

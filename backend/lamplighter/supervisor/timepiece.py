@@ -1,0 +1,44 @@
+"""Whether the time of day was set lately: told by a clock that nobody sets.
+
+A clock that is wrong for a while must cost no belief. What fades cannot be taken
+back, so nothing fades for a day after the time was set by more than some minutes.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+logger = logging.getLogger(__name__)
+
+JUMP: Final = timedelta(minutes=10)
+HELD: Final = timedelta(days=1)
+
+
+def since_boot() -> float:
+    """Return seconds that go on while the machine sleeps, where the system counts those."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
+
+
+@dataclass(slots=True)
+class Timepiece:
+    """Compares the time of day with the time that has passed."""
+
+    elapsed: Callable[[], float] = since_boot
+    _seen: tuple[datetime, float] | None = None
+    _set_at: float | None = None
+
+    def steady(self, now: datetime) -> bool:
+        """Look at the time of day; say whether it was left alone since a day ago."""
+        at = self.elapsed()
+        seen, seen_at = self._seen or (now, at)
+        by = (now - seen) - timedelta(seconds=at - seen_at)
+        self._seen = now, at
+        if abs(by) > JUMP:
+            logger.warning("The clock was set by %s; nothing fades for a day.", by)
+            self._set_at = at
+        return self._set_at is None or at - self._set_at >= HELD.total_seconds()

@@ -9,6 +9,7 @@ from staged import SmallDisk, client, remembered, serving
 
 from lamplighter.repository import Database, driver, writing
 from lamplighter.repository.database import sqlite_url
+from lamplighter.supervisor.files import SessionFiles
 
 WRITES = 5_000
 NO_SPACE = {
@@ -120,6 +121,38 @@ def test_a_process_that_is_asked_to_end_on_a_full_disk_ends(
     assert started.wait(20) in (0, -signal.SIGTERM)
     disk.free()
     assert small_home.value("PRAGMA integrity_check") == "ok"
+
+
+def test_a_session_run_by_hand_on_a_full_disk_is_refused_in_words(
+    disk: SmallDisk, small_home: Home
+) -> None:
+    with serving(small_home) as server, client(server) as asking:
+        disk.fill()
+        until_refused(asking)
+
+        done = small_home.run("run")
+
+    assert done.returncode == 2
+    assert "database or disk is full" in done.stderr
+    assert "Traceback" not in done.stderr
+    disk.free()
+    assert small_home.run("run").returncode == 0
+
+
+def test_a_file_that_cannot_be_masked_for_want_of_space_leaves_no_copy(disk: SmallDisk) -> None:
+    files = SessionFiles(disk.path / "sessions")
+    path = files.make(1)
+    path.write_bytes(b"a secret\n" * 100_000)
+    disk.fill()
+
+    with pytest.raises(OSError, match="No space left"):
+        files.mask(1, lambda line: line.replace(b"secret", b"******"))
+
+    assert [each.name for each in files.directory.iterdir()] == ["1.jsonl"]
+    disk.free()
+    files.mask(1, lambda line: line.replace(b"secret", b"******"))
+    assert path.read_bytes() == b"a ******\n" * 100_000
+    assert [each.name for each in files.directory.iterdir()] == ["1.jsonl"]
 
 
 async def test_a_transaction_larger_than_the_space_left_is_undone_and_says_why(

@@ -10,7 +10,7 @@ from typing import Final
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
-from lamplighter.domain.errors import Conflict
+from lamplighter.domain.errors import Conflict, Unavailable
 from lamplighter.domain.handoff import EscalationState
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, RequestState, Session, Status
@@ -21,6 +21,7 @@ from lamplighter.engines.probe import ProbeEngine
 from lamplighter.engines.tail import Tail
 from lamplighter.repository import Database, escalations, requests, sessions
 from lamplighter.repository.database import file_of, is_postgres
+from lamplighter.repository.driver import OperationalError
 from lamplighter.repository.feed import Waking, listening, run_directory
 from lamplighter.serve import access, home
 from lamplighter.supervisor.daemon import Rounds, Supervisor
@@ -65,7 +66,10 @@ def once(settings: Settings, plan: Plan, *, engine: str | None, say: Say) -> Ran
     """
     access.prepare(settings)
     home.write_starter(settings)
-    return asyncio.run(_once(settings, plan, engine, say))
+    try:
+        return asyncio.run(_once(settings, plan, engine, say))
+    except OperationalError as error:
+        raise Unavailable(f"The database cannot be used now: {error}. Try again.") from error
 
 
 async def _run(settings: Settings) -> None:

@@ -83,8 +83,16 @@ class SessionFiles:
 
     def _mask(self, path: Path, masked: Callable[[bytes], bytes]) -> None:
         kept = path.with_suffix(".masked")
+        try:
+            if self._copy(path, kept, masked):
+                os.replace(kept, path)
+        finally:
+            kept.unlink(missing_ok=True)
+
+    def _copy(self, path: Path, to: Path, masked: Callable[[bytes], bytes]) -> bool:
+        """Copy a file with its secrets masked; say whether there were any."""
         changed = False
-        with path.open("rb") as old, kept.open("wb") as new:
+        with path.open("rb") as old, to.open("wb") as new:
             os.fchmod(new.fileno(), 0o600)
             for line in old:
                 safe = masked(line) if len(line) <= self.max_line else line
@@ -92,10 +100,7 @@ class SessionFiles:
                 new.write(safe)
             new.flush()
             os.fsync(new.fileno())
-        if changed:
-            os.replace(kept, path)
-        else:
-            kept.unlink()
+        return changed
 
 
 def _hear(heard: Heard, line: Line) -> None:

@@ -1,0 +1,23 @@
+"""The page on reliability names only tests that there are."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+NAMED = re.compile(r"`((?:tests|e2e)/[\w/]+\.py)(?:::(\w+))?`")
+
+
+def test_each_promise_names_a_test_that_there_is() -> None:
+    named = NAMED.findall((ROOT / "docs" / "reliability.md").read_text())
+
+    assert len(named) >= 20
+    for path, name in named:
+        text = (ROOT / path).read_text()
+        assert not name or re.search(rf"^(?:async )?def {name}\(", text, re.MULTILINE), name
+
+
+def test_every_row_names_one() -> None:
+    lines = (ROOT / "docs" / "reliability.md").read_text().splitlines()
+    rows = [line for line in lines if line.startswith("| ") and not line.startswith("| fault ")]
+
+    assert [row for row in rows if not NAMED.search(row)] == []

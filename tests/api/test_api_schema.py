@@ -1,0 +1,45 @@
+"""The API and its description are one: requests made from the description find no difference."""
+
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    not_a_server_error,
+    response_schema_conformance,
+    status_code_conformance,
+    unsupported_method,
+)
+
+from lamplighter.api.openapi import openapi
+from living import Server
+
+EACH = 15
+# an endless answer, and the two that would end what all the other requests are made with
+LEFT_OUT = ("/api/v1/stream", "/api/v1/tokens/{id}", "/api/v1/login")
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+    unsupported_method,
+]
+schema = schemathesis.openapi.from_dict(openapi())
+for path in LEFT_OUT:
+    schema = schema.exclude(path=path)
+
+
+@schema.parametrize()
+@settings(
+    max_examples=EACH,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_no_answer_differs_from_the_description(case: schemathesis.Case, server: Server) -> None:
+    response = case.call(base_url=server.url, headers=server.headers, timeout=20)
+
+    case.validate_response(response, checks=CHECKS)

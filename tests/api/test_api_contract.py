@@ -173,6 +173,13 @@ def test_a_body_of_unknown_length_is_not_read_for_ever(asking: Asking, op: Op) -
     problem(asking.ask(op, address=address, content=parts(), headers=headers), 413)
 
 
+@pytest.mark.parametrize("op", OPS, ids=name)
+def test_a_query_is_not_of_any_length(asking: Asking, op: Op) -> None:
+    long = {"q": "x" * 9_000}
+
+    problem(asking.ask(op, params=long), 414)
+
+
 @pytest.mark.parametrize("kind", [None, "", "text/plain", "application/x-www-form-urlencoded"])
 @pytest.mark.parametrize("op", WITH_BODY, ids=name)
 def test_a_body_is_json_by_its_content_type(asking: Asking, op: Op, kind: str | None) -> None:

@@ -24,6 +24,7 @@ _TITLES: Final = {
     409: "Conflict",
     412: "Changed meanwhile",
     413: "Too large",
+    414: "Too long",
     415: "Wrong content type",
     422: "Invalid request",
     429: "Too many tries",

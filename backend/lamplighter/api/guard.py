@@ -51,6 +51,7 @@ HEADERS: Final = {
 }
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 MAX_BODY_BYTES: Final = 1_000_000
+MAX_QUERY_BYTES: Final = 8_192
 ELSEWHERE: Final = ("cross-site", "same-site")
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
@@ -83,7 +84,12 @@ class Guard:
 
         headers = Headers(scope=scope)
         refusal = self._refusal(scope["method"], headers)
-        answer = problem(403, refusal) if refusal else await _stopped(scope, headers)
+        if refusal:
+            answer: Response | None = problem(403, refusal)
+        elif len(scope["query_string"]) > MAX_QUERY_BYTES:
+            answer = problem(414, f"The query is longer than {MAX_QUERY_BYTES:,} bytes.")
+        else:
+            answer = await _stopped(scope, headers)
         if answer:
             await answer(scope, receive, marked)
         else:

@@ -108,6 +108,8 @@ def _responses(op: Op) -> dict[str, Any]:
     statuses = {403, 503, *op.problems}
     statuses |= {507} if op.method != "GET" else set()
     statuses |= set() if op.scope is None else {401}
+    if op.query:
+        statuses.add(414)
     if op.query or op.body:
         statuses.add(422)
     if op.body:

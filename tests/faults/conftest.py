@@ -35,3 +35,9 @@ def small_home(disk: SmallDisk, tmp_path: Path) -> Iterator[Home]:
     with home_at(disk.path / "home") as there:
         (there.path / "log").symlink_to(tmp_path / "log")  # what is said must have room
         yield there
+
+
+@pytest.fixture
+def url(sqlite: str) -> str:
+    """Return the address of a fresh SQLite file: a number it gave is free after a rollback."""
+    return sqlite

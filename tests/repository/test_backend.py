@@ -159,7 +159,9 @@ async def test_cancelled_readers_leave_the_pool_whole(plain: Database) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
     assert await plain.fetch_val(slow) == 20_000
-    assert whole(plain) == (1, READERS)
+    async with asyncio.timeout(30):
+        while whole(plain) != (1, READERS):  # what was cut off is rolled back in the background
+            await asyncio.sleep(0)
 
 
 async def test_writing_within_writing_is_one_transaction(plain: Database) -> None:

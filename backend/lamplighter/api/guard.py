@@ -82,18 +82,20 @@ class Guard:
                     headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        headers = Headers(scope=scope)
-        refusal = self._refusal(scope["method"], headers)
-        if refusal:
-            answer: Response | None = problem(403, refusal)
-        elif len(scope["query_string"]) > MAX_QUERY_BYTES:
-            answer = problem(414, f"The query is longer than {MAX_QUERY_BYTES:,} bytes.")
-        else:
-            answer = await _stopped(scope, headers)
+        answer = await self._answer(scope, Headers(scope=scope))
         if answer:
             await answer(scope, receive, marked)
         else:
             await self._app(scope, _limited(receive), marked)
+
+    async def _answer(self, scope: Scope, headers: Headers) -> Response | None:
+        """Return the answer to what may not pass; None lets it."""
+        refusal = self._refusal(scope["method"], headers)
+        if refusal:
+            return problem(403, refusal)
+        if len(scope["query_string"]) > MAX_QUERY_BYTES:
+            return problem(414, f"The query is longer than {MAX_QUERY_BYTES:,} bytes.")
+        return await _stopped(scope, headers)
 
     def _refusal(self, method: str, headers: Headers) -> str | None:
         host = headers.get("host", "")

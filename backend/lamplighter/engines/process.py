@@ -137,7 +137,8 @@ async def sweep(mark: str | None = None) -> int:
         if wardens and turn < SWEEPS // 2:
             _signal(wardens, signal.SIGUSR1)
         else:
-            _signal(left, signal.SIGKILL)
+            below = [each for one in wardens for each in _below(one)]
+            _signal([*below, *left], signal.SIGKILL)
         await asyncio.sleep(SWEEP_SECONDS)
     return found
 
@@ -146,6 +147,13 @@ def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None
     for process in processes:
         with suppress(psutil.Error):
             process.send_signal(number)
+
+
+def _below(process: psutil.Process) -> list[psutil.Process]:
+    """Return what a process has started and nobody else would end."""
+    with suppress(psutil.Error):
+        return list(process.children(recursive=True))
+    return []
 
 
 def _is_warden(process: psutil.Process) -> bool:

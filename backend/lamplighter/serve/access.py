@@ -34,13 +34,8 @@ def token_file(settings: Settings) -> Path:
 
 def prepare(settings: Settings) -> None:
     """Make the home, its database and its token ready; raises Unavailable."""
-    asyncio.run(ready(settings))
-
-
-async def ready(settings: Settings) -> None:
-    """Make the home, its database and its token ready; raises Unavailable."""
     home.prepare(settings)
-    await within(settings, lambda db: keep_token(db, token_file(settings)))
+    asyncio.run(within(settings, lambda db: keep_token(db, token_file(settings))))
 
 
 def words_of(settings: Settings) -> str:

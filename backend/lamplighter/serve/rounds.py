@@ -54,7 +54,7 @@ class Supervising:
 
 def run(settings: Settings) -> None:
     """Make the rounds until asked to end."""
-    access.prepare(settings)
+    home.prepare(settings)
     home.write_starter(settings)
     asyncio.run(_run(settings))
 
@@ -64,7 +64,7 @@ def once(settings: Settings, plan: Plan, *, engine: str | None, say: Say) -> Ran
 
     Beside a living supervisor it is that one which runs it.
     """
-    access.prepare(settings)
+    home.prepare(settings)
     home.write_starter(settings)
     try:
         return asyncio.run(_once(settings, plan, engine, say))

@@ -55,7 +55,7 @@ async def _play(env: Mapping[str, str], seconds: float | None, say: Say) -> int:
 
     async with stage(run_directory(settings.home) / "stage.sock", tell) as here:
         settings.services.write_text(here.services(), encoding="utf-8")
-        await access.ready(settings)
+        await asyncio.to_thread(access.prepare, settings)
         link = await access.fresh_link(settings)
         say(
             INTRODUCTION.format(

@@ -19,6 +19,7 @@ MARK: Final = "LAMPLIGHTER_SESSION"
 GRACE_SECONDS: Final = 2.0
 STDERR_LINES: Final = 20
 SWEEPS: Final = 100
+WARDEN: Final = os.path.join("lamplighter", "engines", "warden.py")
 SWEEP_SECONDS: Final = 0.02
 
 
@@ -158,7 +159,8 @@ def _below(process: psutil.Process) -> list[psutil.Process]:
 
 def _is_warden(process: psutil.Process) -> bool:
     with suppress(psutil.Error):
-        return warden.__file__ in process.cmdline()[:6]
+        # of another installation too: one that was upgraded, say
+        return any(part.endswith(WARDEN) for part in process.cmdline()[:6])
     return False
 
 

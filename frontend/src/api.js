@@ -1,4 +1,5 @@
 const BASE = "/api/v1"
+const ALL_AT_ONCE = 200
 const PATIENCE_MS = 15_000
 
 /** A refusal or a failure of the API, in words a person can act on. */
@@ -25,10 +26,23 @@ export class Problem extends Error {
 export function createApi({ fetch = globalThis.fetch.bind(globalThis), base = BASE, refused = () => {} } = {}) {
   return {
     get: (path, params) => send("GET", path + query(params)),
+    all,
     post: (path, body = {}) => send("POST", path, body),
     put: (path, body = {}) => send("PUT", path, body),
     patch: (path, body, version) => send("PATCH", path, body, version ? { "If-Match": `"${version}"` } : {}),
     remove: (path) => send("DELETE", path),
+  }
+
+  /** A list to its end, as of where its first page was read. @param {string} path @param {Record<string, any>} [params] */
+  async function all(path, params) {
+    const first = await send("GET", path + query({ ...params, limit: ALL_AT_ONCE }))
+    let cursor = first.next
+    while (cursor) {
+      const page = await send("GET", path + query({ ...params, limit: ALL_AT_ONCE, cursor }))
+      first.items.push(...page.items)
+      cursor = page.next
+    }
+    return first
   }
 
   /** @param {string} method @param {string} path @param {unknown} [body] @param {Record<string, string>} [headers] */

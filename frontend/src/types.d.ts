@@ -264,6 +264,7 @@ type FeedMessage =
 
 interface Api {
   get(path: string, params?: Record<string, any>): Promise<any>
+  all(path: string, params?: Record<string, any>): Promise<any>
   post(path: string, body?: unknown): Promise<any>
   put(path: string, body?: unknown): Promise<any>
   patch(path: string, body: unknown, version?: string): Promise<any>

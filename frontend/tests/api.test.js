@@ -104,3 +104,23 @@ test("what is not allowed does not send anybody away", async () => {
 
   assert.equal(refused, 0)
 })
+
+test("a list is read to its end, as of its first page", async () => {
+  const pages = {
+    "": { items: [1], next: "a", seq: 7 },
+    a: { items: [2], next: "b", seq: 8 },
+    b: { items: [3], next: null },
+  }
+  const asked = []
+  const fetch = async (url) => {
+    const { searchParams } = new URL(url, "http://x")
+    asked.push([searchParams.get("tier"), searchParams.get("limit")])
+    return new Response(JSON.stringify(pages[searchParams.get("cursor") ?? ""]))
+  }
+
+  const all = await createApi({ fetch }).all("/sessions", { tier: 2 })
+
+  assert.deepEqual(all.items, [1, 2, 3])
+  assert.equal(all.seq, 7)
+  assert.deepEqual(asked, Array(3).fill(["2", "200"]))
+})

@@ -42,6 +42,7 @@ export function fakeApi(answers = {}) {
   return {
     asked,
     get: answer("GET"),
+    all: answer("GET"),
     post: answer("POST"),
     put: answer("PUT"),
     patch: answer("PATCH"),

@@ -173,6 +173,20 @@ def test_a_body_of_unknown_length_is_not_read_for_ever(asking: Asking, op: Op) -
     problem(asking.ask(op, address=address, content=parts(), headers=headers), 413)
 
 
+def names_in(form: type[msgspec.Struct] | None) -> set[str]:
+    return {field.encode_name for field in msgspec.structs.fields(form)} if form else set()
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if "items" in names_in(op.gives)], ids=name)
+def test_every_list_is_asked_for_in_pages(op: Op) -> None:
+    assert {"items", "seq"} < names_in(op.gives)
+    if op.path.endswith("/chain"):  # of one outage, and never more than three
+        return
+    assert "next" in names_in(op.gives)
+    assert "limit" in names_in(op.query)
+    assert {"cursor", "after"} & names_in(op.query)
+
+
 @pytest.mark.parametrize("op", OPS, ids=name)
 def test_a_query_is_not_of_any_length(asking: Asking, op: Op) -> None:
     long = {"q": "x" * 9_000}

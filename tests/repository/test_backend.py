@@ -160,7 +160,7 @@ async def test_cancelled_readers_leave_the_pool_whole(plain: Database) -> None:
 
     assert await plain.fetch_val(slow) == 20_000
     async with asyncio.timeout(30):
-        while whole(plain) != (1, READERS):  # what was cut off is rolled back in the background
+        while whole(plain) != (1, READERS):  # noqa: ASYNC110 - cut off, it is rolled back by itself
             await asyncio.sleep(0)
 
 

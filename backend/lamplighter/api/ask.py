@@ -14,6 +14,7 @@ from lamplighter.api.words import in_words
 from lamplighter.domain.errors import Invalid, Wrong
 
 S = TypeVar("S", bound=msgspec.Struct)
+T = TypeVar("T")
 
 Rules = Callable[[Mapping[str, Any]], list[Wrong]]
 
@@ -87,6 +88,16 @@ def position(cursor: str | None) -> list[Any] | None:
         return None if cursor is None else read_cursor(cursor)
     except ValueError as error:
         raise Invalid(Wrong("cursor", str(error))) from error
+
+
+def part_of(items: Sequence[T], cursor: str | None, limit: int) -> tuple[list[T], list[int] | None]:
+    """Return one page of what is all at hand, and where the next one begins."""
+    given = position(cursor)
+    begins = [0] if given is None else given
+    if len(begins) != 1 or not isinstance(begins[0], int) or begins[0] < 0:
+        raise Invalid(Wrong("cursor", "is not a cursor of this list"))
+    ends = begins[0] + limit
+    return list(items[begins[0] : ends]), [ends] if ends < len(items) else None
 
 
 def version(request: Request, row_id: int) -> int | None:

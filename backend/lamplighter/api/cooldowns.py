@@ -18,7 +18,7 @@ from lamplighter.usecases import act
 async def index(request: Request) -> Response:
     """GET /api/v1/cooldowns."""
     here, now = door(request), door(request).now()
-    ask.query(request, shapes.Nothing)
+    wanted = ask.query(request, shapes.PageQuery)
     declared = {
         (service.name, action.kind) for service in here.services() for action in service.actions
     }
@@ -36,7 +36,8 @@ async def index(request: Request) -> Response:
         for each in found[name]
         if (each.service, each.action) in declared | used
     ]
-    return answer({"items": items, "next": None, "seq": seq})
+    some, behind = ask.part_of(items, wanted.cursor, wanted.limit)
+    return page(request, some, behind, seq)
 
 
 async def uses(request: Request) -> Response:

@@ -20,20 +20,14 @@ from lamplighter.usecases.overview import LATELY, Condition, State
 
 async def index(request: Request) -> Response:
     """GET /api/v1/services."""
-    here = door(request)
-    ask.query(request, shapes.Nothing)
+    here, wanted = door(request), ask.query(request, shapes.PageQuery)
+    some, behind = ask.part_of(list(here.services()), wanted.cursor, wanted.limit)
     async with reading(here.db):
-        found = await views.conditions(here.db, list(here.services()), now=here.now())
+        found = await views.conditions(here.db, some, now=here.now())
         seq = await changes.last(here.db)
-    return answer(
-        {
-            "items": [_condition(here, each) for each in found],
-            "next": None,
-            "path": here.services_path,
-            "problems": here.problems(),
-            "seq": seq,
-        }
-    )
+    items = [_condition(here, each) for each in found]
+    more = {"path": here.services_path, "problems": here.problems()}
+    return page(request, items, behind, seq, **more)
 
 
 async def show(request: Request) -> Response:

@@ -90,12 +90,13 @@ async def log(request: Request) -> Response:
 
 async def markers(request: Request) -> Response:
     """GET /api/v1/sessions/{id}/markers."""
-    here = door(request)
+    here, wanted = door(request), ask.query(request, shapes.PageQuery)
+    after = ask.position(wanted.cursor)
     async with reading(here.db):
         session = await _session(here, ask.number(request))
-        found = await marks.of(here.db, session.id)
+        found = await marks.page(here.db, session.id, limit=wanted.limit, position=after)
         seq = await changes.last(here.db)
-    return page(request, [plain.mark(each) for each in found], None, seq)
+    return page(request, [plain.mark(each) for each in found.items], found.position, seq)
 
 
 async def take(request: Request) -> Response:

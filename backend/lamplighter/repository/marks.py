@@ -1,5 +1,6 @@
 """What became of each marker of a session."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from lamplighter.domain.markers import Reading, What
 from lamplighter.domain.marks import Mark
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
+from lamplighter.repository.paging import Key, Page, after
 from lamplighter.repository.prepared import Statement, inserting
 from lamplighter.repository.tables import markers
 
@@ -62,6 +64,18 @@ async def of(db: Database, session_id: int) -> list[Mark]:
     """Return the markers of a session in the order they were printed."""
     query = sa.select(markers).where(markers.c.session_id == session_id).order_by(markers.c.id)
     return [_mark(row) for row in await db.fetch_all(query)]
+
+
+async def page(
+    db: Database, session_id: int, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Mark]:
+    """Return one page of the markers of a session, in the order they were printed."""
+    query = sa.select(markers).where(markers.c.session_id == session_id)
+    if position is not None:
+        query = query.where(after([Key(markers.c.id)], position))
+    rows = await db.fetch_all(query.order_by(markers.c.id).limit(limit + 1))
+    behind = [rows[limit - 1]["id"]] if len(rows) > limit else None
+    return Page([_mark(row) for row in rows[:limit]], behind)
 
 
 async def count(db: Database, session_id: int) -> int:

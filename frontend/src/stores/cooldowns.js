@@ -31,7 +31,7 @@ export function cooldowns({ api, feed, clock, confirm, toasts, later, now = Date
     async load() {
       const mine = ++turn
       try {
-        const page = await api.get("/cooldowns")
+        const page = await api.all("/cooldowns")
         if (mine === turn) this.take(page)
       } catch (problem) {
         if (mine === turn) this.fail(/** @type {Error} */ (problem))

@@ -10,7 +10,7 @@ export function services({ api }) {
     problems: /** @type {{path: string, line: number, message: string}[]} */ ([]),
 
     async load() {
-      const answer = await api.get("/services").catch(() => null)
+      const answer = await api.all("/services").catch(() => null)
       this.known = true
       if (!answer) return
       this.items = answer.items

@@ -89,7 +89,7 @@ export function session({ api, feed, log, chain, timers = globalThis }) {
 
     /** @param {number} id */
     async loadMarkers(id) {
-      const page = await api.get(`/sessions/${id}/markers`).catch(() => null)
+      const page = await api.all(`/sessions/${id}/markers`).catch(() => null)
       if (!page || this.id !== id) return
       this.markers = page.items
       feed.replay(page.seq, "marker", this.followMarker.bind(this))

@@ -22,7 +22,7 @@ OPS: Final = (
         services.index,
         "List services and how each is.",
         shapes.ServicePage,
-        query=shapes.Nothing,
+        query=shapes.PageQuery,
     ),
     op(
         "GET",
@@ -50,7 +50,7 @@ OPS: Final = (
         cooldowns.index,
         "List cooldowns and how much of each is used.",
         shapes.StandingPage,
-        query=shapes.Nothing,
+        query=shapes.PageQuery,
     ),
     op(
         "GET",

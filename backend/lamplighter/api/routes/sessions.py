@@ -70,6 +70,7 @@ OPS: Final = (
         sessions.markers,
         "List what became of a session's markers.",
         shapes.MarkerPage,
+        query=shapes.PageQuery,
         problems=(404,),
     ),
     op(

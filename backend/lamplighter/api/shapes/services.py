@@ -75,7 +75,7 @@ class ServicePage(Struct):
     """The services we operate, and how each was when last looked at."""
 
     items: list[Service]
-    next: None
+    next: str | None
     path: str
     problems: list[dict[str, Any]]
     seq: int
@@ -147,7 +147,7 @@ class StandingPage(Struct):
     """Every cooldown of what is declared or was used."""
 
     items: list[Standing]
-    next: None
+    next: str | None
     seq: int
 
 

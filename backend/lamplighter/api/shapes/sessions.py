@@ -153,7 +153,7 @@ class MarkerPage(Struct):
     """The markers of a session in the order they were printed."""
 
     items: list[Marker]
-    next: None
+    next: str | None
     seq: int
 
 

@@ -240,14 +240,15 @@ def test_the_installed_product_is_up_serves_the_app_and_leaves_nothing(
 ) -> None:
     url = f"http://127.0.0.1:{env['LAMPLIGHTER_PORT']}"
     until_ready(url, tmp_path / "log")
-    page = httpx2.get(url, timeout=10, follow_redirects=True)
+    token = (Path(env["LAMPLIGHTER_HOME"]) / "token").read_text().strip()
+    page = httpx2.get(url, timeout=10, headers={"Authorization": f"Bearer {token}"})
     family = psutil.Process(up.pid).children(recursive=True)
 
     up.send_signal(signal.SIGTERM)
 
     assert up.wait(20) == 0
-    assert page.status_code in (200, 401), page.text
-    assert "Lamplighter" in page.text
+    assert page.status_code == 200, page.text
+    assert "<title>Lamplighter</title>" in page.text
     assert len(family) >= 2
     _, living = psutil.wait_procs(family, timeout=10)
     assert living == []

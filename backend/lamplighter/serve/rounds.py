@@ -27,7 +27,8 @@ from lamplighter.serve import access, home
 from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
-from lamplighter.supervisor.runner import Limits, Workshop
+from lamplighter.supervisor.runner import Workshop
+from lamplighter.supervisor.watch import Limits
 from lamplighter.usecases import sessions as lifecycle
 
 FOLLOW_SECONDS: Final = 0.05

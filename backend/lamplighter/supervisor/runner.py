@@ -24,6 +24,7 @@ from lamplighter.supervisor import gateway, tasks
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.gate import Gate
 from lamplighter.supervisor.timepiece import Timepiece
+from lamplighter.supervisor.watch import Limits, Watch
 from lamplighter.usecases import access, chain, observe
 from lamplighter.usecases import sessions as lifecycle
 from lamplighter.usecases.sessions import Ending
@@ -34,21 +35,8 @@ T = TypeVar("T")
 FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 5.0
 STOP_POLL_SECONDS: Final = 0.25
-AFTER_RESULT_SECONDS: Final = 30.0
 TOKEN_MARGIN_SECONDS: Final = 300.0
 LINES_AT_ONCE: Final = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How long a session may take, in seconds, and how many markers are taken from it."""
-
-    total: float = 900.0
-    idle: float = 300.0
-    after_result: float = AFTER_RESULT_SECONDS
-    drain: float = 4.0
-    grace: float = 3.0
-    markers: int = observe.MAX_MARKERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,63 +55,6 @@ class Workshop:
     max_tier: int = MAX_TIER
     limits: Limits = field(default_factory=Limits)
     timepiece: Timepiece = field(default_factory=Timepiece)
-
-
-@dataclass(slots=True)
-class Watch:
-    """What decides that a running session has to stop, and how far stopping has got."""
-
-    limits: Limits
-    draining: asyncio.Event
-    began: float = field(default_factory=time.monotonic)
-    heard: float = field(default_factory=time.monotonic)
-    result_at: float | None = None
-    draining_at: float | None = None
-    status: Status | None = None
-    reason: str = ""
-    cramped: bool = False
-    steps: list[Callable[[], None]] = field(default_factory=list)
-    next_step: float = 0.0
-
-    def stop(self, status: Status, reason: str, run: Run) -> None:
-        """Begin to stop: interrupt, then terminate, then kill."""
-        if self.status is None:
-            self.status, self.reason = status, reason
-            self.steps = [run.interrupt, run.terminate, run.kill]
-            self.next_step = 0.0
-
-    def press_on(self) -> None:
-        """Take the next step when the last one had its time."""
-        if self.steps and time.monotonic() >= self.next_step:
-            self.steps.pop(0)()
-            self.next_step = time.monotonic() + self.limits.grace
-
-    def overdue(self) -> str | None:
-        """Say which limit the session has passed."""
-        now = time.monotonic()
-        if self.result_at is not None:
-            return None
-        if now - self.began > self.limits.total:
-            return f"It ran longer than {self.limits.total:g} s."
-        if now - self.heard > self.limits.idle:
-            return f"It printed nothing for {self.limits.idle:g} s."
-        return None
-
-    def drained(self) -> bool:
-        """Whether a session had its time to end by itself since the supervisor was asked to."""
-        self.draining_at = self.draining_at or time.monotonic()
-        return time.monotonic() - self.draining_at >= self.limits.drain
-
-    def cramp(self, *, full: bool) -> None:
-        """Keep that there was no space when the engine ended: its words had no room to say so."""
-        self.cramped = full
-
-    def lingers(self) -> bool:
-        """Whether the engine has given its result but does not end."""
-        return (
-            self.result_at is not None
-            and time.monotonic() - self.result_at > self.limits.after_result
-        )
 
 
 async def run(

@@ -1,5 +1,8 @@
 """The API and its description are one: requests made from the description find no difference."""
 
+from collections.abc import Iterator
+
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import (
@@ -12,7 +15,8 @@ from schemathesis.checks import (
 )
 
 from lamplighter.api.openapi import openapi
-from living import Server
+from living import Home, Server
+from postgres_server import PostgresServer
 
 EACH = 15
 # an endless answer, and the two that would end what all the other requests are made with
@@ -30,6 +34,20 @@ for path in LEFT_OUT:
     schema = schema.exclude(path=path)
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def either(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """Start a server on a database of either kind."""
+    more: dict[str, str] = {}
+    if request.param == "postgres":
+        postgres: PostgresServer = request.getfixturevalue("postgres")
+        more["LAMPLIGHTER_DATABASE_URL"] = postgres.create("described", "migrated")
+    started = Server(Home(tmp_path_factory.mktemp("described") / "home", more))
+    yield started
+    started.kill()
+
+
 @schema.parametrize()
 @settings(
     max_examples=EACH,
@@ -39,7 +57,7 @@ for path in LEFT_OUT:
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-def test_no_answer_differs_from_the_description(case: schemathesis.Case, server: Server) -> None:
-    response = case.call(base_url=server.url, headers=server.headers, timeout=20)
+def test_no_answer_differs_from_the_description(case: schemathesis.Case, either: Server) -> None:
+    response = case.call(base_url=either.url, headers=either.headers, timeout=20)
 
     case.validate_response(response, checks=CHECKS)

@@ -1,0 +1,120 @@
+"""The doctor on a home whose database is in PostgreSQL: what is wrong, and what to do."""
+
+import asyncio
+import threading
+
+import pytest
+from homes import Home
+
+import by_hand
+from lamplighter.repository import Database, writing
+from postgres_server import PostgresServer
+
+SOUND = 0
+SICK = 1
+
+
+def looked(home: Home, url: str) -> tuple[int, str]:
+    home.env["LAMPLIGHTER_DATABASE_URL"] = url
+    done = home.run("doctor")
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout
+
+
+def test_a_sound_database_is_named_with_its_revision(home: Home, postgres_url: str) -> None:
+    status, said = looked(home, postgres_url)
+
+    assert "sound, revision 00" in said
+    assert "SQLite" not in said
+    assert status == SOUND, said
+
+
+def test_one_that_is_still_empty_is_no_sickness(home: Home, postgres: PostgresServer) -> None:
+    status, said = looked(home, postgres.create("hollow"))
+
+    assert "ok   Database hollow at " in said
+    assert "still empty" in said
+    assert status == SOUND, said
+
+
+def test_a_server_that_is_not_there_is_named_without_the_password(home: Home) -> None:
+    status, said = looked(home, f"postgresql://lamp:s3cret@/lamp?host={home.path}")
+
+    assert f"BAD  Database lamp at {home.path}" in said
+    assert "Check LAMPLIGHTER_DATABASE_URL" in said
+    assert "s3cret" not in said
+    assert status == SICK
+
+
+def test_a_database_that_is_not_there_is_named(home: Home, postgres: PostgresServer) -> None:
+    status, said = looked(home, postgres.url("absent"))
+
+    assert 'database "absent" does not exist' in said
+    assert status == SICK
+
+
+def test_one_that_takes_no_writes_is_named(
+    home: Home, postgres: PostgresServer, postgres_url: str
+) -> None:
+    name = Database(postgres_url).url.database
+    postgres.ask(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+
+    status, said = looked(home, postgres_url)
+
+    assert "it takes no writes" in said
+    assert "a server that this user may write to" in said
+    assert status == SICK
+
+
+def test_one_of_a_newer_program_is_named(home: Home, postgres_url: str) -> None:
+    by_hand.run(postgres_url, "UPDATE alembic_version SET version_num = '9999'")
+
+    status, said = looked(home, postgres_url)
+
+    assert "revision 9999" in said
+    assert "Start the newer Lamplighter" in said
+    assert status == SICK
+
+
+def test_one_whose_clock_was_ahead_is_named(home: Home, postgres_url: str) -> None:
+    by_hand.run(
+        postgres_url,
+        "INSERT INTO changes (entity, entity_id, op, at)"
+        " VALUES ('memory', 1, 'created', '2999-01-01T00:00:00.000000Z')",
+    )
+
+    status, said = looked(home, postgres_url)
+
+    assert "the newest row 2999-01-01" in said
+    assert status == SICK
+
+
+async def test_one_that_somebody_holds_is_named(home: Home, postgres_url: str) -> None:
+    async with Database(postgres_url) as db, writing(db):
+        status, said = await asyncio.to_thread(looked, home, postgres_url)
+
+    assert "locked by another program" in said
+    assert "pg_locks" in said
+    assert status == SICK
+
+
+@pytest.mark.parametrize("seconds", [0.5])
+def test_a_writer_that_is_only_busy_is_no_sickness(
+    home: Home, postgres_url: str, seconds: float
+) -> None:
+    def busy() -> None:
+        async def write() -> None:
+            async with Database(postgres_url) as db, writing(db):
+                began.set()
+                await asyncio.sleep(seconds)
+
+        asyncio.run(write())
+
+    began = threading.Event()
+    writer = threading.Thread(target=busy)
+    writer.start()
+    assert began.wait(30)
+    status, said = looked(home, postgres_url)
+    writer.join(30)
+
+    assert status == SOUND, said

@@ -203,6 +203,24 @@ def test_names_of_others_are_none_of_our_business(tmp_path: Path) -> None:
             "'mysql://x' is neither sqlite:///PATH nor postgresql://USER:PASSWORD@HOST/NAME",
         ),
         (
+            "DATABASE_URL",
+            "postgresql://lamp:Sek#ret?pw@db/x",
+            "'postgresql://lamp:***@db/x' cannot be read:"
+            " write the signs # ? / @ of a password as %23 %3F %2F %40",
+        ),
+        (
+            "DATABASE_URL",
+            "postgresql://lamp@db:port/x",
+            "'postgresql://lamp@db:port/x' cannot be read:"
+            " write the signs # ? / @ of a password as %23 %3F %2F %40",
+        ),
+        (
+            "DATABASE_URL",
+            "postgresql://[::1/x",
+            "'postgresql://[::1/x' cannot be read:"
+            " write the signs # ? / @ of a password as %23 %3F %2F %40",
+        ),
+        (
             "SERVICES",
             "~nosuchuser/x",
             "'~nosuchuser/x' names the home of a user that is not there",

@@ -118,3 +118,16 @@ def test_a_writer_that_is_only_busy_is_no_sickness(
     writer.join(30)
 
     assert status == SOUND, said
+
+
+def test_a_user_who_may_only_read_is_named(
+    home: Home, postgres: PostgresServer, postgres_url: str
+) -> None:
+    name = Database(postgres_url).url.database
+    postgres.ask(f"CREATE ROLE reader_{name} LOGIN")
+    postgres.ask(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader_{name}", database=name)
+
+    status, said = looked(home, postgres_url.replace("postgres@", f"reader_{name}@"))
+
+    assert "this user may not write to its tables" in said
+    assert status == SICK

@@ -2,8 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -102,8 +102,7 @@ def free(db: Database) -> tuple[int, int]:
     """Return how many writers and readers are free to be taken."""
     backend = db._backend
     assert isinstance(backend, PostgresBackend)
-    pools = (backend.pool(readonly=False), backend.pool(readonly=True))
-    return (pools[0]._queue.qsize(), pools[1]._queue.qsize())
+    return backend.writers.free, backend.readers.free
 
 
 async def test_two_processes_that_read_and_then_write_a_thousand_times_lose_nothing(
@@ -363,6 +362,66 @@ async def test_a_server_that_was_away_is_used_again_when_it_is_back() -> None:
             assert await count(db) == 2
     finally:
         server.remove()
+
+
+@pytest.mark.parametrize("how", [writing, reading], ids=["writing", "reading"])
+async def test_a_connection_that_is_cut_within_a_transaction_is_told_as_what_it_is(
+    plain: Database,
+    how: Callable[[Database], AbstractAsyncContextManager[None]],
+) -> None:
+    async def cut() -> None:
+        async with how(plain):
+            pid = await plain.fetch_val("SELECT pg_backend_pid()")
+            await asyncio.to_thread(
+                by_hand.run, str(plain.url), f"SELECT pg_terminate_backend({pid})"
+            )
+            await asyncio.sleep(0.1)
+            await count(plain)
+
+    for _ in range(READERS + 2):
+        with pytest.raises(driver.OperationalError):
+            await cut()
+
+    assert free(plain) == (1, READERS)
+    async with writing(plain):
+        await add(plain)
+    assert await count(plain) == 1
+
+
+async def test_cut_at_any_moment_by_the_server_it_goes_on(
+    plain: Database, postgres_url: str
+) -> None:
+    chance = random.Random(7)
+    done = cuts = 0
+
+    async def write() -> None:
+        nonlocal done
+        with suppress(driver.OperationalError):
+            async with writing(plain):
+                await add(plain)
+            done += 1
+
+    async def read() -> None:
+        with suppress(driver.OperationalError):
+            async with reading(plain):
+                await count(plain)
+                await count(plain)
+
+    async with Database(postgres_url) as other:
+        cutting = (
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        for _ in range(60):
+            working = [asyncio.create_task(work()) for work in (write, read, write, read, read)]
+            await asyncio.sleep(chance.random() * 0.006)
+            cuts += int(await other.fetch_val(cutting))
+            await asyncio.gather(*working)
+
+    held = await count(plain)
+    assert cuts > 60, "hardly anything was cut: the test shows nothing"
+    assert 0 < done <= held <= 120, "what was told as done is there"
+    assert free(plain) == (1, READERS)
 
 
 async def test_a_wrong_address_fails_when_the_database_is_opened(postgres: PostgresServer) -> None:

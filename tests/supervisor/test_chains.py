@@ -1,5 +1,6 @@
 """Chains through the real supervisor: real engines, one after the other, on a real database."""
 
+import asyncio
 import json
 import random
 import shlex
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from homes import Home
 
+import by_hand
 from lamplighter import clock
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.service import Service, Services
@@ -278,3 +280,62 @@ def test_a_session_whose_supervisor_is_killed_hands_nothing_on(home: Home, tmp_p
     statuses = home.rows("SELECT tier, status FROM sessions WHERE id < 3 ORDER BY id")
     assert statuses == [(1, "escalated"), (2, "interrupted")]
     assert home.until(lambda: not home.left_over())
+
+
+async def test_a_session_whose_task_cannot_be_read_at_first_is_made_all_the_same(
+    leading: Leading, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What fails between a session's opening and its engine must not leave it open."""
+    leading.script.write_text(json.dumps({1: {"says": ["[EVENT:info] here"]}}))
+    by_hand.run(url, "ALTER TABLE findings RENAME TO away")
+
+    running = asyncio.create_task(
+        runner.run(leading.supervisor.shop, Plan(engine="exec"), SERVICES)
+    )
+    async with asyncio.timeout(30):
+        while "trying again" not in caplog.text:  # noqa: ASYNC110 - it logs, and tells nobody
+            await asyncio.sleep(0.01)
+    opened = await leading.sessions()
+    by_hand.run(url, "ALTER TABLE away RENAME TO findings")
+    ended = await asyncio.wait_for(running, 30)
+
+    assert opened == [(1, "running", None)]
+    assert ended.status is Status.COMPLETED
+
+
+async def test_one_that_is_deposed_while_it_takes_over_waits_its_turn(
+    leading: Leading, url: str
+) -> None:
+    """Another one may take the lead between our lock and our first write."""
+    first = leading.supervisor
+    await runner.run(first.shop, Plan(engine="exec"), SERVICES)
+    await first.lock.release()
+    by_hand.run(url, "UPDATE sessions SET status = 'running', ended_at = NULL")
+    by_hand.run(
+        url,
+        "CREATE TRIGGER takes AFTER UPDATE OF epoch ON leases WHEN new.epoch = old.epoch + 1"
+        " AND (SELECT count(*) FROM leases WHERE epoch > 3) = 0"
+        " BEGIN UPDATE leases SET epoch = new.epoch + 1; END",
+    )
+    second = replace(first, shop=replace(first.shop, epoch=0))
+
+    running = asyncio.create_task(second.run(Never()))
+    try:
+        async with asyncio.timeout(30):
+            while (await leading.rows("leases"))[0]["epoch"] < 4:  # noqa: ASYNC110 - it retries
+                await asyncio.sleep(0.05)
+        assert not running.done(), "it must not end"
+    finally:
+        second.drain()
+        await asyncio.wait_for(running, 30)
+        second.db.fence = None
+
+
+class Never:
+    """Wakes nobody."""
+
+    def wake(self) -> None: ...
+
+    async def wait(self, seconds: float) -> bool:
+        await asyncio.sleep(seconds)
+        return False

@@ -63,13 +63,21 @@ async def test_wrong_scopes_and_names_make_no_token(db: Database) -> None:
 
 
 async def test_the_machine_has_one_token(db: Database) -> None:
-    _, old = await access.mint_for_machine(db, now=NOON)
-    _, new = await access.mint_for_machine(db, now=NOON)
+    _, old = await access.mint_for_machine(db, "/home/a on box", now=NOON)
+    _, new = await access.mint_for_machine(db, "/home/a on box", now=NOON)
 
     assert await access.bearer(db, old, now=NOON) is None
     caller = await access.bearer(db, new, now=NOON)
     assert caller
     assert caller.scopes == (ADMIN,)
+
+
+async def test_each_home_on_one_database_has_a_token_of_its_own(db: Database) -> None:
+    _, one = await access.mint_for_machine(db, "/home/a on box", now=NOON)
+    _, two = await access.mint_for_machine(db, "/home/a on other", now=NOON)
+
+    for words in (one, two):
+        assert await access.bearer(db, words, now=NOON)
 
 
 async def test_a_session_has_a_token_of_its_own_that_is_not_listed(db: Database) -> None:

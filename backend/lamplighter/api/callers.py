@@ -72,6 +72,8 @@ class Callers:
                 await access.seen(self._db, tokens, logins, now=self._now())
             except (Error, TimeoutError) as error:
                 logger.info("Who was here could not be written down: %s", error)
+            except Exception:
+                logger.exception("Who was here could not be written down.")
             await asyncio.sleep(NOTE_SECONDS)
 
 

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, page
+from lamplighter.api.callers import caller_of
 from lamplighter.api.door import door
 from lamplighter.domain import plain
 from lamplighter.domain.admit import checked_service
@@ -47,6 +48,7 @@ async def create(request: Request) -> Response:
         now=here.now(),
         redact=here.redact,
         known=here.known(),
+        session_id=caller_of(request).session_id,
     )
     return answer(plain.event(event), 201)
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamplighter.api import login_page
@@ -53,6 +54,7 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 MAX_BODY_BYTES: Final = 1_000_000
 MAX_QUERY_BYTES: Final = 8_192
 ELSEWHERE: Final = ("cross-site", "same-site")
+APP_ROUTES: Final = ("page", "assets")
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
@@ -98,7 +100,7 @@ class Guard:
         return await _stopped(scope, headers)
 
     def _refusal(self, method: str, headers: Headers) -> str | None:
-        host = headers.get("host", "")
+        host = ", ".join(headers.getlist("host"))  # of two we could not tell which is meant
         if not self._known.fullmatch(host.lower()):
             return f"This server is not {host!r}; ask for it as {' or '.join(LOOPBACK[:2])}."
         origin = headers.get("origin")
@@ -126,11 +128,12 @@ async def _stopped(scope: Scope, headers: Headers) -> Response | None:
     if caller.kind == "login" and scope["method"] not in SAFE and not _from_our_page(headers):
         return problem(403, "A browser that is logged in may change things from our pages only.")
     scope.setdefault("state", {})["caller"] = caller
-    return _refused(scope["method"], path, ops, caller)
+    return _refused(scope, ops, caller)
 
 
-def _refused(method: str, path: str, ops: dict[str, Op] | None, caller: Caller) -> Response | None:
+def _refused(scope: Scope, ops: dict[str, Op] | None, caller: Caller) -> Response | None:
     """Return the answer to a caller who may not ask this."""
+    method, path = scope["method"], scope["path"]
     if ops:
         op = ops.get("GET" if method == "HEAD" else method)
         if op and op.scope != ANY and not (op.scope and caller.may(op.scope)):
@@ -140,9 +143,15 @@ def _refused(method: str, path: str, ops: dict[str, Op] | None, caller: Caller) 
     if method not in PAGE_METHODS and not _below_api(path):
         detail = "The app is read here; its API is what takes changes."
         return problem(405, detail, headers={"Allow": ", ".join(PAGE_METHODS)})
-    if _below_api(path) and path not in (DOCUMENT, DOCS):
+    if path not in (DOCUMENT, DOCS) and (_below_api(path) or not _of_the_app(scope)):
         return problem(404, f"There is nothing at {path}.")
     return None
+
+
+def _of_the_app(scope: Scope) -> bool:
+    """Whether the route that would answer is one of the app's, its page and its files."""
+    routes = (each for each in scope["app"].routes if each.matches(scope)[0] is not Match.NONE)
+    return getattr(next(routes, None), "name", "") in APP_ROUTES
 
 
 def _unknown(scope: Scope, headers: Headers) -> Response:

@@ -18,6 +18,7 @@ logger = logging.getLogger(__name__)
 
 RING: Final = 2_000
 PATIENCE_SECONDS: Final = 60.0
+AGAIN_SECONDS: Final = 0.5
 
 Frame = tuple[int, bytes]
 _encode = msgspec.json.Encoder().encode
@@ -40,7 +41,12 @@ class Hub:
                 await self._read()
             except Error as error:
                 logger.warning("The change feed cannot be read now: %s", error)
-                await asyncio.sleep(0.5)
+                await asyncio.sleep(AGAIN_SECONDS)
+                continue
+            except Exception:  # whatever it is, every screen hangs on this
+                logger.exception("The change feed could not be read; trying again.")
+                await asyncio.sleep(AGAIN_SECONDS)
+                continue
             await self._listener.wait(PATIENCE_SECONDS)
 
     def since(self, seq: int) -> list[Frame] | None:

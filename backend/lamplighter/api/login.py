@@ -12,6 +12,7 @@ from lamplighter.api.answer import answer, problem
 from lamplighter.api.callers import Attempts, caller_of, callers_of, cookie_name
 from lamplighter.api.door import door
 from lamplighter.domain.errors import Conflict
+from lamplighter.repository.driver import Error
 from lamplighter.usecases import access
 
 FORM: Final = "application/x-www-form-urlencoded"
@@ -66,7 +67,11 @@ async def _redeem(request: Request, code: str, *, onward: str = "/") -> Response
         return _again(request, 429, TOO_MANY, onward, **{"Retry-After": str(wait)})
     attempts.begin()
     agent = request.headers.get("user-agent", "")
-    words = await access.redeem(here.db, code, agent, now=here.now())
+    try:
+        words = await access.redeem(here.db, code, agent, now=here.now())
+    except Error:
+        attempts.succeeded()  # nobody has looked at the code
+        raise
     if words is None:
         return await _onward(request) or _again(request, 401, WRONG, onward)
     attempts.succeeded()

@@ -47,8 +47,8 @@ def routes(web: Path) -> list[BaseRoute]:
     assets = Assets(directory=web / "assets", check_dir=False)
     smaller = [Middleware(GZipMiddleware, minimum_size=1_000)]
     return [
-        Mount("/assets", assets, middleware=smaller),
-        Route("/{path:path}", app, methods=["GET"], middleware=smaller),
+        Mount("/assets", assets, name="assets", middleware=smaller),
+        Route("/{path:path}", app, name="page", methods=["GET"], middleware=smaller),
     ]
 
 

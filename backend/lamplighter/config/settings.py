@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import platformdirs
 
@@ -144,7 +145,17 @@ def _hosts(text: str) -> tuple[str, ...]:
 def _database(text: str) -> str:
     if text and not _DATABASE.match(text):
         raise ValueError("is neither sqlite:///PATH nor postgresql://USER:PASSWORD@HOST/NAME")
+    if text.startswith("postgres") and not _whole_address(text):
+        raise ValueError("cannot be read: write the signs # ? / @ of a password as %23 %3F %2F %40")
     return text
+
+
+def _whole_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.port != 0 and not parts.fragment and bool(parts.path.strip("/"))
+    except ValueError:  # the port is no number, or the host no address
+        return False
 
 
 def _shown(text: str) -> str:

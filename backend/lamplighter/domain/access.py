@@ -54,6 +54,7 @@ class Caller:
     id: int
     name: str
     scopes: tuple[str, ...]
+    session_id: int | None = None
 
     def may(self, scope: str) -> bool:
         """Whether the caller holds a scope."""
@@ -81,7 +82,13 @@ class Token:
     def caller(self) -> Caller:
         """Return who asks with it."""
         kind: Kind = "token" if self.session_id is None else "session"
-        return Caller(kind=kind, id=self.id, name=self.name, scopes=self.scopes)
+        return Caller(
+            kind=kind,
+            id=self.id,
+            name=self.name,
+            scopes=self.scopes,
+            session_id=self.session_id,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +175,6 @@ def checked_name(given: str) -> str:
     name = one_line(given)
     if len(name) > MAX_NAME_CHARS:
         raise Invalid(Wrong("name", f"is longer than {MAX_NAME_CHARS} characters"))
-    if name == MACHINE:
-        raise Invalid(Wrong("name", f"{MACHINE!r} is the token that the home keeps for itself"))
+    if name.startswith(MACHINE):
+        raise Invalid(Wrong("name", f"{MACHINE!r} names what a home keeps for itself"))
     return name

@@ -12,6 +12,11 @@ from lamplighter.repository.postgres import OURS, WRITER, connect, our_errors
 READ_ONLY: Final = (
     "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'"
 )
+MAY_WRITE: Final = (
+    "SELECT coalesce(bool_and(has_table_privilege(oid, 'INSERT')"
+    " AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE')), true)"
+    " FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
+)
 NEWEST: Final = "SELECT at FROM changes ORDER BY seq DESC LIMIT 1"
 WAIT: Final = f"SELECT pg_advisory_xact_lock_shared({OURS}, {WRITER})"
 
@@ -27,6 +32,8 @@ async def _condition(url: str) -> Condition:
         try:
             if await connection.fetchval(READ_ONLY):
                 return Condition("it takes no writes (a standby, or set read-only)", False, None)
+            if not await connection.fetchval(MAY_WRITE):
+                return Condition("this user may not write to its tables", False, None)
             held = await connection.fetchval("SELECT to_regclass('changes') IS NOT NULL")
             newest = await connection.fetchval(NEWEST) if held else None
             return Condition(

@@ -51,8 +51,12 @@ class Pool:
         """Wait for a free connection."""
         with suppress(asyncio.QueueEmpty):
             return self._free.get_nowait()
-        async with asyncio.timeout(ACQUIRE_SECONDS):
-            return await self._free.get()
+        try:
+            async with asyncio.timeout(ACQUIRE_SECONDS):
+                return await self._free.get()
+        except TimeoutError:
+            late = f"no connection was free in {ACQUIRE_SECONDS:g} s"
+            raise driver.OperationalError(late) from None
 
     def give_back(self, connection: aiosqlite.Connection, *, abandoned: bool = False) -> None:
         """Take a connection back without waiting; an open transaction is rolled back first.

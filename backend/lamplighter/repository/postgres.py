@@ -6,6 +6,7 @@ names. So a decision that reads and then writes is as safe here as there, and
 the numbers of changes are in the order of their commits.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -17,13 +18,14 @@ from sqlalchemy.dialects.postgresql import asyncpg as words
 from sqlalchemy.sql import ClauseElement
 
 from lamplighter.repository import driver
-from lamplighter.repository.connection import RowConnection, to_the_end
+from lamplighter.repository.connection import RowConnection
 from lamplighter.repository.statements import Compiler, Row, rows_of
 
 READERS: Final = 4
 ACQUIRE_SECONDS: Final = 30.0
 CONNECT_SECONDS: Final = 10.0
 COMMAND_SECONDS: Final = 60.0
+STATEMENTS_CACHED: Final = 500
 OURS: Final = 0x4C414D50  # "LAMP": the first half of our advisory locks' names
 WRITER, MIGRATOR, LEADER = 1, 2, 3
 
@@ -34,54 +36,102 @@ SETTINGS: Final = {
     "default_transaction_read_only": "on",  # whoever writes does so within `writing(db)`
     "lock_timeout": "5s",
     "statement_timeout": "30s",
-    "idle_in_transaction_session_timeout": "60s",  # a writer that was stopped lets others go on
+    "idle_in_transaction_session_timeout": "10s",  # a writer that was stopped lets others go on
     "timezone": "UTC",
 }
+LOST: Final = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+)
+GOING: Final = (asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
+"""Answers of a server after which it talks to us no more."""
 NUL, REPLACEMENT = "\0", "\ufffd"
+
+
+class PostgresPool:
+    """Connections of one kind. One that is in doubt is never given to anybody again."""
+
+    def __init__(self, dsn: str, size: int) -> None:
+        self._dsn = dsn
+        self._free: asyncio.LifoQueue[asyncpg.Connection | None] = asyncio.LifoQueue()
+        self._all: set[asyncpg.Connection] = set()
+        for _ in range(size):
+            self._free.put_nowait(None)
+
+    @property
+    def free(self) -> int:
+        """How many may be taken now."""
+        return self._free.qsize()
+
+    async def take(self) -> asyncpg.Connection:
+        """Wait for a free connection; one that was lost meanwhile is made anew."""
+        async with asyncio.timeout(ACQUIRE_SECONDS):
+            held = await self._free.get()
+        if held is not None and not held.is_closed():
+            return held
+        try:
+            made = await asyncpg.connect(
+                self._dsn,
+                timeout=CONNECT_SECONDS,
+                command_timeout=COMMAND_SECONDS,
+                statement_cache_size=STATEMENTS_CACHED,
+                server_settings=SETTINGS,
+            )
+        except BaseException:
+            self._free.put_nowait(None)
+            raise
+        self._all.add(made)
+        return made
+
+    def give_back(self, held: asyncpg.Connection, *, doubtful: bool) -> None:
+        """Take a connection back without waiting.
+
+        One that nobody waits for any more, that failed, or that is within a transaction is cut
+        off: the server undoes what was not committed.
+        """
+        if doubtful or held.is_closed() or held.is_in_transaction():
+            held.terminate()
+            self._all.discard(held)
+            self._free.put_nowait(None)
+        else:
+            self._free.put_nowait(held)
+
+    def close(self) -> None:
+        """Cut every connection off, those in use too."""
+        for held in self._all:
+            held.terminate()
+        self._all.clear()
 
 
 class PostgresBackend(DatabaseBackend):
     """The writer and the readers of one PostgreSQL database."""
 
     def __init__(self, database_url: DatabaseURL | str, **_: Any) -> None:
-        self._address = address(str(database_url))
+        dsn = address(str(database_url))
         self.compile = Compiler(words.dialect())  # type: ignore[no-untyped-call]
-        self._writers: asyncpg.Pool | None = None
-        self._readers: asyncpg.Pool | None = None
+        self.writers = PostgresPool(dsn, 1)
+        self.readers = PostgresPool(dsn, READERS)
 
     async def connect(self) -> None:
-        """Open the first connection of each kind, so that a wrong address fails at the start."""
+        """Open a connection of each kind, so that a wrong address fails at the start."""
         try:
-            async with our_errors():
-                self._writers = await _pool(self._address, 1)
-                self._readers = await _pool(self._address, READERS)
+            for pool in (self.writers, self.readers):
+                async with our_errors():
+                    pool.give_back(await pool.take(), doubtful=False)
         except BaseException:
             await self.disconnect()
             raise
 
     async def disconnect(self) -> None:
         """Close every connection, those in use too."""
-        for pool in (self._readers, self._writers):
-            if pool is not None:
-                pool.terminate()
+        self.readers.close()
+        self.writers.close()
 
     def connection(self) -> "PostgresConnection":
         """Return a task's connection; it takes a real one when it first needs it."""
         return PostgresConnection(self)
-
-    @asynccontextmanager
-    async def taken(self, connection: "PostgresConnection") -> AsyncIterator[asyncpg.Connection]:
-        """Give a task's connection, taking a reader for one that has none yet."""
-        async with our_errors():
-            if connection.raw_connection is None:
-                await connection.take(self.pool(readonly=True))
-            yield connection.raw_connection
-
-    def pool(self, *, readonly: bool) -> asyncpg.Pool:
-        """Return the connections that read, or the one that writes."""
-        pool = self._readers if readonly else self._writers
-        assert pool is not None, "the database is not connected"
-        return pool
 
 
 class PostgresConnection(RowConnection):
@@ -90,35 +140,43 @@ class PostgresConnection(RowConnection):
     def __init__(self, backend: PostgresBackend) -> None:
         self._backend = backend
         self._held: asyncpg.Connection | None = None
-        self._pool: asyncpg.Pool | None = None
-
-    async def take(self, pool: asyncpg.Pool) -> None:
-        """Wait for a free connection of a pool, and keep it until it is released."""
-        self._held, self._pool = await pool.acquire(timeout=ACQUIRE_SECONDS), pool
+        self._pool = backend.readers
+        self._doubtful = False
 
     async def release(self) -> None:
-        """Give back what was taken; what is left of a transaction is rolled back."""
+        """Give back what was taken. Never waits, so it cannot be cancelled half-way."""
         held, self._held = self._held, None
-        if held is not None and self._pool is not None:
-            async with our_errors():
-                await to_the_end(self._pool.release(held))
+        if held is not None:
+            self._pool.give_back(held, doubtful=self._doubtful)
 
     async def begin(self, *, readonly: bool) -> None:
         """Begin; the writer waits here for the writers of other processes."""
-        async with our_errors():
-            await self.take(self._backend.pool(readonly=readonly))
-            assert self._held is not None
-            await self._held.execute(LOOK if readonly else WRITE)
+        self._pool = self._backend.readers if readonly else self._backend.writers
+        await self.run(LOOK if readonly else WRITE)
 
     async def run(self, statement: str) -> None:
         """Run a statement that has neither arguments nor rows."""
-        async with self._backend.taken(self) as raw:
+        async with self._using() as raw:
             await raw.execute(statement)
+
+    @asynccontextmanager
+    async def _using(self) -> AsyncIterator[asyncpg.Connection]:
+        """Use what is held; whatever ends before its answer came leaves it in doubt."""
+        async with our_errors():
+            if self._held is None:
+                self._held, self._doubtful = await self._pool.take(), False
+            try:
+                yield self._held
+            except BaseException as error:
+                self._doubtful = not isinstance(error, asyncpg.PostgresError) or isinstance(
+                    error, GOING
+                )
+                raise
 
     async def fetch_all(self, query: ClauseElement) -> list[Row]:  # type: ignore[override]
         """Return all rows."""
         sql, arguments, columns = self._backend.compile(query)
-        async with self._backend.taken(self) as raw:
+        async with self._using() as raw:
             rows = await raw.fetch(sql, *_kept(arguments))
         if columns is None:
             columns = tuple(rows[0].keys()) if rows else (), ()
@@ -127,14 +185,14 @@ class PostgresConnection(RowConnection):
     async def execute(self, query: ClauseElement) -> int:
         """Run a statement; returns how many rows it touched."""
         sql, arguments, _ = self._backend.compile(query)
-        async with self._backend.taken(self) as raw:
+        async with self._using() as raw:
             status = await raw.execute(sql, *_kept(arguments))
         return _count(status)
 
     async def execute_many(self, queries: list[ClauseElement]) -> None:
         """Run statements of one shape in one go."""
         compiled = [self._backend.compile(query)[:2] for query in queries]
-        async with self._backend.taken(self) as raw:
+        async with self._using() as raw:
             for sql in dict.fromkeys(sql for sql, _ in compiled):
                 await raw.executemany(
                     sql, [_kept(given) for each, given in compiled if each == sql]
@@ -144,7 +202,9 @@ class PostgresConnection(RowConnection):
     def in_transaction(self) -> bool:
         """Whether the server still has the transaction that was begun."""
         held = self._held
-        return held is not None and not held.is_closed() and bool(held.is_in_transaction())
+        if held is None or self._doubtful or held.is_closed():
+            return False
+        return bool(held.is_in_transaction())
 
     @property
     def raw_connection(self) -> Any:
@@ -178,27 +238,8 @@ async def our_errors() -> AsyncIterator[None]:
         raise driver.IntegrityError(str(error)) from error
     except asyncpg.DataError:
         raise  # a value of the wrong type is a mistake of ours
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+    except LOST as error:
         raise driver.OperationalError(_in_words(error)) from error
-
-
-async def _pool(dsn: str, size: int) -> asyncpg.Pool:
-    pool = await asyncpg.create_pool(
-        dsn,
-        min_size=0,  # it would log each vain try to keep more, while the server is away
-        max_size=size,
-        timeout=CONNECT_SECONDS,
-        command_timeout=COMMAND_SECONDS,
-        statement_cache_size=500,
-        server_settings=SETTINGS,
-        reset=_nothing_to_reset,
-    )
-    await pool.release(await pool.acquire())  # a wrong address fails now
-    return pool
-
-
-async def _nothing_to_reset(_: asyncpg.Connection) -> None:
-    """Save the round trip: we leave no setting behind, and the pool ends open transactions."""
 
 
 def _kept(arguments: Sequence[Any]) -> list[Any]:

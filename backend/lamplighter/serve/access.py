@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import logging
 import os
+import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -50,7 +51,8 @@ async def keep_token(db: Database, path: Path) -> None:
     async with writing(db):
         if await _works(db, path):  # another process was faster
             return
-        _, words = await access.mint_for_machine(db, now=clock.now())
+        whose = f"{path.parent} on {socket.gethostname()}"
+        _, words = await access.mint_for_machine(db, whose, now=clock.now())
         try:
             _write(path, words)
         except OSError as error:

@@ -110,16 +110,18 @@ class Supervisor:
 
     async def run(self, listener: Waking) -> None:
         """Lead, or wait to lead, until asked to end."""
-        while await self._until_leader():
+        while not self.draining.is_set():
             try:
                 async with asyncio.TaskGroup() as both:
-                    beating = both.create_task(self._beat())
-                    await self._work(listener)
-                    beating.cancel()
+                    if await self._until_leader():
+                        beating = both.create_task(self._beat())
+                        await self._work(listener)
+                        beating.cancel()
             except* Deposed as deposed:
                 logger.error("%s What ran here was stopped.", deposed.exceptions[0])
             finally:
-                await self.step_down()
+                if self.db.fence is not None:  # it led
+                    await self.step_down()
 
     async def _work(self, listener: Waking) -> None:
         """Do what is due, as it becomes due, until asked to end."""
@@ -147,11 +149,11 @@ class Supervisor:
             try:
                 if await self.lead():
                     return True
+                if not told:
+                    logger.warning("Another supervisor leads; this one waits to take over.")
+                    told = True
             except OperationalError as error:
                 logger.warning("The database cannot be used now (%s); trying again.", error)
-            if not told and not self.lock.held:
-                logger.warning("Another supervisor leads; this one waits to take over.")
-                told = True
             await asyncio.sleep(STANDBY_SECONDS)
         return False
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lamplighter.domain.cooldown import Outcome
+from lamplighter.domain.errors import Deposed
 from lamplighter.repository.driver import Error
 from lamplighter.supervisor.gate import Gate, Verdict
 
@@ -89,6 +90,8 @@ async def _verdict(gate: Gate, line: bytes) -> Verdict:
             except Error as error:
                 logger.warning("The gate could not read or write its rows: %s", error)
                 return _no("the database cannot be used now")
+            except Deposed as error:
+                return _no(f"its supervisor leads no more: {error}")
     return _no("a question names a service and an action")
 
 

@@ -85,7 +85,11 @@ async def run(
     why_not = why_not or engine.probe()
     if why_not:
         return await _ended(shop, begun.session, Ending(status=Status.FAILED, reason=why_not))
-    task = await tasks.task(shop.db, begun, services, max_tier=shop.max_tier, now=shop.now())
+    draining = draining or asyncio.Event()
+    task = await _patiently(
+        lambda: tasks.task(shop.db, begun, services, max_tier=shop.max_tier, now=shop.now()),
+        draining,
+    )
     gate = Gate(
         db=shop.db,
         session=begun.session,
@@ -93,7 +97,7 @@ async def run(
         redact=shop.redactor,
         now=shop.now,
     )
-    return await _run(shop, engine, task, gate, draining or asyncio.Event())
+    return await _run(shop, engine, task, gate, draining)
 
 
 async def _run(

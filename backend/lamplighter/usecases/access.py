@@ -52,11 +52,15 @@ async def mint(
     )
 
 
-async def mint_for_machine(db: Database, *, now: datetime) -> Minted:
-    """Make the token that the home keeps for its own commands; the one before lets nobody in."""
+async def mint_for_machine(db: Database, home: str, *, now: datetime) -> Minted:
+    """Make the token that a home keeps for its own commands; the one before lets nobody in.
+
+    `home` tells it from those of other homes on the same database.
+    """
+    name = f"{MACHINE}: {one_line(home)}"
     async with writing(db):
-        await tokens.revoke_named(db, MACHINE, now=now)
-        return await _mint(db, MACHINE, (ADMIN,), now=now)
+        await tokens.revoke_named(db, name, now=now)
+        return await _mint(db, name, (ADMIN,), now=now)
 
 
 async def mint_for_session(

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from lamplighter.config.settings import PREFIX, read_settings
+from lamplighter.config.settings import PREFIX, Settings, read_settings
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.feed import run_directory
 from lamplighter.serve import access, web
@@ -42,11 +42,13 @@ def run(*, port: int | None, seconds: float | None, keep: bool, say: Say) -> int
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
     with _home(keep=keep, say=say) as directory, _port(port) as chosen:
-        return asyncio.run(_play(_environment(directory, chosen), seconds, say))
+        env = _environment(directory, chosen)
+        settings = read_settings(env)
+        access.prepare(settings)
+        return asyncio.run(_play(settings, env, seconds, say))
 
 
-async def _play(env: Mapping[str, str], seconds: float | None, say: Say) -> int:
-    settings = read_settings(env)
+async def _play(settings: Settings, env: Mapping[str, str], seconds: float | None, say: Say) -> int:
     began = time.monotonic()
 
     def tell(text: str) -> None:
@@ -55,7 +57,6 @@ async def _play(env: Mapping[str, str], seconds: float | None, say: Say) -> int:
 
     async with stage(run_directory(settings.home) / "stage.sock", tell) as here:
         settings.services.write_text(here.services(), encoding="utf-8")
-        await asyncio.to_thread(access.prepare, settings)
         link = await access.fresh_link(settings)
         say(
             INTRODUCTION.format(

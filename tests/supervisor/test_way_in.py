@@ -139,7 +139,10 @@ def test_what_cannot_be_is_said_in_words(home: Home, words: list[str], said: str
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
-    assert home.value("SELECT count(*) FROM tokens WHERE name NOT LIKE 'this machine%'") in (0, None)
+    assert home.value("SELECT count(*) FROM tokens WHERE name NOT LIKE 'this machine%'") in (
+        0,
+        None,
+    )
 
 
 def test_the_home_keeps_a_token_for_its_owner_alone_and_makes_it_anew(home: Home, url: str) -> None:

@@ -1,0 +1,113 @@
+"""The PostgreSQL server dies under load and comes back: nothing acknowledged is lost, all goes on."""
+
+import json
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+import by_hand
+from living import Home, Server
+from postgres_server import PostgresServer
+
+KILLS = 8
+WRITERS = 4
+
+
+@pytest.fixture
+def mortal() -> Iterator[PostgresServer]:
+    """Start a PostgreSQL server that keeps what it has acknowledged."""
+    started = PostgresServer({"synchronous_commit": "on", "full_page_writes": "on"})
+    yield started
+    started.remove()
+
+
+@pytest.fixture
+def web(mortal: PostgresServer, tmp_path: Path) -> Iterator[Server]:
+    """Start a web process whose rows are there."""
+    more = {"LAMPLIGHTER_DATABASE_URL": mortal.create("lamplighter")}
+    started = Server(Home(tmp_path / "home", more))
+    yield started
+    started.kill()
+
+
+class Writer(threading.Thread):
+    """Reports numbered events until it is stopped, and keeps what came of each."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        super().__init__(name=name)
+        self.server, self.stopping = server, threading.Event()
+        self.acknowledged: list[str] = []
+        self.statuses: Counter[int] = Counter()
+
+    def run(self) -> None:
+        with httpx2.Client(base_url=self.server.url, headers=self.server.headers) as client:
+            number = 0
+            while not self.stopping.is_set():
+                text = f"{self.name} {number}"
+                body = {"level": "info", "text": text}
+                status = client.post("/api/v1/events", json=body, timeout=60).status_code
+                self.statuses[status] += 1
+                if status == 201:
+                    self.acknowledged.append(text)
+                number += 1
+
+
+def test_a_server_killed_again_and_again_loses_nothing_that_was_acknowledged(
+    web: Server, mortal: PostgresServer
+) -> None:
+    writers = [Writer(web, f"writer{number}") for number in range(WRITERS)]
+    for writer in writers:
+        writer.start()
+    for _ in range(KILLS):
+        _until(lambda before=_done(writers): _done(writers) > before + 20)
+        mortal.stop(signal.SIGQUIT)
+        mortal.start()
+    _until(lambda before=_done(writers): _done(writers) > before + 20)
+    for writer in writers:
+        writer.stopping.set()
+        writer.join(60)
+
+    statuses = sum((writer.statuses for writer in writers), Counter[int]())
+    acknowledged = [text for writer in writers for text in writer.acknowledged]
+    rows = by_hand.run(web.home.more["LAMPLIGHTER_DATABASE_URL"], "SELECT text FROM events")
+    held = Counter(str(text) for (text,) in rows)
+    assert set(statuses) <= {201, 503}, statuses
+    assert statuses[503] >= KILLS, f"hardly anything was refused: {statuses}"
+    assert [text for text in acknowledged if held[text] != 1] == []
+    assert len(acknowledged) > 100
+    assert "Traceback" not in web.log
+    assert _hears(web), "the feed must go on"
+    assert httpx2.get(f"{web.url}/readyz").status_code == 200
+
+
+def _done(writers: list[Writer]) -> int:
+    return sum(len(writer.acknowledged) for writer in writers)
+
+
+def _until(true) -> None:  # type: ignore[no-untyped-def]
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline, "it does not go on"
+        time.sleep(0.01)
+
+
+def _hears(server: Server) -> bool:
+    """Whether what is reported now is heard on the stream."""
+    with (
+        httpx2.Client(base_url=server.url, headers=server.headers, timeout=30) as client,
+        client.stream("GET", "/api/v1/stream") as stream,
+    ):
+        lines = stream.iter_lines()
+        assert any(line.startswith("event: hello") for line in lines)
+        client.post("/api/v1/events", json={"level": "info", "text": "the last one"})
+        return any(
+            json.loads(line[6:]).get("row", {}).get("text") == "the last one"
+            for line in lines
+            if line.startswith("data: ") and '"row"' in line
+        )

@@ -6,7 +6,7 @@ import random
 import threading
 import types
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
-from contextlib import closing, suppress
+from contextlib import AbstractAsyncContextManager, closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -347,6 +347,26 @@ async def test_a_slow_statement_that_nobody_waits_for_any_more_is_ended(
         await asyncio.gather(*slow, return_exceptions=True)
         assert await asyncio.gather(*(count(counting) for _ in range(READERS))) == [0] * READERS
     assert await settled(counting) == (1, READERS)
+
+
+@pytest.mark.parametrize("how", [reading, writing])
+async def test_a_slow_transaction_that_is_cut_off_holds_up_nothing(
+    counting: Database, how: Callable[[Database], AbstractAsyncContextManager[None]]
+) -> None:
+    async def work() -> None:
+        async with how(counting):
+            await counting.fetch_val(HOURS)
+
+    slow = asyncio.create_task(work())
+    await asyncio.sleep(0.05)
+    slow.cancel()
+
+    async with asyncio.timeout(20):
+        with pytest.raises(asyncio.CancelledError):
+            await slow
+        await add_two(counting)
+    assert await settled(counting) == (1, READERS)
+    assert await count(counting) == 2
 
 
 @pytest.mark.parametrize(

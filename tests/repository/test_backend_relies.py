@@ -178,6 +178,7 @@ async def test_a_connection_of_aiosqlite_has_its_thread_and_its_queue(tmp_path: 
         assert connection._conn.in_transaction is connection.in_transaction is False
         assert callable(connection._conn.interrupt)
         assert await connection._execute(lambda: 5) == 5
+    connection._thread.join(30)  # it ends by itself, a moment later
     assert not connection._thread.is_alive()
 
 

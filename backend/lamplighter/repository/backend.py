@@ -19,7 +19,7 @@ from sqlalchemy.sql import ClauseElement
 
 from lamplighter.repository import driver
 from lamplighter.repository.connection import RowConnection
-from lamplighter.repository.pool import Pool
+from lamplighter.repository.pool import Pool, interrupt
 from lamplighter.repository.prepared import Bound, Columns
 from lamplighter.repository.statements import Compiler, Row, rows_of
 
@@ -117,10 +117,18 @@ class PooledConnection(RowConnection):
 
         await self._call(execute)
 
-    @property
-    def in_transaction(self) -> bool:
-        """Whether the database still has the transaction that was begun."""
-        return self._held is not None and bool(self._held.in_transaction)
+    async def undo(self, *statements: str) -> None:
+        """Run what undoes a transaction; one that is over already needs nothing.
+
+        It is asked on the connection's thread: asking here would wait, and hold everything up,
+        for a statement that still runs there.
+        """
+
+        def undo(raw: driver.Connection) -> None:
+            for statement in statements if raw.in_transaction else ():
+                raw.execute(statement).close()
+
+        await self._call(undo)
 
     @property
     def raw_connection(self) -> Any:
@@ -145,7 +153,8 @@ class PooledConnection(RowConnection):
                 lambda: work(held._conn)
             )
         except asyncio.CancelledError:
-            self._abandoned = True  # on its thread it runs on
+            self._abandoned = True
+            interrupt(held)  # or on its thread it would run on
             raise
         return result
 

@@ -21,10 +21,9 @@ class RowConnection(ConnectionBackend):
     async def begin(self, *, readonly: bool) -> None:
         """Begin a transaction on the writer, or on a reader for a steady view."""
 
-    @property
     @abstractmethod
-    def in_transaction(self) -> bool:
-        """Whether the database still has the transaction that was begun."""
+    async def undo(self, *statements: str) -> None:
+        """Run what undoes a transaction; one that is over already needs nothing."""
 
     @abstractmethod
     async def run(self, statement: str) -> None:
@@ -79,13 +78,9 @@ class RowTransaction(TransactionBackend):
 
     async def rollback(self) -> None:
         """Roll back to where it began; a full disk may have done so already."""
-        if not self._connection.in_transaction:
-            return
-        if self._savepoint:
-            await self._connection.run(f"ROLLBACK TO {self._savepoint}")
-            await self._connection.run(f"RELEASE {self._savepoint}")
-        else:
-            await self._connection.run("ROLLBACK")
+        name = self._savepoint
+        undoing = (f"ROLLBACK TO {name}", f"RELEASE {name}") if name else ("ROLLBACK",)
+        await self._connection.undo(*undoing)
 
 
 class SafeTransaction(Transaction):

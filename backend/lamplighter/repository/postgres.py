@@ -198,13 +198,13 @@ class PostgresConnection(RowConnection):
                     sql, [_kept(given) for each, given in compiled if each == sql]
                 )
 
-    @property
-    def in_transaction(self) -> bool:
-        """Whether the server still has the transaction that was begun."""
+    async def undo(self, *statements: str) -> None:
+        """Run what undoes a transaction; a connection in doubt is cut off instead."""
         held = self._held
-        if held is None or self._doubtful or held.is_closed():
-            return False
-        return bool(held.is_in_transaction())
+        if held is None or self._doubtful or held.is_closed() or not held.is_in_transaction():
+            return
+        for statement in statements:
+            await self.run(statement)
 
     @property
     def raw_connection(self) -> Any:

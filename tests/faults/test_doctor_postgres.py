@@ -2,12 +2,15 @@
 
 import asyncio
 import threading
+from contextlib import suppress
 
+import httpx2
 import pytest
 from homes import Home
 
 import by_hand
 from lamplighter.repository import Database, writing
+from living import free_port
 from postgres_server import PostgresServer
 
 SOUND = 0
@@ -131,3 +134,27 @@ def test_a_user_who_may_only_read_is_named(
 
     assert "this user may not write to its tables" in said
     assert status == SICK
+
+
+def test_a_web_process_whose_database_is_away_is_not_said_to_be_a_stranger(home: Home) -> None:
+    server = PostgresServer()
+    home.env["LAMPLIGHTER_PORT"] = str(free_port())
+    home.env["LAMPLIGHTER_DATABASE_URL"] = url = server.create("away")
+    try:
+        home.start("web")
+        home.until(lambda: answers(home), 30)
+        server.stop()
+        status, said = looked(home, url)
+    finally:
+        server.remove()
+
+    assert "answers, but cannot use its database now" in said
+    assert "does not take" not in said
+    assert status == SICK
+
+
+def answers(home: Home) -> bool:
+    with suppress(httpx2.HTTPError):
+        url = f"http://127.0.0.1:{home.env['LAMPLIGHTER_PORT']}/readyz"
+        return httpx2.get(url, timeout=5).status_code == 200
+    return False

@@ -124,3 +124,23 @@ def test_a_server_that_refuses_us_is_told_in_words_at_once(home: Home, postgres_
     assert 'role "lamp" does not exist' in done.stderr
     assert "LAMPLIGHTER_DATABASE_URL" in done.stderr
     assert "s3cret" not in done.stderr + home.run("settings").stdout
+
+
+def test_a_supervisor_whose_server_was_away_leads_on(home: Home) -> None:
+    server = PostgresServer()
+    try:
+        home.engine("numbered", "100000", "0.05")
+        home.env["LAMPLIGHTER_DATABASE_URL"] = server.create("leading")
+        home.start("supervisor")
+        home.until(lambda: there(home, "SELECT 1 FROM memories"))
+        server.stop()
+        home.until(lambda: "trying again" in (home.path / "log").read_text())
+        server.start()
+        before = rows(home, "SELECT count(*) FROM memories")[0][0]
+
+        assert isinstance(before, int)
+        home.until(lambda: there(home, f"SELECT 1 FROM memories WHERE id > {before + 5}"), 60)
+        assert rows(home, "SELECT epoch FROM leases") == [(1,)]
+        assert rows(home, "SELECT id, status FROM sessions") == [(1, "running")]
+    finally:
+        server.remove()

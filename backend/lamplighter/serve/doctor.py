@@ -265,8 +265,15 @@ def _web(settings: Settings) -> Iterator[Finding]:
         advice = "Something else may listen there. Set LAMPLIGHTER_PORT to a free one."
         yield Finding(False, f"{address} does not answer as Lamplighter does", advice)
         return
+    if answer.status_code == 503:
+        advice = "It goes on by itself when its database does; see what is said of that."
+        yield Finding(False, f"{address} answers, but cannot use its database now", advice)
+        return
     if answer.status_code != 200:
-        advice = "It may serve another home: end it, or set LAMPLIGHTER_PORT to a free one."
+        advice = (
+            "It may serve another home: end it, or set LAMPLIGHTER_PORT to a free one. If it is "
+            "this one, its token was revoked: start it again."
+        )
         yield Finding(False, f"{address} does not take this home's token", advice)
         return
     leads = "a supervisor leads" if found["state"] != "away" else "no supervisor leads"

@@ -128,6 +128,8 @@ class Supervisor:
         told = False
         while not self.draining.is_set():
             try:
+                if not self.lock.held:
+                    await self.lock.take()  # whoever was faster has fenced us off
                 if not told:
                     await self._tell_next_round()
                     told = True

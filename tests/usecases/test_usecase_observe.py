@@ -95,7 +95,7 @@ async def test_what_became_of_each_marker_is_kept_with_its_place(db: Database) -
 
     await took(db, one, lines)
 
-    found = await marks.of(db, one.id)
+    found = (await marks.page(db, one.id, limit=200)).items
     assert [
         (each.offset, each.item, each.line, each.state, each.outcome, each.memory_id)
         for each in found
@@ -188,7 +188,9 @@ async def test_no_session_records_more_than_its_share(db: Database) -> None:
     assert [each["text"] for each in await rows(db, "events")] == [
         "More than 5 markers in one session; the rest is not taken."
     ]
-    assert [each.state for each in await marks.of(db, one.id)] == ["taken"] * 5 + ["refused"]
+    assert [each.state for each in (await marks.page(db, one.id, limit=200)).items] == [
+        "taken"
+    ] * 5 + ["refused"]
 
 
 async def test_a_long_memory_is_kept_and_told_of(db: Database) -> None:

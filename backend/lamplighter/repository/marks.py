@@ -60,12 +60,6 @@ async def take(db: Database, mark_id: int, *, now: datetime, **values: Any) -> M
     return mark
 
 
-async def of(db: Database, session_id: int) -> list[Mark]:
-    """Return the markers of a session in the order they were printed."""
-    query = sa.select(markers).where(markers.c.session_id == session_id).order_by(markers.c.id)
-    return [_mark(row) for row in await db.fetch_all(query)]
-
-
 async def page(
     db: Database, session_id: int, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Mark]:

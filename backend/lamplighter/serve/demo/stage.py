@@ -17,7 +17,6 @@ LIFE_SECONDS: Final = 3.0
 FIRST_FAILURE_SECONDS: Final = 6.0
 COURIER_FAILS_SECONDS: Final = 22.0
 WELL_SECONDS: Final = 9.0
-END_SECONDS: Final = 2.0
 
 _SERVICES: Final = """\
 # Three small services on loopback. Lamplighter watches them every few seconds.

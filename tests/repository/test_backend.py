@@ -2,149 +2,29 @@
 
 import asyncio
 import json
-import os
-import random
 import threading
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import databases.core
 import pytest
 import sqlalchemy as sa
+from counting import COUNTER, THINGS, count, make, whole
 from sqlalchemy.dialects.sqlite import pysqlite
 
 from lamplighter.repository import Database, driver, migrate, reading, writing
 from lamplighter.repository.backend import READERS, PooledBackend
-from lamplighter.repository.columns import Flag, Json, UTCDateTime
 from lamplighter.repository.connection import to_the_end
 from lamplighter.repository.database import file_of, sqlite_url
-
-COUNTER = sa.table("counter", sa.column("id"), sa.column("n"))
-THINGS = sa.Table(
-    "things",
-    sa.MetaData(),
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("text", sa.Text),
-    sa.Column("flag", Flag),
-    sa.Column("json", Json),
-    sa.Column("at", UTCDateTime),
-)
-ADD = """
-import asyncio, os, sys, time
-import sqlalchemy as sa
-from lamplighter.repository import Database, writing
-
-counter = sa.table("counter", sa.column("id"), sa.column("n"))
-
-async def main(url, times, gate):
-    async with Database(url) as db:
-        print("ready", flush=True)
-        while not os.path.exists(gate):
-            time.sleep(0.001)
-        for _ in range(times):
-            async with writing(db):
-                held = await db.fetch_val(sa.select(counter.c.n))
-                await db.execute(sa.update(counter).values(n=held + 1))
-
-asyncio.run(main(sys.argv[1], int(sys.argv[2]), sys.argv[3]))
-"""
 
 
 @pytest.fixture
 async def plain(tmp_path: Path) -> AsyncIterator[Database]:
     """Open a database with a counter at 0 and an empty table of things."""
-    url = sqlite_url(tmp_path / "plain.db")
-    async with Database(url) as db:
-        async with writing(db):
-            await db.execute("CREATE TABLE counter (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)")
-            await db.execute("INSERT INTO counter VALUES (1, 0)")
-            await db.execute(
-                "CREATE TABLE things (id INTEGER PRIMARY KEY, text TEXT, flag INTEGER,"
-                " json TEXT, at TEXT)"
-            )
+    async with Database(sqlite_url(tmp_path / "plain.db")) as db:
+        await make(db)
         yield db
-
-
-async def count(db: Database) -> int:
-    return int(await db.fetch_val(sa.select(COUNTER.c.n)))
-
-
-async def add(db: Database, how_many: int = 1) -> None:
-    """Read and then write, as a decision does."""
-    held = await count(db)
-    await asyncio.sleep(0)
-    await db.execute(sa.update(COUNTER).values(n=held + how_many))
-
-
-def whole(db: Database) -> tuple[int, int]:
-    """Return how many writers and readers are free."""
-    backend = db._backend
-    assert isinstance(backend, PooledBackend)
-    return backend.writers._free.qsize(), backend.readers._free.qsize()
-
-
-async def test_two_processes_that_read_and_then_write_lose_nothing(
-    plain: Database,
-    tmp_path: Path,
-    spawn,  # type: ignore[no-untyped-def]
-) -> None:
-    gate = tmp_path / "gate"
-    others = [spawn(ADD, str(plain.url), "200", str(gate)) for _ in range(2)]
-    for other in others:
-        assert await asyncio.to_thread(other.stdout.readline) == "ready\n"
-    os.mkdir(gate)  # both begin at once
-
-    for other in others:
-        _, errors = await asyncio.to_thread(other.communicate, timeout=60)
-        assert (other.returncode, errors) == (0, "")
-
-    assert await count(plain) == 400
-
-
-async def test_tasks_of_one_process_that_read_and_then_write_lose_nothing(plain: Database) -> None:
-    async def several() -> None:
-        for _ in range(20):
-            async with writing(plain):
-                await add(plain)
-
-    await asyncio.gather(*(several() for _ in range(10)))
-
-    assert await count(plain) == 200
-
-
-async def test_three_hundred_cancelled_tasks_leave_the_counter_and_the_pool_whole(
-    plain: Database,
-) -> None:
-    chance = random.Random(15)
-    done = 0
-
-    async def work() -> None:
-        nonlocal done
-        async with writing(plain):
-            await add(plain, 1)
-            await add(plain, 1)
-        done += 1
-
-    committed = 0
-    for _ in range(300):
-        before = await count(plain)
-        task = asyncio.create_task(work())
-        await asyncio.sleep(chance.random() * 0.002)
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-        after = await count(plain)
-        assert after - before in (0, 2)
-        committed += after - before
-
-    assert committed > 0, "every one was cancelled before it could commit: the test shows nothing"
-    assert done < 300, "none was cancelled: the test shows nothing"
-    async with writing(plain):
-        await add(plain)
-    assert await count(plain) == committed + 1
-    assert whole(plain) == (1, READERS)
 
 
 async def test_cancelled_readers_leave_the_pool_whole(plain: Database) -> None:
@@ -164,52 +44,6 @@ async def test_cancelled_readers_leave_the_pool_whole(plain: Database) -> None:
             await asyncio.sleep(0)
 
 
-async def test_writing_within_writing_is_one_transaction(plain: Database) -> None:
-    async def inner() -> None:
-        async with writing(plain):
-            await add(plain)
-
-    async def outer() -> None:
-        async with writing(plain):
-            await inner()
-            assert await count(plain) == 1
-            raise RuntimeError("too late")
-
-    with pytest.raises(RuntimeError, match="too late"):
-        await outer()
-
-    assert await count(plain) == 0
-    assert not plain.in_transaction
-
-
-async def test_a_failing_writing_leaves_nothing_behind(plain: Database) -> None:
-    async def fail() -> None:
-        async with writing(plain):
-            await add(plain)
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        await fail()
-
-    assert await count(plain) == 0
-    assert whole(plain) == (1, READERS)
-
-
-async def test_a_savepoint_rolls_back_alone(plain: Database) -> None:
-    async def fail() -> None:
-        async with plain.transaction():
-            await add(plain)
-            raise ZeroDivisionError
-
-    async with writing(plain):
-        await add(plain)
-        with pytest.raises(ZeroDivisionError):
-            await fail()
-        assert await count(plain) == 1
-
-    assert await count(plain) == 1
-
-
 async def test_a_write_outside_writing_fails(plain: Database) -> None:
     with pytest.raises(driver.OperationalError, match="readonly"):
         await plain.execute(sa.update(COUNTER).values(n=7))
@@ -226,19 +60,6 @@ async def test_a_write_within_reading_fails(plain: Database) -> None:
     assert whole(plain) == (1, READERS)
 
 
-async def test_reading_sees_one_moment(plain: Database) -> None:
-    async def other() -> None:
-        async with writing(plain):
-            await add(plain)
-
-    async with reading(plain):
-        before = await count(plain)
-        await asyncio.create_task(other())
-        assert await count(plain) == before
-
-    assert await count(plain) == before + 1
-
-
 async def test_a_failing_statement_gives_its_connection_back(plain: Database) -> None:
     for _ in range(READERS + 2):
         with pytest.raises(driver.OperationalError, match="no such table"):
@@ -248,18 +69,6 @@ async def test_a_failing_statement_gives_its_connection_back(plain: Database) ->
                 await plain.execute("DELETE FROM absent")
 
     assert whole(plain) == (1, READERS)
-    assert await count(plain) == 0
-
-
-async def test_a_broken_rule_of_the_database_undoes_the_whole_transaction(plain: Database) -> None:
-    async def fail() -> None:
-        async with writing(plain):
-            await add(plain)
-            await plain.execute(sa.insert(COUNTER).values(id=1, n=5))
-
-    with pytest.raises(driver.IntegrityError):
-        await fail()
-
     assert await count(plain) == 0
 
 
@@ -296,6 +105,7 @@ async def test_a_row_comes_back_as_it_went_in(plain: Database) -> None:
         "flag": True,
         "json": {"a": ["ü", None, 1.5]},
         "at": datetime(2026, 1, 1, 12, 0, 0, 5, tzinfo=UTC),
+        "weight": 0.7,
     }
 
     async with writing(plain):
@@ -345,38 +155,6 @@ async def test_a_moment_without_a_zone_is_a_mistake(plain: Database) -> None:
             )
 
 
-async def test_execute_tells_how_many_rows_it_touched(plain: Database) -> None:
-    async with writing(plain):
-        await plain.execute_many(sa.insert(THINGS), [{"id": n, "flag": True} for n in range(5)])
-        assert await plain.execute(sa.update(THINGS).where(THINGS.c.id < 3).values(text="x")) == 3
-        assert await plain.execute(sa.delete(THINGS).where(THINGS.c.id == 99)) == 0
-
-    assert await plain.fetch_val("SELECT count(*) FROM things") == 5
-
-
-@pytest.mark.parametrize("ids", [[], [1], [1, 3], list(range(900))])
-async def test_a_list_of_values_is_expanded(plain: Database, ids: list[int]) -> None:
-    async with writing(plain):
-        await plain.execute_many(
-            sa.insert(THINGS),
-            [{"id": n, "at": datetime(2026, 1, 1, tzinfo=UTC)} for n in range(5)],
-        )
-    query = sa.select(THINGS.c.id).where(THINGS.c.id.in_(ids)).order_by(THINGS.c.id)
-
-    found = [row["id"] for row in await plain.fetch_all(query)]
-
-    assert found == [number for number in range(5) if number in ids]
-
-
-async def test_a_list_of_moments_is_expanded_in_their_stored_form(plain: Database) -> None:
-    moments = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2)]
-    async with writing(plain):
-        await plain.execute_many(sa.insert(THINGS), [{"id": at.day, "at": at} for at in moments])
-
-    query = sa.select(THINGS.c.id).where(THINGS.c.at.in_(moments[1:]))
-    assert [row["id"] for row in await plain.fetch_all(query)] == [2]
-
-
 async def test_the_same_statement_with_other_values_is_compiled_once(plain: Database) -> None:
     backend = plain._backend
     assert isinstance(backend, PooledBackend)
@@ -390,14 +168,6 @@ async def test_the_same_statement_with_other_values_is_compiled_once(plain: Data
 
     assert answers == [1, None, 1]
     assert len(backend.compile.cache) == compiled
-
-
-async def test_a_cursor_held_open_is_refused(plain: Database) -> None:
-    with pytest.raises(TypeError, match="Fetch a page"):
-        async for _ in plain.iterate(sa.select(COUNTER)):
-            pass
-
-    assert whole(plain) == (1, READERS)
 
 
 async def test_each_commit_that_changed_something_is_announced_once(url: str) -> None:
@@ -512,6 +282,7 @@ def test_the_private_parts_of_sqlalchemy_are_as_we_use_them() -> None:
         "flag",
         "json",
         "at",
+        "weight",
     ]
     reads = {
         column[0]: column[3]._cached_result_processor(dialect, None)

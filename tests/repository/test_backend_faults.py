@@ -1,7 +1,6 @@
 """Our backend under strain: cancelled at every await, shared, slow, and left open at the end."""
 
 import asyncio
-import os
 import random
 import threading
 import types
@@ -20,7 +19,6 @@ from lamplighter.repository.database import file_of, sqlite_url
 
 COUNTER = sa.table("counter", sa.column("id"), sa.column("n"))
 CANCELS = 600
-TIMES = 1_000
 SMALL_WRITES = 30_000
 WAL_BYTES = 16 * 2**20
 NUMBERS = (
@@ -29,25 +27,6 @@ NUMBERS = (
 )
 SLOW = NUMBERS.format(2_000_000)
 HOURS = NUMBERS.format(10**11)
-ADD = """
-import asyncio, os, sys, time
-import sqlalchemy as sa
-from lamplighter.repository import Database, writing
-
-counter = sa.table("counter", sa.column("id"), sa.column("n"))
-
-async def main(url, times, gate):
-    async with Database(url) as db:
-        print("ready", flush=True)
-        while not os.path.exists(gate):
-            time.sleep(0.001)
-        for _ in range(times):
-            async with writing(db):
-                held = await db.fetch_val(sa.select(counter.c.n))
-                await db.execute(sa.update(counter).values(n=held + 1))
-
-asyncio.run(main(sys.argv[1], int(sys.argv[2]), sys.argv[3]))
-"""
 LEAVES_OPEN = """
 import asyncio, os, sys
 from lamplighter.repository import Database, reading, writing
@@ -242,24 +221,6 @@ async def test_cancels_of_many_at_once_leave_all_whole(counting: Database) -> No
 
     assert await settled(counting) == (1, READERS)
     assert await count(counting) % 2 == 0
-
-
-async def test_two_processes_of_a_thousand_read_modify_writes_add_up(
-    counting: Database,
-    tmp_path: Path,
-    spawn,  # type: ignore[no-untyped-def]
-) -> None:
-    gate = tmp_path / "gate"
-    others = [spawn(ADD, str(counting.url), str(TIMES), str(gate)) for _ in range(2)]
-    for other in others:
-        assert await asyncio.to_thread(other.stdout.readline) == "ready\n"
-    os.mkdir(gate)  # both begin at once
-
-    for other in others:
-        _, errors = await asyncio.to_thread(other.communicate, timeout=100)
-        assert (other.returncode, errors) == (0, "")
-
-    assert await count(counting) == 2 * TIMES
 
 
 def log_size(db: Database) -> int:

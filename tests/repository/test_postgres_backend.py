@@ -10,45 +10,16 @@ from pathlib import Path
 import asyncpg
 import pytest
 import sqlalchemy as sa
+from counting import COUNTER, THINGS, add, count, make, whole
 
 import by_hand
 from lamplighter.domain.change import Op
 from lamplighter.repository import Database, changes, driver, reading, writing
-from lamplighter.repository.columns import Flag, Json, UTCDateTime
 from lamplighter.repository.database import password_of, shown
-from lamplighter.repository.postgres import READERS, PostgresBackend, address
+from lamplighter.repository.postgres import READERS, address
 from postgres_server import PostgresServer
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-COUNTER = sa.table("counter", sa.column("id"), sa.column("n"))
-THINGS = sa.Table(
-    "things",
-    sa.MetaData(),
-    sa.Column("id", sa.BigInteger, primary_key=True),
-    sa.Column("text", sa.Text),
-    sa.Column("flag", Flag),
-    sa.Column("json", Json),
-    sa.Column("at", UTCDateTime),
-    sa.Column("weight", sa.Double),
-)
-ADD = """
-import asyncio, sys
-import sqlalchemy as sa
-from lamplighter.repository import Database, writing
-
-counter = sa.table("counter", sa.column("id"), sa.column("n"))
-
-async def main(url, times):
-    async with Database(url) as db:
-        print("ready", flush=True)
-        sys.stdin.readline()
-        for _ in range(times):
-            async with writing(db):
-                held = await db.fetch_val(sa.select(counter.c.n))
-                await db.execute(sa.update(counter).values(n=held + 1))
-
-asyncio.run(main(sys.argv[1], int(sys.argv[2])))
-"""
 LEAVING = """
 import asyncio, sys
 from lamplighter.repository import Database, reading, writing
@@ -76,62 +47,9 @@ asyncio.run(main(sys.argv[1]))
 @pytest.fixture
 async def plain(postgres_url: str) -> AsyncIterator[Database]:
     """Open a database with a counter at 0 and an empty table of things."""
-    by_hand.run(
-        postgres_url,
-        "CREATE TABLE counter (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)",
-        "INSERT INTO counter VALUES (1, 0)",
-        "CREATE TABLE things (id BIGINT PRIMARY KEY, text TEXT, flag BIGINT, json TEXT, at TEXT,"
-        " weight DOUBLE PRECISION)",
-    )
     async with Database(postgres_url) as db:
+        await make(db)
         yield db
-
-
-async def count(db: Database) -> int:
-    return int(await db.fetch_val(sa.select(COUNTER.c.n)))
-
-
-async def add(db: Database, how_many: int = 1) -> None:
-    """Read and then write, as a decision does."""
-    held = await count(db)
-    await asyncio.sleep(0)
-    await db.execute(sa.update(COUNTER).values(n=held + how_many))
-
-
-def free(db: Database) -> tuple[int, int]:
-    """Return how many writers and readers are free to be taken."""
-    backend = db._backend
-    assert isinstance(backend, PostgresBackend)
-    return backend.writers.free, backend.readers.free
-
-
-async def test_two_processes_that_read_and_then_write_a_thousand_times_lose_nothing(
-    plain: Database,
-    spawn,  # type: ignore[no-untyped-def]
-) -> None:
-    others = [spawn(ADD, str(plain.url), "1000") for _ in range(2)]
-    for other in others:
-        assert await asyncio.to_thread(other.stdout.readline) == "ready\n"
-    for other in others:
-        other.stdin.write("go\n")
-        other.stdin.flush()
-
-    for other in others:
-        _, errors = await asyncio.to_thread(other.communicate, timeout=100)
-        assert (other.returncode, errors) == (0, "")
-
-    assert await count(plain) == 2_000
-
-
-async def test_tasks_of_one_process_that_read_and_then_write_lose_nothing(plain: Database) -> None:
-    async def several() -> None:
-        for _ in range(20):
-            async with writing(plain):
-                await add(plain)
-
-    await asyncio.gather(*(several() for _ in range(10)))
-
-    assert await count(plain) == 200
 
 
 async def test_six_hundred_cancelled_tasks_leave_the_counter_and_the_pools_whole(
@@ -169,7 +87,7 @@ async def test_six_hundred_cancelled_tasks_leave_the_counter_and_the_pools_whole
     async with writing(plain):
         await add(plain)
     assert await count(plain) == committed + 1
-    assert free(plain) == (1, READERS)
+    assert whole(plain) == (1, READERS)
 
 
 async def test_a_write_outside_writing_fails(plain: Database) -> None:
@@ -180,35 +98,7 @@ async def test_a_write_outside_writing_fails(plain: Database) -> None:
             await plain.execute(sa.update(COUNTER).values(n=7))
 
     assert await count(plain) == 0
-    assert free(plain) == (1, READERS)
-
-
-async def test_reading_sees_one_moment(plain: Database) -> None:
-    async def other() -> None:
-        async with writing(plain):
-            await add(plain)
-
-    async with reading(plain):
-        before = await count(plain)
-        await asyncio.create_task(other())
-        assert await count(plain) == before
-
-    assert await count(plain) == before + 1
-
-
-async def test_a_savepoint_rolls_back_alone(plain: Database) -> None:
-    async def fail() -> None:
-        async with plain.transaction():
-            await add(plain)
-            await plain.execute(sa.insert(COUNTER).values(id=1, n=5))
-
-    async with writing(plain):
-        await add(plain)
-        with pytest.raises(driver.IntegrityError):
-            await fail()
-        assert await count(plain) == 1
-
-    assert await count(plain) == 1
+    assert whole(plain) == (1, READERS)
 
 
 async def test_a_row_comes_back_as_it_went_in(plain: Database) -> None:
@@ -382,7 +272,7 @@ async def test_a_connection_that_is_cut_within_a_transaction_is_told_as_what_it_
         with pytest.raises(driver.OperationalError):
             await cut()
 
-    assert free(plain) == (1, READERS)
+    assert whole(plain) == (1, READERS)
     async with writing(plain):
         await add(plain)
     assert await count(plain) == 1
@@ -421,7 +311,7 @@ async def test_cut_at_any_moment_by_the_server_it_goes_on(
     held = await count(plain)
     assert cuts > 60, "hardly anything was cut: the test shows nothing"
     assert 0 < done <= held <= 120, "what was told as done is there"
-    assert free(plain) == (1, READERS)
+    assert whole(plain) == (1, READERS)
 
 
 async def test_a_wrong_address_fails_when_the_database_is_opened(postgres: PostgresServer) -> None:
@@ -437,15 +327,7 @@ async def test_a_value_of_the_wrong_kind_is_a_mistake_of_ours(plain: Database) -
     with pytest.raises(asyncpg.DataError):
         await plain.fetch_all(sa.select(THINGS).where(THINGS.c.id == 2**70))
 
-    assert free(plain) == (1, READERS)
-
-
-async def test_a_cursor_held_open_is_refused(plain: Database) -> None:
-    with pytest.raises(TypeError, match="Fetch a page"):
-        async for _ in plain.iterate(sa.select(COUNTER)):
-            pass
-
-    assert free(plain) == (1, READERS)
+    assert whole(plain) == (1, READERS)
 
 
 @pytest.mark.parametrize(

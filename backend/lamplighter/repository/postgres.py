@@ -30,6 +30,7 @@ OURS: Final = 0x4C414D50  # "LAMP": the first half of our advisory locks' names
 WRITER, MIGRATOR, LEADER = 1, 2, 3
 
 WRITE: Final = f"BEGIN READ WRITE; SELECT pg_advisory_xact_lock({OURS}, {WRITER})"
+COMMIT: Final = "COMMIT"
 LOOK: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 SETTINGS: Final = {
     "application_name": "lamplighter",
@@ -60,17 +61,13 @@ class PostgresPool:
         for _ in range(size):
             self._free.put_nowait(None)
 
-    @property
-    def free(self) -> int:
-        """How many may be taken now."""
-        return self._free.qsize()
-
     async def take(self) -> asyncpg.Connection:
         """Wait for a free connection; one that was lost meanwhile is made anew."""
         async with asyncio.timeout(ACQUIRE_SECONDS):
             held = await self._free.get()
         if held is not None and not held.is_closed():
             return held
+        self._all.discard(held)
         try:
             made = await asyncpg.connect(
                 self._dsn,
@@ -157,7 +154,9 @@ class PostgresConnection(RowConnection):
     async def run(self, statement: str) -> None:
         """Run a statement that has neither arguments nor rows."""
         async with self._using() as raw:
-            await raw.execute(statement)
+            status = await raw.execute(statement)
+        if statement == COMMIT and status != COMMIT:  # the server says so, and calls it no error
+            raise driver.OperationalError("a statement had failed, so nothing of it was kept")
 
     @asynccontextmanager
     async def _using(self) -> AsyncIterator[asyncpg.Connection]:
@@ -168,9 +167,8 @@ class PostgresConnection(RowConnection):
             try:
                 yield self._held
             except BaseException as error:
-                self._doubtful = not isinstance(error, asyncpg.PostgresError) or isinstance(
-                    error, GOING
-                )
+                answered = isinstance(error, asyncpg.PostgresError) and not isinstance(error, GOING)
+                self._doubtful = self._doubtful or not answered
                 raise
 
     async def fetch_all(self, query: ClauseElement) -> list[Row]:  # type: ignore[override]

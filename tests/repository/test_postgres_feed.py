@@ -146,6 +146,20 @@ async def test_one_holds_the_lock_until_its_connection_ends(
     await one.release()
 
 
+async def test_two_who_take_the_lock_of_one_supervisor_at_once_do_not_lose_it(
+    postgres_url: str,
+) -> None:
+    lock, other = PostgresLock(postgres_url), PostgresLock(postgres_url)
+
+    assert await asyncio.gather(*(lock.take() for _ in range(5))) == [True] * 5
+
+    assert lock.held
+    assert not await other.take()
+    await lock.release()
+    await until(other.take)
+    await other.release()
+
+
 async def test_a_supervisor_of_a_former_epoch_may_write_nothing(db: Database, url: str) -> None:
     async with Database(url) as former:
         epochs = []

@@ -1,5 +1,6 @@
 """The lock that makes one supervisor the leader, held by a connection to PostgreSQL."""
 
+import asyncio
 from typing import Final
 
 import asyncpg
@@ -24,6 +25,7 @@ class PostgresLock:
     def __init__(self, url: str) -> None:
         self._url = url
         self._connection: asyncpg.Connection | None = None
+        self._taking = asyncio.Lock()
 
     @property
     def held(self) -> bool:
@@ -31,9 +33,14 @@ class PostgresLock:
         return self._connection is not None and not self._connection.is_closed()
 
     async def take(self) -> bool:
-        """Take the lock without waiting; say whether it is ours. Raises OperationalError."""
-        if self.held:
-            return True
+        """Take the lock without waiting; say whether it is ours. Raises OperationalError.
+
+        One try at a time: a second one would find the lock held, by the first.
+        """
+        async with self._taking:
+            return self.held or await self._try()
+
+    async def _try(self) -> bool:
         connection = await connect(self._url, **ALIVE)
         taken = False
         try:

@@ -293,10 +293,17 @@ def test_the_history_tells_who_changed_what(client: httpx2.Client) -> None:
         "active": True,
         "category": "timing",
         "service": "history",
+        "inactive_reason": None,
+        "pinned": False,
+        "trust": "trusted",
+        "decayed_weeks": 0,
+        "updated_at": made["updated_at"],
     }
-    after = {**state, "confidence": 0.2, "active": False}
-    same = {"actor": "operator", "session_id": None, "reason": ""}
-    assert [{key: each[key] for key in each if key != "at"} for each in past] == [
+    low = {"confidence": 0.2, "active": False, "inactive_reason": "low"}
+    after = {**state, **low, "updated_at": past[0]["at"]}
+    same = {"actor": "operator", "session_id": None, "reason": "", "review_id": None}
+    unlike = ("id", "at")
+    assert [{key: each[key] for key in each if key not in unlike} for each in past] == [
         {**same, "version": 2, "cause": "edited", "before": state, "after": after},
         {**same, "version": 1, "cause": "created", "before": None, "after": state},
     ]

@@ -32,6 +32,7 @@ from lamplighter.repository import (
     sessions,
     writing,
 )
+from lamplighter.repository.columns import stamp
 from lamplighter.repository.memories import Filter, Sort
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -342,30 +343,40 @@ async def test_the_history_tells_each_change_with_what_it_was_before(db: Databas
         "active": True,
         "category": "timing",
         "service": "jellyfin",
+        "inactive_reason": None,
+        "pinned": False,
+        "trust": "observed",
+        "updated_at": stamp(NOON),
+        "decayed_weeks": 0,
     }
+    said_again = history.Why(
+        cause=history.REINFORCED, actor="session 2", reason="said again", session_id=2
+    )
     async with writing(db):
-        await history.append(db, None, kept, cause="learned", actor="session 1", now=NOON)
-        await history.append(
-            db,
-            kept,
-            raised,
-            cause=history.REINFORCED,
-            actor="session 2",
-            reason="said again",
-            session_id=2,
-            now=NOON,
-        )
-        await history.append(db, raised, None, cause="deleted", actor="operator", now=NOON)
+        learned = history.Why(cause="learned", actor="session 1")
+        await history.append(db, None, kept, learned, now=NOON)
+        await history.append(db, kept, raised, said_again, now=NOON)
+        deleted = history.Why(cause="deleted", actor="operator", review_id=4)
+        await history.append(db, raised, None, deleted, now=NOON)
 
     page = await history.of(db, kept.id, limit=10)
 
-    common = {"at": NOON, "session_id": None, "reason": ""}
+    common = {"at": NOON, "session_id": None, "reason": "", "memory_id": kept.id}
     after = {**state, "confidence": 0.8}
     assert page.items == [
         history.Entry(
-            version=3, actor="operator", cause="deleted", before=after, after=None, **common
+            id=3,
+            version=3,
+            actor="operator",
+            cause="deleted",
+            before=after,
+            after=None,
+            review_id=4,
+            **common,
         ),
         history.Entry(
+            id=2,
+            memory_id=kept.id,
             version=2,
             at=NOON,
             actor="session 2",
@@ -376,7 +387,13 @@ async def test_the_history_tells_each_change_with_what_it_was_before(db: Databas
             after=after,
         ),
         history.Entry(
-            version=1, actor="session 1", cause="learned", before=None, after=state, **common
+            id=1,
+            version=1,
+            actor="session 1",
+            cause="learned",
+            before=None,
+            after=state,
+            **common,
         ),
     ]
     assert await history.reinforced_by(db, 2) == {kept.id}
@@ -392,7 +409,8 @@ async def test_the_history_comes_in_pages_newest_first(db: Database) -> None:
     kept = await keep(db)
     async with writing(db):
         for number in range(5):
-            await history.append(db, kept, kept, cause=str(number), actor="x", now=NOON)
+            why = history.Why(cause=str(number), actor="x")
+            await history.append(db, kept, kept, why, now=NOON)
 
     first = await history.of(db, kept.id, limit=2)
     second = await history.of(db, kept.id, limit=3, position=first.position)

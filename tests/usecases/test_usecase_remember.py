@@ -24,6 +24,7 @@ from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory import Category, Edit, InactiveReason, Kind
 from lamplighter.domain.reconcile import Outcome
 from lamplighter.repository import Database, driver, links, memories
+from lamplighter.repository.columns import stamp
 from lamplighter.usecases import curate
 from lamplighter.usecases.remember import remember
 
@@ -250,6 +251,11 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
         "active": True,
         "category": "timing",
         "service": "jellyfin",
+        "inactive_reason": None,
+        "pinned": False,
+        "trust": "observed",
+        "updated_at": stamp(NOON),
+        "decayed_weeks": 0,
     }
     assert learned == {
         "id": 1,
@@ -262,6 +268,7 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
         "reason": "not known before",
         "before": None,
         "after": state,
+        "review_id": None,
     }
     assert reinforced == {
         **learned,
@@ -272,7 +279,7 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
         "cause": "reinforced",
         "reason": "said again in the same words",
         "before": state,
-        "after": {**state, "confidence": 0.8},
+        "after": {**state, "confidence": 0.8, "updated_at": stamp(LATER)},
     }
 
 

@@ -189,6 +189,7 @@ def _finite(confidence: float) -> float:
 
 def _entry(each: history.Entry) -> dict[str, Any]:
     return {
+        "id": each.id,
         "version": each.version,
         "at": plain.at(each.at),
         "actor": each.actor,
@@ -197,4 +198,5 @@ def _entry(each: history.Entry) -> dict[str, Any]:
         "reason": each.reason,
         "before": each.before,
         "after": each.after,
+        "review_id": each.review_id,
     }

@@ -8,6 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory import Memory, MemoryId
+from lamplighter.repository.columns import stamp
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
 from lamplighter.repository.prepared import Statement, inserting
@@ -18,6 +19,7 @@ REINFORCED: Final = "reinforced"
 _INSERT: Final = inserting(
     history,
     *("memory_id", "version", "at", "actor", "session_id", "cause", "reason", "before", "after"),
+    "review_id",
 )
 _REINFORCED_BY: Final = Statement(
     sa.select(history.c.memory_id)
@@ -28,8 +30,14 @@ _REINFORCED_BY: Final = Statement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One change of a memory; `before` and `after` hold its text, confidence and activity."""
+    """One change of a memory; `before` and `after` hold what `state` tells of it.
 
+    Entries from before revision 0014 hold less. `review_id` is the review whose
+    resolution made the change.
+    """
+
+    id: int
+    memory_id: MemoryId
     version: int
     at: datetime
     actor: str
@@ -38,18 +46,22 @@ class Entry:
     reason: str
     before: dict[str, Any] | None
     after: dict[str, Any] | None
+    review_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Why a memory changed: what it was, who did it, in which session or review, in words."""
+
+    cause: str
+    actor: str
+    reason: str = ""
+    session_id: int | None = None
+    review_id: int | None = None
 
 
 async def append(
-    db: Database,
-    before: Memory | None,
-    now_is: Memory | None,
-    *,
-    cause: str,
-    actor: str,
-    reason: str = "",
-    session_id: int | None = None,
-    now: datetime,
+    db: Database, before: Memory | None, now_is: Memory | None, why: Why, *, now: datetime
 ) -> None:
     """Record what became of a memory; `before` None is a new one, `now_is` None a deleted one."""
     memory = now_is or before
@@ -58,12 +70,13 @@ async def append(
         memory_id=memory.id,
         version=memory.version if now_is else memory.version + 1,
         at=now,
-        actor=actor,
-        session_id=session_id,
-        cause=cause,
-        reason=reason,
-        before=_state(before),
-        after=_state(now_is),
+        actor=why.actor,
+        session_id=why.session_id,
+        cause=why.cause,
+        reason=why.reason,
+        before=state(before),
+        after=state(now_is),
+        review_id=why.review_id,
     )
     await db.execute(statement)
 
@@ -93,7 +106,8 @@ async def forget_texts(db: Database, memory_id: int) -> None:
     await db.execute(statement)
 
 
-def _state(memory: Memory | None) -> dict[str, Any] | None:
+def state(memory: Memory | None) -> dict[str, Any] | None:
+    """Return what an entry keeps of a memory: all that a change of it can change."""
     if memory is None:
         return None
     return {
@@ -102,9 +116,13 @@ def _state(memory: Memory | None) -> dict[str, Any] | None:
         "active": memory.active,
         "category": memory.category,
         "service": memory.service,
+        "inactive_reason": memory.inactive_reason,
+        "pinned": memory.pinned,
+        "trust": memory.trust,
+        "updated_at": stamp(memory.updated_at),
+        "decayed_weeks": memory.decayed_weeks,
     }
 
 
 def _entry(row: Any) -> Entry:
-    fields = {name: row[name] for name in row if name not in ("id", "memory_id")}
-    return Entry(**fields)
+    return Entry(**{name: row[name] for name in row})

@@ -162,6 +162,7 @@ history = sa.Table(
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("before", Json),
     sa.Column("after", Json),
+    sa.Column("review_id", NUMBER),
 )
 
 links = sa.Table(
@@ -173,6 +174,36 @@ links = sa.Table(
     sa.Column("what", sa.Text, nullable=False),
     sa.Column("session_id", NUMBER),
     sa.Column("created_at", UTCDateTime, nullable=False),
+)
+
+analyses = sa.Table(
+    "analyses",
+    metadata,
+    sa.Column("memory_id", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("lexicon", sa.Text, nullable=False),
+    sa.Column("observation", sa.Text, nullable=False),
+    sa.Column("terms", sa.Text, nullable=False),
+    sa.Column("analysis", sa.Text, nullable=False),
+)
+
+reviews = sa.Table(
+    "reviews",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("old_id", NUMBER, nullable=False),
+    sa.Column("new_id", NUMBER, nullable=False),
+    sa.Column("service", sa.Text),
+    sa.Column("category", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("said", sa.Text, nullable=False),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
+    sa.Column("resolution", sa.Text),
+    sa.Column("resolved_by", sa.Text),
+    sa.Column("resolved_at", UTCDateTime),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("version", NUMBER, nullable=False),
 )
 
 requests = sa.Table(

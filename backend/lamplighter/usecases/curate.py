@@ -28,7 +28,7 @@ async def create(
     async with writing(db):
         candidate = replace(candidate, service=await spelled(db, candidate.service, known))
         memory = await memories.insert(db, candidate, now=now)
-        await history.append(db, None, memory, cause="created", actor=OPERATOR, now=now)
+        await history.append(db, None, memory, _by("created"), now=now)
         return memory
 
 
@@ -64,7 +64,7 @@ async def edit(
             raise Invalid(Wrong("active", "stays off below 0.30: raise the confidence"))
         if changed != memory:
             await memories.update(db, changed, now=now)
-            await history.append(db, memory, changed, cause="edited", actor=OPERATOR, now=now)
+            await history.append(db, memory, changed, _by("edited"), now=now)
         return changed
 
 
@@ -96,7 +96,7 @@ async def edit_all(
             after = edited(memory, change, now=now)
             if after != memory:
                 await memories.update(db, after, now=now)
-                await history.append(db, memory, after, cause="edited", actor=OPERATOR, now=now)
+                await history.append(db, memory, after, _by("edited"), now=now)
                 changed.append(memory.id)
         return changed
 
@@ -106,7 +106,11 @@ async def _found(db: Database, ids: Sequence[int]) -> list[Memory]:
     return [memory for memory in found if memory is not None]
 
 
+def _by(cause: str) -> history.Why:
+    return history.Why(cause=cause, actor=OPERATOR)
+
+
 async def _remove(db: Database, memory: Memory, *, now: datetime) -> None:
     await memories.delete(db, memory, now=now)
-    await history.append(db, memory, None, cause="deleted", actor=OPERATOR, now=now)
+    await history.append(db, memory, None, _by("deleted"), now=now)
     await history.forget_texts(db, memory.id)

@@ -35,8 +35,7 @@ async def apply_due(db: Database, held: Sequence[Memory], *, now: datetime) -> l
             await memories.update(db, weaker, now=now)
             weeks = weaker.decayed_weeks - memory.decayed_weeks
             reason = f"not confirmed for {weeks} more week{'s' if weeks > 1 else ''}"
-            await history.append(
-                db, memory, weaker, cause="faded", actor="supervisor", reason=reason, now=now
-            )
+            why = history.Why(cause="faded", actor="supervisor", reason=reason)
+            await history.append(db, memory, weaker, why, now=now)
         found.append(weaker)
     return found

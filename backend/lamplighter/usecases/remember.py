@@ -94,13 +94,10 @@ async def _record(
     *,
     now: datetime,
 ) -> None:
-    await history.append(
-        db,
-        before,
-        memory,
+    why = history.Why(
         cause=cause,
         actor="operator" if candidate.session_id is None else "session",
         reason=decision.reason,
         session_id=candidate.session_id,
-        now=now,
     )
+    await history.append(db, before, memory, why, now=now)

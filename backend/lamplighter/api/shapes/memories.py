@@ -125,6 +125,7 @@ class Changed(Struct):
 class HistoryEntry(Struct):
     """One change of a memory."""
 
+    id: int
     version: int
     at: str
     actor: str
@@ -133,6 +134,7 @@ class HistoryEntry(Struct):
     reason: str
     before: dict[str, Any] | None
     after: dict[str, Any] | None
+    review_id: int | None
 
 
 class HistoryPage(Struct):

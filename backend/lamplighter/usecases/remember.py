@@ -43,7 +43,13 @@ async def remember(
         held = await memories.beside(db, candidate)
         held = await apply_due(db, held, now=now) if fading else held
         moved = await _moved(db, candidate)
-        decision = reconcile(candidate, held, relate, now=now, moved=moved)
+        decision = reconcile(
+            candidate,
+            held,
+            lambda new, old: relate(new, old, service=candidate.service).relation,
+            now=now,
+            moved=moved,
+        )
         memory = await _kept(db, candidate, decision, held, now=now)
         return Remembered(decision.outcome, memory, decision.reason)
 

@@ -1,0 +1,29 @@
+"""How two observations of one service and category stand to each other."""
+
+from lamplighter.domain.relate.analysis import Analysis, analyse
+from lamplighter.domain.relate.judge import Relation, Verdict, judge
+from lamplighter.domain.relate.lexicon import Lexicon, built_in, read
+from lamplighter.domain.text import same_words
+
+__all__ = [
+    "Analysis",
+    "Lexicon",
+    "Relation",
+    "Verdict",
+    "analyse",
+    "built_in",
+    "judge",
+    "read",
+    "relate",
+]
+SAME_WORDS = Verdict(Relation.SAME, "says the same in the same words")
+
+
+def relate(
+    new: str, held: str, *, service: str | None = None, lexicon: Lexicon | None = None
+) -> Verdict:
+    """Say how a new observation stands to a held one of the same service and category."""
+    if same_words(new) == same_words(held):
+        return SAME_WORDS
+    words = lexicon or built_in()
+    return judge(analyse(new, words, service=service), analyse(held, words, service=service))

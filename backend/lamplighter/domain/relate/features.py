@@ -1,0 +1,241 @@
+"""How two analysed observations stand to each other, in figures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.relate.analysis import Analysis, Clause, Word
+from lamplighter.domain.relate.match import Match, match
+from lamplighter.domain.relate.measures import QUANTITIES
+
+HEAVY: Final = 0.9
+MOST: Final = 3.0
+_SHARED: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two observations beside each other: the whole of them, their nearest claims, figures."""
+
+    whole: Match
+    best: Match
+    figures: dict[str, float]
+
+
+def compare(old: Analysis, new: Analysis) -> Compared:
+    """Put two observations beside each other."""
+    whole = match(old.clauses, new.clauses)
+    claims = aligned(old.claims, new.claims)
+    best = max(claims, key=lambda m: m.cover[0] * m.cover[1] * m.size, default=Match((), ()))
+    swapped, kept = order(old, new)
+    found = {
+        **coverage(whole, best),
+        **_measures(whole),
+        **_polarity(old, new, whole, best, swapped),
+        **_rest(old, new, whole, best),
+        **_claims(claims),
+        "swapped": swapped,
+        "kept_order": kept,
+    }
+    return Compared(whole, best, {**found, **_together(found)})
+
+
+def aligned(old: Sequence[Clause], new: Sequence[Clause]) -> list[Match]:
+    """Match each new claim with the held one that says most of the same."""
+    found = []
+    for claim in new:
+        tried = [match((each,), (claim,)) for each in old]
+        found.append(max(tried, key=lambda m: m.cover[0] * m.cover[1] * m.size))
+    return found
+
+
+def coverage(whole: Match, best: Match) -> dict[str, float]:
+    """Say how much two texts share, and how much of weight only one of them says."""
+    old, new = whole.cover
+    heavy_left, heavy_right = heavy(whole.left), heavy(whole.right)
+    left = min(MOST, sum(word.weight for word in whole.left))
+    right = min(MOST, sum(word.weight for word in whole.right))
+    return {
+        "cover_old": old,
+        "cover_new": new,
+        "cover_least": min(old, new),
+        "cover_most": max(old, new),
+        "cover_both": old * new,
+        "claim_least": best.least,
+        "claim_most": max(best.cover),
+        "left": left,
+        "right": right,
+        "left_and_right": min(left, right),
+        "heavy_left": min(MOST, len(heavy_left)),
+        "heavy_right": min(MOST, len(heavy_right)),
+        "heavy_both": float(bool(heavy_left) and bool(heavy_right)),
+        "heavy_none": float(not heavy_left and not heavy_right),
+        "heavy_two": float(len(heavy_left) > 1 and len(heavy_right) > 1),
+        "one_each": float(len(heavy_left) == len(heavy_right) == 1),
+    }
+
+
+def heavy(words: Sequence[Word]) -> list[Word]:
+    """Return the words that make a fact another one: no light ones, and no poles of an axis."""
+    return [word for word in words if word.weight >= HEAVY]
+
+
+def _measures(whole: Match) -> dict[str, float]:
+    unlike = whole.measures.unlike
+    labels = [pair for pair in unlike if "label" in (pair[0].kind, pair[1].kind)]
+    amounts = [pair for pair in unlike if pair[0].kind in QUANTITIES and pair[1].kind in QUANTITIES]
+    left, right = bool(whole.measures.left), bool(whole.measures.right)
+    return {
+        "unlike_amount": float(bool(amounts)),
+        "unlike_name": float(len(unlike) > len(labels) + len(amounts)),
+        "unlike_label": float(bool(labels)),
+        "unlike": float(len(unlike) > len(labels)),
+        "same_measure": float(bool(whole.measures.same)),
+        "measure_left": float(left),
+        "measure_right": float(right),
+        "measure_both": float(left and right),
+    }
+
+
+def _polarity(
+    old: Analysis, new: Analysis, whole: Match, best: Match, swapped: float
+) -> dict[str, float]:
+    opposed = [pair for pair in whole.pairs if pair.opposed and not pair.told]
+    told = [pair for pair in whole.pairs if pair.told]
+    lone_left, lone_right = lone(whole.left) % 2, lone(whole.right) % 2
+    head = denied(old.claims[:1]) + denied(new.claims[:1])
+    matched = (head + len(opposed) + len(told) + int(swapped)) % 2
+    flip = flipped(old.claims[:1], new.claims[:1], swapped)
+    return {
+        "opposed": float(len(opposed) % 2),
+        "told": float(len(told) % 2),
+        "lone_left": float(lone_left),
+        "lone_right": float(lone_right),
+        "net": float(flip),
+        "net_matched": float(matched),
+        "net_claim": float(flipped(best.old, best.new, 0.0)),
+        "denials": float(head % 2),
+        "often": often(old, new),
+        "amount": float({amount(old), amount(new)} == {"all", "some"}),
+        "only_one": float(
+            any(each.only for each in old.clauses) != any(each.only for each in new.clauses)
+        ),
+    }
+
+
+def flipped(old: Sequence[Clause], new: Sequence[Clause], swapped: float) -> int:
+    """Whether one says that something is so, and the other that it is not, as 1 or 0."""
+    m = match(old, new)
+    opposed = sum(pair.opposed and not pair.told for pair in m.pairs)
+    told = sum(pair.told for pair in m.pairs)
+    total = denied(old) + denied(new) + opposed + told + lone((*m.left, *m.right)) + int(swapped)
+    return total % 2
+
+
+def lone(words: Sequence[Word]) -> int:
+    """Count the words that say no; that something changes nothing is a no where there is none."""
+    return sum(word.senses[0].tells < 0 for word in words) or sum(
+        word.senses[0].tells == 0 for word in words
+    )
+
+
+def denied(claims: Sequence[Clause]) -> int:
+    """Count what is denied; `until` and `unless` take back what was denied already."""
+    total = 0
+    for clause in claims:
+        denials = clause.denials + clause.denied_conditions
+        if clause.cancels:
+            told = sum(word.senses[0].tells < 0 for word in clause.words)
+            denials += -1 if denials else told % 2
+        total += denials
+    return total
+
+
+def often(old: Analysis, new: Analysis) -> float:
+    """Say how far apart never, rarely, sometimes, usually and always are, from 0 to 1."""
+    one = next((each.often for each in old.clauses if each.often is not None), None)
+    two = next((each.often for each in new.clauses if each.often is not None), None)
+    return 0.0 if one is None or two is None else abs(one - two) / 4
+
+
+def amount(one: Analysis) -> str:
+    """Return whether it speaks of all or of some; "" when it does not say."""
+    return next((each.amount for each in one.clauses if each.amount), "")
+
+
+def order(old: Analysis, new: Analysis) -> tuple[float, float]:
+    """Whether what comes first in one comes then in the other, and whether it does not."""
+    one = next((each for each in old.clauses if each.first or each.then), None)
+    two = next((each for each in new.clauses if each.first or each.then), None)
+    if one is None or two is None:
+        return 0.0, 0.0
+    straight = len(one.first & two.first) + len(one.then & two.then)
+    crossed = len(one.first & two.then) + len(one.then & two.first)
+    return float(crossed > 0 and crossed >= straight), float(straight > crossed)
+
+
+def _rest(old: Analysis, new: Analysis, whole: Match, best: Match) -> dict[str, float]:
+    left, right = heavy(whole.left), heavy(whole.right)
+    conditions = [any(word.condition for word in side) for side in (left, right)]
+    subject_left, object_left = _sides(best.old, best.left)
+    subject_right, object_right = _sides(best.new, best.right)
+    single = any(each.single for each in (*best.old, *best.new))
+    objects = bool(object_left and object_right) and not (subject_left or subject_right)
+    one_each = len(left) == len(right) == 1
+    return {
+        "condition_left": float(conditions[0]),
+        "condition_right": float(conditions[1]),
+        "condition_both": float(all(conditions)),
+        "condition_any": float(any(conditions)),
+        "subjects": float(bool(subject_left and subject_right)),
+        "single": float(objects and single),
+        "several": float(objects and not single),
+        "one_each_single": float(one_each and single),
+        "one_name_each": float(one_each and left[0].name and right[0].name),
+        "clauses": float(len(old.clauses) > 1) + float(len(new.clauses) > 1),
+    }
+
+
+def _sides(clauses: Sequence[Clause], words: Sequence[Word]) -> tuple[list[Word], list[Word]]:
+    """Part what is left over in a claim into what stands before its verb and behind it."""
+    rest = [word for word in heavy(words) if not word.condition]
+    verb = clauses[0].predicate if clauses else -1
+    if verb < 0:
+        return rest, []
+    return [w for w in rest if w.place < verb], [w for w in rest if w.place > verb]
+
+
+def _claims(claims: Sequence[Match]) -> dict[str, float]:
+    found = {"claim_net": 0.0, "claim_agrees": 0.0, "claim_unlike": 0.0}
+    for each in claims:
+        if each.cover[0] * each.cover[1] <= _SHARED:
+            continue
+        flip = flipped(each.old, each.new, 0.0)
+        matched = denied(each.old) + denied(each.new) + sum(p.opposed or p.told for p in each.pairs)
+        found["claim_net"] = max(found["claim_net"], each.least * flip * (matched % 2))
+        found["claim_agrees"] = max(found["claim_agrees"], each.least * (1 - flip))
+        found["claim_unlike"] = max(found["claim_unlike"], each.least * bool(each.measures.unlike))
+    return found
+
+
+def _together(f: dict[str, float]) -> dict[str, float]:
+    """What says more together than each alone."""
+    cover, none, both = f["cover_least"], f["heavy_none"], f["heavy_both"]
+    agreed = f["net"] * f["net_matched"]
+    return {
+        "net_agreed": agreed,
+        "net_agreed_none": agreed * none,
+        "net_agreed_cover": agreed * cover,
+        "net_claims": f["net"] * f["net_claim"],
+        "net_cover": f["net"] * cover,
+        "net_none": f["net"] * none,
+        "net_both": f["net"] * both,
+        "net_condition": f["net"] * f["condition_any"],
+        "opposed_cover": f["opposed"] * cover,
+        "opposed_none": f["opposed"] * none,
+        "opposed_both": f["opposed"] * both,
+        "unlike_cover": f["unlike"] * cover,
+        "unlike_none": f["unlike"] * none,
+        "unlike_both": f["unlike"] * both,
+        "unlike_condition": f["unlike"] * f["condition_any"],
+    }

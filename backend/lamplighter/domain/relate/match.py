@@ -1,0 +1,127 @@
+"""Which words of two clauses, or of two texts, are the same, and what is left on each side."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from lamplighter.domain.relate.analysis import Clause, Sense, Word
+from lamplighter.domain.relate.measures import Measures, beside
+
+_LEAST_TYPED: Final = 5
+_LONG_TYPED: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two words of one meaning; `opposed` when they stand at its two ends."""
+
+    old: Word
+    new: Word
+    one: Sense
+    two: Sense
+
+    @property
+    def opposed(self) -> bool:
+        """Whether they stand at opposite ends of an axis."""
+        return self.one.sign != self.two.sign
+
+    @property
+    def told(self) -> bool:
+        """Whether only one of them says no."""
+        return (self.one.tells < 0) != (self.two.tells < 0)
+
+
+@dataclass(frozen=True)
+class Match:
+    """What two sets of clauses share, and what only one of them says."""
+
+    old: Sequence[Clause]
+    new: Sequence[Clause]
+    pairs: list[Pair] = field(default_factory=list)
+    left: list[Word] = field(default_factory=list)
+    right: list[Word] = field(default_factory=list)
+    measures: Measures = field(default_factory=Measures)
+
+    @cached_property
+    def cover(self) -> tuple[float, float]:
+        """The share of the old and of the new one that the other says too, from 0 to 1."""
+        return (
+            self._share([pair.old for pair in self.pairs], self.left, len(self.measures.left)),
+            self._share([pair.new for pair in self.pairs], self.right, len(self.measures.right)),
+        )
+
+    @property
+    def least(self) -> float:
+        """The smaller of the two shares."""
+        return min(self.cover)
+
+    @property
+    def size(self) -> float:
+        """How much they share."""
+        return sum(pair.old.weight for pair in self.pairs) + len(self.measures.same)
+
+    def _share(self, hit: Sequence[Word], rest: Sequence[Word], over: int) -> float:
+        said = sum(word.weight for word in hit) + len(self.measures.same)
+        missed = sum(word.weight for word in rest)
+        total = said + missed + 0.5 * over + 0.5 * len(self.measures.unlike)
+        return said / total if total else 0.0
+
+
+def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
+    """Match the words of some clauses with those of others, each at most once."""
+    found = Match(
+        old,
+        new,
+        measures=beside(
+            [each for clause in old for each in clause.measures],
+            [each for clause in new for each in clause.measures],
+        ),
+    )
+    rest = [word for clause in new for word in clause.words]
+    for word in (word for clause in old for word in clause.words):
+        pair = _counterpart(word, rest)
+        if pair is None:
+            found.left.append(word)
+        else:
+            rest.remove(pair.new)
+            found.pairs.append(pair)
+    found.right.extend(rest)
+    return found
+
+
+def _counterpart(word: Word, among: Sequence[Word]) -> Pair | None:
+    for other in among:
+        for one in word.senses:
+            for two in other.senses:
+                if one.key == two.key:
+                    return Pair(word, other, one, two)
+    for other in among:
+        if alike(word.surface, other.surface):
+            return Pair(word, other, word.senses[0], word.senses[0])
+    return None
+
+
+def alike(one: str, two: str) -> bool:
+    """Whether two words differ by a slip of the fingers only."""
+    size = min(len(one), len(two))
+    if size < _LEAST_TYPED or one[0] != two[0] or abs(len(one) - len(two)) > 2:
+        return False
+    if any(char.isdecimal() for char in one + two):
+        return False  # sda1 is not sdb1
+    return slips(one, two) <= (1 if size < _LONG_TYPED else 2)
+
+
+def slips(one: str, two: str) -> int:
+    """Count insertions, deletions, replacements and swaps (Damerau-Levenshtein)."""
+    older: list[int] = []
+    before: list[int] = []
+    row = list(range(len(two) + 1))
+    for i, a in enumerate(one, 1):
+        older, before, row = before, row, [i]
+        for j, b in enumerate(two, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == two[j - 2] and one[i - 2] == b:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+    return row[-1]

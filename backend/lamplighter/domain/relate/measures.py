@@ -1,0 +1,106 @@
+"""When two measures are the same, and when they conflict."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from lamplighter.domain.relate.analysis import Measure
+
+TOLERANCE: Final = 0.18
+QUANTITIES: Final = frozenset(
+    ["duration", "period", "bytes", "rate", "percent", "celsius", "number"]
+)
+# what a bare number may turn out to be beside the other text
+_LIKE: Final = tuple(
+    frozenset(pair.split())
+    for pair in ("number port", "number status", "number version", "number label", "port status")
+)
+# two of these in a schedule are never the same, but each tells when
+_APART: Final = (
+    frozenset(("clock", "period")),
+    frozenset(("weekday", "period")),
+    frozenset(("weekday", "ordinal")),
+)
+
+
+@dataclass(slots=True)
+class Measures:
+    """The measures of two texts, put beside each other."""
+
+    same: list[tuple[Measure, Measure]] = field(default_factory=list)
+    unlike: list[tuple[Measure, Measure]] = field(default_factory=list)
+    left: list[Measure] = field(default_factory=list)
+    right: list[Measure] = field(default_factory=list)
+
+
+def beside(old: Sequence[Measure], new: Sequence[Measure]) -> Measures:
+    """Put each measure beside its like; "302, not 200" conflicts with a plain 200."""
+    found = Measures()
+    told = [each for each in new if not each.denied]
+    denied = [each for each in new if each.denied]
+    open_: list[Measure] = []
+    for measure in old:
+        other = _take(told, [each for each in told if agree(measure, each)])
+        if other is None and not measure.denied:
+            open_.append(measure)
+        elif other is not None:
+            (found.unlike if measure.denied else found.same).append((measure, other))
+    for measure in open_:
+        other = _take(told, [each for each in told if comparable(measure, each)])
+        other = other or _take(denied, [each for each in denied if agree(measure, each)])
+        if other is None:
+            found.left.append(measure)
+        else:
+            found.unlike.append((measure, other))
+    found.right = told
+    return found
+
+
+def _take(among: list[Measure], fitting: Sequence[Measure]) -> Measure | None:
+    if not fitting:
+        return None
+    among.remove(fitting[0])
+    return fitting[0]
+
+
+def comparable(one: Measure, two: Measure) -> bool:
+    """Whether two measures are of one kind, as far as can be told."""
+    kinds = frozenset((one.kind, two.kind))
+    return one.kind == two.kind or kinds in _LIKE or kinds in _APART
+
+
+def agree(one: Measure, two: Measure) -> bool:
+    """Whether two measures say the same: quantities within 18 %, all others exactly."""
+    if not comparable(one, two) or frozenset((one.kind, two.kind)) in _APART:
+        return False
+    if one.kind == two.kind == "path":
+        return one.text.startswith(two.text) or two.text.startswith(one.text)
+    bounded = _within(one, two)
+    if bounded is not None:
+        return bounded
+    if one.kind == two.kind == "weekday":
+        return one.low <= two.high and two.low <= one.high
+    if one.kind == two.kind and one.kind in QUANTITIES:
+        slack = 1 + TOLERANCE
+        return one.low <= two.high * slack and two.low <= one.high * slack
+    return one.low == two.low if one.low or two.low else one.text == two.text
+
+
+def _within(one: Measure, two: Measure) -> bool | None:
+    """Whether two bounds can both hold; None where there is nothing to bound."""
+    bounds = {one.bound, two.bound}
+    if "min" not in bounds:
+        return None
+    low, other = (one, two) if one.bound == "min" else (two, one)
+    if other.bound in ("max", "below"):
+        return _parts(low) < _parts(other)
+    if not other.bound and one.kind in ("version", "number"):
+        return _parts(other) >= _parts(low)
+    return None
+
+
+def _parts(measure: Measure) -> tuple[float, ...]:
+    if measure.kind != "version":
+        return (measure.low,)
+    digits = ("".join(filter(str.isdecimal, part)) for part in measure.text.split("."))
+    return tuple(float(part or 0) for part in digits)

@@ -1,0 +1,241 @@
+"""Read one clause from left to right."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from lamplighter.domain.relate.analysis import (
+    LIGHT,
+    OTHERWISE,
+    POLAR,
+    Clause,
+    Measure,
+    Sense,
+    Word,
+    stems,
+)
+from lamplighter.domain.relate.lexicon import Lexicon
+from lamplighter.domain.relate.text import Item, stem
+
+DENIALS: Final = stems("not no never without none neither nor nothing nobody")
+_CANCELS: Final = stems("until unless")
+_ONLY: Final = stems("only just merely solely")
+_PORTS: Final = stems("port tcp udp listen listener connector exporter socket")
+_ANSWERS: Final = stems("http status code reply redirect")
+_LABELLED: Final = stems(
+    "vm ct lxc node disk pool vlan channel osd slot line rack zone radio instance worker shard bay"
+)
+_UN_KEPT: Final = frozenset(
+    ["under", "until", "unit", "union", "unique", "unix", "unless", "undo", "unifi", "unbound"]
+)
+_BOUNDS: Final = {stem("minimum"): "min", stem("maximum"): "max", stem("below"): "below"}
+_BEFORE: Final = ("before", "until")
+_PRECEDES: Final = ("precede", "precedes", "preceding")
+_IN_TURN: Final = ("first", "then")
+_TURNS: Final = frozenset(
+    ["first", "last", "then", "second", "finally", "lastly", "afterwards", "later", "next"]
+)
+PORTS: Final = range(21, 65_536)
+
+
+@dataclass(slots=True)
+class _Reading:
+    lexicon: Lexicon
+    own: frozenset[str]
+    roots: frozenset[str]
+    words: list[Word] = field(default_factory=list)
+    measures: list[Measure] = field(default_factory=list)
+    denials: list[int] = field(default_factory=lambda: [0, 0])
+    cancels: bool = False
+    otherwise: bool = False
+    waits: bool = False
+    denying: bool = False
+    condition: bool = False
+    often: int | None = None
+    amount: str = ""
+    only: bool = False
+    single: bool = False
+    predicate: int = -1
+    bound: str = ""
+    place: int = 0
+    measured: int = -1  # where the last measure stood
+    commas: list[int] = field(default_factory=list)
+    turns: list[tuple[str, int]] = field(default_factory=list)
+
+    def take(self, item: Item, *, last: bool) -> None:
+        """Take in the next item."""
+        self.place += 1
+        if item.kind == "stop":
+            self.commas.append(self.place)
+            self.condition = False
+        elif item.kind in ("word", "name"):
+            self.word(item.text, name=item.kind == "name", last=last)
+        else:
+            self.measure(item)
+
+    def word(self, text: str, *, name: bool, last: bool) -> None:
+        if last and text in ("on", "off"):
+            text = "enable" if text == "on" else "disable"
+        lexicon, root = self.lexicon, self.lexicon.root(text)
+        self.mark(text, root)
+        meanings = lexicon.meanings(root)
+        if self.predicate < 0 and not self.condition:
+            self.predicated(text, meanings)
+        silent = root in lexicon.fillers or root in lexicon.conditions or root in lexicon.all
+        marks = root in DENIALS or root in lexicon.scales or root in _BOUNDS or root in OTHERWISE
+        if not (silent or marks or root in self.own):
+            self.said(text, root, meanings, name=name)
+
+    def mark(self, text: str, root: str) -> None:
+        """Note what a word does to the clause, beside what it says itself."""
+        lexicon = self.lexicon
+        self.condition = self.condition or root in lexicon.conditions
+        self.cancels = self.cancels or root in _CANCELS
+        self.otherwise = self.otherwise or root in OTHERWISE
+        self.waits = self.waits or root == "wait"
+        self.only = self.only or root in _ONLY
+        if root in DENIALS:
+            self.denials[self.condition] += 1
+            self.denying = True
+        if root in lexicon.scales:
+            self.often = lexicon.scales[root]
+            self.denials[self.condition] += self.often == 1
+        if root in lexicon.all:
+            self.amount = "all"
+        elif root in lexicon.some and not self.amount:
+            self.amount = "some"
+        if text in (*_BEFORE, *_PRECEDES, *_IN_TURN, "after"):
+            self.turns.append((text, self.place))
+        if root in _BOUNDS:
+            self.bounded(_BOUNDS[root])
+
+    def bounded(self, bound: str) -> None:
+        """Take a bound: it stands before its number, or right behind it."""
+        if self.measured == self.place - 1 and self.measures:
+            self.measures[-1] = replace(self.measures[-1], bound=bound)
+        else:
+            self.bound = bound
+
+    def predicated(self, text: str, meanings: tuple[str, ...]) -> None:
+        lexicon = self.lexicon
+        if text in ("is", "are", "was", "be") or meanings[0] in lexicon.single:
+            self.single, self.predicate = True, self.place
+        elif meanings[0] in lexicon.several:
+            self.predicate = self.place
+
+    def said(self, text: str, root: str, meanings: tuple[str, ...], *, name: bool) -> None:
+        meanings, flipped = self.stripped(text, meanings)
+        senses = self.senses(root, meanings, flipped=flipped)
+        light = meanings[0] in self.lexicon.light and not name
+        polar = senses[0].key.endswith("±")
+        weight = POLAR if polar else LIGHT if light else 1.0
+        self.words.append(Word(senses, text, weight, self.place, self.condition, name))
+        self.denying = False
+
+    def senses(self, root: str, meanings: tuple[str, ...], *, flipped: bool) -> tuple[Sense, ...]:
+        lexicon, turned = self.lexicon, -1 if flipped else 1
+        own = () if flipped or root in meanings or root not in lexicon.poles else (root,)
+        found: list[Sense] = []
+        for meaning in (*own, *meanings):
+            bad = meaning in lexicon.bad or (root in lexicon.bad and meaning == meanings[0])
+            poles = lexicon.poles.get(meaning, ())
+            for pole in poles:
+                no = flipped or bad or (pole.tells and pole.sign < 0)
+                found.append(Sense(f"{pole.axis}±", pole.sign * turned, -1 if no else 1))
+            if not poles:
+                found.append(Sense(meaning, turned, -1 if bad or flipped else 1))
+        if root in lexicon.void or meanings[0] in lexicon.void:
+            found = [replace(sense, tells=0) for sense in found]
+        return tuple(found)
+
+    def stripped(self, text: str, meanings: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+        """Read `undeployed` as not deployed, unless the word has a meaning of its own."""
+        lexicon = self.lexicon
+        rest = text[3:] if text.startswith("non") else text[2:] if text.startswith("un") else ""
+        known = meanings != (stem(text),) or meanings[0] in lexicon.poles
+        if len(rest) < 4 or known or text in _UN_KEPT:
+            return meanings, False
+        return lexicon.meanings(lexicon.root(rest)), True
+
+    def measure(self, item: Item) -> None:
+        kind = self.numbered(item) if item.kind == "number" else item.kind
+        if item.low == 1 and self.only and not self.amount:
+            self.amount = "some"  # just one
+        self.measures.append(
+            Measure(kind, item.text, item.low, item.high, self.bound, self.denying)
+        )
+        self.denying, self.bound, self.measured = False, "", self.place
+
+    def numbered(self, item: Item) -> str:
+        """Say what a bare number is: a port, a status, the name of one of several, a count."""
+        before = self.words[-1] if self.words else None
+        if before and before.place == self.place - 1 and stem(before.surface) in _LABELLED:
+            return "label"
+        if self.roots & _PORTS and int(item.low) in PORTS:
+            return "port"
+        if 100 <= item.low < 600 and len(item.text) == 3 and self.roots & _ANSWERS:
+            return "status"
+        if len(item.text) in (4, 5) and self.single and int(item.low) in PORTS:
+            return "port"
+        return "number"
+
+    def order(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Return what comes first in time, and what comes then."""
+        for text, place in self.turns:
+            if text in _PRECEDES:
+                return self.around(place)
+            if text in _BEFORE:
+                return self.ahead_of(place)
+            if text == "after":
+                return self.after(place)
+            if self.commas:
+                return self.around(min(self.commas, key=lambda at: abs(at - place)))
+        return frozenset(), frozenset()
+
+    def ahead_of(self, place: int) -> tuple[frozenset[str], frozenset[str]]:
+        """Read "A before B"; in "not A before B" B comes first, and nothing is denied."""
+        first, then = self.around(place)
+        if not self.denials[0] and not self.waits:
+            return first, then
+        self.denials[0] -= bool(self.denials[0])
+        self.cancels = False
+        return then, first
+
+    def after(self, place: int) -> tuple[frozenset[str], frozenset[str]]:
+        """Read "B after A", or "after A, B"."""
+        then, first = self.around(place)
+        if then:
+            return first, then
+        comma = next((at for at in self.commas if at > place), None)
+        return (frozenset(), frozenset()) if comma is None else self.around(comma)
+
+    def around(self, place: int) -> tuple[frozenset[str], frozenset[str]]:
+        said = [word for word in self.words if word.surface not in _TURNS]
+        one = frozenset(word.senses[0].key for word in said if word.place < place)
+        two = frozenset(word.senses[0].key for word in said if word.place > place)
+        return one - two, two - one
+
+
+def read_clause(row: Sequence[Item], lexicon: Lexicon, own: frozenset[str]) -> Clause:
+    """Read a clause; `own` are stems that say nothing here."""
+    found = [lexicon.root(item.text) for item in row if item.kind == "word"]
+    roots = frozenset(each for root in found for each in (root, *lexicon.meanings(root)))
+    reading = _Reading(lexicon, own, roots)
+    for at, item in enumerate(row):
+        reading.take(item, last=at == len(row) - 1)
+    first, then = reading.order()
+    return Clause(
+        words=tuple(reading.words),
+        measures=tuple(reading.measures),
+        denials=reading.denials[0],
+        denied_conditions=reading.denials[1],
+        cancels=reading.cancels,
+        otherwise=reading.otherwise,
+        often=reading.often,
+        amount=reading.amount,
+        only=reading.only,
+        first=first,
+        then=then,
+        single=reading.single,
+        predicate=reading.predicate,
+    )

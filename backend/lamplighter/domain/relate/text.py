@@ -1,0 +1,222 @@
+"""A sentence as a row of items: words, numbers with their units, names, and where it breaks."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import snowballstemmer  # type: ignore[import-untyped]
+
+_STEMMER: Final = snowballstemmer.stemmer("porter")
+_FOLD: Final = str.maketrans(
+    dict.fromkeys("‘’\u02bc`\u00b4", "'")
+    | dict.fromkeys("“”„«»", '"')
+    | dict.fromkeys("‐‑‒–—―−", "-")
+)
+_CONTRACTIONS: Final = (
+    (re.compile(r"\bcan't\b"), "cannot"),
+    (re.compile(r"\bwon't\b"), "will not"),
+    (re.compile(r"n't\b"), " not"),
+    (re.compile(r"\b(it|that|there|what|here|he|she)'s\b"), r"\1 is"),
+    (re.compile(r"'(?:re|ve|ll|d|s)\b"), ""),
+    (re.compile(r"\bw/o\b"), "without"),
+    (re.compile(r"\bw/ "), "with "),
+    (re.compile(r"\bcannot\b"), "can not"),
+    (re.compile(r">="), " minimum "),
+    (re.compile(r"<="), " maximum "),
+    (re.compile(r"=>|->"), " - "),
+    (re.compile(r"<(?=\s*\d)"), " below "),
+    (re.compile(r"\b(?:older|lower|less|earlier) than (?=\d)"), "below "),
+    (re.compile(r"\b(?:more|newer|later|higher|greater|bigger) than (?=\d)"), "minimum "),
+    (re.compile(r"(?<=\d)\+(?!\w)"), " minimum "),
+)
+_WORDED: Final = {
+    "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
+    "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+    "fifteen": "15", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50",
+    "sixty": "60", "ninety": "90", "hundred": "100", "dozen": "12", "twice": "2 times",
+    "thrice": "3 times", "couple": "2",
+}  # fmt: skip
+_NUMBER_WORD: Final = re.compile(rf"\b({'|'.join(_WORDED)})\b")
+_TIMES: Final = "seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?"
+_SPELLED: Final = (
+    (re.compile(rf"\b(?:an?|1) ({_TIMES}) and an? half\b"), r"1.5 \1"),
+    (re.compile(rf"\b(\d+) and an? half ({_TIMES})\b"), r"\1.5 \2"),
+    (re.compile(rf"\bhalf (?:an?|1) ({_TIMES})\b"), r"0.5 \1"),
+    (re.compile(rf"\b(?:an?|1) half[- ]({_TIMES})\b"), r"0.5 \1"),
+    (re.compile(r"\bquarter (?:of )?an hour\b"), "15 minutes"),
+    (re.compile(rf"\b(?:an? )?2 of ({_TIMES})\b"), r"2 \1"),
+    (re.compile(rf"\ban? few ({_TIMES})\b"), r"2-9 \1"),
+    (re.compile(rf"\b(?:some|several|few) ({_TIMES})\b"), r"2-9 \1"),
+    (re.compile(r"\bfortnight\b"), "2 weeks"),
+    (re.compile(r"\bfortnightly\b"), "every 2 weeks"),
+    (re.compile(r"\bbiweekly\b"), "every 2 weeks"),
+    (re.compile(r"(?<!\S)0 \*/(\d+) \* \* \*(?!\S)"), r"every \1 hours"),
+    (re.compile(r"(?<!\S)\*/(\d+) \* \* \* \*(?!\S)"), r"every \1 minutes"),
+    (re.compile(r"(?<!\S)(\d\d?) (\d\d?) \* \* \*(?!\S)"), r"\2:\1 every 1 day"),
+    (re.compile(r"\bhalf past (\d+)"), r"\1:30"),
+    (re.compile(r"\bquarter past (\d+)"), r"\1:15"),
+    (re.compile(r"\b(\d{1,2})(:\d\d)? (?:in the morning|o'?clock in the morning|at night)"),
+     r"\1\2 am"),
+    (re.compile(r"\b(\d{1,2})(:\d\d)? in the (?:evening|afternoon)"), r"\1\2 pm"),
+    (re.compile(r"\bnoon\b"), "12:00"),
+    (re.compile(r"\bmidnight\b"), "00:00"),
+    (re.compile(r"\ball day(?: long)?\b"), "24 hours"),
+    (re.compile(r"\bevery other (day|week|month|hour|year)\b"), r"every 2 \1s"),
+    (re.compile(r"\bevery second (day|week|month|hour|year)\b"), r"every 2 \1s"),
+    (re.compile(rf"\b(\d+) times (?:an?|per|each|every) ({_TIMES})\b"), r"split \1 \2"),
+    (re.compile(r"\b(?:once|1 times?) (?:an?|per|each|every) (\w+)\b"), r"every 1 \1"),
+    (re.compile(rf"\bonce in (\d+) ({_TIMES})\b"), r"every \1 \2"),
+    (re.compile(r"\b(\d+)[- ](\w+) intervals?\b"), r"every \1 \2"),
+    (re.compile(r"\b(hour|day|week|month|quarter|year|night)ly\b"), r"every 1 \1"),
+    (re.compile(r"\b(?:daily|dai1y)\b"), "every 1 day"),
+    (re.compile(r"\b(?:annually|annual|once yearly)\b"), "every 1 year"),
+    (re.compile(r"\b(?:each|every) (second|minute|hour|day|week|month|quarter|year|night)\b"),
+     r"every 1 \1"),
+    (re.compile(r"\b(?:each|every) (?:morning|evening)\b"), "every 1 day"),
+)  # fmt: skip
+
+_WEEK: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+SECONDS: Final = {
+    "ms": 0.001, "msec": 0.001, "millisecond": 0.001, "s": 1.0, "sec": 1.0, "second": 1.0,
+    "m": 60.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hr": 3600.0, "hour": 3600.0,
+    "d": 86400.0, "day": 86400.0, "night": 86400.0, "morning": 86400.0, "evening": 86400.0,
+    "w": 604800.0, "wk": 604800.0, "week": 604800.0, "month": 2592000.0,
+    "quarter": 7776000.0, "y": 31536000.0, "yr": 31536000.0, "year": 31536000.0,
+}  # fmt: skip
+BYTES: Final = {
+    "b": 1.0, "byte": 1.0, "k": 1024.0, "kb": 1024.0, "kib": 1024.0, "mb": 1024.0**2,
+    "mib": 1024.0**2, "meg": 1024.0**2, "g": 1024.0**3, "gb": 1024.0**3, "gib": 1024.0**3,
+    "gig": 1024.0**3, "tb": 1024.0**4, "tib": 1024.0**4, "t": 1024.0**4,
+}  # fmt: skip
+RATES: Final = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9}
+_UNITS: Final = "|".join(
+    sorted(
+        {*SECONDS, *BYTES, *RATES, "percent", "pct", "c"} - {"y", "k", "t"}, key=len, reverse=True
+    )
+)
+_AMOUNT: Final = r"\d+(?:,\d{3})*(?:\.\d+)?"
+_ITEM: Final = re.compile(
+    rf"""
+      (?P<weekday> \b(?: (?:mon|tue|wed|thu|fri|sat|sun)(?:s|nes|rs|ur)?(?:days?)?
+                      | weekdays? | weekends? | workdays? | working\sdays? )\b )
+    | (?P<path> (?<![\w.]) (?: [a-z][a-z0-9+]*:// | ~?/ ) [\w.~/@:%+*-]* [\w*] /? )
+    | (?P<address> \b\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?:/\d+)?(?::\d+)? )
+    | (?P<clock> \b\d{{1,2}}:\d\d(?::\d\d)?(?:\s?[ap]m\b)? | \b\d{{1,2}}\s?[ap]m\b )
+    | (?P<every> \bevery\s(?P<every_n>{_AMOUNT})?\s?-?(?P<every_unit>{_UNITS})s?\b )
+    | (?P<split> \bsplit\s(?P<split_n>\d+)\s(?P<split_unit>{_UNITS})s?\b )
+    | (?P<range> (?<![\w.])(?P<low>{_AMOUNT})\s?(?:-|to|or|and)\s?(?P<high>{_AMOUNT})
+                 [\s-]?(?P<range_unit>{_UNITS})s?\b )
+    | (?P<percent> (?<![\w.]){_AMOUNT}\s?% )
+    | (?P<quantity> (?<![\w.])(?P<n>{_AMOUNT})[\s-]?(?P<unit>{_UNITS})s?\b(?!/) )
+    | (?P<version> \bv?\d+(?:\.\d+)+[a-z0-9]*\b | \bv\d+\b )
+    | (?P<number> (?<![\w.]){_AMOUNT}\b(?!\.\d) )
+    | (?P<ordinal> \b\d+(?:st|nd|rd|th)\b )
+    | (?P<name> [^\W_]*(?:[_.]\w|\d\w*|-\d)[\w.]*(?:-\w+)* | [a-z]+\.[a-z]+(?:\.\w+)* )
+    | (?P<word> [^\W\d_]+ )
+    | (?P<stop> \s-+\s | [;()\[\]] | [.!?](?=\s|$) | , | : )
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One piece of a sentence: what it is, its words, and what it measures where it does."""
+
+    kind: str
+    text: str
+    low: float = 0.0
+    high: float = 0.0
+
+
+def items(text: str) -> list[Item]:
+    """Read a sentence piece by piece; nothing in it can make this fail."""
+    plain = unicodedata.normalize("NFKC", text).translate(_FOLD).lower()
+    for pattern, words in _CONTRACTIONS:
+        plain = pattern.sub(words, plain)
+    plain = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], plain)
+    for pattern, words in _SPELLED:
+        plain = pattern.sub(words, plain)
+    return [_item(found) for found in _ITEM.finditer(plain)]
+
+
+def digits(word: str) -> str:
+    """Return a number word in digits, and any other word as it is."""
+    return _WORDED.get(word, word)
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """Return the Porter stem of a lower-case word."""
+    return str(_STEMMER.stemWord(word))
+
+
+def _item(found: re.Match[str]) -> Item:
+    text = found[0].strip()
+    if found["weekday"] is not None:
+        low, high = _days(text)
+        return Item("weekday", text, low, high)
+    for name in ("path", "address", "version", "name", "word", "stop", "ordinal"):
+        if found[name] is not None:
+            return Item(name, text.rstrip("/").lstrip("v") if name in ("path", "version") else text)
+    if found["clock"] is not None:
+        at = _clock(text)
+        return Item("clock", text, at, at)
+    return _measured(found, text)
+
+
+def _measured(found: re.Match[str], text: str) -> Item:
+    if found["every"] is not None:
+        at = _amount(found["every_n"] or "1") * SECONDS.get(found["every_unit"], 1.0)
+        return Item("period", text, at, at)
+    if found["split"] is not None:
+        at = SECONDS.get(found["split_unit"], 1.0) / max(1.0, _amount(found["split_n"]))
+        return Item("period", text, at, at)
+    if found["percent"] is not None:
+        at = _amount(text.rstrip("% "))
+        return Item("percent", text, at, at)
+    if found["range"] is not None:
+        kind, factor = _unit(found["range_unit"])
+        return Item(kind, text, _amount(found["low"]) * factor, _amount(found["high"]) * factor)
+    if found["quantity"] is not None:
+        kind, factor = _unit(found["unit"])
+        at = _amount(found["n"]) * factor
+        return Item(kind, text, at, at)
+    at = _amount(text)
+    return Item("number", text, at, at)
+
+
+def _days(text: str) -> tuple[float, float]:
+    """Return the first and the last day that is meant, from 1 for Monday to 7 for Sunday."""
+    if text.startswith("weekend"):
+        return 6.0, 7.0
+    if text.startswith(("weekday", "work")):
+        return 1.0, 5.0
+    day = 1.0 + _WEEK.index(text[:3])
+    return day, day
+
+
+def _unit(unit: str) -> tuple[str, float]:
+    if unit in SECONDS:
+        return "duration", SECONDS[unit]
+    if unit in BYTES:
+        return "bytes", BYTES[unit]
+    if unit in RATES:
+        return "rate", RATES[unit]
+    return ("celsius" if unit == "c" else "percent"), 1.0
+
+
+def _amount(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def _clock(text: str) -> float:
+    digits = re.findall(r"\d+", text)
+    hour, minute = int(digits[0]) % 24, int(digits[1]) if len(digits) > 1 else 0
+    if text.endswith("pm") and hour < 12:
+        hour += 12
+    if text.endswith("am") and hour == 12:
+        hour = 0
+    return float(hour * 60 + minute)

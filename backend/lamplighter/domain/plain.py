@@ -10,6 +10,7 @@ from lamplighter.domain.handoff import Escalation, Finding
 from lamplighter.domain.leader import Leader
 from lamplighter.domain.marks import Look, Mark
 from lamplighter.domain.memory import Memory
+from lamplighter.domain.review import Review
 from lamplighter.domain.session import Request, Session
 
 
@@ -44,6 +45,27 @@ def memory(each: Memory) -> dict[str, Any]:
         "pinned": each.pinned,
         "duplicate_count": each.duplicate_count,
         "revision_count": each.revision_count,
+        "version": each.version,
+    }
+
+
+def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, Any]:
+    """Return a review as JSON, beside both memories as they are now; None is one that is gone."""
+    return {
+        "id": each.id,
+        "kind": each.kind,
+        "state": each.state,
+        "reason": each.reason,
+        "said": each.said,
+        "service": each.service,
+        "category": each.category,
+        "session_id": each.session_id,
+        "old": memory(old) if old else None,
+        "new": memory(new) if new else None,
+        "resolution": each.resolution,
+        "resolved_by": each.resolved_by,
+        "resolved_at": at(each.resolved_at),
+        "created_at": at(each.created_at),
         "version": each.version,
     }
 

@@ -92,6 +92,12 @@ async def get(db: Database, memory_id: int) -> Memory | None:
     return None if row is None else _memory(row)
 
 
+async def several(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
+    """Return those of some memories that are there."""
+    rows = await db.fetch_all(sa.select(memories).where(memories.c.id.in_(ids))) if ids else []
+    return {memory.id: memory for memory in map(_memory, rows)}
+
+
 async def beside(db: Database, candidate: Candidate) -> list[Memory]:
     """Return what may be the same: its service's and category's active rows and inactive twins."""
     query = _BESIDE(

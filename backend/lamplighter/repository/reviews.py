@@ -1,0 +1,208 @@
+"""Reviews: the cases that wait for a person, and what was decided on them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain import plain
+from lamplighter.domain.change import Op
+from lamplighter.domain.memory import GENERAL, Category, Memory, MemoryId
+from lamplighter.domain.review import DELETION, Resolution, Review, ReviewKind, ReviewState
+from lamplighter.repository import changes, memories
+from lamplighter.repository.database import Database
+from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.tables import reviews
+
+ENTITY: Final = "review"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which reviews are asked for; None asks for all. `service` "general" means NULL."""
+
+    state: ReviewState | None = None
+    service: str | None = None
+    kind: ReviewKind | None = None
+
+
+async def insert(
+    db: Database,
+    kind: ReviewKind,
+    old: Memory,
+    new_id: MemoryId,
+    *,
+    said: str,
+    reason: str,
+    session_id: int | None,
+    now: datetime,
+) -> Review:
+    """Open a review of two memories; the one that is open for this pair already stays."""
+    held = await open_for(db, old.id, new_id)
+    if held is not None:
+        return held
+    statement = (
+        sa.insert(reviews)
+        .values(
+            kind=kind,
+            state=ReviewState.OPEN,
+            old_id=old.id,
+            new_id=new_id,
+            service=old.service,
+            category=old.category,
+            reason=reason,
+            said=said,
+            session_id=session_id,
+            created_at=now,
+        )
+        .returning(reviews)
+    )
+    (review,) = await _fetch(db, statement)
+    await _tell(db, [review], Op.CREATED, now=now)
+    return review
+
+
+async def get(db: Database, number: int) -> Review | None:
+    """Return one review."""
+    found = await _fetch(db, sa.select(reviews).where(reviews.c.id == number))
+    return found[0] if found else None
+
+
+async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | None:
+    """Return the review that is open for a pair, whichever of them is the old one."""
+    query = (
+        sa.select(reviews)
+        .where(reviews.c.state == ReviewState.OPEN)
+        .where(reviews.c.old_id.in_([one, other]))
+        .where(reviews.c.new_id.in_([one, other]))
+        .order_by(reviews.c.id)
+        .limit(1)
+    )
+    found = await _fetch(db, query)
+    return found[0] if found else None
+
+
+async def page(
+    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Review]:
+    """Return one page of reviews: those that wait the longest first, else the newest first."""
+    key = Key(reviews.c.id, descending=wanted.state is not ReviewState.OPEN)
+    query = sa.select(reviews).where(*_conditions(wanted))
+    if position is not None:
+        query = query.where(after([key], position))
+    found = await _fetch(db, query.order_by(key.ordered()).limit(limit + 1))
+    behind = [found[limit - 1].id] if len(found) > limit else None
+    return Page(found[:limit], behind)
+
+
+async def count(db: Database, wanted: Filter) -> int:
+    """Return how many reviews there are."""
+    query = sa.select(sa.func.count()).select_from(reviews).where(*_conditions(wanted))
+    return int(await db.fetch_val(query))
+
+
+async def settle(
+    db: Database, review: Review, resolution: Resolution, *, by: str, now: datetime
+) -> Review:
+    """Record what was decided on a review."""
+    values = {
+        "state": ReviewState.RESOLVED,
+        "resolution": resolution,
+        "resolved_by": by,
+        "resolved_at": now,
+    }
+    (found,) = await _changed(db, reviews.c.id == review.id, values, now=now)
+    return found
+
+
+async def reopen(db: Database, review: Review, *, now: datetime) -> Review:
+    """Let a review wait for a person again."""
+    values = {
+        "state": ReviewState.OPEN,
+        "resolution": None,
+        "resolved_by": None,
+        "resolved_at": None,
+    }
+    (found,) = await _changed(db, reviews.c.id == review.id, values, now=now)
+    return found
+
+
+async def forget(db: Database, ids: Sequence[MemoryId], *, now: datetime) -> None:
+    """End the reviews of memories that were deleted for good, and blank what they say of them.
+
+    Call it when the rows are gone. That there was a case, and what was decided, stays.
+    """
+    of_them = reviews.c.old_id.in_(ids) | reviews.c.new_id.in_(ids)
+    values = {
+        "reason": "",
+        "said": sa.case((reviews.c.new_id.in_(ids), ""), else_=reviews.c.said),
+    }
+    gone = {
+        "state": ReviewState.RESOLVED,
+        "resolution": Resolution.GONE,
+        "resolved_by": DELETION,
+        "resolved_at": now,
+    }
+    query = sa.select(reviews).where(of_them)
+    for each in await _fetch(db, query.order_by(reviews.c.id)):
+        await changes.forget_row(db, ENTITY, each.id)  # it holds the memories' words
+        ended = {**values, **gone} if each.state is ReviewState.OPEN else values
+        await _changed(db, reviews.c.id == each.id, ended, now=now)
+
+
+async def as_json(db: Database, found: Sequence[Review]) -> list[dict[str, Any]]:
+    """Return reviews as JSON, each with both memories as they are now."""
+    beside = await memories.several(db, _sides(found))
+    return [plain.review(each, beside.get(each.old_id), beside.get(each.new_id)) for each in found]
+
+
+def _sides(found: Iterable[Review]) -> list[MemoryId]:
+    return list(dict.fromkeys(number for each in found for number in (each.old_id, each.new_id)))
+
+
+def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+    found: list[sa.ColumnElement[bool]] = []
+    if wanted.state is not None:
+        found.append(reviews.c.state == wanted.state)
+    if wanted.kind is not None:
+        found.append(reviews.c.kind == wanted.kind)
+    if wanted.service is not None:
+        service = None if wanted.service == GENERAL else wanted.service
+        found.append(reviews.c.service.is_not_distinct_from(service))
+    return found
+
+
+async def _changed(
+    db: Database, which: sa.ColumnElement[bool], values: dict[str, Any], *, now: datetime
+) -> list[Review]:
+    statement = (
+        sa.update(reviews)
+        .where(which)
+        .values(**values, version=reviews.c.version + 1)
+        .returning(reviews)
+    )
+    found = await _fetch(db, statement)
+    await _tell(db, found, Op.UPDATED, now=now)
+    return found
+
+
+async def _tell(db: Database, found: Sequence[Review], op: Op, *, now: datetime) -> None:
+    for each, row in zip(found, await as_json(db, found), strict=True):
+        await changes.append(db, ENTITY, each.id, op, now=now, version=each.version, row=row)
+
+
+async def _fetch(db: Database, query: Any) -> list[Review]:
+    return [_review(row) for row in await db.fetch_all(query)]
+
+
+def _review(row: Any) -> Review:
+    fields = {name: row[name] for name in row}
+    fields["kind"] = ReviewKind(fields["kind"])
+    fields["state"] = ReviewState(fields["state"])
+    fields["category"] = Category(fields["category"])
+    fields["old_id"], fields["new_id"] = MemoryId(fields["old_id"]), MemoryId(fields["new_id"])
+    if fields["resolution"] is not None:
+        fields["resolution"] = Resolution(fields["resolution"])
+    return Review(**fields)

@@ -1,5 +1,6 @@
 """How each route is asked in tests: an address that is there and a body that is good."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,18 @@ CODE = "`[MEMORY:timing:jellyfin] Takes 60s to start`"
 
 def name(op: Op) -> str:
     return f"{op.method} {op.path}"
+
+
+def numbered(path: str, *numbers: int | str) -> str:
+    """Return an address of a path: with one number for all of its parts, or with one for each."""
+    parts = path.count(":int}")
+    given = iter(numbers * parts if len(numbers) == 1 else numbers)
+    return re.sub(r"\{\w+:int\}", lambda _: str(next(given)), path)
+
+
+def row_of(address: str) -> str:
+    """Return the address of the row that another one changes something of."""
+    return re.sub(r"/(history/\d+/undo|resolution)$", "", address)
 
 
 @dataclass
@@ -63,7 +76,10 @@ class Asking:
             "escalations": self.escalated,
             "tokens": self.token,
         }
-        return op.path.replace("{id:int}", str(makes[op.path.split("/")[3]]()))
+        number = makes[op.path.split("/")[3]]()
+        if "{entry:int}" in op.path:
+            return numbered(op.path, number, self.edited(number))
+        return numbered(op.path, number)
 
     def body(self, op: Op) -> dict[str, Any]:
         bodies: dict[type, dict[str, Any]] = {
@@ -82,6 +98,11 @@ class Asking:
     def memory(self, **more: Any) -> int:
         given = {"category": "timing", "observation": "Takes 60s to start", **more}
         return int(self.made("/api/v1/memories", given)["id"])
+
+    def edited(self, memory: int) -> int:
+        """Change a memory and return the number of the change."""
+        self.client.patch(f"/api/v1/memories/{memory}", json={"confidence": 0.9})
+        return int(self.home.value("SELECT max(id) FROM history"))
 
     def request(self) -> int:
         return int(self.made("/api/v1/sessions", {})["id"])

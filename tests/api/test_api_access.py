@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from asking import LOG_OUT, METHODS, SECRET, Asking, name
+from asking import LOG_OUT, METHODS, SECRET, Asking, name, numbered
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
@@ -67,7 +67,7 @@ def ours(server: Server) -> dict[str, str]:
 def test_who_shows_nothing_is_asked_to_log_in(
     asking: Asking, anybody: httpx2.Client, op: Op
 ) -> None:
-    address = op.path.replace("{id:int}", "1")
+    address = numbered(op.path, "1")
 
     for accepted in ("*/*", "text/html"):
         answer = anybody.request(op.method, address, headers={"Accept": accepted})
@@ -108,7 +108,7 @@ def test_a_wrong_token_is_nobody_even_beside_a_good_login(
     asking: Asking, anybody: httpx2.Client, server: Server, op: Op, shown: str
 ) -> None:
     cookie = asking.cookie()
-    address = op.path.replace("{id:int}", "1")
+    address = numbered(op.path, "1")
     assert anybody.get("/api/v1/login", headers=cookie).status_code == 200
 
     headers = {**cookie, **ours(server), "Authorization": shown.encode()}
@@ -132,7 +132,7 @@ def test_a_token_that_has_ended_is_nobody(
         made["id"],
     )
 
-    address = op.path.replace("{id:int}", "1")
+    address = numbered(op.path, "1")
     assert anybody.request(op.method, address, headers=headers).status_code == 401
 
 
@@ -143,7 +143,7 @@ def test_every_scope_but_the_one_it_needs_is_not_enough(
     enough = [scope for scope in ALONE if op.scope in granted([scope])]
     headers = mint(*[scope for scope in ALONE if scope not in enough])
 
-    address = op.path.replace("{id:int}", "1")
+    address = numbered(op.path, "1")
     answer = anybody.request(op.method, address, headers=headers)
 
     assert answer.status_code == 403
@@ -212,7 +212,7 @@ def test_a_login_changes_things_from_our_pages_only(
     shown = asking.cookie()
     assert anybody.get("/api/v1/login", headers=shown).status_code == 200
 
-    address = op.path.replace("{id:int}", "1")
+    address = numbered(op.path, "1")
     answer = anybody.request(op.method, address, headers={**shown, **headers})
 
     assert answer.status_code == 403
@@ -224,7 +224,7 @@ def test_a_login_changes_things_from_our_pages_only(
 def test_a_login_is_not_taken_by_another_name(
     asking: Asking, anybody: httpx2.Client, op: Op, host: str
 ) -> None:
-    address = op.path.replace("{id:int}", "1")
+    address = numbered(op.path, "1")
     # all else is as from a page of ours: it is the name alone that is refused
     headers = {**asking.cookie(), "Host": host, "Sec-Fetch-Site": "same-origin"}
 
@@ -239,7 +239,7 @@ def test_a_login_is_not_taken_by_another_name(
 def test_a_page_of_another_site_is_told_so_whatever_else_it_shows(
     asking: Asking, anybody: httpx2.Client, server: Server, op: Op, site: str
 ) -> None:
-    address = op.path.replace("{id:int}", "1")
+    address = numbered(op.path, "1")
     headers = {**asking.cookie(), "Origin": server.url, "Sec-Fetch-Site": site}
 
     answer = anybody.request(op.method, address, headers=headers)

@@ -8,7 +8,18 @@ from typing import Any, get_origin
 import httpx2
 import msgspec
 import pytest
-from asking import METHODS, PATHS, WITH_BODY, WITH_ID, WITH_QUERY, WITH_VERSION, Asking, name
+from asking import (
+    METHODS,
+    PATHS,
+    WITH_BODY,
+    WITH_ID,
+    WITH_QUERY,
+    WITH_VERSION,
+    Asking,
+    name,
+    numbered,
+    row_of,
+)
 
 from lamplighter.api.answer import PROBLEM
 from lamplighter.api.guard import HEADERS, MAX_BODY_BYTES
@@ -72,7 +83,7 @@ def test_each_answer_carries_the_headers_that_protect_it(asking: Asking, op: Op)
 )
 @every
 def test_another_site_is_refused(asking: Asking, op: Op, headers: dict[str, str]) -> None:
-    address = op.path.replace("{id:int}", "1")
+    address = numbered(op.path, "1")
 
     problem(asking.ask(op, address=address, headers=headers), 403)
 
@@ -80,7 +91,7 @@ def test_another_site_is_refused(asking: Asking, op: Op, headers: dict[str, str]
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 @pytest.mark.parametrize("op", [op for op in OPS if op.method != "GET"], ids=name)
 def test_a_browser_on_another_site_changes_nothing(asking: Asking, op: Op, site: str) -> None:
-    address = op.path.replace("{id:int}", "1")
+    address = numbered(op.path, "1")
 
     problem(asking.ask(op, address=address, headers={"Sec-Fetch-Site": site}), 403)
 
@@ -109,7 +120,7 @@ def test_every_wrong_parameter_is_named_at_once(asking: Asking, op: Op) -> None:
 @pytest.mark.parametrize("number", ["0", str(2**63 - 1), str(2**63), "9" * 5_000])
 @pytest.mark.parametrize("op", WITH_ID, ids=name)
 def test_a_number_that_nothing_has_is_not_found(asking: Asking, op: Op, number: str) -> None:
-    problem(asking.ask(op, address=op.path.replace("{id:int}", number)), 404)
+    problem(asking.ask(op, address=numbered(op.path, number)), 404)
 
 
 @pytest.mark.parametrize("op", WITH_BODY, ids=name)
@@ -157,7 +168,7 @@ def test_every_missing_field_is_named_at_once(asking: Asking, op: Op) -> None:
 def test_a_body_that_is_no_object_is_refused(
     asking: Asking, op: Op, content: bytes, status: int
 ) -> None:
-    address, headers = op.path.replace("{id:int}", "1"), {"Content-Type": "application/json"}
+    address, headers = numbered(op.path, "1"), {"Content-Type": "application/json"}
 
     problem(asking.ask(op, address=address, content=content, headers=headers), status)
 
@@ -168,7 +179,7 @@ def test_a_body_of_unknown_length_is_not_read_for_ever(asking: Asking, op: Op) -
         for _ in range(12):
             yield MUCH[:100_000]
 
-    address, headers = op.path.replace("{id:int}", "1"), {"Content-Type": "application/json"}
+    address, headers = numbered(op.path, "1"), {"Content-Type": "application/json"}
 
     problem(asking.ask(op, address=address, content=parts(), headers=headers), 413)
 
@@ -208,7 +219,7 @@ def test_a_wrong_method_is_told_all_the_right_ones(asking: Asking, path: str) ->
     wanted = right | ({"HEAD"} if "GET" in right else set())
 
     for method in sorted({*METHODS, "TRACE"} - right):
-        answer = asking.client.request(method, path.replace("{id:int}", "1"))
+        answer = asking.client.request(method, numbered(path, "1"))
 
         problem(answer, 405)
         assert set(answer.headers["allow"].split(", ")) == wanted
@@ -235,19 +246,19 @@ def test_head_answers_as_get_does_without_the_body(asking: Asking, op: Op) -> No
 @pytest.mark.parametrize("op", WITH_VERSION, ids=name)
 def test_a_stale_change_is_refused_with_the_current_row(asking: Asking, op: Op, match: str) -> None:
     address = asking.address(op)
-    row = asking.client.get(address)
+    row = asking.client.get(row_of(address))
 
     answer = asking.ask(op, address=address, headers={"If-Match": match})
 
     assert problem(answer, 412)["current"] == row.json()
     assert answer.headers["etag"] == row.headers["etag"]
-    assert asking.client.get(address).json() == row.json()
+    assert asking.client.get(row_of(address)).json() == row.json()
 
 
 @pytest.mark.parametrize("op", WITH_VERSION, ids=name)
 def test_a_change_that_is_not_stale_is_made(asking: Asking, op: Op) -> None:
     address = asking.address(op)
-    tag = asking.client.get(address).headers["etag"]
+    tag = asking.client.get(row_of(address)).headers["etag"]
 
     assert asking.ask(op, address=address, headers={"If-Match": tag}).status_code == op.status
 

@@ -304,9 +304,64 @@ def test_the_history_tells_who_changed_what(client: httpx2.Client) -> None:
     same = {"actor": "operator", "session_id": None, "reason": "", "review_id": None}
     unlike = ("id", "at")
     assert [{key: each[key] for key in each if key not in unlike} for each in past] == [
-        {**same, "version": 2, "cause": "edited", "before": state, "after": after},
-        {**same, "version": 1, "cause": "created", "before": None, "after": state},
+        {
+            **same,
+            "version": 2,
+            "cause": "edited",
+            "before": state,
+            "after": after,
+            "undoable": True,
+        },
+        {
+            **same,
+            "version": 1,
+            "cause": "created",
+            "before": None,
+            "after": state,
+            "undoable": False,  # it is inactive already
+        },
     ]
+
+
+def test_a_change_is_undone_and_so_is_its_undo(client: httpx2.Client) -> None:
+    made = new(client, service="undo")
+    address = f"{MEMORIES}/{made['id']}"
+    client.patch(address, json={"confidence": 0.2, "observation": "Never starts"})
+    (edited, created) = client.get(f"{address}/history").json()["items"]
+
+    back = client.post(f"{address}/history/{edited['id']}/undo")
+
+    assert back.json() == {**made, "version": 3}
+    assert back.headers["etag"] == client.get(address).headers["etag"]
+    past = client.get(f"{address}/history").json()["items"]
+    assert [(each["cause"], each["reason"], each["undoable"]) for each in past] == [
+        ("undone", "undoes edited of version 2", True),
+        ("edited", "", False),
+        ("created", "", True),
+    ]
+    twice = client.post(f"{address}/history/{edited['id']}/undo")
+    assert (twice.status_code, "undone already" in twice.json()["detail"]) == (409, True)
+    again = client.post(f"{address}/history/{past[0]['id']}/undo").json()
+    assert (again["observation"], again["active"]) == ("Never starts", False)
+    other = client.post(f"{MEMORIES}/{new(client)['id']}/history/{created['id']}/undo")
+    assert other.status_code == 404
+
+
+def test_what_cannot_be_undone_says_why(client: httpx2.Client) -> None:
+    made = new(client)
+    address = f"{MEMORIES}/{made['id']}"
+    client.patch(address, json={"observation": "Takes 90s"})
+    client.patch(address, json={"observation": "Takes 95s"})
+    (_, edited, _) = client.get(f"{address}/history").json()["items"]
+
+    blocked = client.post(f"{address}/history/{edited['id']}/undo")
+    client.delete(address)
+    gone = client.post(f"{address}/history/{edited['id']}/undo")
+
+    told = "The text it gave was changed again later: edited, version 3."
+    assert (blocked.status_code, blocked.json()["detail"]) == (409, told)
+    assert (gone.status_code, "for good" in gone.json()["detail"]) == (409, True)
+    assert not any(each["undoable"] for each in client.get(f"{address}/history").json()["items"])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import httpx2
 import msgspec
 import pytest
-from asking import Asking, name
+from asking import Asking, name, numbered
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -59,7 +59,7 @@ def test_no_request_breaks_a_route(asking: Asking, op: Op) -> None:
     def ask(data: st.DataObject) -> None:
         query = data.draw(st.dictionaries(st.sampled_from(names_of(op.query)), words, max_size=3))
         more: dict[str, Any] = {"params": query, "headers": data.draw(headers)}
-        address = op.path.replace("{id:int}", data.draw(ids))
+        address = numbered(op.path, data.draw(ids))
         if op.body:
             fields = st.sampled_from(names_of(op.body))
             body = data.draw(st.dictionaries(fields, values, max_size=6) | values)

@@ -20,7 +20,7 @@ from lamplighter.domain.service import fold
 from lamplighter.repository import Database, changes, history, memories, reading
 from lamplighter.repository import facets as counts
 from lamplighter.repository.memories import Filter, Sort
-from lamplighter.usecases import curate
+from lamplighter.usecases import curate, undo
 from lamplighter.usecases.naming import spelled
 
 
@@ -122,8 +122,22 @@ async def past(request: Request) -> Response:
         found = await history.of(here.db, memory_id, limit=wanted.limit, position=position)
         if not found.items:
             await curate.get(here.db, memory_id)
+        items = await undo.shown(here.db, memory_id, found.items)
         seq = await changes.last(here.db)
-    return page(request, [_entry(each) for each in found.items], found.position, seq)
+    return page(request, [entry(each, undoable=able) for each, able in items], found.position, seq)
+
+
+async def undone(request: Request) -> Response:
+    """POST /api/v1/memories/{id}/history/{entry}/undo."""
+    here, memory_id = door(request), ask.number(request)
+    memory = await undo.undo_step(
+        here.db,
+        memory_id,
+        ask.number(request, "entry"),
+        version=ask.version(request, memory_id),
+        now=here.now(),
+    )
+    return versioned(plain.memory(memory))
 
 
 async def bulk(request: Request) -> Response:
@@ -187,7 +201,8 @@ def _finite(confidence: float) -> float:
     return confidence
 
 
-def _entry(each: history.Entry) -> dict[str, Any]:
+def entry(each: history.Entry, *, undoable: bool) -> dict[str, Any]:
+    """Return a change of a memory as JSON."""
     return {
         "id": each.id,
         "version": each.version,
@@ -199,4 +214,5 @@ def _entry(each: history.Entry) -> dict[str, Any]:
         "before": each.before,
         "after": each.after,
         "review_id": each.review_id,
+        "undoable": undoable,
     }

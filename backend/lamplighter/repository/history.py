@@ -8,6 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory import Memory, MemoryId
+from lamplighter.domain.undo import UNDOING
 from lamplighter.repository.columns import stamp
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
@@ -90,6 +91,29 @@ async def of(
     return Page([_entry(row) for row in found.items], found.position)
 
 
+async def get(db: Database, memory_id: int, number: int) -> Entry | None:
+    """Return one change of a memory."""
+    mine = history.c.memory_id == memory_id
+    found = await _fetch(db, sa.select(history).where(history.c.id == number, mine))
+    return found[0] if found else None
+
+
+async def later(db: Database, memory_id: int, number: int) -> list[Entry]:
+    """Return the changes of a memory after one of them, oldest first."""
+    query = sa.select(history).where(history.c.memory_id == memory_id, history.c.id > number)
+    return await _fetch(db, query.order_by(history.c.id))
+
+
+async def undos(db: Database, memory_id: int, number: int) -> list[Entry]:
+    """Return the changes of a memory after one of them that may have taken others back."""
+    query = (
+        sa.select(history)
+        .where(history.c.memory_id == memory_id, history.c.id > number)
+        .where(history.c.cause.in_(UNDOING))
+    )
+    return await _fetch(db, query.order_by(history.c.id))
+
+
 async def reinforced_by(db: Database, session_id: int) -> set[MemoryId]:
     """Return the memories that a session has reinforced so far."""
     rows = await db.fetch_all(_REINFORCED_BY(session=session_id))
@@ -122,6 +146,10 @@ def state(memory: Memory | None) -> dict[str, Any] | None:
         "updated_at": stamp(memory.updated_at),
         "decayed_weeks": memory.decayed_weeks,
     }
+
+
+async def _fetch(db: Database, query: sa.Select[Any]) -> list[Entry]:
+    return [_entry(row) for row in await db.fetch_all(query)]
 
 
 def _entry(row: Any) -> Entry:

@@ -85,6 +85,16 @@ OPS: Final = (
         problems=(404,),
     ),
     op(
+        "POST",
+        "/memories/{id:int}/history/{entry:int}/undo",
+        "memories:write",
+        memories.undone,
+        "Undo one change of a memory.",
+        shapes.Memory,
+        problems=(404, 409, 412),
+        matches=True,
+    ),
+    op(
         "GET",
         "/events",
         "events:read",

@@ -135,6 +135,7 @@ class HistoryEntry(Struct):
     before: dict[str, Any] | None
     after: dict[str, Any] | None
     review_id: int | None
+    undoable: bool
 
 
 class HistoryPage(Struct):

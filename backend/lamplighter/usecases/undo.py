@@ -1,0 +1,64 @@
+"""Undo: an operator takes back one step of a memory's history, whatever came after it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from lamplighter.domain.errors import Conflict, NotFound, Stale
+from lamplighter.domain.memory import Memory
+from lamplighter.domain.undo import UNDONE, in_the_way, possible, undo, undoes
+from lamplighter.repository import Database, history, memories, writing
+from lamplighter.usecases.curate import OPERATOR
+
+
+async def undo_step(
+    db: Database, memory_id: int, number: int, *, version: int | None, now: datetime
+) -> Memory:
+    """Put back what a step changed; raises NotFound, Stale, and Conflict saying what hinders it."""
+    async with writing(db):
+        step = await history.get(db, memory_id, number)
+        memory = await memories.get(db, memory_id)
+        if step is None:
+            raise NotFound(f"There is no change {number} of a memory {memory_id}.")
+        if memory is None:
+            raise Conflict(f"Memory {memory_id} was deleted for good; its words are gone.")
+        if version is not None and version != memory.version:
+            raise Stale(memory)
+        return await take_back(db, memory, step, now=now)
+
+
+async def take_back(
+    db: Database,
+    memory: Memory,
+    step: history.Entry,
+    *,
+    now: datetime,
+    cause: str = UNDONE,
+    review_id: int | None = None,
+    whole: bool = False,
+) -> Memory:
+    """Undo a step and keep that as one of its own; raises Conflict.
+
+    `whole` refuses what can be put back only in part, and passes over what is back already.
+    """
+    later = await history.later(db, memory.id, step.id)
+    found = undo(memory, step, later)
+    nothing = found.memory == memory
+    if found.left if whole else nothing:
+        raise Conflict(in_the_way(found.left, later))
+    if nothing:
+        return memory
+    await memories.update(db, found.memory, now=now)
+    why = history.Why(cause=cause, actor=OPERATOR, reason=undoes(step), review_id=review_id)
+    await history.append(db, memory, found.memory, why, now=now)
+    return found.memory
+
+
+async def shown(
+    db: Database, memory_id: int, entries: Sequence[history.Entry]
+) -> list[tuple[history.Entry, bool]]:
+    """Return changes of one memory, each with whether it can be undone now."""
+    if not entries:
+        return []
+    memory = await memories.get(db, memory_id)
+    undos = await history.undos(db, memory_id, min(each.id for each in entries))
+    return [(each, possible(memory, each, undos)) for each in entries]

@@ -1,17 +1,23 @@
 """Two claims contradict each other, and a person decides."""
 
+import asyncio
 import json
 from dataclasses import replace
+from typing import Any
 
-from examples import LATER, NOON, rows, said, session
+import pytest
+from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, rows, said, session
 
-from lamplighter.domain.memory import Memory
-from lamplighter.domain.review import Resolution, Review, ReviewKind, ReviewState
+from lamplighter.domain.errors import Conflict, Invalid, Stale
+from lamplighter.domain.memory import Edit, InactiveReason, Memory, with_confidence
+from lamplighter.domain.review import Answer, Resolution, Review, ReviewKind, ReviewState
 from lamplighter.domain.session import Session
-from lamplighter.repository import Database, reviews, writing
+from lamplighter.repository import Database, history, links, memories, reviews, writing
+from lamplighter.repository.history import Why
 from lamplighter.repository.reviews import Filter
 from lamplighter.usecases import curate
-from lamplighter.usecases.review import open_review
+from lamplighter.usecases.review import made_by, open_review, reopen, resolve
+from lamplighter.usecases.undo import undo_step
 
 FAST = "Takes 5s to start after restart"
 WHY = "60s is not 5s"
@@ -90,7 +96,7 @@ async def test_deleting_a_memory_ends_its_reviews_and_every_copy_of_its_words(
     old, new, by = await claims(db)
     third = (await said(db, by, observation="Takes an hour")).memory
     waiting = await opened(db, old, new, by)
-    decided = await dismissed(db, await opened(db, old, third, by))
+    done = await dismissed(db, await opened(db, old, third, by))
 
     await curate.delete(db, new.id, version=None, now=LATER)
 
@@ -104,16 +110,305 @@ async def test_deleting_a_memory_ends_its_reviews_and_every_copy_of_its_words(
         reason="",
         version=2,
     )
-    assert await reviews.get(db, decided.id) == decided
+    assert await reviews.get(db, done.id) == done
     assert FAST not in await words_kept(db)
 
     await curate.delete(db, old.id, version=None, now=LATER)
 
     assert old.observation not in await words_kept(db)
-    left = replace(decided, reason="", version=3)  # what was decided stays decided
-    assert await reviews.get(db, decided.id) == left
+    left = replace(done, reason="", version=3)  # what was decided stays decided
+    assert await reviews.get(db, done.id) == left
 
 
 async def words_kept(db: Database) -> str:
     tables = ("memories", "history", "changes", "reviews")
     return str([await rows(db, table) for table in tables])
+
+
+DECISIONS = {
+    "keep old": Answer(resolution=Resolution.KEEP_OLD),
+    "keep new": Answer(resolution=Resolution.KEEP_NEW),
+    "both": Answer(resolution=Resolution.BOTH, old_scope="from disk", new_scope="from cache"),
+    "both, one scope": Answer(resolution=Resolution.BOTH, new_scope="from cache"),
+    "merge": Answer(resolution=Resolution.MERGE, observation="Takes 5s to 60s"),
+    "dismiss": Answer(resolution=Resolution.DISMISS),
+}
+OLD, NEW = SLOW_START.observation, FAST
+# what the old one is then, what the new one is, and how they are linked
+ASIDE = (False, InactiveReason.SUPERSEDED)
+HERE = (True, None)
+OUTCOMES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...], list[tuple[str, str, str]]]] = {
+    "keep old": ((OLD, 0.7, *HERE), (NEW, 0.7, *ASIDE), [("old", "new", "supersedes")]),
+    "keep new": ((OLD, 0.5, *ASIDE), (NEW, 0.7, *HERE), [("new", "old", "supersedes")]),
+    "both": ((f"{OLD} (from disk)", 0.7, *HERE), (f"{NEW} (from cache)", 0.7, *HERE), []),
+    "both, one scope": ((OLD, 0.7, *HERE), (f"{NEW} (from cache)", 0.7, *HERE), []),
+    "merge": (("Takes 5s to 60s", 0.7, *HERE), (NEW, 0.7, *ASIDE), [("new", "old", "merged_into")]),
+    "dismiss": ((OLD, 0.5, *HERE), (NEW, 0.7, *HERE), []),
+}
+every = pytest.mark.parametrize("decision", DECISIONS)
+
+
+async def contradicted(db: Database, *, confidence: float = 0.7) -> tuple[Memory, Memory, Review]:
+    """Let a session contradict what another one learned, as `remember` does it."""
+    first = await session(db)
+    old = (await said(db, first, confidence=confidence)).memory
+    by = await session(db)
+    new = (await said(db, by, observation=FAST)).memory
+    async with writing(db):
+        lower = with_confidence(old, old.confidence - 0.2)
+        lower = replace(lower, version=old.version + 1)
+        await memories.update(db, lower, now=NOON)
+        reason = f"memory {new.id} says otherwise"
+        why = Why(cause="contradicted", actor="session", reason=reason, session_id=by.id)
+        await history.append(db, old, lower, why, now=NOON)
+        await links.insert(db, new.id, old.id, "contradicts", session_id=by.id, now=NOON)
+        review = await opened(db, lower, new, by)
+    return lower, new, review
+
+
+async def decided(
+    db: Database, review: Review, decision: str, *, version: int | None = None
+) -> Review:
+    answer = DECISIONS[decision]
+    return await resolve(db, review.id, answer, version=version, now=LATER, redact=OPEN)
+
+
+async def undone(db: Database, review: Review, *, version: int | None = None) -> Review:
+    return await reopen(db, review.id, version=version, now=LATER)
+
+
+async def now_is(db: Database, memory: Memory) -> Memory:
+    return await curate.get(db, memory.id)
+
+
+async def raised(db: Database, memory: Memory, **more: Any) -> Memory:
+    return await curate.edit(db, memory.id, Edit(**more), version=None, now=LATER, redact=OPEN)
+
+
+def told(memory: Memory) -> tuple[Any, ...]:
+    return memory.observation, memory.confidence, memory.active, memory.inactive_reason
+
+
+async def linked(db: Database, old: Memory, new: Memory) -> list[tuple[str, str, str]]:
+    names = {old.id: "old", new.id: "new"}
+    return [
+        (names[memory.id], names[target], what)
+        for memory in (old, new)
+        for target, what in await links.of(db, memory.id)
+        if what != "contradicts"
+    ]
+
+
+@every
+async def test_each_decision_does_what_it_says(db: Database, decision: str) -> None:
+    old, new, review = await contradicted(db)
+
+    after = await decided(db, review, decision, version=1)
+
+    state = (after.state, after.resolution, after.resolved_by, after.resolved_at, after.version)
+    resolution = DECISIONS[decision].resolution
+    assert state == (ReviewState.RESOLVED, resolution, "operator", LATER, 2)
+    assert after == await reviews.get(db, review.id)
+    wanted_old, wanted_new, wanted_links = OUTCOMES[decision]
+    assert (told(await now_is(db, old)), told(await now_is(db, new))) == (wanted_old, wanted_new)
+    assert await linked(db, old, new) == wanted_links
+    made = await made_by(db, after)
+    assert {(each.cause, each.actor, each.review_id) for each in made} <= {
+        ("review", "operator", review.id)
+    }
+    moved = {each.memory_id for each in made}
+    changed = {each.id for each in (old, new) if await now_is(db, each) != each}
+    assert moved == changed
+    last = (await rows(db, "changes"))[-1]
+    row = json.loads(last["row"])
+    assert (last["entity"], row["resolution"]) == ("review", resolution)
+    assert row["old"]["observation"] == wanted_old[0]
+
+
+@every
+async def test_each_decision_is_taken_back_whole(db: Database, decision: str) -> None:
+    old, new, review = await contradicted(db)
+    resolved = await decided(db, review, decision)
+
+    again = await undone(db, resolved, version=2)
+
+    assert again == replace(review, version=3)
+    for before in (old, new):
+        after = await now_is(db, before)
+        assert replace(after, version=0) == replace(before, version=0)
+    assert await linked(db, old, new) == []
+    assert await made_by(db, again) == []
+
+    await decided(db, again, decision)
+    wanted_old, wanted_new, wanted_links = OUTCOMES[decision]
+    assert (told(await now_is(db, old)), told(await now_is(db, new))) == (wanted_old, wanted_new)
+    assert await linked(db, old, new) == wanted_links
+    await undone(db, again)
+    assert told(await now_is(db, old)) == told(old)
+
+
+async def test_a_claim_that_fell_below_the_limit_comes_back(db: Database) -> None:
+    old, _, review = await contradicted(db, confidence=0.4)
+    assert (old.confidence, old.active) == (0.2, False)
+
+    await decided(db, review, "keep old")
+    assert told(await now_is(db, old)) == (OLD, 0.4, *HERE)
+
+    await undone(db, review)
+    assert told(await now_is(db, old)) == (OLD, 0.2, False, InactiveReason.LOW)
+
+
+async def test_a_possible_conflict_took_nothing_and_gives_nothing_back(db: Database) -> None:
+    old, new, by = await claims(db)
+    review = await opened(db, old, new, by, ReviewKind.POSSIBLE)
+
+    await decided(db, review, "keep old")
+
+    assert await now_is(db, old) == old
+    assert told(await now_is(db, new)) == (NEW, 0.7, *ASIDE)
+
+
+async def test_what_was_taken_is_given_back_once(db: Database) -> None:
+    old, _, review = await contradicted(db)
+    taken = (await history.of(db, old.id, limit=1)).items[0]
+    await undo_step(db, old.id, taken.id, version=None, now=LATER)
+
+    await decided(db, review, "keep old")
+
+    assert (await now_is(db, old)).confidence == 0.7
+
+
+async def test_a_memory_edited_meanwhile_keeps_its_edit(db: Database) -> None:
+    old, new, review = await contradicted(db)
+    await raised(db, old, confidence=0.6, observation="Takes 61s")
+    await raised(db, new, pinned=True)
+
+    await decided(db, review, "both")
+
+    both = (await now_is(db, old), await now_is(db, new))
+    assert told(both[0]) == ("Takes 61s (from disk)", 0.8, *HERE)
+    assert (told(both[1]), both[1].pinned) == (OUTCOMES["both"][1], True)
+
+    await undone(db, review)
+    assert told(await now_is(db, old)) == ("Takes 61s", 0.6, *HERE)
+
+
+async def test_a_later_edit_stands_in_the_way_of_taking_it_back(db: Database) -> None:
+    old, new, review = await contradicted(db)
+    resolved = await decided(db, review, "merge")
+    merged = await raised(db, old, observation="Takes 7s")
+
+    with pytest.raises(Conflict, match=r"Memory 1: The text .* again later: edited, version 5\."):
+        await undone(db, review)
+
+    assert (await now_is(db, old), await reviews.get(db, review.id)) == (merged, resolved)
+    assert told(await now_is(db, new)) == OUTCOMES["merge"][1]
+
+
+async def test_what_was_undone_by_hand_already_is_passed_over(db: Database) -> None:
+    old, new, review = await contradicted(db)
+    await decided(db, review, "keep old")
+    back = (await history.of(db, new.id, limit=1)).items[0]
+    await undo_step(db, new.id, back.id, version=None, now=LATER)
+    given = (await history.of(db, old.id, limit=1)).items[0]
+    await undo_step(db, old.id, given.id, version=None, now=LATER)
+
+    await undone(db, review)
+
+    assert (told(await now_is(db, old)), told(await now_is(db, new))) == (told(old), told(new))
+
+
+@every
+async def test_what_was_decided_once_is_not_decided_again(db: Database, decision: str) -> None:
+    _, _, review = await contradicted(db)
+    with pytest.raises(Conflict, match="not resolved"):
+        await undone(db, review)
+    resolved = await decided(db, review, "dismiss")
+
+    with pytest.raises(Conflict, match="resolved already: dismiss"):
+        await decided(db, review, decision)
+    with pytest.raises(Stale) as stale:
+        await decided(db, review, decision, version=1)
+    with pytest.raises(Stale):
+        await undone(db, review, version=1)
+
+    assert stale.value.current == resolved
+
+
+async def test_two_operators_at_once_decide_it_once(url: str) -> None:
+    async with Database(url) as one, Database(url) as other:
+        _, new, review = await contradicted(one)
+
+        found = await asyncio.gather(
+            decided(one, review, "keep old", version=1),
+            decided(other, review, "keep new", version=1),
+            return_exceptions=True,
+        )
+
+        assert sorted(type(each).__name__ for each in found) == ["Review", "Stale"]
+        kept = await curate.get(one, new.id)
+        assert kept.active is (found[0].__class__ is Stale)
+
+
+async def test_nothing_is_decided_on_what_is_gone(db: Database) -> None:
+    old, new, review = await contradicted(db)
+    _, _, other = await contradicted(db)
+    await curate.delete(db, new.id, version=None, now=LATER)
+    with pytest.raises(Conflict, match="resolved already: gone"):
+        await decided(db, review, "keep old")
+    with pytest.raises(Conflict, match="deleted for good"):
+        await undone(db, review)
+
+    await decided(db, other, "dismiss")
+    await curate.delete(db, other.new_id, version=None, now=LATER)
+    with pytest.raises(Conflict, match=f"Memory {other.new_id} is gone"):
+        await undone(db, other)
+    assert await now_is(db, old) == old
+
+
+async def test_a_pair_that_is_open_again_is_not_reopened(db: Database) -> None:
+    old, new, review = await contradicted(db)
+    await decided(db, review, "dismiss")
+    newer = await opened(db, old, new, await session(db))
+
+    with pytest.raises(Conflict, match=f"Review {newer.id} is open"):
+        await undone(db, review)
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        (Answer(resolution=Resolution.BOTH), ["old_scope"]),
+        (Answer(resolution=Resolution.BOTH, old_scope=" \u200b", new_scope="\n"), ["old_scope"]),
+        (Answer(resolution=Resolution.BOTH, new_scope="x" * 50_000), ["new_scope"]),
+        (Answer(resolution=Resolution.MERGE), ["observation"]),
+        (Answer(resolution=Resolution.MERGE, observation=" \n"), ["observation"]),
+        (
+            Answer(resolution=Resolution.KEEP_OLD, old_scope="a", new_scope="b", observation="c"),
+            ["old_scope", "new_scope", "observation"],
+        ),
+    ],
+    ids=str,
+)
+async def test_words_that_are_missing_or_of_no_use_are_named(
+    db: Database, answer: Answer, wrong: list[str]
+) -> None:
+    _, _, review = await contradicted(db)
+
+    with pytest.raises(Invalid) as error:
+        await resolve(db, review.id, answer, version=None, now=LATER, redact=OPEN)
+
+    assert [each.field for each in error.value.wrong] == wrong
+    assert await reviews.get(db, review.id) == review
+
+
+async def test_what_a_person_types_is_masked_and_on_one_line(db: Database) -> None:
+    old, new, review = await contradicted(db)
+    secret = "hunter2-hunter2"
+    both = Answer(resolution=Resolution.BOTH, old_scope=f"with {secret}", new_scope="a\n### b")
+
+    await resolve(db, review.id, both, version=None, now=LATER, redact=SECRETIVE)
+
+    assert secret not in await words_kept(db)
+    assert (await now_is(db, old)).observation.startswith(f"{OLD} (with [")
+    assert (await now_is(db, new)).observation == f"{NEW} (a ### b)"

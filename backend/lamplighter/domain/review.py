@@ -1,11 +1,15 @@
 """The review: two claims of which at most one may be true, and what a person decides on them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from lamplighter.domain.memory import Category, MemoryId
+from lamplighter.domain.errors import Wrong
+from lamplighter.domain.memory import Category, Edit, InactiveReason, Memory, MemoryId, edited
+
+SUPERSEDES: Final = "supersedes"
+MERGED_INTO: Final = "merged_into"
 
 DELETION: Final = "deletion"
 """Who resolved the reviews of a memory that was deleted."""
@@ -55,3 +59,95 @@ class Review:
     resolved_at: datetime | None
     created_at: datetime
     version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a person decides, and the words that some decisions need."""
+
+    resolution: Resolution
+    old_scope: str = ""
+    new_scope: str = ""
+    observation: str = ""
+
+    @property
+    def gives_back(self) -> bool:
+        """Whether the old memory gets back what the contradiction took."""
+        return self.resolution in (Resolution.KEEP_OLD, Resolution.BOTH, Resolution.MERGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a decision makes of one memory, and why."""
+
+    before: Memory
+    after: Memory
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What follows from a decision: how memories change, and how they stand to each other then."""
+
+    moves: tuple[Move, ...] = ()
+    link: tuple[MemoryId, MemoryId, str] | None = None
+
+
+def wrong_words(answer: Answer) -> list[Wrong]:
+    """Return what is missing from an answer, and what its decision has no use for."""
+    wrong: list[Wrong] = []
+    both, merge = (answer.resolution is each for each in (Resolution.BOTH, Resolution.MERGE))
+    for name, value in (("old_scope", answer.old_scope), ("new_scope", answer.new_scope)):
+        if value and not both:
+            wrong.append(Wrong(name, f"is only for {Resolution.BOTH}"))
+    if both and not (answer.old_scope or answer.new_scope):
+        wrong.append(Wrong("old_scope", "is missing: when one of them is true, here or new_scope"))
+    if answer.observation and not merge:
+        wrong.append(Wrong("observation", f"is only for {Resolution.MERGE}"))
+    if merge and not answer.observation:
+        wrong.append(Wrong("observation", "is missing: the words that hold both"))
+    return wrong
+
+
+def judged(review: Review, answer: Answer, old: Memory, new: Memory, *, now: datetime) -> Verdict:
+    """Say what follows from an answer; `old` has what was taken from it back where it gets that."""
+    said = f"review {review.id}"
+    match answer.resolution:
+        case Resolution.KEEP_OLD:
+            move = _superseded(new, f"{said}: memory {old.id} is true instead")
+            return Verdict(move, (old.id, new.id, SUPERSEDES))
+        case Resolution.KEEP_NEW:
+            move = _superseded(old, f"{said}: memory {new.id} is true instead")
+            return Verdict(move, (new.id, old.id, SUPERSEDES))
+        case Resolution.BOTH:
+            scopes = ((old, answer.old_scope), (new, answer.new_scope))
+            why = f"{said}: both are true"
+            return Verdict(
+                tuple(_scoped(each, text, why, now=now) for each, text in scopes if text)
+            )
+        case Resolution.MERGE:
+            confidence = max(old.confidence, new.confidence)
+            edit = Edit(observation=answer.observation, confidence=confidence, active=True)
+            merged = Move(old, edited(old, edit, now=now), f"{said}: merged with memory {new.id}")
+            moves = (merged, *_superseded(new, f"{said}: merged into memory {old.id}"))
+            return Verdict(moves, (new.id, old.id, MERGED_INTO))
+    return Verdict()
+
+
+def scoped(observation: str, scope: str) -> str:
+    """Return an observation that says when it is true."""
+    return f"{observation} ({scope})"
+
+
+def _scoped(memory: Memory, scope: str, why: str, *, now: datetime) -> Move:
+    edit = Edit(observation=scoped(memory.observation, scope))
+    return Move(memory, edited(memory, edit, now=now), f"{why}, this one {scope}")
+
+
+def _superseded(memory: Memory, why: str) -> tuple[Move, ...]:
+    if memory.inactive_reason is InactiveReason.SUPERSEDED:
+        return ()
+    version, reason = memory.version + 1, InactiveReason.SUPERSEDED
+    return (
+        Move(memory, replace(memory, active=False, inactive_reason=reason, version=version), why),
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory import (
@@ -62,6 +62,9 @@ class Step(Protocol):
         """What the memory became; None where it ended."""
 
 
+S = TypeVar("S", bound=Step)
+
+
 @dataclass(frozen=True, slots=True)
 class Undone:
     """A memory without a step of its history; `left` names what later steps changed again."""
@@ -108,7 +111,7 @@ def undoes(step: Step) -> str:
     return f"undoes {step.cause} of version {step.version}"
 
 
-def taken_back(step: Step, later: Sequence[Step]) -> Step | None:
+def taken_back(step: Step, later: Sequence[S]) -> S | None:
     """Return the undo of a step; there is at most one, and it can be undone in its turn."""
     for each in later:
         if each.cause in UNDOING and each.id > step.id and each.reason == undoes(step):
@@ -116,7 +119,7 @@ def taken_back(step: Step, later: Sequence[Step]) -> Step | None:
     return None
 
 
-def in_force(step: Step, later: Sequence[Step]) -> Step | None:
+def in_force(step: S, later: Sequence[S]) -> S | None:
     """Return the step to undo so that a step no longer counts; None when it does not now.
 
     That is the step itself, or what undid its undo.

@@ -80,5 +80,17 @@ async def of(db: Database, session_id: int) -> list[Exposure]:
     return [_exposure(row) for row in await db.fetch_all(query)]
 
 
+async def told(db: Database, memory_id: int, *, limit: int) -> list[int]:
+    """Return the sessions that were told a memory, newest first."""
+    query = (
+        sa.select(exposures.c.session_id)
+        .where(exposures.c.memory_id == memory_id)
+        .where(exposures.c.position.is_not(None))
+        .order_by(exposures.c.id.desc())
+        .limit(limit)
+    )
+    return [row["session_id"] for row in await db.fetch_all(query)]
+
+
 def _exposure(row: Any) -> Exposure:
     return Exposure(**{name: row[name] for name in row if name not in ("id", "session_id")})

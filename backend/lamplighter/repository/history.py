@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory import Memory, MemoryId
-from lamplighter.domain.undo import UNDOING
+from lamplighter.domain.undo import REVIEW, UNDOING
 from lamplighter.repository.columns import stamp
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
@@ -16,6 +16,9 @@ from lamplighter.repository.prepared import Statement, inserting
 from lamplighter.repository.tables import history
 
 REINFORCED: Final = "reinforced"
+CONTRADICTED: Final = "contradicted"
+SAYING: Final = ("created", "learned", REINFORCED)
+"""The causes of changes that somebody made by saying what the memory says."""
 
 _INSERT: Final = inserting(
     history,
@@ -112,6 +115,37 @@ async def undos(db: Database, memory_id: int, number: int) -> list[Entry]:
         .where(history.c.cause.in_(UNDOING))
     )
     return await _fetch(db, query.order_by(history.c.id))
+
+
+async def of_review(db: Database, review_id: int) -> list[Entry]:
+    """Return the changes that the resolutions of a review made, oldest first."""
+    query = sa.select(history).where(history.c.review_id == review_id)
+    query = query.where(history.c.cause == REVIEW)
+    return await _fetch(db, query.order_by(history.c.id))
+
+
+async def contradicted(
+    db: Database, memory_id: int, *, session_id: int | None, at: datetime
+) -> Entry | None:
+    """Return by which change a memory lost confidence to what a session said at a moment."""
+    query = (
+        sa.select(history)
+        .where(history.c.memory_id == memory_id)
+        .where(history.c.cause == CONTRADICTED)
+        .where(history.c.session_id.is_not_distinct_from(session_id))
+        .where(history.c.at == at)
+        .order_by(history.c.id.desc())
+        .limit(1)
+    )
+    found = await _fetch(db, query)
+    return found[0] if found else None
+
+
+async def said(db: Database, memory_id: int, *, limit: int) -> list[Entry]:
+    """Return the changes by which somebody said what a memory says, oldest first."""
+    query = sa.select(history).where(history.c.memory_id == memory_id)
+    query = query.where(history.c.cause.in_(SAYING))
+    return await _fetch(db, query.order_by(history.c.id).limit(limit))
 
 
 async def reinforced_by(db: Database, session_id: int) -> set[MemoryId]:

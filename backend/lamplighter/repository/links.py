@@ -27,6 +27,20 @@ async def insert(
     await db.execute(statement)
 
 
+async def remove(
+    db: Database, memory: MemoryId, target: MemoryId, what: str, *, made_at: datetime
+) -> None:
+    """Take back a link that was made at a moment."""
+    statement = (
+        sa.delete(links)
+        .where(links.c.memory_id == memory)
+        .where(links.c.target_id == target)
+        .where(links.c.what == what)
+        .where(links.c.created_at == made_at)
+    )
+    await db.execute(statement)
+
+
 async def of(db: Database, memory: MemoryId) -> list[tuple[MemoryId, str]]:
     """Return what a memory is linked to, in the order it came about."""
     query = sa.select(links).where(links.c.memory_id == memory).order_by(links.c.id)

@@ -23,34 +23,29 @@ async def undo_step(
             raise Conflict(f"Memory {memory_id} was deleted for good; its words are gone.")
         if version is not None and version != memory.version:
             raise Stale(memory)
-        return await take_back(db, memory, step, now=now)
+        later = await history.later(db, memory_id, number)
+        found = undo(memory, step, later)
+        if found.memory == memory:
+            raise Conflict(in_the_way(found.left, later))
+        why = history.Why(cause=UNDONE, actor=OPERATOR, reason=undoes(step))
+        return await _keep(db, memory, found.memory, why, now=now)
 
 
 async def take_back(
-    db: Database,
-    memory: Memory,
-    step: history.Entry,
-    *,
-    now: datetime,
-    cause: str = UNDONE,
-    review_id: int | None = None,
-    whole: bool = False,
+    db: Database, memory: Memory, step: history.Entry, *, cause: str, review_id: int, now: datetime
 ) -> Memory:
-    """Undo a step and keep that as one of its own; raises Conflict.
+    """Undo a step for the sake of a review: as much of it as is not back already.
 
-    `whole` refuses what can be put back only in part, and passes over what is back already.
+    Raises Conflict when a later change of the same stands in the way.
     """
     later = await history.later(db, memory.id, step.id)
     found = undo(memory, step, later)
-    nothing = found.memory == memory
-    if found.left if whole else nothing:
-        raise Conflict(in_the_way(found.left, later))
-    if nothing:
+    if found.left:
+        raise Conflict(f"Memory {memory.id}: {in_the_way(found.left, later)}")
+    if found.memory == memory:
         return memory
-    await memories.update(db, found.memory, now=now)
     why = history.Why(cause=cause, actor=OPERATOR, reason=undoes(step), review_id=review_id)
-    await history.append(db, memory, found.memory, why, now=now)
-    return found.memory
+    return await _keep(db, memory, found.memory, why, now=now)
 
 
 async def shown(
@@ -62,3 +57,11 @@ async def shown(
     memory = await memories.get(db, memory_id)
     undos = await history.undos(db, memory_id, min(each.id for each in entries))
     return [(each, possible(memory, each, undos)) for each in entries]
+
+
+async def _keep(
+    db: Database, before: Memory, after: Memory, why: history.Why, *, now: datetime
+) -> Memory:
+    await memories.update(db, after, now=now)
+    await history.append(db, before, after, why, now=now)
+    return after

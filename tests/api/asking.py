@@ -70,6 +70,7 @@ class Asking:
             return op.path.replace("{name}", "jellyfin")
         makes = {
             "memories": self.memory,
+            "reviews": self.resolved if op.method == "DELETE" else self.review,
             "sessions": self.running if op.path.endswith("/stop") else self.session,
             "markers": self.ignored,
             "requests": self.request,
@@ -85,6 +86,7 @@ class Asking:
         bodies: dict[type, dict[str, Any]] = {
             shapes.MemoryIn: {"category": "timing", "observation": "Takes 60s to start"},
             shapes.MemoryEdit: {"confidence": 0.9},
+            shapes.ResolutionIn: {"resolution": "keep_new"},
             shapes.Bulk: {"ids": [self.memory()], "action": "deactivate"},
             shapes.EventIn: {"level": "info", "text": "All is well"},
             shapes.SessionIn: {"tier": 2, "prompt": "Look closer"},
@@ -98,6 +100,31 @@ class Asking:
     def memory(self, **more: Any) -> int:
         given = {"category": "timing", "observation": "Takes 60s to start", **more}
         return int(self.made("/api/v1/memories", given)["id"])
+
+    def review(self, **more: Any) -> int:
+        """Let a session say otherwise than a memory, as one that has ended did."""
+        old, new = self.memory(), self.memory(observation="Takes 5s to start")
+        row = {
+            "kind": "conflict",
+            "state": "open",
+            "old_id": old,
+            "new_id": new,
+            "category": "timing",
+            "reason": "60s is not 5s",
+            "said": "Takes 5s to start",
+            "session_id": None,
+            "created_at": STAMP,
+            **more,
+        }
+        names, places = ", ".join(row), ", ".join("?" * len(row))
+        self.home.write(f"INSERT INTO reviews ({names}) VALUES ({places})", *row.values())
+        return int(self.home.value("SELECT max(id) FROM reviews"))
+
+    def resolved(self) -> int:
+        number = self.review()
+        address = f"/api/v1/reviews/{number}/resolution"
+        assert self.client.put(address, json={"resolution": "keep_new"}).is_success
+        return number
 
     def edited(self, memory: int) -> int:
         """Change a memory and return the number of the change."""

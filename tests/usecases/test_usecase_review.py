@@ -296,7 +296,8 @@ async def test_a_memory_edited_meanwhile_keeps_its_edit(db: Database) -> None:
 async def test_a_later_edit_stands_in_the_way_of_taking_it_back(db: Database) -> None:
     old, new, review = await contradicted(db)
     resolved = await decided(db, review, "merge")
-    merged = await raised(db, old, observation="Takes 7s")
+    await raised(db, old, observation="Takes 7s")
+    merged = await now_is(db, old)
 
     with pytest.raises(Conflict, match=r"Memory 1: The text .* again later: edited, version 5\."):
         await undone(db, review)
@@ -352,18 +353,25 @@ async def test_two_operators_at_once_decide_it_once(url: str) -> None:
 
 async def test_nothing_is_decided_on_what_is_gone(db: Database) -> None:
     old, new, review = await contradicted(db)
-    _, _, other = await contradicted(db)
     await curate.delete(db, new.id, version=None, now=LATER)
+
     with pytest.raises(Conflict, match="resolved already: gone"):
         await decided(db, review, "keep old")
     with pytest.raises(Conflict, match="deleted for good"):
         await undone(db, review)
 
-    await decided(db, other, "dismiss")
-    await curate.delete(db, other.new_id, version=None, now=LATER)
-    with pytest.raises(Conflict, match=f"Memory {other.new_id} is gone"):
-        await undone(db, other)
     assert await now_is(db, old) == old
+
+
+async def test_a_decision_on_what_is_gone_now_stays(db: Database) -> None:
+    old, new, review = await contradicted(db)
+    await decided(db, review, "keep old")
+    await curate.delete(db, old.id, version=None, now=LATER)
+
+    with pytest.raises(Conflict, match=f"Memory {old.id} is gone"):
+        await undone(db, review)
+
+    assert told(await now_is(db, new)) == OUTCOMES["keep old"][1]
 
 
 async def test_a_pair_that_is_open_again_is_not_reopened(db: Database) -> None:

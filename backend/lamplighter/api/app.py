@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,15 +14,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from lamplighter.api import login, openapi, web
+from lamplighter.api import login, openapi, reviews, web
 from lamplighter.api.answer import etag, problem
 from lamplighter.api.callers import Attempts, Callers
-from lamplighter.api.door import Door
+from lamplighter.api.door import Door, door
 from lamplighter.api.guard import HEADERS, Guard
 from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, Ask, Op, by_path
 from lamplighter.domain import plain
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Unavailable
 from lamplighter.domain.memory import Memory
+from lamplighter.domain.review import Review
 from lamplighter.repository.driver import OperationalError, disk_is_full
 
 logger = logging.getLogger(__name__)
@@ -41,11 +42,11 @@ def create_app(opening: Opening, *, web_directory: Path, hosts: tuple[str, ...] 
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with opening() as door:
-            app.state.door = door
-            app.state.callers = callers = Callers(door.db, door.now)
+        async with opening() as here:
+            app.state.door = here
+            app.state.callers = callers = Callers(here.db, here.now)
             app.state.attempts = Attempts()
-            tasks = [asyncio.create_task(work) for work in (door.hub.follow(), callers.note())]
+            tasks = [asyncio.create_task(work) for work in (here.hub.follow(), callers.note())]
             yield
             for task in tasks:
                 task.cancel()
@@ -113,9 +114,15 @@ async def _on_conflict(request: Request, error: Exception) -> Response:
 
 async def _on_stale(request: Request, error: Exception) -> Response:
     assert isinstance(error, Stale)
-    assert isinstance(error.current, Memory)
-    current = plain.memory(error.current)
+    current = await _as_shown(request, error.current)
     return problem(412, str(error), headers={"ETag": etag(current)}, current=current)
+
+
+async def _as_shown(request: Request, row: object) -> dict[str, Any]:
+    if isinstance(row, Review):
+        return await reviews.case(door(request).db, row)
+    assert isinstance(row, Memory)
+    return plain.memory(row)
 
 
 async def _on_unavailable(request: Request, error: Exception) -> Response:

@@ -12,7 +12,7 @@ from lamplighter.domain.errors import Invalid, Wrong
 from lamplighter.domain.text import one_line
 
 ADMIN: Final = "admin"
-DAILY: Final = ("memories", "events", "sessions", "cooldowns")
+DAILY: Final = ("memories", "reviews", "events", "sessions", "cooldowns")
 RESERVED: Final = ("tokens", "settings", "approvals")
 READ_ONLY: Final = ("services", "context", "changes")
 READS: Final = frozenset(f"{noun}:read" for noun in (*DAILY, *RESERVED, *READ_ONLY))
@@ -26,6 +26,7 @@ _WIDE: Final = {
 SCOPES: Final = (*_WIDE, *sorted(READS | DAILY_WRITES | RESERVED_WRITES))
 SESSION_SCOPES: Final = (
     "memories:read",
+    "reviews:read",
     "events:write",
     "sessions:read",
     "services:read",

@@ -4,7 +4,7 @@ from typing import Final
 
 from starlette.routing import compile_path
 
-from lamplighter.api.routes import access, memories, services, sessions, standing
+from lamplighter.api.routes import access, memories, reviews, services, sessions, standing
 from lamplighter.api.routes.op import ANY as ANY
 from lamplighter.api.routes.op import V1 as V1
 from lamplighter.api.routes.op import Ask as Ask
@@ -13,6 +13,7 @@ from lamplighter.api.routes.op import Op as Op
 OPS: Final = (
     *standing.HEALTH,
     *memories.OPS,
+    *reviews.OPS,
     *sessions.OPS,
     *services.OPS,
     *standing.OPS,

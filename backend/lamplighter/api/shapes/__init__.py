@@ -16,6 +16,12 @@ from lamplighter.api.shapes.memories import MemoryEdit as MemoryEdit
 from lamplighter.api.shapes.memories import MemoryIn as MemoryIn
 from lamplighter.api.shapes.memories import MemoryPage as MemoryPage
 from lamplighter.api.shapes.memories import MemoryQuery as MemoryQuery
+from lamplighter.api.shapes.reviews import ResolutionIn as ResolutionIn
+from lamplighter.api.shapes.reviews import Review as Review
+from lamplighter.api.shapes.reviews import ReviewCase as ReviewCase
+from lamplighter.api.shapes.reviews import ReviewChange as ReviewChange
+from lamplighter.api.shapes.reviews import ReviewPage as ReviewPage
+from lamplighter.api.shapes.reviews import ReviewQuery as ReviewQuery
 from lamplighter.api.shapes.services import ActionOut as ActionOut
 from lamplighter.api.shapes.services import CheckOut as CheckOut
 from lamplighter.api.shapes.services import Cleared as Cleared

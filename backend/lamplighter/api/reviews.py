@@ -1,0 +1,105 @@
+"""Reviews: listed, read, decided on, and taken back."""
+
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import ask, shapes
+from lamplighter.api.answer import page, versioned
+from lamplighter.api.door import door
+from lamplighter.api.memories import entry
+from lamplighter.domain import plain
+from lamplighter.domain.memory import GENERAL, MemoryId
+from lamplighter.domain.review import Answer, Resolution, Review, ReviewKind, ReviewState
+from lamplighter.repository import Database, changes, exposures, history, reading, reviews
+from lamplighter.repository.reviews import Filter
+from lamplighter.usecases import review, undo
+from lamplighter.usecases.naming import spelled
+
+SHOWN: Final = 20
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/reviews."""
+    here, wanted = door(request), ask.query(request, shapes.ReviewQuery)
+    position = ask.position(wanted.cursor)
+    async with reading(here.db):
+        chosen = await _filter(here.db, wanted, here.known())
+        found = await reviews.page(here.db, chosen, limit=wanted.limit, position=position)
+        items = await reviews.as_json(here.db, found.items)
+        total = await reviews.count(here.db, chosen)
+        seq = await changes.last(here.db)
+    return page(request, items, found.position, seq, total=total)
+
+
+async def show(request: Request) -> Response:
+    """GET /api/v1/reviews/{id}."""
+    here, number = door(request), ask.number(request)
+    async with reading(here.db):
+        return versioned(await case(here.db, await review.get(here.db, number)))
+
+
+async def resolve(request: Request) -> Response:
+    """PUT /api/v1/reviews/{id}/resolution."""
+    here, number = door(request), ask.number(request)
+    given = await ask.body(request, shapes.ResolutionIn)
+    answer = Answer(
+        resolution=Resolution(given.resolution),
+        old_scope=given.old_scope,
+        new_scope=given.new_scope,
+        observation=given.observation,
+    )
+    version = ask.version(request, number)
+    await review.resolve(
+        here.db, number, answer, version=version, now=here.now(), redact=here.redact
+    )
+    return await show(request)
+
+
+async def reopen(request: Request) -> Response:
+    """DELETE /api/v1/reviews/{id}/resolution."""
+    here, number = door(request), ask.number(request)
+    await review.reopen(here.db, number, version=ask.version(request, number), now=here.now())
+    return await show(request)
+
+
+async def case(db: Database, each: Review) -> dict[str, Any]:
+    """Return a review as JSON, with all that helps to decide it."""
+    sides = {"old": each.old_id, "new": each.new_id}
+    [told] = await reviews.as_json(db, [each])
+    return {
+        **told,
+        "sources": {side: await _sources(db, number) for side, number in sides.items()},
+        "exposed": {
+            side: await exposures.told(db, number, limit=SHOWN) for side, number in sides.items()
+        },
+        "changes": await _changes(db, each),
+    }
+
+
+async def _sources(db: Database, memory_id: MemoryId) -> list[dict[str, Any]]:
+    return [
+        {"session_id": said.session_id, "at": plain.at(said.at), "cause": said.cause}
+        for said in await history.said(db, memory_id, limit=SHOWN)
+    ]
+
+
+async def _changes(db: Database, each: Review) -> list[dict[str, Any]]:
+    made = await review.made_by(db, each)
+    shown: dict[int, bool] = {}
+    for memory_id in dict.fromkeys(step.memory_id for step in made):
+        mine = [step for step in made if step.memory_id == memory_id]
+        shown |= {step.id: able for step, able in await undo.shown(db, memory_id, mine)}
+    return [{**entry(step, undoable=shown[step.id]), "memory_id": step.memory_id} for step in made]
+
+
+async def _filter(db: Database, wanted: shapes.ReviewQuery, known: list[str]) -> Filter:
+    service = wanted.service
+    if service is not None:
+        service = await spelled(db, service, known) or GENERAL
+    return Filter(
+        state=None if wanted.state == "all" else ReviewState(wanted.state),
+        service=service,
+        kind=None if wanted.kind is None else ReviewKind(wanted.kind),
+    )

@@ -1,0 +1,142 @@
+"""What follows from a person's decision on two claims."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.memory import Category, InactiveReason, Memory, MemoryId, with_confidence
+from lamplighter.domain.review import (
+    Answer,
+    Resolution,
+    Review,
+    ReviewKind,
+    ReviewState,
+    judged,
+    wrong_words,
+)
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LATER = NOON + timedelta(hours=1)
+OLD = Memory(
+    id=MemoryId(1),
+    category=Category.TIMING,
+    service="jellyfin",
+    observation="Takes 60s to start",
+    confidence=0.7,
+    active=True,
+    tier=1,
+    session_id=1,
+    created_at=NOON,
+    updated_at=NOON,
+)
+NEW = replace(OLD, id=MemoryId(2), observation="Takes 5s to start", confidence=0.8)
+ASIDE = InactiveReason.SUPERSEDED
+CASE = Review(
+    id=9,
+    kind=ReviewKind.CONFLICT,
+    state=ReviewState.OPEN,
+    old_id=OLD.id,
+    new_id=NEW.id,
+    service="jellyfin",
+    category=Category.TIMING,
+    reason="60s is not 5s",
+    said="Takes 5s to start",
+    session_id=2,
+    resolution=None,
+    resolved_by=None,
+    resolved_at=None,
+    created_at=NOON,
+    version=1,
+)
+ANSWERS = {
+    Resolution.KEEP_OLD: {},
+    Resolution.KEEP_NEW: {},
+    Resolution.BOTH: {"old_scope": "cold", "new_scope": "warm"},
+    Resolution.MERGE: {"observation": "Takes 5s to 60s"},
+    Resolution.DISMISS: {},
+}
+answers = st.sampled_from([Answer(resolution=each, **more) for each, more in ANSWERS.items()])
+
+
+def answered(resolution: Resolution, **more: str) -> list[tuple[Memory, str]]:
+    """Return what becomes of the two memories, and why."""
+    answer = Answer(resolution=resolution, **(more or ANSWERS[resolution]))
+    assert wrong_words(answer) == []
+    return [(move.after, move.reason) for move in judged(CASE, answer, OLD, NEW, now=LATER).moves]
+
+
+def test_the_claim_that_is_not_kept_is_superseded() -> None:
+    aside = {"active": False, "inactive_reason": ASIDE, "version": 2}
+
+    assert answered(Resolution.KEEP_OLD) == [
+        (replace(NEW, **aside), "review 9: memory 1 is true instead")
+    ]
+    assert answered(Resolution.KEEP_NEW) == [
+        (replace(OLD, **aside), "review 9: memory 2 is true instead")
+    ]
+
+
+def test_both_are_true_each_in_its_scope() -> None:
+    cold = replace(OLD, observation="Takes 60s to start (cold)", updated_at=LATER, version=2)
+    warm = replace(NEW, observation="Takes 5s to start (warm)", updated_at=LATER, version=2)
+
+    assert answered(Resolution.BOTH) == [
+        (cold, "review 9: both are true, this one cold"),
+        (warm, "review 9: both are true, this one warm"),
+    ]
+    [(only, _)] = answered(Resolution.BOTH, new_scope="warm")
+    assert only == warm
+
+
+def test_merged_they_are_one_as_sure_as_the_surer_of_them() -> None:
+    [(merged, why), (other, _)] = answered(Resolution.MERGE)
+
+    words = {"observation": "Takes 5s to 60s", "confidence": 0.8, "updated_at": LATER}
+    assert (merged, why) == (replace(OLD, **words, version=2), "review 9: merged with memory 2")
+    assert (other.id, other.active, other.inactive_reason) == (NEW.id, False, ASIDE)
+
+
+def test_merged_into_what_was_superseded_it_is_told_again() -> None:
+    aside = replace(OLD, active=False, inactive_reason=ASIDE)
+    answer = Answer(resolution=Resolution.MERGE, observation="Takes a while")
+
+    merged = judged(CASE, answer, aside, NEW, now=LATER).moves[0].after
+
+    assert (merged.active, merged.inactive_reason) == (True, None)
+
+
+def test_dismissed_nothing_changes() -> None:
+    assert answered(Resolution.DISMISS) == []
+
+
+@pytest.mark.parametrize("resolution", ANSWERS)
+def test_what_contradiction_took_is_given_back_where_the_old_claim_stays(
+    resolution: Resolution,
+) -> None:
+    stays = (Resolution.KEEP_OLD, Resolution.BOTH, Resolution.MERGE)
+
+    assert Answer(resolution=resolution).gives_back is (resolution in stays)
+
+
+@given(answers, st.integers(0, 100), st.integers(0, 100), st.sampled_from([None, ASIDE]))
+def test_whatever_is_decided_memories_keep_to_the_rules(
+    answer: Answer, old: int, new: int, reason: InactiveReason | None
+) -> None:
+    first = with_confidence(OLD, old / 100)
+    other = with_confidence(NEW, new / 100)
+    if reason is not None:
+        other = replace(other, active=False, inactive_reason=reason)
+
+    verdict = judged(CASE, answer, first, other, now=LATER)
+
+    for move in verdict.moves:
+        after = move.after
+        assert (after.id, after.version) == (move.before.id, move.before.version + 1)
+        assert 0 <= after.confidence <= 1
+        assert after.active is (after.inactive_reason is None)
+        assert after.confidence >= 0.3 or not after.active
+    ends = {link for link in (verdict.link or ())[:2] if isinstance(link, int)}
+    assert ends in (set(), {OLD.id, NEW.id})

@@ -1,0 +1,97 @@
+"""An operator takes back one step of a memory's history."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
+
+from lamplighter.domain.errors import Conflict, NotFound, Stale
+from lamplighter.domain.memory import Edit, Memory
+from lamplighter.repository import Database, history
+from lamplighter.repository.history import Entry
+from lamplighter.usecases import curate, undo
+from lamplighter.usecases.fade import fade
+from lamplighter.usecases.undo import undo_step
+
+SPRING = NOON + timedelta(days=60)
+
+
+async def past(db: Database, memory: Memory) -> list[Entry]:
+    """Return the steps of a memory, oldest first."""
+    return (await history.of(db, memory.id, limit=100)).items[::-1]
+
+
+async def undone(db: Database, memory: Memory, number: int) -> Memory:
+    step = (await past(db, memory))[number]
+    return await undo_step(db, memory.id, step.id, version=None, now=SPRING)
+
+
+async def lived(db: Database) -> Memory:
+    """Let a memory be learned, reinforced, faded and edited."""
+    learned = (await said(db, await session(db))).memory
+    await said(db, await session(db), now=LATER)
+    await fade(db, now=SPRING)
+    text = Edit(observation="Takes 90s", service="general")
+    return await curate.edit(db, learned.id, text, version=None, now=SPRING, redact=OPEN)
+
+
+async def test_undone_from_the_newest_on_it_is_as_it_was_learned(db: Database) -> None:
+    memory = await lived(db)
+    steps = await past(db, memory)
+    assert [step.cause for step in steps] == ["learned", "reinforced", "faded", "edited"]
+    words = {"service": "jellyfin", "observation": SLOW_START.observation}
+    learned = {"confidence": 0.7, "updated_at": NOON, "decayed_weeks": 0, "version": 7, **words}
+
+    for number in (3, 2, 1):
+        await undone(db, memory, number)
+
+    [after] = await held(db)
+    assert {name: getattr(after, name) for name in learned} == learned
+    await undone(db, memory, 0)
+    [aside] = await held(db)
+    assert (aside.active, aside.inactive_reason) == (False, "operator")
+    assert [each["op"] for each in await rows(db, "changes")][-4:] == ["updated"] * 4
+
+
+async def test_an_undo_is_a_step_that_can_be_undone(db: Database) -> None:
+    memory = await lived(db)
+    before = (await held(db))[0]
+
+    await undone(db, memory, 1)
+    back = (await past(db, memory))[-1]
+    await undone(db, memory, -1)
+
+    assert (back.cause, back.actor, back.reason) == (
+        "undone",
+        "operator",
+        "undoes reinforced of version 2",
+    )
+    assert replace((await held(db))[0], version=0) == replace(before, version=0)
+    steps = await undo.shown(db, memory.id, await past(db, memory))
+    assert [able for _, able in steps] == [True, False, True, True, False, True]
+
+
+async def test_what_somebody_else_changed_first_is_not_undone(db: Database) -> None:
+    memory = await lived(db)
+    step = (await past(db, memory))[-1]
+
+    with pytest.raises(Stale) as stale:
+        await undo_step(db, memory.id, step.id, version=1, now=SPRING)
+
+    assert stale.value.current == (await held(db))[0]
+
+
+async def test_what_is_not_there_is_not_undone(db: Database) -> None:
+    memory = await lived(db)
+    other = (await said(db, await session(db), observation="Never starts")).memory
+    step = (await past(db, memory))[-1]
+
+    for pair in ((memory.id, 999), (other.id, step.id), (999, step.id)):
+        with pytest.raises(NotFound):
+            await undo_step(db, *pair, version=None, now=SPRING)
+    await curate.delete(db, memory.id, version=None, now=SPRING)
+    with pytest.raises(Conflict, match="for good"):
+        await undo_step(db, memory.id, step.id, version=None, now=SPRING)
+    steps = await undo.shown(db, memory.id, await past(db, memory))
+    assert not any(able for _, able in steps)

@@ -252,6 +252,34 @@ def test_a_step_is_undone_once_and_its_undo_in_its_turn() -> None:
     assert in_force(step, life.later(step)) is None
 
 
+def test_only_an_undo_takes_a_step_back_whatever_others_say() -> None:
+    life = Life()
+    step = STEPS["contradicted"](life)
+    life.then("edited", replace(life.memory, pinned=True), undoes(step))
+
+    assert life.may_undo(step)
+
+
+def test_when_its_text_stays_so_does_the_moment_it_was_confirmed() -> None:
+    life = Life()
+    step = STEPS["text"](life)
+    life.now -= HOUR  # both within one tick of the clock
+    STEPS["text"](life)
+
+    found = undo(life.memory, step, life.later(step))
+
+    assert found.memory == life.memory
+
+
+def test_a_confidence_written_by_hand_comes_back_as_it_was() -> None:
+    life = Life(replace(SLOW_START, confidence=0.755))
+    step = STEPS["confidence"](life)
+
+    life.undo(step)
+
+    assert life.memory.confidence == 0.755
+
+
 def test_what_was_deleted_or_is_gone_is_not_undone() -> None:
     life = Life()
     deleted = kept(2, "deleted", life.memory, None)

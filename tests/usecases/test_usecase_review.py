@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -155,15 +156,20 @@ async def contradicted(db: Database, *, confidence: float = 0.7) -> tuple[Memory
     by = await session(db)
     new = (await said(db, by, observation=FAST)).memory
     async with writing(db):
-        lower = with_confidence(old, old.confidence - 0.2)
-        lower = replace(lower, version=old.version + 1)
-        await memories.update(db, lower, now=NOON)
-        reason = f"memory {new.id} says otherwise"
-        why = Why(cause="contradicted", actor="session", reason=reason, session_id=by.id)
-        await history.append(db, old, lower, why, now=NOON)
+        lower = await weakened(db, old, by)
         await links.insert(db, new.id, old.id, "contradicts", session_id=by.id, now=NOON)
         review = await opened(db, lower, new, by)
     return lower, new, review
+
+
+async def weakened(db: Database, old: Memory, by: Session, *, now: datetime = NOON) -> Memory:
+    async with writing(db):
+        lower = with_confidence(old, old.confidence - 0.2)
+        lower = replace(lower, version=old.version + 1)
+        await memories.update(db, lower, now=now)
+        why = Why(cause="contradicted", actor="session", session_id=by.id)
+        await history.append(db, old, lower, why, now=now)
+        return lower
 
 
 async def decided(
@@ -266,6 +272,28 @@ async def test_a_possible_conflict_took_nothing_and_gives_nothing_back(db: Datab
 
     assert await now_is(db, old) == old
     assert told(await now_is(db, new)) == (NEW, 0.7, *ASIDE)
+
+
+async def test_what_others_took_is_not_given_back(db: Database) -> None:
+    first = await session(db)
+    old = (await said(db, first, confidence=1.0)).memory
+    by, other = await session(db), await session(db)
+    new = (await said(db, by, observation=FAST)).memory
+    third = (await said(db, by, observation="Takes an hour")).memory
+    lower = await weakened(db, old, by)
+    review = await opened(db, lower, new, by)
+    lower = (await said(db, by)).memory
+    lower = await weakened(db, lower, by, now=LATER)
+    lower = await weakened(db, lower, other)
+    possible = await opened(db, lower, third, by, ReviewKind.POSSIBLE)
+
+    await decided(db, possible, "keep old")
+    assert (await now_is(db, old)).confidence == 0.5
+
+    await decided(db, review, "keep old")
+    assert (await now_is(db, old)).confidence == 0.7
+    given = (await history.of(db, old.id, limit=1)).items[0]
+    assert given.reason == "undoes contradicted of version 2"
 
 
 async def test_what_was_taken_is_given_back_once(db: Database) -> None:

@@ -89,8 +89,6 @@ def undo(memory: Memory, step: Step, later: Sequence[Step]) -> Undone:
     if step.before is None:
         return Undone(_next(memory, _set_aside(memory)))
     was, gave = _values(step.before), _values(step.after)
-    if _stands_at(memory, gave):
-        return Undone(_next(memory, _with(memory, was)))
     put, left = _settings(memory, was, gave)
     if put or not left:
         put |= _clock(memory, was, gave)
@@ -207,10 +205,6 @@ def _with(memory: Memory, values: Values) -> Memory:
 
 def _next(before: Memory, after: Memory) -> Memory:
     return after if after == before else replace(after, version=before.version + 1)
-
-
-def _stands_at(memory: Memory, values: Values) -> bool:
-    return all(getattr(memory, name) == value for name, value in values.items())
 
 
 def _differs(name: str, was: Mapping[str, Any], gave: Mapping[str, Any]) -> bool:

@@ -1,10 +1,14 @@
 """Reviews over HTTP, as an operator reads them, decides on them and takes that back."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from asking import STAMP, Asking
+
+from living import Home
 
 REVIEWS = "/api/v1/reviews"
 DECISIONS: list[tuple[dict[str, Any], tuple[Any, ...], tuple[Any, ...]]] = [
@@ -168,3 +172,23 @@ def test_a_wrong_answer_decides_nothing(
     assert answer.status_code == 422
     assert [each["field"] for each in answer.json()["errors"]] == wrong
     assert asking.client.get(f"{REVIEWS}/{number}").json()["state"] == "open"
+
+
+def test_the_command_line_lists_what_waits(asking: Asking) -> None:
+    case = contradiction(asking, service="commanded")
+
+    as_json = json.loads(asking.home.ask("reviews", "--json").stdout)
+    in_words = asking.home.ask("reviews").stdout
+
+    extra = ("sources", "exposed", "changes")
+    assert {key: value for key, value in case.items() if key not in extra} in as_json
+    assert f"Review {case['id']} (conflict; commanded, timing; 2026-01-01T12:00Z): 60s" in in_words
+    assert f"    old  memory {case['old']['id']}, 0.50: Takes 60s to start\n" in in_words
+    assert f"    new  memory {case['new']['id']}, 0.70: Takes 5s\n" in in_words
+    assert in_words.endswith("/reviews\n")
+
+
+def test_the_command_line_says_when_nothing_waits(tmp_path: Path) -> None:
+    done = Home(tmp_path / "home").ask("reviews")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Nothing waits for you.\n", "")

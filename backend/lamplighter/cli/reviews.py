@@ -1,0 +1,45 @@
+"""`lamplighter reviews`: which memories contradict each other and wait for a person."""
+
+import json
+from typing import Any
+
+import click
+
+from lamplighter.cli.words import in_words, settings_in_force
+from lamplighter.domain.text import terminal
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@in_words
+def reviews(*, as_json: bool) -> None:
+    """List the reviews that wait for you, those that wait the longest first."""
+    from lamplighter.serve import access
+    from lamplighter.serve import reviews as cases
+
+    settings = settings_in_force()
+    found, total = cases.waiting(settings)
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False))
+    for each in [] if as_json else found:
+        click.echo(_lines(each))
+    if total > len(found):
+        click.echo(f"{total - len(found)} more wait.", err=True)
+    if not as_json:
+        here = f"Decide on them at {access.url(settings)}/reviews"
+        click.echo(here if found else "Nothing waits for you.")
+
+
+def _lines(each: dict[str, Any]) -> str:
+    about = f"{each['service'] or 'general'}, {each['category']}"
+    why = f": {terminal(each['reason'])}" if each["reason"] else ""
+    sides = [f"    {side}  {_claim(each[side])}" for side in ("old", "new")]
+    head = f"Review {each['id']} ({each['kind']}; {about}; {each['created_at'][:16]}Z){why}"
+    return "\n".join([head, *sides])
+
+
+def _claim(memory: dict[str, Any] | None) -> str:
+    if memory is None:
+        return "(gone)"
+    words = terminal(" ".join(memory["observation"].split()))
+    return f"memory {memory['id']}, {memory['confidence']:.2f}: {words}"

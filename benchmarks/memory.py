@@ -15,7 +15,7 @@ from lamplighter.domain.redact import Redactor
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.database import sqlite_url
 from lamplighter.usecases import recall
-from lamplighter.usecases.remember import remember
+from lamplighter.usecases.remember import Manner, remember
 
 HELD: Final = 10_000
 MANY: Final = 100_000
@@ -59,7 +59,7 @@ async def _remembered(db: Database, number: int) -> float:
         session_id=None,
     )
     began = time.perf_counter()
-    await remember(db, replace(candidate), now=NOW, redact=Redactor())
+    await remember(db, replace(candidate), now=NOW, manner=Manner(redact=Redactor()))
     return time.perf_counter() - began
 
 

@@ -22,5 +22,6 @@ def upgrade() -> None:
         sa.Column("terms", TEXT, nullable=False),
         sa.Column("analysis", TEXT, nullable=False),
     )
+    op.create_index("idx_memories_hash", "memories", ["content_hash"])
     op.add_column("history", sa.Column("review_id", NUMBER))
     op.create_index("idx_history_review", "history", ["review_id", "id"])

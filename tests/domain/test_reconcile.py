@@ -1,14 +1,27 @@
 """Reconciling: said again it grows stronger, once a session, and what is new is learned."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lamplighter.domain.memory import Candidate, Category, InactiveReason, Memory, MemoryId
-from lamplighter.domain.reconcile import Decision, Outcome, reconcile
-from lamplighter.domain.relate import Relation, relate
+from lamplighter.domain.reconcile import (
+    ECHO,
+    TOLD,
+    Decision,
+    Echo,
+    Effect,
+    Outcome,
+    Standing,
+    reconcile,
+)
+from lamplighter.domain.relate import Relation, Verdict, relate
+from lamplighter.domain.review import ReviewKind
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(days=1)
@@ -37,7 +50,13 @@ FADED = replace(HELD, active=False, confidence=0.2, inactive_reason=InactiveReas
 def decide(
     candidate: Candidate, held: Sequence[Memory], moved: Sequence[MemoryId] = ()
 ) -> Decision:
-    return reconcile(candidate, held, relate, now=LATER, moved=moved)
+    standing = Standing(up=moved)
+    return reconcile(candidate, held, says(candidate), now=LATER, standing=standing)
+
+
+def says(candidate: Candidate) -> Callable[[Memory], Verdict]:
+    """Relate a candidate's own words to those of each held memory."""
+    return lambda held: relate(candidate.observation, held.observation, service=candidate.service)
 
 
 def test_what_is_not_known_is_learned() -> None:
@@ -107,20 +126,145 @@ def test_of_several_that_say_the_same_the_surest_and_then_the_oldest_is_raised()
     assert decision.target.id == sure.id
 
 
-@pytest.mark.parametrize("relation", [Relation.CONFLICTING, Relation.UNSURE, Relation.UNRELATED])
-def test_only_the_same_is_reinforced(relation: Relation) -> None:
-    decision = reconcile(SAYS, [HELD], lambda new, held: relation, now=LATER)
-
-    assert decision == Decision(Outcome.LEARNED, reason="not known before")
+def as_if(*relations: Relation) -> Callable[[Memory], Verdict]:
+    """Relate the memories 1, 2, 3 … as they are told here."""
+    return lambda held: Verdict(relations[held.id - 1], f"reason {held.id}")
 
 
-def test_the_new_words_are_related_to_the_held_ones_in_that_order() -> None:
-    asked: list[tuple[str, str]] = []
+def row(number: int, confidence: float = 0.7, **more: Any) -> Memory:
+    return replace(HELD, id=MemoryId(number), confidence=confidence, **more)
 
-    def note(new: str, held: str) -> Relation:
-        asked.append((new, held))
-        return Relation.UNRELATED
 
-    reconcile(SAYS, [HELD], note, now=LATER)
+SAME, CONFLICTING = Relation.SAME, Relation.CONFLICTING
+UNSURE, UNRELATED = Relation.UNSURE, Relation.UNRELATED
 
-    assert asked == [(SAYS.observation, HELD.observation)]
+
+@pytest.mark.parametrize(
+    ("held", "left", "active"),
+    [(0.8, 0.6, True), (0.5, 0.3, True), (0.4, 0.2, False), (0.1, 0.0, False)],
+)
+def test_what_is_contradicted_loses_a_fifth_and_the_new_one_is_learned(
+    held: float, left: float, active: bool
+) -> None:
+    old = row(1, held)
+
+    decision = reconcile(SAYS, [old], as_if(CONFLICTING), now=LATER)
+
+    assert (decision.outcome, decision.target) == (Outcome.LEARNED, None)
+    [effect] = decision.effects
+    reason = None if active else InactiveReason.LOW
+    weaker = replace(old, confidence=left, active=active, inactive_reason=reason, version=2)
+    assert (effect.after, effect.kind) == (weaker, ReviewKind.CONFLICT)
+    assert (effect.weakens, effect.reason) == (True, "reason 1")
+    assert effect.after.updated_at == old.updated_at  # it was not confirmed
+
+
+def test_what_is_not_sure_takes_nothing_and_asks() -> None:
+    old = row(1)
+
+    decision = reconcile(SAYS, [old], as_if(UNSURE), now=LATER)
+
+    assert decision.outcome is Outcome.LEARNED
+    assert decision.effects == (Effect(old, old, ReviewKind.POSSIBLE, "reason 1"),)
+
+
+def test_one_is_reinforced_while_others_are_contradicted_and_the_rest_is_left_alone() -> None:
+    held = [row(1), row(2, 0.9), row(3), row(4), row(5)]
+    relations = as_if(SAME, SAME, CONFLICTING, UNRELATED, CONFLICTING)
+
+    decision = reconcile(SAYS, held, relations, now=LATER)
+
+    assert decision.outcome is Outcome.REINFORCED
+    assert decision.target == replace(held[1], confidence=1.0, updated_at=LATER, version=2)
+    assert [effect.before.id for effect in decision.effects] == [3, 5]
+
+
+def test_a_session_weakens_a_memory_once() -> None:
+    old = row(1)
+
+    decision = reconcile(
+        SAYS, [old], as_if(CONFLICTING), now=LATER, standing=Standing(down=[old.id])
+    )
+
+    assert [(each.after, each.weakens) for each in decision.effects] == [(old, False)]
+
+
+def test_an_inactive_memory_is_neither_raised_nor_weakened() -> None:
+    for relation in Relation:
+        decision = reconcile(SAYS, [row(1, 0.2, active=False)], as_if(relation), now=LATER)
+
+        assert (decision.outcome, decision.effects) == (Outcome.LEARNED, ())
+
+
+def test_of_what_a_person_said_both_stand_nothing_is_taken_again() -> None:
+    held = [row(1), row(2)]
+    standing = Standing(settled=[frozenset((MemoryId(1), MemoryId(2)))])
+
+    decision = reconcile(SAYS, held, as_if(SAME, CONFLICTING), now=LATER, standing=standing)
+
+    assert (decision.outcome, decision.effects) == (Outcome.REINFORCED, ())
+
+
+@pytest.mark.parametrize(
+    ("echo", "looked", "outcome", "reason"),
+    [
+        (Echo.COUNT, False, Outcome.REINFORCED, TOLD),
+        (Echo.COUNT, True, Outcome.REINFORCED, TOLD),
+        (Echo.IGNORE, True, Outcome.REINFORCED, TOLD),
+        (Echo.IGNORE, False, Outcome.UNCHANGED, ECHO),
+    ],
+)
+def test_an_echo_of_what_was_told_is_named_so(
+    echo: Echo, looked: bool, outcome: Outcome, reason: str
+) -> None:
+    standing = Standing(told=[HELD.id], echo=echo, looked=looked)
+
+    decision = reconcile(SAYS, [HELD], says(SAYS), now=LATER, standing=standing)
+
+    assert (decision.outcome, decision.reason) == (outcome, reason)
+
+
+def test_in_other_words_it_is_no_echo() -> None:
+    other = replace(HELD, observation="It needs about a minute to start")
+    standing = Standing(told=[HELD.id], echo=Echo.IGNORE, looked=False)
+
+    decision = reconcile(SAYS, [other], says(SAYS), now=LATER, standing=standing)
+
+    assert decision.outcome is Outcome.REINFORCED
+
+
+@settings(max_examples=1_000)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(list(Relation)), st.integers(0, 100), st.booleans(), st.booleans()
+        ),
+        max_size=8,
+    )
+)
+def test_whatever_is_held_at_most_one_is_raised_and_only_what_conflicts_loses(
+    given_: list[tuple[Relation, int, bool, bool]],
+) -> None:
+    relations = [relation for relation, _, _, _ in given_]
+    held = [
+        row(number, cents / 100, active=active and cents >= 30, session_id=2 if own else 1)
+        for number, (_, cents, active, own) in enumerate(given_, 1)
+    ]
+
+    decision = reconcile(SAYS, held, as_if(*relations), now=LATER)
+
+    again = reconcile(SAYS, held, as_if(*relations), now=LATER)
+    assert decision == again
+    same = [each for each in held if each.active and relations[each.id - 1] is SAME]
+    assert (decision.target is None) == (not same) == (decision.outcome is Outcome.LEARNED)
+    assert decision.target is None or decision.target.id in {each.id for each in same}
+    told = {each.before.id: each for each in decision.effects}
+    for each in held:
+        relation = relations[each.id - 1]
+        asks = each.active and relation in (CONFLICTING, UNSURE)
+        assert (each.id in told) == asks
+        if asks:
+            after = told[each.id].after
+            lost = round(each.confidence - after.confidence, 2)
+            assert lost == (min(0.2, each.confidence) if relation is CONFLICTING else 0)
+            assert after.active == (after.confidence >= 0.3)

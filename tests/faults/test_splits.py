@@ -16,6 +16,7 @@ from lamplighter.domain.transcript import Line
 from lamplighter.engines.tail import Tail
 from lamplighter.repository import Database, sessions, tables, writing
 from lamplighter.usecases import observe
+from lamplighter.usecases.ingest import Ingest
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 READ = ("sessions", "memories", "events", "markers", "history", "changes", "checks", "findings")
@@ -77,7 +78,7 @@ async def rows(db: Database, path: Path, pieces: list[bytes]) -> dict[str, list[
         async with writing(db):
             plan = Plan(tier=1, engine="exec")
             session = await sessions.insert(db, plan, model=None, epoch=1, now=NOON)
-        taking = observe.Ingest(db, session, Redactor(), ["Jellyfin", "caddy"])
+        taking = Ingest(db, session, Redactor(), ["Jellyfin", "caddy"])
         for lines in lines_of(path, pieces):
             await observe.ingest(taking, lines, now=NOON)
         found = {}

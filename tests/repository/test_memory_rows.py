@@ -188,10 +188,8 @@ async def test_nothing_is_told_of_what_was_rolled_back(db: Database) -> None:
     assert (await changes.since(db, 0), await memories.count(db, Filter())) == ([], 0)
 
 
-async def test_beside_a_candidate_stand_the_active_of_its_kind_and_its_inactive_twins(
-    db: Database,
-) -> None:
-    sure = await keep(db, replace(SLOW, observation="other", confidence=0.9))
+async def test_twins_say_the_same_of_the_same_whether_active_or_not(db: Database) -> None:
+    await keep(db, replace(SLOW, observation="other", confidence=0.9))
     active = await keep(db)
     twin = await keep(db, replace(SLOW, observation="TAKES  60s to start", confidence=0.1))
     await keep(db, replace(SLOW, observation="faded", confidence=0.1))
@@ -199,8 +197,8 @@ async def test_beside_a_candidate_stand_the_active_of_its_kind_and_its_inactive_
     await keep(db, replace(SLOW, service="plex"))
     general = await keep(db, replace(SLOW, service=None))
 
-    assert await memories.beside(db, SLOW) == [sure, active, twin]
-    assert await memories.beside(db, replace(SLOW, service=None)) == [general]
+    assert await memories.twins(db, SLOW) == [active, twin]
+    assert await memories.twins(db, replace(SLOW, service=None)) == [general]
 
 
 async def test_a_service_keeps_its_first_spelling(db: Database) -> None:
@@ -396,8 +394,8 @@ async def test_the_history_tells_each_change_with_what_it_was_before(db: Databas
             **common,
         ),
     ]
-    assert await history.reinforced_by(db, 2) == {kept.id}
-    assert await history.reinforced_by(db, 1) == set()
+    assert await history.moved_by(db, 2) == ({kept.id}, set())
+    assert await history.moved_by(db, 1) == (set(), set())
 
     async with writing(db):
         await history.forget_texts(db, kept.id)

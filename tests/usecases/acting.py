@@ -10,7 +10,7 @@ from lamplighter.domain.service import Action, ActionKind, Service, Services
 from lamplighter.domain.session import Session
 from lamplighter.repository import Database, cooldowns
 from lamplighter.usecases import act, observe
-from lamplighter.usecases.observe import Ingest
+from lamplighter.usecases.ingest import Ingest
 
 HOUR = timedelta(hours=1)
 RESTART = Action(name="restart", kind=ActionKind.RESTART, argv=("/bin/true",))

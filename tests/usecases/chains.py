@@ -10,7 +10,7 @@ from lamplighter.domain.service import Action, ActionKind, Service, Services
 from lamplighter.domain.session import Session, Status
 from lamplighter.repository import Database, checks, writing
 from lamplighter.usecases import act, observe, sessions
-from lamplighter.usecases.observe import Ingest
+from lamplighter.usecases.ingest import Ingest
 from lamplighter.usecases.sessions import Ending
 
 HOUR = timedelta(hours=1)

@@ -9,9 +9,9 @@ from lamplighter.domain.memory import Candidate, Category, Memory
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.session import Plan, Session
 from lamplighter.domain.transcript import Line
-from lamplighter.repository import Database, leases, memories, sessions, tables, writing
+from lamplighter.repository import Database, history, leases, memories, sessions, tables, writing
 from lamplighter.repository.memories import Filter, Sort
-from lamplighter.usecases.remember import Remembered, remember
+from lamplighter.usecases.remember import Manner, Remembered, remember
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -42,7 +42,17 @@ async def said(
 ) -> Remembered:
     """Let a session (None: a person) say what SLOW_START says, but for what `more` changes."""
     candidate = replace(SLOW_START, session_id=by.id if by else None, **more)
-    return await remember(db, candidate, now=now, redact=OPEN)
+    return await remember(db, candidate, now=now, manner=Manner(redact=OPEN))
+
+
+async def believed(db: Database, by: Session, **more: Any) -> Memory:
+    """Let us hold what a session said, as if nothing that we hold were related to it."""
+    candidate = replace(SLOW_START, session_id=by.id, **more)
+    async with writing(db):
+        memory = await memories.insert(db, candidate, now=NOON)
+        why = history.Why(cause="learned", actor="session", session_id=by.id)
+        await history.append(db, None, memory, why, now=NOON)
+    return memory
 
 
 async def held(db: Database) -> list[Memory]:

@@ -9,7 +9,7 @@ from lamplighter.domain.memory import Candidate, Category, Edit, Memory
 from lamplighter.repository import Database, history, memories, writing
 from lamplighter.usecases import curate
 from lamplighter.usecases.fade import fade
-from lamplighter.usecases.remember import remember
+from lamplighter.usecases.remember import Manner, remember
 
 DAY = timedelta(days=1)
 SLOW_START = Candidate(
@@ -49,7 +49,7 @@ async def test_a_clock_behind_what_was_seen_fades_nothing(db: Database) -> None:
 async def test_reinforcement_counts_from_the_faded_confidence(db: Database) -> None:
     memory = await held(db)
 
-    result = await remember(db, SLOW_START, now=NOON + 50 * DAY, redact=OPEN)
+    result = await remember(db, SLOW_START, now=NOON + 50 * DAY, manner=Manner(redact=OPEN))
 
     assert result.memory.id == memory.id
     assert (result.memory.confidence, result.memory.decayed_weeks) == (0.6, 0)

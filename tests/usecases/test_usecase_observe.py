@@ -13,8 +13,8 @@ from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.session import Session
 from lamplighter.domain.transcript import Line
 from lamplighter.repository import Database, driver, marks, sessions
-from lamplighter.usecases import observe
-from lamplighter.usecases.observe import Ingest, Taken, ingest, take_ignored
+from lamplighter.usecases.ingest import MAX_MARKERS, Ingest, Taken
+from lamplighter.usecases.observe import ingest, take_ignored
 
 MARKERS = (
     "[MEMORY:timing:jellyfin] Takes 60s to start",
@@ -326,4 +326,4 @@ async def test_each_portion_moves_the_session_on_in_the_feed(db: Database) -> No
         0,
         *(line.end for line in lines),
     ]
-    assert observe.MAX_MARKERS == 5_000
+    assert MAX_MARKERS == 5_000

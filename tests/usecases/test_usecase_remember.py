@@ -26,7 +26,7 @@ from lamplighter.domain.reconcile import Outcome
 from lamplighter.repository import Database, driver, links, memories
 from lamplighter.repository.columns import stamp
 from lamplighter.usecases import curate
-from lamplighter.usecases.remember import remember
+from lamplighter.usecases.remember import Manner, remember
 
 
 async def test_what_was_not_known_is_learned(db: Database) -> None:
@@ -83,7 +83,7 @@ async def test_the_words_count_and_not_how_they_are_set(db: Database) -> None:
         {"category": Category.BEHAVIOR},
         {"service": "postgres"},
         {"service": None},
-        {"observation": "Takes 600s to start after restart"},
+        {"observation": "Library scan takes 20 minutes"},
     ],
     ids=str,
 )
@@ -166,7 +166,7 @@ async def test_a_service_has_one_spelling(
     early = () if first == "jellyfin" else known
     for service, by, names in ((first, one, early), (then, two, early)):
         candidate = replace(SLOW_START, service=service, session_id=by.id)
-        await remember(db, candidate, now=NOON, redact=OPEN, known=names)
+        await remember(db, candidate, now=NOON, manner=Manner(redact=OPEN, known=names))
 
     assert [(each.service, each.confidence) for each in await held(db)] == [(kept, 0.8)]
 
@@ -190,7 +190,7 @@ async def test_a_secret_is_masked_before_anything_is_kept(
 ) -> None:
     candidate = replace(SLOW_START, observation=words, session_id=(await session(db)).id)
 
-    result = await remember(db, candidate, now=NOON, redact=SECRETIVE)
+    result = await remember(db, candidate, now=NOON, manner=Manner(redact=SECRETIVE))
 
     assert kept in result.memory.observation
     for secret in ("hunter2-hunter2", "0123456789abcdef", "cellar"):

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, rows, said, session
+from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, believed, rows, said, session
 
 from lamplighter.domain.errors import Conflict, Invalid, Stale
 from lamplighter.domain.memory import Edit, InactiveReason, Memory, with_confidence
@@ -26,9 +26,9 @@ WHY = "60s is not 5s"
 
 async def claims(db: Database) -> tuple[Memory, Memory, Session]:
     """Let one session learn what another one then says otherwise."""
-    old = (await said(db, await session(db))).memory
+    old = await believed(db, await session(db))
     later = await session(db)
-    return old, (await said(db, later, observation=FAST)).memory, later
+    return old, await believed(db, later, observation=FAST), later
 
 
 async def opened(
@@ -75,8 +75,8 @@ async def test_those_that_wait_the_longest_come_first_and_the_decided_newest_fir
     old, _, by = await claims(db)
     made = []
     for number in range(5):
-        other = await said(db, by, observation=f"Takes {number} minutes")
-        made.append(await opened(db, old, other.memory, by))
+        other = await believed(db, by, observation=f"Takes {number} minutes")
+        made.append(await opened(db, old, other, by))
     done = [await dismissed(db, each) for each in made[:2]]
 
     waiting = Filter(state=ReviewState.OPEN)
@@ -95,7 +95,7 @@ async def test_deleting_a_memory_ends_its_reviews_and_every_copy_of_its_words(
     db: Database,
 ) -> None:
     old, new, by = await claims(db)
-    third = (await said(db, by, observation="Takes an hour")).memory
+    third = await believed(db, by, observation="Takes an hour")
     waiting = await opened(db, old, new, by)
     done = await dismissed(db, await opened(db, old, third, by))
 
@@ -152,9 +152,9 @@ every = pytest.mark.parametrize("decision", DECISIONS)
 async def contradicted(db: Database, *, confidence: float = 0.7) -> tuple[Memory, Memory, Review]:
     """Let a session contradict what another one learned, as `remember` does it."""
     first = await session(db)
-    old = (await said(db, first, confidence=confidence)).memory
+    old = await believed(db, first, confidence=confidence)
     by = await session(db)
-    new = (await said(db, by, observation=FAST)).memory
+    new = await believed(db, by, observation=FAST)
     async with writing(db):
         lower = await weakened(db, old, by)
         await links.insert(db, new.id, old.id, "contradicts", session_id=by.id, now=NOON)
@@ -276,10 +276,10 @@ async def test_a_possible_conflict_took_nothing_and_gives_nothing_back(db: Datab
 
 async def test_what_others_took_is_not_given_back(db: Database) -> None:
     first = await session(db)
-    old = (await said(db, first, confidence=1.0)).memory
+    old = await believed(db, first, confidence=1.0)
     by, other = await session(db), await session(db)
-    new = (await said(db, by, observation=FAST)).memory
-    third = (await said(db, by, observation="Takes an hour")).memory
+    new = await believed(db, by, observation=FAST)
+    third = await believed(db, by, observation="Takes an hour")
     lower = await weakened(db, old, by)
     review = await opened(db, lower, new, by)
     lower = (await said(db, by)).memory

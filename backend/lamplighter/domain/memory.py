@@ -10,6 +10,7 @@ MemoryId = NewType("MemoryId", int)
 INITIAL_CONFIDENCE: Final = 0.7
 ACTIVE_THRESHOLD: Final = 0.3
 REINFORCEMENT: Final = 0.1
+CONTRADICTION: Final = 0.2
 MAX_OBSERVATION_CHARS: Final = 50_000
 LONG_MARKER_CHARS: Final = 2_000
 GENERAL: Final = "general"
@@ -197,6 +198,15 @@ def reinforced(memory: Memory, *, now: datetime) -> Memory:
     """Raise a memory that was seen again by 0.1, at most to 1.0 (SPEC-0015, Reinforcement)."""
     raised = with_confidence(memory, memory.confidence + REINFORCEMENT)
     return replace(raised, updated_at=now, decayed_weeks=0, version=memory.version + 1)
+
+
+def contradicted(memory: Memory) -> Memory:
+    """Take 0.2 from a memory that a session contradicted (SPEC-0015, Memory Contradiction).
+
+    Its `updated_at` stays: it was not confirmed.
+    """
+    lowered = with_confidence(memory, memory.confidence - CONTRADICTION)
+    return replace(lowered, version=memory.version + 1)
 
 
 def edited(memory: Memory, edit: Edit, *, now: datetime) -> Memory:

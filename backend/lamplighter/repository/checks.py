@@ -69,6 +69,17 @@ async def of(db: Database, session_id: int, services: Sequence[str] | None = Non
     return [_look(row) for row in await db.fetch_all(query)]
 
 
+async def looked_at(db: Database, session_id: int, service: str) -> bool:
+    """Whether a session looked at a service."""
+    query = (
+        sa.select(checks.c.id)
+        .where(checks.c.session_id == session_id)
+        .where(checks.c.service == service)
+        .limit(1)
+    )
+    return await db.fetch_val(query) is not None
+
+
 async def began(db: Database, service: str, name: str, *, ok: bool) -> datetime | None:
     """Return when a check came to be as it is now, `ok` or not: its first look since the other."""
     own = (checks.c.service == service, checks.c.name == name)

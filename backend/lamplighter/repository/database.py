@@ -35,6 +35,8 @@ class Database(EncodeDatabase):
         self.changed = False
         self.fence: Callable[[], Awaitable[None]] | None = None
         self.notifies = is_postgres(url)
+        # what this process holds in memory of groups of memories; see repository/analyses
+        self.groups: dict[Any, Any] = {}
 
     def transaction(self, *, force_rollback: bool = False, **options: Any) -> SafeTransaction:
         """Return a transaction that survives the cancellation of its task."""
@@ -62,12 +64,16 @@ async def writing(db: Database) -> AsyncIterator[None]:
     if db.in_transaction:
         yield
         return
-    async with db.transaction():
-        if db.fence is not None:
-            await db.fence()
-        yield
-        if db.changed and db.notifies:
-            await db.execute(NOTIFY)  # PostgreSQL delivers it with the commit
+    try:
+        async with db.transaction():
+            if db.fence is not None:
+                await db.fence()
+            yield
+            if db.changed and db.notifies:
+                await db.execute(NOTIFY)  # PostgreSQL delivers it with the commit
+    except BaseException:
+        db.groups.clear()  # they may have seen what was undone now
+        raise
     if db.changed:
         db.changed = False
         db.announce()

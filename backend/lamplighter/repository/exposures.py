@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from lamplighter.domain.context import Placement
+from lamplighter.domain.memory import MemoryId
 from lamplighter.repository.database import Database
 from lamplighter.repository.tables import exposures, prompts
 
@@ -90,6 +91,17 @@ async def told(db: Database, memory_id: int, *, limit: int) -> list[int]:
         .limit(limit)
     )
     return [row["session_id"] for row in await db.fetch_all(query)]
+
+
+async def told_of(db: Database, session_id: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
+    """Return which of these memories were told to a session."""
+    query = (
+        sa.select(exposures.c.memory_id)
+        .where(exposures.c.session_id == session_id)
+        .where(exposures.c.memory_id.in_(ids))
+        .where(exposures.c.position.is_not(None))
+    )
+    return {MemoryId(row["memory_id"]) for row in await db.fetch_all(query)}
 
 
 def _exposure(row: Any) -> Exposure:

@@ -25,10 +25,10 @@ _INSERT: Final = inserting(
     *("memory_id", "version", "at", "actor", "session_id", "cause", "reason", "before", "after"),
     "review_id",
 )
-_REINFORCED_BY: Final = Statement(
-    sa.select(history.c.memory_id)
+_MOVED_BY: Final = Statement(
+    sa.select(history.c.memory_id, history.c.cause)
     .where(history.c.session_id == sa.bindparam("session"))
-    .where(history.c.cause == REINFORCED)
+    .where((history.c.cause == REINFORCED) | (history.c.cause == CONTRADICTED))
 )
 
 
@@ -148,10 +148,12 @@ async def said(db: Database, memory_id: int, *, limit: int) -> list[Entry]:
     return await _fetch(db, query.order_by(history.c.id).limit(limit))
 
 
-async def reinforced_by(db: Database, session_id: int) -> set[MemoryId]:
-    """Return the memories that a session has reinforced so far."""
-    rows = await db.fetch_all(_REINFORCED_BY(session=session_id))
-    return {MemoryId(row["memory_id"]) for row in rows}
+async def moved_by(db: Database, session_id: int) -> tuple[set[MemoryId], set[MemoryId]]:
+    """Return the memories that a session has reinforced and contradicted so far."""
+    found: dict[str, set[MemoryId]] = {REINFORCED: set(), CONTRADICTED: set()}
+    for row in await db.fetch_all(_MOVED_BY(session=session_id)):
+        found[row["cause"]].add(MemoryId(row["memory_id"]))
+    return found[REINFORCED], found[CONTRADICTED]
 
 
 async def forget_texts(db: Database, memory_id: int) -> None:

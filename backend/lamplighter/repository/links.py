@@ -9,6 +9,7 @@ from lamplighter.repository.database import Database
 from lamplighter.repository.tables import links
 
 REVIVES = "revives"
+CONTRADICTS = "contradicts"
 
 
 async def insert(

@@ -32,7 +32,7 @@ from lamplighter.repository.columns import Stamp
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Key, Page, after
 from lamplighter.repository.prepared import Statement, inserting
-from lamplighter.repository.tables import memories
+from lamplighter.repository.tables import analyses, memories
 
 ENTITY: Final = "memory"
 NAMELESS: Final = "\U0010ffff"
@@ -47,17 +47,16 @@ _INSERT: Final = inserting(
     *("content_hash", "source", "source_ref", "inactive_reason"),
     returning=True,
 )
-_BESIDE: Final = Statement(
+_TWINS: Final = Statement(
     sa.select(memories)
+    .where(
+        (memories.c.content_hash == sa.bindparam("hash"))
+        # a row written by hand has no hash yet
+        | ((memories.c.content_hash == "") & (memories.c.observation == sa.bindparam("said")))
+    )
     .where(memories.c.category == sa.bindparam("category"))
     .where(memories.c.service.is_not_distinct_from(sa.bindparam("service")))
-    .where(
-        (memories.c.active == 1)
-        | (memories.c.content_hash == sa.bindparam("hash"))
-        # a row written by hand has no hash
-        | (memories.c.observation == sa.bindparam("observation"))
-    )
-    .order_by(memories.c.confidence.desc(), memories.c.id)
+    .order_by(memories.c.id)
 )
 _SPELLED: Final = Statement(
     sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
@@ -98,13 +97,19 @@ async def several(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memor
     return {memory.id: memory for memory in map(_memory, rows)}
 
 
-async def beside(db: Database, candidate: Candidate) -> list[Memory]:
-    """Return what may be the same: its service's and category's active rows and inactive twins."""
-    query = _BESIDE(
+async def some(db: Database, ids: Sequence[int]) -> list[Memory]:
+    """Return those of these memories that there are, in the order of their ids."""
+    query = sa.select(memories).where(memories.c.id.in_(ids)).order_by(memories.c.id)
+    return [_memory(row) for row in await db.fetch_all(query)]
+
+
+async def twins(db: Database, candidate: Candidate) -> list[Memory]:
+    """Return what its service's and category's memories say in the same words, active or not."""
+    query = _TWINS(
         category=candidate.category,
         service=candidate.service,
         hash=content_hash(candidate.observation),
-        observation=candidate.observation,
+        said=candidate.observation,
     )
     return [_memory(row) for row in await db.fetch_all(query)]
 
@@ -158,6 +163,7 @@ async def update(db: Database, memory: Memory, *, now: datetime) -> None:
 async def delete(db: Database, memory: Memory, *, now: datetime) -> None:
     """Remove a memory for good; only its number stays in the feed."""
     await db.execute(sa.delete(memories).where(memories.c.id == memory.id))
+    await db.execute(sa.delete(analyses).where(analyses.c.memory_id == memory.id))
     await changes.forget_row(db, ENTITY, memory.id)
     await changes.append(
         db, ENTITY, memory.id, Op.DELETED, now=now, version=memory.version + 1, row=None

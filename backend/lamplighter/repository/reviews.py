@@ -84,6 +84,18 @@ async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | Non
     return found[0] if found else None
 
 
+async def settled_among(db: Database, ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
+    """Return the pairs of these memories of which a person said that both stand."""
+    query = (
+        sa.select(reviews.c.old_id, reviews.c.new_id)
+        .where(reviews.c.resolution.in_([Resolution.BOTH, Resolution.DISMISS]))
+        .where(reviews.c.old_id.in_(ids))
+        .where(reviews.c.new_id.in_(ids))
+    )
+    rows = await db.fetch_all(query)
+    return {frozenset((MemoryId(row["old_id"]), MemoryId(row["new_id"]))) for row in rows}
+
+
 async def page(
     db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Review]:

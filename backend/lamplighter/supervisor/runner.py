@@ -27,6 +27,7 @@ from lamplighter.supervisor.timepiece import Timepiece
 from lamplighter.supervisor.watch import Limits, Watch
 from lamplighter.usecases import access, chain, observe
 from lamplighter.usecases import sessions as lifecycle
+from lamplighter.usecases.ingest import Ingest
 from lamplighter.usecases.sessions import Ending
 
 logger = logging.getLogger(__name__)
@@ -169,14 +170,12 @@ async def _follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: 
         tail.close()
 
 
-def _taking(shop: Workshop, session: Session, known: Sequence[str]) -> observe.Ingest:
+def _taking(shop: Workshop, session: Session, known: Sequence[str]) -> Ingest:
     limits = shop.limits.markers, shop.max_tier, shop.timepiece.steady(shop.now())
-    return observe.Ingest(shop.db, session, shop.redactor, known, *limits)
+    return Ingest(shop.db, session, shop.redactor, known, *limits)
 
 
-async def _take(
-    shop: Workshop, taking: observe.Ingest, lines: Sequence[Line], watch: Watch
-) -> None:
+async def _take(shop: Workshop, taking: Ingest, lines: Sequence[Line], watch: Watch) -> None:
     for at in range(0, len(lines), LINES_AT_ONCE):
         taking = replace(taking, fading=shop.timepiece.steady(shop.now()))
         some = partial(observe.ingest, taking, lines[at : at + LINES_AT_ONCE], now=shop.now())

@@ -8,7 +8,7 @@ from typing import Final
 
 from lamplighter.domain.session import Status
 from lamplighter.engines.process import Run
-from lamplighter.usecases import observe
+from lamplighter.usecases.ingest import MAX_MARKERS
 
 AFTER_RESULT_SECONDS: Final = 30.0
 
@@ -22,7 +22,7 @@ class Limits:
     after_result: float = AFTER_RESULT_SECONDS
     drain: float = 4.0
     grace: float = 3.0
-    markers: int = observe.MAX_MARKERS
+    markers: int = MAX_MARKERS
 
 
 @dataclass(slots=True)

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -18,9 +17,9 @@ from lamplighter.domain.marks import Look, Mark
 from lamplighter.domain.memory import LONG_MARKER_CHARS, MAX_OBSERVATION_CHARS, Candidate, Category
 from lamplighter.domain.reconcile import Outcome
 from lamplighter.domain.service import GENERAL, ActionKind
-from lamplighter.domain.session import MAX_TIER, Session
+from lamplighter.domain.session import MAX_TIER
 from lamplighter.domain.text import one_line, shortened
-from lamplighter.domain.transcript import Finished, Item, Line, Odd, Text, ToolResult
+from lamplighter.domain.transcript import Finished, Item, Line, Odd, Text, ToolResult, ToolUse
 from lamplighter.engines import stream
 from lamplighter.repository import (
     Database,
@@ -34,40 +33,15 @@ from lamplighter.repository import (
     writing,
 )
 from lamplighter.usecases import act
+from lamplighter.usecases.ingest import Ingest, Taken
 from lamplighter.usecases.naming import spelled
 from lamplighter.usecases.remember import remember
 
 logger = logging.getLogger(__name__)
 
-MAX_MARKERS: Final = 5_000
 EVENT_CHARS: Final = 2_000
 IGNORED_CHARS: Final = MAX_OBSERVATION_CHARS + 200
 PROBE: Final = "probe"
-
-
-@dataclass(slots=True)
-class Taken:
-    """What some lines brought: counts for the session, and whether the engine is done."""
-
-    learned: int = 0
-    reinforced: int = 0
-    events: int = 0
-    ignored: int = 0
-    finished: Finished | None = None
-    outcome: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Ingest:
-    """What taking in a session's lines needs besides the lines."""
-
-    db: Database
-    session: Session
-    redact: Redact
-    known: Sequence[str] = ()
-    max_markers: int = MAX_MARKERS
-    max_tier: int = MAX_TIER
-    fading: bool = True
 
 
 async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Taken:
@@ -139,6 +113,8 @@ async def _take(
         case Text(text, own=True):
             for marker in markers.read(text):
                 await _mark(ingest, line, item, marker, taken, now=now)
+        case ToolUse(input=given):
+            ingest.uses(given)
         case ToolResult(found=dict(seen)) if ingest.session.engine == PROBE:
             await _seen(ingest, seen, now=now)
         case Odd(problem):
@@ -226,14 +202,7 @@ async def _remember(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
         session_id=session.id,
         source_ref=f"session {session.id}",
     )
-    result = await remember(
-        ingest.db,
-        candidate,
-        now=now,
-        redact=ingest.redact,
-        known=ingest.known,
-        fading=ingest.fading,
-    )
+    result = await remember(ingest.db, candidate, now=now, manner=ingest.manner)
     taken.learned += result.outcome is Outcome.LEARNED
     taken.reinforced += result.outcome is Outcome.REINFORCED
     if len(marker.body) > LONG_MARKER_CHARS:

@@ -1,16 +1,40 @@
 """Remember: the one way in for what is learned, whoever proposes it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
 from lamplighter.domain.admit import Redact, admitted
+from lamplighter.domain.decay import faded
 from lamplighter.domain.memory import Candidate, Memory, MemoryId
-from lamplighter.domain.reconcile import Decision, Outcome, reconcile
-from lamplighter.domain.relate import relate
-from lamplighter.repository import Database, history, links, memories, writing
+from lamplighter.domain.reconcile import Decision, Echo, Effect, Outcome, Standing, reconcile
+from lamplighter.domain.relate import (
+    SAME_WORDS,
+    Analysis,
+    Lexicon,
+    Verdict,
+    analyse,
+    built_in,
+    judge,
+)
+from lamplighter.domain.text import same_words
+from lamplighter.repository import (
+    Database,
+    analyses,
+    checks,
+    exposures,
+    history,
+    links,
+    memories,
+    reviews,
+    writing,
+)
 from lamplighter.usecases.fade import apply_due
 from lamplighter.usecases.naming import spelled
+from lamplighter.usecases.review import open_review
+
+NEAREST: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,90 +44,172 @@ class Remembered:
     outcome: Outcome
     memory: Memory
     reason: str
+    effects: tuple[Effect, ...] = ()
 
 
-async def remember(
-    db: Database,
-    candidate: Candidate,
-    *,
-    now: datetime,
-    redact: Redact,
-    known: Sequence[str] = (),
-    fading: bool = True,
-) -> Remembered:
-    """Reinforce the memory we hold, or learn a new one. Raises Invalid for what may not enter.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How candidates are taken in.
 
     `known` are the names of the services we operate, as they are spelled. Without
     `fading` what is due is left for later: the clock is not to be trusted now.
+    `looked` are the services that the session's own tools named.
     """
-    candidate = admitted(candidate, redact)
+
+    redact: Redact
+    known: Sequence[str] = ()
+    fading: bool = True
+    lexicon: Lexicon = field(default_factory=built_in)
+    echo: Echo = Echo.COUNT
+    looked: frozenset[str] = frozenset()
+
+
+async def remember(
+    db: Database, candidate: Candidate, *, now: datetime, manner: Manner
+) -> Remembered:
+    """Reinforce the memory we hold, or learn a new one, and weaken what it contradicts.
+
+    The memory, its links, reviews, history and changes are one transaction.
+    Raises Invalid for what may not enter.
+    """
+    candidate = admitted(candidate, manner.redact)
     async with writing(db):
-        service = await spelled(db, candidate.service, known)
+        service = await spelled(db, candidate.service, manner.known)
         candidate = replace(candidate, service=service)
-        held = await memories.beside(db, candidate)
-        held = await apply_due(db, held, now=now) if fading else held
-        moved = await _moved(db, candidate)
+        analysis = analyse(candidate.observation, manner.lexicon, service=service)
+        held = await _held(db, candidate, analysis, manner.lexicon)
+        due = [faded(memory, now=now) if manner.fading else memory for memory in held]
+        verdicts = await _verdicts(db, candidate, analysis, due, manner.lexicon)
         decision = reconcile(
             candidate,
-            held,
-            lambda new, old: relate(new, old, service=candidate.service).relation,
+            due,
+            lambda memory: verdicts[memory.id],
             now=now,
-            moved=moved,
+            standing=await _standing(db, candidate, due, verdicts, manner),
         )
-        memory = await _kept(db, candidate, decision, held, now=now)
-        return Remembered(decision.outcome, memory, decision.reason)
+        await _fade_first(db, held, decision, manner, now=now)
+        memory = await _kept(db, candidate, analysis, decision, due, now=now)
+        for effect in decision.effects:
+            await _take_effect(db, candidate, memory, effect, now=now)
+        return Remembered(decision.outcome, memory, decision.reason, decision.effects)
 
 
-async def _moved(db: Database, candidate: Candidate) -> set[MemoryId]:
-    if candidate.session_id is None:
-        return set()
-    return await history.reinforced_by(db, candidate.session_id)
+async def _held(
+    db: Database, candidate: Candidate, analysis: Analysis, lexicon: Lexicon
+) -> list[Memory]:
+    """Return the active memories that may be related, and twins whether active or not."""
+    group = (candidate.service, candidate.category)
+    ids = await analyses.nearest(db, group, analysis, lexicon, limit=NEAREST)
+    near = await memories.some(db, ids) if ids else []
+    theirs = [each for each in near if each.active and (each.service, each.category) == group]
+    analyses.leave_out(db, group, set(ids) - {each.id for each in theirs})
+    found = {each.id: each for each in (*theirs, *await memories.twins(db, candidate))}
+    return list(found.values())
+
+
+async def _verdicts(
+    db: Database,
+    candidate: Candidate,
+    analysis: Analysis,
+    held: Sequence[Memory],
+    lexicon: Lexicon,
+) -> dict[MemoryId, Verdict]:
+    said = same_words(candidate.observation)
+    same = {each.id: SAME_WORDS for each in held if same_words(each.observation) == said}
+    others = [each for each in held if each.id not in same]
+    said_by = await analyses.of(db, others, lexicon) if others else {}
+    return same | {number: judge(analysis, each) for number, each in said_by.items()}
+
+
+async def _standing(
+    db: Database,
+    candidate: Candidate,
+    held: Sequence[Memory],
+    verdicts: dict[MemoryId, Verdict],
+    manner: Manner,
+) -> Standing:
+    """Return what matters of what the session has done, and of what people decided."""
+    session, related = candidate.session_id, [each for each in held if each.active]
+    if session is None or not related:
+        return Standing()
+    up, down = await history.moved_by(db, session)
+    word_for_word = [each.id for each in related if verdicts[each.id].word_for_word]
+    told = await exposures.told_of(db, session, word_for_word) if word_for_word else set()
+    looked = not told or await _looked(db, session, candidate.service, manner)
+    settled = await reviews.settled_among(db, [each.id for each in related])
+    return Standing(up=up, down=down, told=told, looked=looked, echo=manner.echo, settled=settled)
+
+
+async def _looked(db: Database, session: int, service: str | None, manner: Manner) -> bool:
+    if service is None or service in manner.looked:
+        return service is not None
+    return await checks.looked_at(db, session, service)
+
+
+async def _fade_first(
+    db: Database, held: Sequence[Memory], decision: Decision, manner: Manner, *, now: datetime
+) -> None:
+    """Record what was due of the memories that are about to change."""
+    moves = {effect.before.id for effect in decision.effects if effect.weakens}
+    if decision.outcome is Outcome.REINFORCED and decision.target is not None:
+        moves.add(decision.target.id)
+    if manner.fading:
+        await apply_due(db, [each for each in held if each.id in moves], now=now)
 
 
 async def _kept(
     db: Database,
     candidate: Candidate,
+    analysis: Analysis,
     decision: Decision,
     held: Sequence[Memory],
     *,
     now: datetime,
 ) -> Memory:
-    match decision:
-        case Decision(Outcome.REINFORCED, Memory() as memory):
-            await memories.update(db, memory, now=now)
-            before = next(each for each in held if each.id == memory.id)
-            await _record(db, before, memory, candidate, history.REINFORCED, decision, now=now)
-            return memory
-        case Decision(Outcome.UNCHANGED, Memory() as memory):
-            return memory
+    why = _why(candidate, decision.outcome.value, decision.reason)
+    if decision.target is not None:
+        if decision.outcome is Outcome.REINFORCED:
+            before = next(each for each in held if each.id == decision.target.id)
+            await memories.update(db, decision.target, now=now)
+            await history.append(db, before, decision.target, why, now=now)
+        return decision.target
     memory = await memories.insert(db, candidate, now=now)
-    await _record(db, None, memory, candidate, "learned", decision, now=now)
+    await analyses.put(db, memory, analysis)
+    await history.append(db, None, memory, why, now=now)
     if decision.revives is not None:
-        await links.insert(
-            db,
-            memory.id,
-            decision.revives,
-            links.REVIVES,
-            session_id=candidate.session_id,
-            now=now,
-        )
+        await _link(db, candidate, memory, decision.revives, links.REVIVES, now=now)
     return memory
 
 
-async def _record(
-    db: Database,
-    before: Memory | None,
-    memory: Memory,
-    candidate: Candidate,
-    cause: str,
-    decision: Decision,
-    *,
-    now: datetime,
+async def _take_effect(
+    db: Database, candidate: Candidate, memory: Memory, effect: Effect, *, now: datetime
 ) -> None:
-    why = history.Why(
-        cause=cause,
-        actor="operator" if candidate.session_id is None else "session",
-        reason=decision.reason,
+    """Weaken what is contradicted, link it, and ask a person."""
+    old = effect.before
+    if effect.weakens:
+        await memories.update(db, effect.after, now=now)
+        reason = f"memory {memory.id} {effect.reason}"
+        why = _why(candidate, history.CONTRADICTED, reason)
+        await history.append(db, old, effect.after, why, now=now)
+        await _link(db, candidate, memory, old.id, links.CONTRADICTS, now=now)
+    await open_review(
+        db,
+        effect.kind,
+        old,
+        memory.id,
+        said=candidate.observation,
+        reason=effect.reason,
         session_id=candidate.session_id,
+        now=now,
     )
-    await history.append(db, before, memory, why, now=now)
+
+
+async def _link(
+    db: Database, candidate: Candidate, memory: Memory, to: MemoryId, what: str, *, now: datetime
+) -> None:
+    await links.insert(db, memory.id, to, what, session_id=candidate.session_id, now=now)
+
+
+def _why(candidate: Candidate, cause: str, reason: str) -> history.Why:
+    actor = "operator" if candidate.session_id is None else "session"
+    return history.Why(cause=cause, actor=actor, reason=reason, session_id=candidate.session_id)

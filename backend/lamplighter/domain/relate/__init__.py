@@ -16,7 +16,7 @@ __all__ = [
     "read",
     "relate",
 ]
-SAME_WORDS = Verdict(Relation.SAME, "says the same in the same words")
+SAME_WORDS = Verdict(Relation.SAME, "said again in the same words", word_for_word=True)
 
 
 def relate(

@@ -42,6 +42,7 @@ class Verdict:
     relation: Relation
     reason: str
     likely: float = 1.0
+    word_for_word: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ _SPELLED: Final = (
     (re.compile(r"\b(?:each|every) (second|minute|hour|day|week|month|quarter|year|night)\b"),
      r"every 1 \1"),
     (re.compile(r"\b(?:each|every) (?:morning|evening)\b"), "every 1 day"),
+    (re.compile(r"(?<!every )\ban? (second|minute|hour|day|week|month|year)\b"), r"1 \1"),
 )  # fmt: skip
 
 _WEEK: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

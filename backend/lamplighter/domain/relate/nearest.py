@@ -1,0 +1,70 @@
+"""Which of many observations have most in common with a new one: by words, rare ones first."""
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import log
+from typing import Final
+
+from lamplighter.domain.relate.analysis import LIGHT, Analysis
+
+VISITS: Final = 6_000
+
+
+def terms(analysis: Analysis) -> frozenset[str]:
+    """Return what to look an observation up by: its meanings, and the kinds of its measures.
+
+    Words that say little count only where no other says anything.
+    """
+    words = [word for clause in analysis.clauses for word in clause.words]
+    telling = [word for word in words if word.weight > LIGHT] or words
+    kinds = {f"#{each.kind}" for clause in analysis.clauses for each in clause.measures}
+    return frozenset(sense.key for word in telling for sense in word.senses) | kinds
+
+
+@dataclass(slots=True)
+class Nearest:
+    """An index in memory from terms to observations, each known by a number."""
+
+    size: int = 0
+    _by_term: dict[str, "array[int]"] = field(default_factory=dict)
+    _gone: set[int] = field(default_factory=set)
+
+    def add(self, number: int, found: Iterable[str]) -> None:
+        """Take in an observation, or more terms of one that changed."""
+        self.size += 1
+        self._gone.discard(number)
+        for term in found:
+            self._by_term.setdefault(term, array("q")).append(number)
+
+    def drop(self, number: int) -> None:
+        """Leave out an observation from now on."""
+        self._gone.add(number)
+
+    def search(self, wanted: Iterable[str], limit: int) -> list[int]:
+        """Return the observations that share most with `wanted`, a rare word counting for more.
+
+        At most 6,000 entries are visited, the rarest terms' first, so that a word that
+        everything has costs nothing; what is found by a rarer one is still ranked by it.
+        """
+        lists = sorted((held for term in set(wanted) if (held := self._by_term.get(term))), key=len)
+        scores: dict[int, float] = {}
+        left = VISITS
+        for held in lists:
+            weight = log(1 + self.size / len(held))
+            if left < len(held) and scores:
+                self._rank(held, weight, scores)
+                continue
+            left -= len(held)
+            for number in held:
+                scores[number] = scores.get(number, 0.0) + weight
+        found = sorted(scores, key=lambda number: (-scores[number], -number))
+        return [number for number in found if number not in self._gone][:limit]
+
+    @staticmethod
+    def _rank(held: "array[int]", weight: float, scores: dict[int, float]) -> None:
+        """Add a common term's weight to those that are found already, when they are few."""
+        if len(held) > VISITS:
+            return
+        for number in scores.keys() & set(held):
+            scores[number] += weight

@@ -1,0 +1,198 @@
+"""What each observation says, analysed once; and which of a group have most in common with one."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.memory import OPERATIONAL, Category, Memory, MemoryId
+from lamplighter.domain.relate import Analysis, Lexicon, analyse
+from lamplighter.domain.relate.nearest import Nearest, terms
+from lamplighter.domain.text import content_hash
+from lamplighter.repository.changes import last
+from lamplighter.repository.database import Database
+from lamplighter.repository.prepared import Statement, inserting
+from lamplighter.repository.tables import analyses, changes, memories
+
+MEMORY: Final = "memory"
+STALE_AT_ONCE: Final = 200
+REREAD: Final = 500
+_decode: Final = msgspec.json.Decoder(Analysis).decode
+_encode: Final = msgspec.json.Encoder().encode
+
+Group = tuple[str | None, Category]
+
+_HELD: Final = (
+    sa.select(
+        memories.c.id,
+        memories.c.service,
+        memories.c.observation,
+        memories.c.content_hash,
+        analyses.c.lexicon,
+        analyses.c.observation.label("of"),
+        analyses.c.terms,
+    )
+    .select_from(memories.outerjoin(analyses, analyses.c.memory_id == memories.c.id))
+    .where(memories.c.active == 1)
+)
+_GROUP: Final = Statement(
+    _HELD.where(memories.c.category == sa.bindparam("category"))
+    .where(memories.c.service.is_not_distinct_from(sa.bindparam("service")))
+    .where(memories.c.id > sa.bindparam("newest"))
+    .order_by(memories.c.id)
+)
+_CHANGED: Final = Statement(
+    sa.select(changes.c.seq, changes.c.entity, changes.c.entity_id, changes.c.op)
+    .where(changes.c.seq > sa.bindparam("seq"))
+    .order_by(changes.c.seq)
+    .limit(sa.bindparam("most"))
+)
+_PUT: Final = inserting(analyses, "memory_id", "lexicon", "observation", "terms", "analysis")
+_UNREAD: Final = Statement(
+    _HELD.where(sa.or_(*(memories.c.category == each for each in OPERATIONAL)))
+    .where(
+        analyses.c.memory_id.is_(None)
+        | (analyses.c.lexicon != sa.bindparam("lexicon"))
+        | (analyses.c.observation != memories.c.content_hash)
+    )
+    .where(memories.c.id > sa.bindparam("newest"))
+    .order_by(memories.c.id)
+    .limit(sa.bindparam("most"))
+)
+
+
+@dataclass(slots=True)
+class Known:
+    """What this process knows of a group: its index, and up to where it has followed changes."""
+
+    lexicon: str
+    index: Nearest = field(default_factory=Nearest)
+    newest: int = 0
+    seq: int = 0
+
+
+async def put(db: Database, memory: Memory, analysis: Analysis) -> None:
+    """Keep what a new observation says, with the version of the lexicon it was read by."""
+    await db.execute(_PUT(**_row(memory.id, memory.observation, analysis)))
+
+
+async def of(db: Database, held: Sequence[Memory], lexicon: Lexicon) -> dict[MemoryId, Analysis]:
+    """Return what memories say; one without a fresh analysis is analysed now."""
+    ids = [memory.id for memory in held]
+    rows = await db.fetch_all(sa.select(analyses).where(analyses.c.memory_id.in_(ids)))
+    stored = {row["memory_id"]: row for row in rows}
+    found: dict[MemoryId, Analysis] = {}
+    for memory in held:
+        row = stored.get(memory.id)
+        fresh = row is not None and row["lexicon"] == lexicon.version
+        if row is not None and fresh and row["observation"] == content_hash(memory.observation):
+            found[memory.id] = _decode(row["analysis"])
+        else:
+            found[memory.id] = analyse(memory.observation, lexicon, service=memory.service)
+    return found
+
+
+async def nearest(
+    db: Database, group: Group, analysis: Analysis, lexicon: Lexicon, *, limit: int
+) -> list[MemoryId]:
+    """Return the active memories of a group that have most in common with an observation.
+
+    The index of a group is kept in memory and follows the feed: what other
+    processes write is read before it is asked. Call it within `writing`.
+    """
+    known = await _followed(db, group, lexicon)
+    return [MemoryId(number) for number in known.index.search(terms(analysis), limit)]
+
+
+def leave_out(db: Database, group: Group, numbers: Iterable[int]) -> None:
+    """Leave out memories of a group that turned out to be inactive, elsewhere or gone."""
+    known = db.groups.get(group)
+    for number in numbers:
+        if known is not None:
+            known.index.drop(number)
+
+
+async def remove(db: Database, ids: Sequence[int]) -> None:
+    """Remove the analyses of memories that are deleted: they hold their words."""
+    await db.execute(sa.delete(analyses).where(analyses.c.memory_id.in_(ids)))
+
+
+async def unread(db: Database, lexicon: Lexicon, *, newest: int, limit: int) -> list[Any]:
+    """Return active operational memories that this lexicon has not analysed yet, by their ids."""
+    return await db.fetch_all(_UNREAD(lexicon=lexicon.version, newest=newest, most=limit))
+
+
+async def catch_up(db: Database, rows: Sequence[Any], lexicon: Lexicon) -> dict[int, Analysis]:
+    """Analyse rows that `unread` returned, and keep that."""
+    found = {
+        row["id"]: analyse(row["observation"], lexicon, service=row["service"]) for row in rows
+    }
+    if not rows:
+        return found
+    await remove(db, list(found))
+    given = [_row(row["id"], row["observation"], found[row["id"]]) for row in rows]
+    await db.execute_many(sa.insert(analyses), given)
+    for row in rows:
+        if row["content_hash"] != (true := content_hash(row["observation"])):
+            statement = sa.update(memories).where(memories.c.id == row["id"])
+            await db.execute(statement.values(content_hash=true))  # it was written by hand
+    return found
+
+
+def _row(number: int, observation: str, analysis: Analysis) -> dict[str, Any]:
+    return {
+        "memory_id": number,
+        "lexicon": analysis.lexicon,
+        "observation": content_hash(observation),
+        "terms": " ".join(sorted(terms(analysis))),
+        "analysis": _encode(analysis).decode(),
+    }
+
+
+async def _followed(db: Database, group: Group, lexicon: Lexicon) -> Known:
+    known: Known | None = db.groups.get(group)
+    if known is None or known.lexicon != lexicon.version:
+        return await _read(db, group, lexicon)
+    heard = await db.fetch_all(_CHANGED(seq=known.seq, most=REREAD + 1))
+    ours = [each for each in heard if each["entity"] == MEMORY]
+    missed = bool(heard) and heard[0]["seq"] != known.seq + 1  # they are no longer kept
+    if missed or len(heard) > REREAD or any(each["op"] == Op.BATCH for each in ours):
+        return await _read(db, group, lexicon)
+    changed = {each["entity_id"] for each in ours if each["entity_id"] <= known.newest}
+    await _add(db, group, known, lexicon, also=changed)
+    known.seq = heard[-1]["seq"] if heard else known.seq
+    return known
+
+
+async def _read(db: Database, group: Group, lexicon: Lexicon) -> Known:
+    known = db.groups[group] = Known(lexicon.version)
+    known.seq = await last(db)
+    await _add(db, group, known, lexicon)
+    return known
+
+
+async def _add(
+    db: Database, group: Group, known: Known, lexicon: Lexicon, *, also: Collection[int] = ()
+) -> None:
+    service, category = group
+    rows = await db.fetch_all(_GROUP(category=category, service=service, newest=known.newest))
+    if also:
+        again = _HELD.where(memories.c.id.in_(sorted(also)), memories.c.category == category)
+        again = again.where(memories.c.service.is_not_distinct_from(service))
+        rows = [*await db.fetch_all(again), *rows]
+    stale = [row for row in rows if not _fresh(row, lexicon)][:STALE_AT_ONCE]
+    fresh = await catch_up(db, stale, lexicon)
+    for row in rows:
+        known.newest = max(known.newest, row["id"])
+        if row["id"] in fresh:
+            known.index.add(row["id"], terms(fresh[row["id"]]))
+        elif row["terms"] is not None:
+            known.index.add(row["id"], row["terms"].split(" "))
+
+
+def _fresh(row: Any, lexicon: Lexicon) -> bool:
+    of = row["content_hash"] or content_hash(row["observation"])
+    return bool(row["lexicon"] == lexicon.version and row["of"] == of)

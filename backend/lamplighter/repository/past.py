@@ -33,50 +33,41 @@ class _Kept(FunctionElement[Any]):
         super().__init__(entry, sa.literal_column(f"'{row.name}'"), row)
 
 
+class _Either(FunctionElement[bool]):
+    """A condition in the form that SQLite is fast with, and in that of PostgreSQL."""
+
+    name = "either"
+    inherit_cache = True
+    type = sa.Boolean()
+
+
 def parts(at: datetime | None) -> Sequence[sa.FromClause]:
     """Return what to select memories from: none is in two of them. None is as they are now."""
     if at is None:
         return [memories]
-    later = _later(at)
-    return [_untouched(later, at), _as_before(later, at)]
+    return [_untouched(at), _rebuilt(at)]
 
 
-def _later(at: datetime) -> sa.Subquery:
-    """Return the first entry of each memory after all that happened until a moment.
-
-    The order of entries is that of their numbers: a clock may have been set back meanwhile.
-    """
-    until = history.alias("until")
-    followed = (
-        sa.select(1)
-        .where(until.c.memory_id == history.c.memory_id)
-        .where(until.c.id > history.c.id)
-        .where(until.c.at <= at)
-        .exists()
+def _untouched(at: datetime) -> sa.FromClause:
+    after = history.c.at > at
+    changed = sa.select(1).where(history.c.memory_id == memories.c.id).where(after).exists()
+    untouched = _Either(
+        memories.c.id.not_in(sa.select(history.c.memory_id).where(after)),
+        ~changed.correlate(memories),
     )
-    return (
-        sa.select(history.c.memory_id, sa.func.min(history.c.id).label("entry_id"))
-        .where(history.c.at > at)
-        .where(~followed)
-        .group_by(history.c.memory_id)
-        .subquery("later")
-    )
-
-
-def _untouched(later: sa.Subquery, at: datetime) -> sa.FromClause:
     return (
         sa.select(memories)
-        .select_from(memories.outerjoin(later, later.c.memory_id == memories.c.id))
-        .where(later.c.memory_id.is_(None))
+        .where(untouched)
         .where(memories.c.created_at <= at)
         .subquery("untouched")
     )
 
 
-def _as_before(later: sa.Subquery, at: datetime) -> sa.FromClause:
-    first = history.alias("first_later")
+def _rebuilt(at: datetime) -> sa.FromClause:
+    then = history.alias("then")
+    touched = sa.select(history.c.memory_id).where(history.c.at > at)
     was: dict[str, sa.ColumnElement[Any]] = {
-        name: _Kept(first.c.before, memories.c[name]) for name in KEPT
+        name: _Kept(then.c.before, memories.c[name]) for name in KEPT
     }
     was["inactive_reason"] = _typed(
         sa.case((was["active"] == 1, None), else_=was["inactive_reason"]), "inactive_reason"
@@ -84,23 +75,42 @@ def _as_before(later: sa.Subquery, at: datetime) -> sa.FromClause:
     was["kind"] = _typed(
         sa.case(
             (was["category"] == memories.c.category, memories.c.kind),
-            *((was["category"] == category, kind) for category, kind in KINDS.items()),
-            else_=Kind.SEMANTIC,
+            *((was["category"] == category, kind.value) for category, kind in KINDS.items()),
+            else_=Kind.SEMANTIC.value,
         ),
         "kind",
     )
-    was["version"] = first.c.version - 1
+    was["version"] = sa.func.coalesce(then.c.version - 1, memories.c.version)
     columns = [was.get(column.name, column).label(column.name) for column in memories.c]
     return (
         sa.select(*columns)
-        .select_from(
-            later.join(memories, memories.c.id == later.c.memory_id).join(
-                first, first.c.id == later.c.entry_id
-            )
-        )
-        .where(first.c.before.is_not(None))
+        .select_from(memories.outerjoin(then, then.c.id == _first_after(at)))
+        .where(memories.c.id.in_(touched))
         .where(memories.c.created_at <= at)
-        .subquery("as_before")
+        .subquery("rebuilt")
+    )
+
+
+def _first_after(at: datetime) -> sa.ScalarSelect[int]:
+    """Return the first entry of a memory behind the last one that happened until a moment.
+
+    The order of entries is that of their numbers, for a clock may have been set back: when the
+    newest entry of all happened until the moment there is none, and the row is as it is now.
+    """
+    until, after = history.alias("until"), history.alias("after")
+    last = (
+        sa.select(sa.func.max(until.c.id))
+        .where(until.c.memory_id == memories.c.id)
+        .where(until.c.at <= at)
+        .correlate(memories)
+        .scalar_subquery()
+    )
+    return (
+        sa.select(sa.func.min(after.c.id))
+        .where(after.c.memory_id == memories.c.id)
+        .where(after.c.id > sa.func.coalesce(last, 0))
+        .correlate(memories)
+        .scalar_subquery()
     )
 
 
@@ -128,13 +138,19 @@ def _kept_postgres(element: _Kept, compiler: Any, **more: Any) -> str:
     )
 
 
+@compiles(_Either)
+def _either(element: _Either, compiler: Any, **more: Any) -> str:
+    sqlite, postgres = element.clauses
+    return str(compiler.process(sqlite if compiler.dialect.name == "sqlite" else postgres, **more))
+
+
 def _as_kept(text: str, kind: Any) -> str:
-    """Write a field of JSON as the type of its column is kept; texts compare by code points."""
+    """Write a field of JSON as its column is kept; a text compares as the column beside it."""
     match kind:
         case sa.Float():
             return f"CAST({text} AS double precision)"
         case sa.Integer():
             return f"CAST({text} AS bigint)"
         case sa.types.TypeDecorator() if isinstance(kind.impl_instance, sa.Integer):
-            return f"CAST(CAST({text} AS boolean) AS bigint)"
-    return f'{text} COLLATE "C"'
+            return f"CAST(CAST({text} AS boolean) AS integer)"
+    return text

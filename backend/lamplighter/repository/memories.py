@@ -92,7 +92,7 @@ class Tellable:
 
 async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Memory | None:
     """Return one memory; with `at` as it stood then, as in all that follows."""
-    for rows in parts(at):
+    for rows in parts(at, only=[memory_id]):
         row = await db.fetch_one(sa.select(rows).where(rows.c.id == memory_id))
         if row is not None:
             return _memory(row) if at is None else _as_it_was(row)
@@ -176,7 +176,7 @@ async def page(
 ) -> Page[Memory]:
     """Return one page of memories, behind `position` when it is given."""
     asked = partial(conditions, wanted)
-    found = await ordered.page(db, parts(at), asked, sort, limit=limit, position=position)
+    found = await ordered.page(db, at, asked, sort, limit=limit, position=position)
     return _memories(found, at)
 
 
@@ -189,9 +189,8 @@ async def tellable(
     db: Database, wanted: Tellable, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Memory]:
     """Return active operational memories in the order sessions are told them."""
-    rows = parts(wanted.at)
-    asked = partial(_told, wanted)
-    found = await ordered.page(db, rows, asked, Sort.CONFIDENCE, limit=limit, position=position)
+    asked, sort = partial(_told, wanted), Sort.CONFIDENCE
+    found = await ordered.page(db, wanted.at, asked, sort, limit=limit, position=position)
     return _memories(found, wanted.at)
 
 

@@ -1,6 +1,7 @@
 """Lists of memories in pages, of all that is asked for, in one order."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from enum import StrEnum
 from itertools import chain
 from typing import Any, Final
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 from lamplighter.repository.columns import Stamp
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.past import parts
 from lamplighter.repository.tables import memories
 
 NAMELESS: Final = "\U0010ffff"
@@ -29,38 +31,54 @@ class Sort(StrEnum):
 
 async def page(
     db: Database,
-    parts: Sequence[sa.FromClause],
+    at: datetime | None,
     wanted: Conditions,
     sort: Sort,
     *,
     limit: int,
     position: Sequence[Any] | None,
 ) -> Page[Any]:
-    """Return one page of the rows of all parts; `wanted` says what is true of a part's rows."""
+    """Return one page of the rows as they stand or (`at`) stood; `wanted` says of which columns.
+
+    What has to be rebuilt is put into order by as few of its columns as that takes.
+    """
+    whole = at is None
     found = [
-        await _rows(db, rows, wanted(rows.c), sort, limit=limit + 1, position=position)
-        for rows in parts
+        await _rows(db, rows, wanted, sort, limit=limit + 1, position=position, whole=whole)
+        for rows in parts(at)
     ]
-    merged = found[0] if len(found) == 1 else _merged(list(chain(*found)), sort)
+    merged = found[0] if at is None else _merged(list(chain(*found)), sort)
     behind = _position(sort, merged[limit - 1]) if len(merged) > limit else None
-    return Page(merged[:limit], behind)
+    return Page(merged[:limit] if at is None else await _rebuilt(db, merged[:limit], at), behind)
 
 
 async def _rows(
     db: Database,
     rows: sa.FromClause,
-    wanted: Sequence[sa.ColumnElement[bool]],
+    wanted: Conditions,
     sort: Sort,
     *,
     limit: int,
     position: Sequence[Any] | None,
+    whole: bool,
 ) -> list[Any]:
     keys = _order(sort, rows.c)
-    query = sa.select(rows, _stamp(rows.c).label(UPDATED)).where(*wanted)
+    columns = [rows] if whole else [rows.c.id, rows.c.confidence, rows.c.service]
+    query = sa.select(*columns, _stamp(rows.c).label(UPDATED)).where(*wanted(rows.c))
     if position is not None:
         query = query.where(after(keys, position))
     query = query.order_by(*(key.ordered() for key in keys)).limit(limit)
     return list(await db.fetch_all(query))
+
+
+async def _rebuilt(db: Database, placed: Sequence[Any], at: datetime) -> list[Any]:
+    """Return the whole rows of those that were put into order."""
+    ids = [row["id"] for row in placed]
+    found: dict[int, Any] = {}
+    for rows in parts(at, only=ids):
+        query = sa.select(rows).where(rows.c.id.in_(ids))
+        found.update({row["id"]: row for row in await db.fetch_all(query)})
+    return [found[number] for number in ids]
 
 
 def _merged(rows: list[Any], sort: Sort) -> list[Any]:

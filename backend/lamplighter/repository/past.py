@@ -30,6 +30,7 @@ class _Kept(FunctionElement[Any]):
 
     def __init__(self, entry: sa.ColumnElement[Any], row: sa.Column[Any]) -> None:
         self.type = row.type
+        self.nullable = row.nullable
         super().__init__(entry, sa.literal_column(f"'{row.name}'"), row)
 
 
@@ -41,18 +42,23 @@ class _Either(FunctionElement[bool]):
     type = sa.Boolean()
 
 
-def parts(at: datetime | None) -> Sequence[sa.FromClause]:
-    """Return what to select memories from: none is in two of them. None is as they are now."""
+def parts(at: datetime | None, *, only: Sequence[int] | None = None) -> Sequence[sa.FromClause]:
+    """Return what to select memories from: none is in two of them. None is as they are now.
+
+    `only` limits the work to some memories beforehand.
+    """
     if at is None:
         return [memories]
-    return [_untouched(at), _rebuilt(at)]
+    after = [history.c.at > at]
+    if only is not None:
+        after.append(history.c.memory_id.in_(only))
+    return [_untouched(at, after), _rebuilt(at, after)]
 
 
-def _untouched(at: datetime) -> sa.FromClause:
-    after = history.c.at > at
-    changed = sa.select(1).where(history.c.memory_id == memories.c.id).where(after).exists()
+def _untouched(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.FromClause:
+    changed = sa.select(1).where(history.c.memory_id == memories.c.id, *after).exists()
     untouched = _Either(
-        memories.c.id.not_in(sa.select(history.c.memory_id).where(after)),
+        memories.c.id.not_in(sa.select(history.c.memory_id).where(*after)),
         ~changed.correlate(memories),
     )
     return (
@@ -63,9 +69,8 @@ def _untouched(at: datetime) -> sa.FromClause:
     )
 
 
-def _rebuilt(at: datetime) -> sa.FromClause:
-    then = history.alias("then")
-    touched = sa.select(history.c.memory_id).where(history.c.at > at)
+def _rebuilt(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.FromClause:
+    first, then = _first_after(at, after), history.alias("then")
     was: dict[str, sa.ColumnElement[Any]] = {
         name: _Kept(then.c.before, memories.c[name]) for name in KEPT
     }
@@ -84,33 +89,38 @@ def _rebuilt(at: datetime) -> sa.FromClause:
     columns = [was.get(column.name, column).label(column.name) for column in memories.c]
     return (
         sa.select(*columns)
-        .select_from(memories.outerjoin(then, then.c.id == _first_after(at)))
-        .where(memories.c.id.in_(touched))
+        .select_from(
+            first.join(memories, memories.c.id == first.c.memory_id).outerjoin(
+                then, then.c.id == first.c.entry_id
+            )
+        )
         .where(memories.c.created_at <= at)
         .subquery("rebuilt")
     )
 
 
-def _first_after(at: datetime) -> sa.ScalarSelect[int]:
-    """Return the first entry of a memory behind the last one that happened until a moment.
+def _first_after(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.Subquery:
+    """Return the first entry of each memory behind the last one that happened until a moment.
 
     The order of entries is that of their numbers, for a clock may have been set back: when the
     newest entry of all happened until the moment there is none, and the row is as it is now.
     """
-    until, after = history.alias("until"), history.alias("after")
-    last = (
-        sa.select(sa.func.max(until.c.id))
-        .where(until.c.memory_id == memories.c.id)
+    until = history.alias("until")
+    followed = (
+        sa.select(1)
+        .where(until.c.memory_id == history.c.memory_id)
+        .where(until.c.id > history.c.id)
         .where(until.c.at <= at)
-        .correlate(memories)
-        .scalar_subquery()
+        .exists()
     )
+    # the sum keeps SQLite from reading the whole history in the order of memories
+    number = history.c.memory_id + 0
+    first = sa.func.min(sa.case((~followed, history.c.id)))
     return (
-        sa.select(sa.func.min(after.c.id))
-        .where(after.c.memory_id == memories.c.id)
-        .where(after.c.id > sa.func.coalesce(last, 0))
-        .correlate(memories)
-        .scalar_subquery()
+        sa.select(number.label("memory_id"), first.label("entry_id"))
+        .where(*after)
+        .group_by(number)
+        .subquery("first_after")
     )
 
 
@@ -132,10 +142,10 @@ def _kept_sqlite(element: _Kept, compiler: Any, **more: Any) -> str:
 def _kept_postgres(element: _Kept, compiler: Any, **more: Any) -> str:
     entry, name, row = (compiler.process(each, **more) for each in element.clauses)
     text = f"(CAST({entry} AS jsonb) ->> {name})"
-    return (
-        f"CASE WHEN CAST({entry} AS jsonb) -> {name} IS NULL THEN {row}"
-        f" ELSE {_as_kept(text, element.type)} END"
-    )
+    kept = _as_kept(text, element.type)
+    if not element.nullable:
+        return f"coalesce({kept}, {row})"
+    return f"CASE WHEN CAST({entry} AS jsonb) -> {name} IS NULL THEN {row} ELSE {kept} END"
 
 
 @compiles(_Either)

@@ -12,6 +12,9 @@ CHARS_PER_TOKEN: Final = 4
 DEFAULT_BUDGET: Final = 2_000
 _LEAST_AROUND: Final = len("- [timing]  (confidence: 0.3)\n")
 
+HEADER: Final = "## Operational Memory ("
+BULLET: Final = "- ["
+
 FITS: Final = "within the budget"
 TOO_LONG: Final = "does not fit what is left of the budget"
 TURNED_OFF: Final = "memories are turned off: the budget is 0"
@@ -107,7 +110,7 @@ def bullet(memory: Memory) -> str:
     """Render one memory as the session reads it, always on one line."""
     doubt = ", unverified" if memory.trust is Trust.UNVERIFIED else ""
     said = one_line(memory.observation)
-    return f"- [{memory.category}] {said} (confidence: {round(memory.confidence, 2)}{doubt})"
+    return f"{BULLET}{memory.category}] {said} (confidence: {round(memory.confidence, 2)}{doubt})"
 
 
 def _grouped(chosen: Sequence[Placement]) -> list[Placement]:
@@ -143,7 +146,7 @@ def _header(count: int, total: int, body: int) -> str:
     many = f"{count:,} memories" if count == total else f"{count:,} of {total:,} memories"
     number = ceil(body / CHARS_PER_TOKEN)
     while True:
-        header = f"## Operational Memory ({many}, ~{number:,} tokens)\n"
+        header = f"{HEADER}{many}, ~{number:,} tokens)\n"
         needed = ceil((len(header) + body) / CHARS_PER_TOKEN)
         if needed <= number:
             return header

@@ -99,6 +99,17 @@ async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Me
     return None
 
 
+async def existing(
+    db: Database, ids: Sequence[int], *, at: datetime | None = None
+) -> set[MemoryId]:
+    """Return those of these memories that are there."""
+    found: set[MemoryId] = set()
+    for rows in parts(at, only=ids) if ids else ():
+        query = sa.select(rows.c.id).where(rows.c.id.in_(ids))
+        found |= {MemoryId(row["id"]) for row in await db.fetch_all(query)}
+    return found
+
+
 async def beside(db: Database, candidate: Candidate) -> list[Memory]:
     """Return what may be the same: its service's and category's active rows and inactive twins."""
     query = _BESIDE(

@@ -50,6 +50,7 @@ OPS: Final = (
         memories.show,
         "Read a memory.",
         shapes.Memory,
+        query=shapes.AsOfQuery,
         problems=(404,),
     ),
     op(

@@ -56,11 +56,11 @@ def parts(at: datetime | None, *, only: Sequence[int] | None = None) -> Sequence
 
 
 def _untouched(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.FromClause:
-    changed = sa.select(1).where(history.c.memory_id == memories.c.id, *after).exists()
-    untouched = _Either(
-        memories.c.id.not_in(sa.select(history.c.memory_id).where(*after)),
-        ~changed.correlate(memories),
-    )
+    changed = sa.select(history.c.memory_id).where(*after)
+    # to PostgreSQL a list looks short, and it would go through the history for each memory
+    listed = changed.distinct().cte("changed").prefix_with("MATERIALIZED", dialect="postgresql")
+    there = sa.select(1).where(listed.c.memory_id == memories.c.id).exists()
+    untouched = _Either(memories.c.id.not_in(changed), ~there.correlate(memories))
     return (
         sa.select(memories)
         .where(untouched)
@@ -105,23 +105,23 @@ def _first_after(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.Su
     The order of entries is that of their numbers, for a clock may have been set back: when the
     newest entry of all happened until the moment there is none, and the row is as it is now.
     """
-    until = history.alias("until")
-    followed = (
-        sa.select(1)
-        .where(until.c.memory_id == history.c.memory_id)
-        .where(until.c.id > history.c.id)
-        .where(until.c.at <= at)
-        .exists()
-    )
     # the sum keeps SQLite from reading the whole history in the order of memories
-    number = history.c.memory_id + 0
-    first = sa.func.min(sa.case((~followed, history.c.id)))
-    return (
-        sa.select(number.label("memory_id"), first.label("entry_id"))
-        .where(*after)
-        .group_by(number)
-        .subquery("first_after")
+    number = (history.c.memory_id + 0).label("memory_id")
+    touched = sa.select(number).distinct().where(*after).subquery("touched")
+    until, later = history.alias("until"), history.alias("later")
+    last = (
+        sa.select(sa.func.max(until.c.id))
+        .where(until.c.memory_id == touched.c.memory_id)
+        .where(until.c.at <= at)
+        .scalar_subquery()
     )
+    first = (
+        sa.select(sa.func.min(later.c.id))
+        .where(later.c.memory_id == touched.c.memory_id)
+        .where(later.c.id > sa.func.coalesce(last, 0))
+        .scalar_subquery()
+    )
+    return sa.select(touched.c.memory_id, first.label("entry_id")).subquery("first_after")
 
 
 def _typed(value: Any, name: str) -> Any:

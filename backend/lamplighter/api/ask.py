@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final, TypeVar, get_origin
 
 import msgspec
@@ -21,10 +20,6 @@ Rules = Callable[[Mapping[str, Any]], list[Wrong]]
 
 MAX_ID: Final = 2**63 - 1
 _ID_DIGITS: Final = 100
-MOMENT: Final = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,12})?"
-    r"([Zz]|[+-][0-9]{2}:[0-9]{2})"
-)
 
 
 class Number(Convertor[int]):
@@ -112,26 +107,6 @@ def version(request: Request, row_id: int) -> int | None:
         return None
     found = re.fullmatch(r'(?:W/)?"(\d{1,18})-(\d{1,18})"', given.strip())
     return int(found[2]) if found and int(found[1]) == row_id else -1
-
-
-def moment(given: str | None, name: str) -> datetime | None:
-    """Return a moment of the query; Invalid when it is not written as RFC 3339 does."""
-    if given is None:
-        return None
-    try:
-        if MOMENT.fullmatch(given) is None:
-            raise ValueError
-        return datetime.fromisoformat(given.upper()).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise Invalid(Wrong(name, "is not a time such as 2026-01-01T12:00:00Z")) from error
-
-
-def past(given: str | None, name: str, *, now: datetime) -> datetime | None:
-    """Return a moment of the query that is not in the future; else Invalid."""
-    found = moment(given, name)
-    if found is not None and found > now:
-        raise Invalid(Wrong(name, "is in the future"))
-    return found
 
 
 def _read(

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.door import door
-from lamplighter.domain import plain
+from lamplighter.domain import moments, plain
 from lamplighter.domain.admit import admitted_edit
 from lamplighter.domain.errors import Invalid, Wrong, wrong_of
 from lamplighter.domain.memory import GENERAL, Candidate, Category, Edit, Source, Trust
@@ -29,7 +29,7 @@ async def index(request: Request) -> Response:
     """GET /api/v1/memories."""
     here, wanted = door(request), ask.query(request, shapes.MemoryQuery)
     position = ask.position(wanted.cursor)
-    sort, at = Sort(wanted.sort), ask.past(wanted.as_of, "as_of", now=here.now())
+    sort, at = Sort(wanted.sort), moments.past(wanted.as_of, "as_of", now=here.now())
     async with reading(here.db):
         chosen = await _filter(here.db, wanted, here.known())
         found = await memories.page(
@@ -44,7 +44,7 @@ async def index(request: Request) -> Response:
 async def facets(request: Request) -> Response:
     """GET /api/v1/memories/facets."""
     here, wanted = door(request), ask.query(request, shapes.FacetQuery)
-    at = ask.past(wanted.as_of, "as_of", now=here.now())
+    at = moments.past(wanted.as_of, "as_of", now=here.now())
     async with reading(here.db):
         chosen = await _filter(here.db, wanted, here.known())
         services = await counts.services(here.db, chosen, at=at)
@@ -90,7 +90,7 @@ async def create(request: Request) -> Response:
 async def show(request: Request) -> Response:
     """GET /api/v1/memories/{id}."""
     here, wanted = door(request), ask.query(request, shapes.AsOfQuery)
-    at = ask.past(wanted.as_of, "as_of", now=here.now())
+    at = moments.past(wanted.as_of, "as_of", now=here.now())
     async with reading(here.db):
         memory = await curate.get(here.db, ask.number(request), at=at)
     return versioned({**plain.memory(memory), **_as_of(at)})

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, page
 from lamplighter.api.door import Door, door
-from lamplighter.domain import plain
+from lamplighter.domain import moments, plain
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.event import Level
 from lamplighter.domain.service import Service
@@ -52,7 +52,7 @@ async def overview(request: Request) -> Response:
     """GET /api/v1/overview."""
     here, wanted = door(request), ask.query(request, shapes.OverviewQuery)
     now = here.now()
-    since = ask.moment(wanted.since, "since") or now - LATELY
+    since = moments.moment(wanted.since, "since") or now - LATELY
     async with reading(here.db):
         found = await views.overview(here.db, here.services(), since=since, now=now)
         seq = await changes.last(here.db)

@@ -7,7 +7,7 @@ from lamplighter import __version__
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, problem
 from lamplighter.api.door import door
-from lamplighter.domain import plain
+from lamplighter.domain import moments, plain
 from lamplighter.domain.session import Plan
 from lamplighter.repository import changes, leases, reading
 from lamplighter.repository.driver import Error
@@ -31,7 +31,7 @@ async def context(request: Request) -> Response:
     here, wanted = door(request), ask.query(request, shapes.ContextQuery)
     known, now = here.services(), here.now()
     what_if = WhatIf(
-        without=previews.numbers(wanted.without), at=ask.past(wanted.as_of, "as_of", now=now)
+        without=previews.numbers(wanted.without), at=moments.past(wanted.as_of, "as_of", now=now)
     )
     question = Question(
         plan=Plan(

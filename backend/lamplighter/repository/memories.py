@@ -95,7 +95,7 @@ async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Me
     for rows in parts(at, only=[memory_id]):
         row = await db.fetch_one(sa.select(rows).where(rows.c.id == memory_id))
         if row is not None:
-            return _memory(row) if at is None else _as_it_was(row)
+            return from_row(row) if at is None else _as_it_was(row)
     return None
 
 
@@ -118,7 +118,7 @@ async def beside(db: Database, candidate: Candidate) -> list[Memory]:
         hash=content_hash(candidate.observation),
         observation=candidate.observation,
     )
-    return [_memory(row) for row in await db.fetch_all(query)]
+    return [from_row(row) for row in await db.fetch_all(query)]
 
 
 async def spelling(db: Database, service: str) -> str | None:
@@ -155,7 +155,7 @@ async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory
         source_ref=candidate.source_ref,
         inactive_reason=None if active else InactiveReason.LOW,
     )
-    memory = _memory(await db.fetch_one(statement))
+    memory = from_row(await db.fetch_one(statement))
     await _tell(db, memory, Op.CREATED, now=now)
     return memory
 
@@ -215,7 +215,7 @@ async def unconfirmed_since(db: Database, moment: datetime) -> list[Memory]:
         .where(memories.c.confidence > 0)
         .order_by(memories.c.id)
     )
-    return [_memory(row) for row in await db.fetch_all(query)]
+    return [from_row(row) for row in await db.fetch_all(query)]
 
 
 async def newest(db: Database) -> datetime | None:
@@ -281,7 +281,7 @@ def conditions(wanted: Filter, columns: Any) -> list[sa.ColumnElement[bool]]:
 
 def _memories(found: Page[Any], at: datetime | None) -> Page[Memory]:
     return Page(
-        [_memory(row) if at is None else _as_it_was(row) for row in found.items], found.position
+        [from_row(row) if at is None else _as_it_was(row) for row in found.items], found.position
     )
 
 
@@ -309,7 +309,8 @@ def _changeable(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _memory(row: Any) -> Memory:
+def from_row(row: Any) -> Memory:
+    """Return the memory that a row holds."""
     fields = {name: row[name] for name in row if name != UPDATED}
     fields["id"] = MemoryId(fields["id"])
     fields["category"] = Category(fields["category"])
@@ -323,5 +324,5 @@ def _memory(row: Any) -> Memory:
 
 
 def _as_it_was(row: Any) -> Memory:
-    was = _memory(row)
+    was = from_row(row)
     return replace(was, content_hash=content_hash(was.observation))

@@ -95,9 +95,17 @@ def _stamp(columns: Any) -> sa.ColumnElement[str]:
     return sa.type_coerce(columns.updated_at, Stamp)
 
 
+def surest_first(columns: Any) -> list[Key]:
+    """Return the order in which sessions are told."""
+    return [
+        Key(columns.confidence, descending=True),
+        Key(_stamp(columns), descending=True),
+        Key(columns.id),
+    ]
+
+
 def _order(sort: Sort, columns: Any) -> list[Key]:
-    newest, number = Key(_stamp(columns), descending=True), Key(columns.id)
-    surest = Key(columns.confidence, descending=True)
+    surest, newest, number = surest_first(columns)
     match sort:
         case Sort.CONFIDENCE:
             return [surest, newest, number]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamplighter.api import events, memories, shapes
+from lamplighter.api import audit, events, memories, shapes
 from lamplighter.api.routes.op import op
 
 OPS: Final = (
@@ -84,6 +84,15 @@ OPS: Final = (
         shapes.HistoryPage,
         query=shapes.PageQuery,
         problems=(404,),
+    ),
+    op(
+        "GET",
+        "/audit",
+        "memories:read",
+        audit.index,
+        "List all that is believed on a service or a word, and what it rests on.",
+        shapes.AuditPage,
+        query=shapes.AuditQuery,
     ),
     op(
         "GET",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Final
 
+from lamplighter.domain.markers import defused
 from lamplighter.domain.memory import GENERAL, Memory, Trust
 from lamplighter.domain.text import one_line
 
@@ -107,9 +108,9 @@ class Packing:
 
 
 def bullet(memory: Memory) -> str:
-    """Render one memory as the session reads it, always on one line."""
+    """Render one memory as the session reads it: always on one line, never a marker."""
     doubt = ", unverified" if memory.trust is Trust.UNVERIFIED else ""
-    said = one_line(memory.observation)
+    said = defused(one_line(memory.observation))
     return f"{BULLET}{memory.category}] {said} (confidence: {round(memory.confidence, 2)}{doubt})"
 
 

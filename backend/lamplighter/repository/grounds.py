@@ -17,6 +17,8 @@ from lamplighter.repository.tables import exposures, history, links, memories, r
 
 CONFIRMED: Final = "reinforced"
 CONTRADICTED: Final = "contradicted"
+Also = Sequence[tuple[sa.Table, sa.ColumnElement[Any]]]
+OTHER: Final[Also] = [(memories, memories.c.observation), (memories, memories.c.active)]
 
 
 async def believed(
@@ -77,20 +79,20 @@ async def _changed(db: Database, ids: Sequence[int], cause: str) -> dict[int, Ta
 
 async def _told(db: Database, ids: Sequence[int]) -> dict[int, Tally]:
     rows = (
-        sa.select(exposures.c.memory_id, exposures.c.session_id, sessions.c.started_at.label("at"))
-        .add_columns(exposures.c.id)
-        .select_from(exposures.join(sessions, sessions.c.id == exposures.c.session_id))
+        sa.select(exposures.c.memory_id, exposures.c.session_id, exposures.c.id)
         .where(exposures.c.memory_id.in_(ids))
         .where(exposures.c.position.is_not(None))
     )
-    return _tallies(await _newest(db, rows.subquery("told"), "memory_id"))
+    when = [(sessions, sessions.c.started_at.label("at"))]
+    told = rows.subquery("told")
+    return _tallies(await _newest(db, told, "memory_id", also=when, of="session_id"))
 
 
 async def _linked(db: Database, ids: Sequence[int]) -> dict[int, Ties]:
     rows = _both_ways(links, "memory_id", "target_id", ids)
     found: dict[int, list[Tie]] = defaultdict(list)
     counts: dict[int, int] = {}
-    for row in await _newest(db, rows, "own_id", also=memories):
+    for row in await _newest(db, rows, "own_id", also=OTHER, of="other_id"):
         tie = Tie(
             what=row["what"],
             inward=bool(row["inward"]),
@@ -139,20 +141,21 @@ def _both_ways(
 
 
 async def _newest(
-    db: Database, rows: sa.Subquery, own: str, *, also: sa.Table | None = None
+    db: Database, rows: sa.Subquery, own: str, *, also: Also = (), of: str = ""
 ) -> Sequence[Any]:
-    """Return the newest rows of each memory, newest first, each with how many there are."""
+    """Return the newest rows of each memory, newest first, each with how many there are.
+
+    `also` are columns of another table: those of the row whose number stands in `of`.
+    """
     mine = rows.c[own]
     placed = sa.select(
         rows,
         sa.func.row_number().over(partition_by=mine, order_by=rows.c.id.desc()).label("place"),
         sa.func.count().over(partition_by=mine).label("count"),
     ).subquery("placed")
-    query = sa.select(placed)
-    if also is not None:
-        query = sa.select(placed, also.c.observation, also.c.active).select_from(
-            placed.outerjoin(also, also.c.id == placed.c.other_id)
-        )
+    query = sa.select(placed, *(column for _, column in also))
+    for table, _ in also[:1]:
+        query = query.select_from(placed.outerjoin(table, table.c.id == placed.c[of]))
     query = query.where(placed.c.place <= NAMED).order_by(placed.c[own], placed.c.place)
     return await db.fetch_all(query)
 

@@ -67,7 +67,8 @@ class Asking:
 
     def address(self, op: Op) -> str:
         if "{id:int}" not in op.path:
-            return op.path.replace("{name}", "jellyfin")
+            asked = "?topic=jellyfin" if op.path.endswith("/audit") else ""
+            return op.path.replace("{name}", "jellyfin") + asked
         makes = {
             "memories": self.memory,
             "reviews": self.resolved if op.method == "DELETE" else self.review,

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from lamplighter.domain.decay import faded
+from lamplighter.domain.decay import faded, falls_inactive
 from lamplighter.domain.memory import Category, InactiveReason, Memory, MemoryId
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -77,3 +78,21 @@ def test_an_inactive_memory_fades_too_and_stays_inactive() -> None:
 
 def test_a_clock_that_went_back_costs_nothing() -> None:
     assert faded(SLOW_START, now=NOON - 400 * DAY) is SLOW_START
+
+
+@pytest.mark.parametrize(
+    ("change", "days"),
+    [
+        ({}, 30 + 7 * 5),
+        ({"confidence": 0.3}, 37),
+        ({"confidence": 1.0}, 30 + 7 * 8),
+        ({"confidence": 0.5, "decayed_weeks": 2}, 30 + 7 * 5),
+        ({"pinned": True}, None),
+        ({"active": False}, None),
+        ({"category": Category.DECISION}, None),
+    ],
+)
+def test_from_when_on_fading_leaves_it_inactive(change: dict[str, Any], days: int | None) -> None:
+    expected = None if days is None else NOON + days * DAY
+
+    assert falls_inactive(replace(SLOW_START, **change)) == expected

@@ -33,7 +33,7 @@ from lamplighter.repository import (
     writing,
 )
 from lamplighter.repository.columns import stamp
-from lamplighter.repository.memories import Filter, Sort
+from lamplighter.repository.memories import Filter, Sort, Tellable
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SLOW = Candidate(
@@ -293,9 +293,8 @@ async def told(db: Database, services: list[str] | None, *, inside: bool = True)
     found: list[int] = []
     position: Any = None
     while True:
-        page = await memories.tellable(
-            db, services=services, inside=inside, limit=2, position=position
-        )
+        wanted = Tellable(services=services, inside=inside)
+        page = await memories.tellable(db, wanted, limit=2, position=position)
         found += [each.id for each in page.items]
         if page.position is None:
             return found
@@ -312,7 +311,7 @@ async def test_sessions_are_told_active_operational_memories_the_surest_first(
     assert await told(db, ["caddy", "adguard"], inside=False) == [2, 3, 1]
     assert await told(db, []) == []
     assert await told(db, [], inside=False) == [2, 3, 1, 4]
-    assert await memories.count_tellable(db) == 4
+    assert await memories.count_tellable(db, Tellable()) == 4
 
 
 @pytest.mark.parametrize(

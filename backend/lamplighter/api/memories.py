@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from starlette.responses import Response
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.door import door
-from lamplighter.domain import plain
+from lamplighter.domain import moments, plain
 from lamplighter.domain.admit import admitted_edit
 from lamplighter.domain.errors import Invalid, Wrong, wrong_of
 from lamplighter.domain.memory import GENERAL, Candidate, Category, Edit, Source, Trust
@@ -28,27 +29,28 @@ async def index(request: Request) -> Response:
     """GET /api/v1/memories."""
     here, wanted = door(request), ask.query(request, shapes.MemoryQuery)
     position = ask.position(wanted.cursor)
-    sort = Sort(wanted.sort)
+    sort, at = Sort(wanted.sort), moments.past(wanted.as_of, "as_of", now=here.now())
     async with reading(here.db):
         chosen = await _filter(here.db, wanted, here.known())
         found = await memories.page(
-            here.db, chosen, sort=sort, limit=wanted.limit, position=position
+            here.db, chosen, sort=sort, limit=wanted.limit, position=position, at=at
         )
-        total = await memories.count(here.db, chosen)
+        total = await memories.count(here.db, chosen, at=at)
         seq = await changes.last(here.db)
     items = [plain.memory(memory) for memory in found.items]
-    return page(request, items, found.position, seq, total=total)
+    return page(request, items, found.position, seq, total=total, **_as_of(at))
 
 
 async def facets(request: Request) -> Response:
     """GET /api/v1/memories/facets."""
     here, wanted = door(request), ask.query(request, shapes.FacetQuery)
+    at = moments.past(wanted.as_of, "as_of", now=here.now())
     async with reading(here.db):
         chosen = await _filter(here.db, wanted, here.known())
-        services = await counts.services(here.db, chosen)
-        categories = await counts.categories(here.db, chosen)
+        services = await counts.services(here.db, chosen, at=at)
+        categories = await counts.categories(here.db, chosen, at=at)
         states = {
-            state: await memories.count(here.db, replace(chosen, active=active))
+            state: await memories.count(here.db, replace(chosen, active=active), at=at)
             for state, active in (("active", True), ("inactive", False))
         }
         seq = await changes.last(here.db)
@@ -58,6 +60,7 @@ async def facets(request: Request) -> Response:
             "categories": [{"category": name, "count": count} for name, count in categories],
             "states": states,
             "seq": seq,
+            **_as_of(at),
         }
     )
 
@@ -86,8 +89,11 @@ async def create(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     """GET /api/v1/memories/{id}."""
-    memory = await curate.get(door(request).db, ask.number(request))
-    return versioned(plain.memory(memory))
+    here, wanted = door(request), ask.query(request, shapes.AsOfQuery)
+    at = moments.past(wanted.as_of, "as_of", now=here.now())
+    async with reading(here.db):
+        memory = await curate.get(here.db, ask.number(request), at=at)
+    return versioned({**plain.memory(memory), **_as_of(at)})
 
 
 async def update(request: Request) -> Response:
@@ -149,6 +155,10 @@ async def bulk(request: Request) -> Response:
         ids = await curate.edit_all(here.db, given.ids, _bulk_edit(given), now=here.now())
     seq = await changes.last(here.db)
     return answer({"changed": len(ids), "ids": ids, "seq": seq})
+
+
+def _as_of(at: datetime | None) -> dict[str, str | None]:
+    return {} if at is None else {"as_of": plain.at(at)}
 
 
 async def _filter(

@@ -9,8 +9,8 @@ from starlette.responses import Response
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, page
 from lamplighter.api.door import Door, door
-from lamplighter.domain import plain
-from lamplighter.domain.errors import Invalid, NotFound, Wrong
+from lamplighter.domain import moments, plain
+from lamplighter.domain.errors import NotFound
 from lamplighter.domain.event import Level
 from lamplighter.domain.service import Service
 from lamplighter.repository import changes, checks, reading
@@ -52,7 +52,7 @@ async def overview(request: Request) -> Response:
     """GET /api/v1/overview."""
     here, wanted = door(request), ask.query(request, shapes.OverviewQuery)
     now = here.now()
-    since = now - LATELY if wanted.since is None else _moment(wanted.since)
+    since = moments.moment(wanted.since, "since") or now - LATELY
     async with reading(here.db):
         found = await views.overview(here.db, here.services(), since=since, now=now)
         seq = await changes.last(here.db)
@@ -183,14 +183,3 @@ def _service(here: Door, request: Request) -> Service:
     if found is None:
         raise NotFound(f"There is no service {name!r} in {here.services_path}.")
     return found
-
-
-def _moment(text: str) -> datetime:
-    try:
-        found = datetime.fromisoformat(text)
-        if found.tzinfo is None:
-            raise ValueError
-        return found
-    except ValueError as error:
-        message = "is not a time such as 2026-01-01T12:00:00Z"
-        raise Invalid(Wrong("since", message)) from error

@@ -1,7 +1,5 @@
 """How things stand: the supervisor, the next prompt, and whether this process works."""
 
-from typing import Any
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -9,14 +7,13 @@ from lamplighter import __version__
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, problem
 from lamplighter.api.door import door
-from lamplighter.domain import plain
-from lamplighter.domain.context import Placement, tokens
-from lamplighter.domain.service import GENERAL, Services, fold
+from lamplighter.domain import moments, plain
 from lamplighter.domain.session import Plan
 from lamplighter.repository import changes, leases, reading
 from lamplighter.repository.driver import Error
-from lamplighter.usecases import recall
-from lamplighter.usecases import sessions as lifecycle
+from lamplighter.usecases import preview as previews
+from lamplighter.usecases.preview import Question
+from lamplighter.usecases.recall import WhatIf
 
 
 async def supervisor(request: Request) -> Response:
@@ -32,30 +29,24 @@ async def supervisor(request: Request) -> Response:
 async def context(request: Request) -> Response:
     """GET /api/v1/context: what the next session would be told, from the same functions."""
     here, wanted = door(request), ask.query(request, shapes.ContextQuery)
-    known = here.services()
-    focus = _focus(wanted.services, known)
-    budget = here.budget if wanted.budget is None else wanted.budget
-    plan = Plan(tier=wanted.tier, services=focus, dry_run=wanted.dry_run)
-    async with reading(here.db):
-        block, environment = await lifecycle.surroundings(
-            here.db, plan, known, budget=budget, now=here.now()
-        )
-        seq = await changes.last(here.db)
-    text = recall.injected(environment, block) if wanted.sections == "all" else block.text
-    return answer(
-        {
-            "text": text,
-            "tokens": block.tokens,
-            "budget": budget,
-            "included": [_included(each) for each in block.placements if each.included],
-            "excluded": [
-                {"id": each.memory.id, "why": each.why}
-                for each in block.placements
-                if not each.included
-            ],
-            "seq": seq,
-        }
+    known, now = here.services(), here.now()
+    what_if = WhatIf(
+        without=previews.numbers(wanted.without), at=moments.past(wanted.as_of, "as_of", now=now)
     )
+    question = Question(
+        plan=Plan(
+            tier=wanted.tier,
+            services=previews.focus(wanted.services, known),
+            dry_run=wanted.dry_run,
+        ),
+        budget=here.budget if wanted.budget is None else wanted.budget,
+        what_if=what_if,
+        against=previews.compared(wanted.against),
+    )
+    async with reading(here.db):
+        found = await previews.preview(here.db, question, known, usual_budget=here.budget, now=now)
+        seq = await changes.last(here.db)
+    return answer({**found.as_json(whole=wanted.sections == "all"), "seq": seq})
 
 
 async def healthz(request: Request) -> Response:
@@ -70,22 +61,3 @@ async def readyz(request: Request) -> Response:
     except (Error, TimeoutError):
         return problem(503, "The database cannot be read now.", headers={"Retry-After": "5"})
     return answer({"status": "ready"})
-
-
-def _focus(given: str | None, known: Services) -> tuple[str, ...] | None:
-    """Return the services that were named; memories may speak of ones we no longer operate."""
-    if given is None:
-        return None
-    names = [name.strip() for name in given.split(",") if name.strip()]
-    found = [(known.find(name), name) for name in names if fold(name) != GENERAL]
-    return tuple(service.name if service else name for service, name in found) or None
-
-
-def _included(each: Placement) -> dict[str, Any]:
-    return {
-        "id": each.memory.id,
-        "version": each.memory.version,
-        "position": each.position,
-        "line": each.line,
-        "tokens": tokens(each.line),
-    }

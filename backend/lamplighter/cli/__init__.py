@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lamplighter import __version__, telemetry
-from lamplighter.cli import access, reviews
+from lamplighter.cli import access, knowing, reviews
 from lamplighter.cli.words import in_words, refuse, settings_in_force
 from lamplighter.config.settings import ENGINES, describe
 from lamplighter.domain import plain
@@ -27,6 +27,8 @@ def main() -> None:
 main.add_command(access.login)
 main.add_command(access.token)
 main.add_command(reviews.reviews)
+main.add_command(knowing.context)
+main.add_command(knowing.audit)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:

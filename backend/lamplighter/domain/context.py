@@ -5,12 +5,16 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Final
 
+from lamplighter.domain.markers import defused
 from lamplighter.domain.memory import GENERAL, Memory, Trust
 from lamplighter.domain.text import one_line
 
 CHARS_PER_TOKEN: Final = 4
 DEFAULT_BUDGET: Final = 2_000
 _LEAST_AROUND: Final = len("- [timing]  (confidence: 0.3)\n")
+
+HEADER: Final = "## Operational Memory ("
+BULLET: Final = "- ["
 
 FITS: Final = "within the budget"
 TOO_LONG: Final = "does not fit what is left of the budget"
@@ -104,10 +108,10 @@ class Packing:
 
 
 def bullet(memory: Memory) -> str:
-    """Render one memory as the session reads it, always on one line."""
+    """Render one memory as the session reads it: always on one line, never a marker."""
     doubt = ", unverified" if memory.trust is Trust.UNVERIFIED else ""
-    said = one_line(memory.observation)
-    return f"- [{memory.category}] {said} (confidence: {round(memory.confidence, 2)}{doubt})"
+    said = defused(one_line(memory.observation))
+    return f"{BULLET}{memory.category}] {said} (confidence: {round(memory.confidence, 2)}{doubt})"
 
 
 def _grouped(chosen: Sequence[Placement]) -> list[Placement]:
@@ -143,7 +147,7 @@ def _header(count: int, total: int, body: int) -> str:
     many = f"{count:,} memories" if count == total else f"{count:,} of {total:,} memories"
     number = ceil(body / CHARS_PER_TOKEN)
     while True:
-        header = f"## Operational Memory ({many}, ~{number:,} tokens)\n"
+        header = f"{HEADER}{many}, ~{number:,} tokens)\n"
         needed = ceil((len(header) + body) / CHARS_PER_TOKEN)
         if needed <= number:
             return header

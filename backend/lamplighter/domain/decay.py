@@ -4,7 +4,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from lamplighter.domain.memory import OPERATIONAL, Memory, clamp, with_confidence
+from lamplighter.domain.memory import (
+    ACTIVE_THRESHOLD,
+    OPERATIONAL,
+    Memory,
+    clamp,
+    with_confidence,
+)
 
 GRACE: Final = timedelta(days=30)
 WEEK: Final = timedelta(weeks=1)
@@ -32,3 +38,13 @@ def faded(memory: Memory, *, now: datetime) -> Memory:
 def weeks_due(memory: Memory, *, now: datetime) -> int:
     """Return how many weeks of fading have not been taken yet."""
     return (now - memory.updated_at - GRACE) // WEEK - memory.decayed_weeks
+
+
+def falls_inactive(memory: Memory) -> datetime | None:
+    """Return from when on fading leaves a memory inactive unless it is confirmed; None: never."""
+    if not memory.active or memory.pinned or memory.category not in OPERATIONAL:
+        return None
+    weeks = 1
+    while clamp(memory.confidence - WEEKLY_DECAY * weeks) >= ACTIVE_THRESHOLD:
+        weeks += 1
+    return memory.updated_at + GRACE + WEEK * (memory.decayed_weeks + weeks)

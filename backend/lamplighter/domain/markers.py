@@ -87,6 +87,11 @@ def read(text: str) -> Iterator[Marker]:
             fence = "" if fence else mark[1]
 
 
+def defused(text: str) -> str:
+    """Return words that can be told, and quoted, without being taken for a marker."""
+    return _START.sub(r"[ \1:", text)
+
+
 def again(text: str) -> Marker | None:
     """Read one marker's own text as if it had not stood in code."""
     found = next(_in_line(0, text.strip().strip("`"), fenced=False), None)

@@ -85,7 +85,7 @@ class InactiveReason(StrEnum):
     OPERATOR = "operator"
 
 
-_KINDS: Final = {
+KINDS: Final = {
     Category.REMEDIATION: Kind.PROCEDURAL,
     Category.MAINTENANCE: Kind.PROCEDURAL,
     Category.PREFERENCE: Kind.PROCEDURAL,
@@ -176,7 +176,7 @@ def clamp(confidence: float) -> float:
 
 def kind_of(category: Category) -> Kind:
     """Say how a memory of this category is kept."""
-    return _KINDS.get(category, Kind.SEMANTIC)
+    return KINDS.get(category, Kind.SEMANTIC)
 
 
 def with_confidence(memory: Memory, confidence: float) -> Memory:

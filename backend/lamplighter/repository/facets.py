@@ -1,21 +1,25 @@
 """How many memories there are of each kind: what the filters of a list offer."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from lamplighter.repository.database import Database
 from lamplighter.repository.memories import Filter, conditions
+from lamplighter.repository.past import parts
 from lamplighter.repository.tables import memories
 
 
-async def services(db: Database, wanted: Filter) -> list[tuple[str | None, int]]:
-    """Return how many memories each service has, its own filter left out."""
-    column = memories.c.service
-    rows = await _counted(db, column, replace(wanted, service=None))
-    return [(row["service"], row["count"]) for row in rows]
+async def services(
+    db: Database, wanted: Filter, *, at: datetime | None = None
+) -> list[tuple[str | None, int]]:
+    """Return how many memories each service has (with `at`: had), its own filter left out."""
+    found = await _counted(db, "service", replace(wanted, service=None), at)
+    return sorted(found.items(), key=lambda each: (each[0] is None, each[0]))
 
 
 async def held_of(db: Database, names: Sequence[str]) -> dict[str, int]:
@@ -29,17 +33,22 @@ async def held_of(db: Database, names: Sequence[str]) -> dict[str, int]:
     return {row["service"]: row["count"] for row in await db.fetch_all(query)}
 
 
-async def categories(db: Database, wanted: Filter) -> list[tuple[str, int]]:
-    """Return how many memories each category has, its own filter left out."""
-    rows = await _counted(db, memories.c.category, replace(wanted, category=None))
-    return [(row["category"], row["count"]) for row in rows]
+async def categories(
+    db: Database, wanted: Filter, *, at: datetime | None = None
+) -> list[tuple[str, int]]:
+    """Return how many memories each category has (with `at`: had), its own filter left out."""
+    return sorted((await _counted(db, "category", replace(wanted, category=None), at)).items())
 
 
-async def _counted(db: Database, column: Any, wanted: Filter) -> list[Any]:
-    query = (
-        sa.select(column, sa.func.count().label("count"))
-        .where(*conditions(wanted))
-        .group_by(column)
-        .order_by(column.is_(None), column)
-    )
-    return list(await db.fetch_all(query))
+async def _counted(db: Database, name: str, wanted: Filter, at: datetime | None) -> Counter[Any]:
+    found: Counter[Any] = Counter()
+    for rows in parts(at):
+        column = rows.c[name]
+        query = (
+            sa.select(column, sa.func.count().label("count"))
+            .where(*conditions(wanted, rows.c))
+            .group_by(column)
+        )
+        for row in await db.fetch_all(query):
+            found[row[name]] += row["count"]
+    return found

@@ -1,9 +1,9 @@
 """Queries on memories, one function each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -27,18 +27,16 @@ from lamplighter.domain.memory import (
 )
 from lamplighter.domain.service import fold
 from lamplighter.domain.text import content_hash
-from lamplighter.repository import changes
-from lamplighter.repository.columns import Stamp
+from lamplighter.repository import changes, ordered
 from lamplighter.repository.database import Database
-from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.ordered import UPDATED
+from lamplighter.repository.ordered import Sort as Sort
+from lamplighter.repository.paging import Page
+from lamplighter.repository.past import parts
 from lamplighter.repository.prepared import Statement, inserting
 from lamplighter.repository.tables import analyses, memories
 
 ENTITY: Final = "memory"
-NAMELESS: Final = "\U0010ffff"
-UPDATED: Final = "updated_text"
-# as it is stored, to page by: a row written by hand may have it without a fraction
-_UPDATED: Final = sa.type_coerce(memories.c.updated_at, Stamp)
 
 _INSERT: Final = inserting(
     memories,
@@ -63,15 +61,6 @@ _SPELLED: Final = Statement(
 )
 
 
-class Sort(StrEnum):
-    """In which order a list of memories comes."""
-
-    CONFIDENCE = "confidence"
-    UPDATED = "updated"
-    CREATED = "created"
-    SERVICE = "service"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """Which memories are asked for; None asks for all. `service` "general" means NULL."""
@@ -85,10 +74,39 @@ class Filter:
     active: bool | None = None
 
 
-async def get(db: Database, memory_id: int) -> Memory | None:
-    """Return one memory."""
-    row = await db.fetch_one(sa.select(memories).where(memories.c.id == memory_id))
-    return None if row is None else _memory(row)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tellable:
+    """Which memories sessions may be told, as they stand or (`at`) stood.
+
+    `services` None means all; else those of these services (`inside`) or all the others.
+    `longest` leaves out observations of more characters than that, `without` these memories.
+    """
+
+    services: Sequence[str] | None = None
+    inside: bool = True
+    longest: int | None = None
+    without: tuple[int, ...] = ()
+    at: datetime | None = None
+
+
+async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Memory | None:
+    """Return one memory; with `at` as it stood then, as in all that follows."""
+    for rows in parts(at, only=[memory_id]):
+        row = await db.fetch_one(sa.select(rows).where(rows.c.id == memory_id))
+        if row is not None:
+            return from_row(row) if at is None else _as_it_was(row)
+    return None
+
+
+async def existing(
+    db: Database, ids: Sequence[int], *, at: datetime | None = None
+) -> set[MemoryId]:
+    """Return those of these memories that are there."""
+    found: set[MemoryId] = set()
+    for rows in parts(at, only=ids) if ids else ():
+        query = sa.select(rows.c.id).where(rows.c.id.in_(ids))
+        found |= {MemoryId(row["id"]) for row in await db.fetch_all(query)}
+    return found
 
 
 async def several(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
@@ -111,7 +129,7 @@ async def twins(db: Database, candidate: Candidate) -> list[Memory]:
         hash=content_hash(candidate.observation),
         said=candidate.observation,
     )
-    return [_memory(row) for row in await db.fetch_all(query)]
+    return [from_row(row) for row in await db.fetch_all(query)]
 
 
 async def spelling(db: Database, service: str) -> str | None:
@@ -148,7 +166,7 @@ async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory
         source_ref=candidate.source_ref,
         inactive_reason=None if active else InactiveReason.LOW,
     )
-    memory = _memory(await db.fetch_one(statement))
+    memory = from_row(await db.fetch_one(statement))
     await _tell(db, memory, Op.CREATED, now=now)
     return memory
 
@@ -171,39 +189,32 @@ async def delete(db: Database, memory: Memory, *, now: datetime) -> None:
 
 
 async def page(
-    db: Database, wanted: Filter, *, sort: Sort, limit: int, position: Sequence[Any] | None = None
+    db: Database,
+    wanted: Filter,
+    *,
+    sort: Sort,
+    limit: int,
+    position: Sequence[Any] | None = None,
+    at: datetime | None = None,
 ) -> Page[Memory]:
     """Return one page of memories, behind `position` when it is given."""
-    return await _paged(db, conditions(wanted), sort, limit=limit, position=position)
+    asked = partial(conditions, wanted)
+    found = await ordered.page(db, at, asked, sort, limit=limit, position=position)
+    return _memories(found, at)
 
 
-async def count(db: Database, wanted: Filter) -> int:
+async def count(db: Database, wanted: Filter, *, at: datetime | None = None) -> int:
     """Return how many memories there are."""
-    query = sa.select(sa.func.count()).select_from(memories).where(*conditions(wanted))
-    return int(await db.fetch_val(query))
+    return await _counted(db, partial(conditions, wanted), at)
 
 
 async def tellable(
-    db: Database,
-    *,
-    services: Sequence[str] | None,
-    inside: bool,
-    limit: int,
-    longest: int | None = None,
-    position: Sequence[Any] | None = None,
+    db: Database, wanted: Tellable, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Memory]:
-    """Return active operational memories in the order sessions are told them.
-
-    `services` None means all; else those of these services (`inside`) or all
-    the others. `longest` leaves out observations of more characters than that.
-    """
-    wanted = _tellable()
-    if services is not None:
-        own = memories.c.service.in_(services)
-        wanted.append(own if inside else memories.c.service.is_(None) | ~own)
-    if longest is not None:
-        wanted.append(sa.func.length(memories.c.observation) <= longest)
-    return await _paged(db, wanted, Sort.CONFIDENCE, limit=limit, position=position)
+    """Return active operational memories in the order sessions are told them."""
+    asked, sort = partial(_told, wanted), Sort.CONFIDENCE
+    found = await ordered.page(db, wanted.at, asked, sort, limit=limit, position=position)
+    return _memories(found, wanted.at)
 
 
 async def unconfirmed_since(db: Database, moment: datetime) -> list[Memory]:
@@ -216,7 +227,7 @@ async def unconfirmed_since(db: Database, moment: datetime) -> list[Memory]:
         .where(memories.c.confidence > 0)
         .order_by(memories.c.id)
     )
-    return [_memory(row) for row in await db.fetch_all(query)]
+    return [from_row(row) for row in await db.fetch_all(query)]
 
 
 async def newest(db: Database) -> datetime | None:
@@ -226,87 +237,64 @@ async def newest(db: Database) -> datetime | None:
     return found
 
 
-async def shortest(db: Database) -> int:
+async def shortest(db: Database, *, at: datetime | None = None) -> int:
     """Return how many characters the shortest active observation has."""
-    length = sa.func.length(memories.c.observation)
-    query = sa.select(sa.func.min(length)).where(memories.c.active == 1)
-    return int(await db.fetch_val(query) or 0)
+    found: list[int | None] = []
+    for rows in parts(at):
+        length = sa.func.min(sa.func.length(rows.c.observation))
+        found.append(await db.fetch_val(sa.select(length).where(rows.c.active == 1)))
+    return min((each for each in found if each is not None), default=0)
 
 
-async def count_tellable(db: Database) -> int:
+async def count_tellable(db: Database, wanted: Tellable) -> int:
     """Return how many memories sessions could be told."""
-    query = sa.select(sa.func.count()).select_from(memories).where(*_tellable())
-    return int(await db.fetch_val(query))
+    return await _counted(db, partial(_told, wanted), wanted.at)
 
 
-def _tellable() -> list[sa.ColumnElement[bool]]:
-    return [
-        memories.c.active == 1,
-        memories.c.confidence >= ACTIVE_THRESHOLD,
-        memories.c.category.in_(OPERATIONAL),
+async def _counted(db: Database, asked: ordered.Conditions, at: datetime | None) -> int:
+    queries = [
+        sa.select(sa.func.count()).select_from(rows).where(*asked(rows.c)) for rows in parts(at)
     ]
+    return sum([int(await db.fetch_val(query)) for query in queries])
 
 
-def conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
-    """Return what is true of the memories that are asked for."""
-    found: list[sa.ColumnElement[bool]] = []
-    if wanted.q:
-        found.append(memories.c.observation.icontains(wanted.q, autoescape=True))
-    if wanted.service is not None:
-        service = None if wanted.service == GENERAL else wanted.service
-        found.append(memories.c.service.is_not_distinct_from(service))
-    if wanted.active is not None:
-        found.append(memories.c.active == int(wanted.active))
-    for name in ("category", "kind", "project", "scope"):
-        value = getattr(wanted, name)
-        if value is not None:
-            found.append(memories.c[name] == value)
+def _told(wanted: Tellable, columns: Any) -> list[sa.ColumnElement[bool]]:
+    found: list[sa.ColumnElement[bool]] = [
+        columns.active == 1,
+        columns.confidence >= ACTIVE_THRESHOLD,
+        columns.category.in_(OPERATIONAL),
+    ]
+    if wanted.without:
+        found.append(columns.id.not_in(wanted.without))
+    if wanted.services is not None:
+        own = columns.service.in_(wanted.services)
+        found.append(own if wanted.inside else columns.service.is_(None) | ~own)
+    if wanted.longest is not None:
+        found.append(sa.func.length(columns.observation) <= wanted.longest)
     return found
 
 
-async def _paged(
-    db: Database,
-    wanted: Sequence[sa.ColumnElement[bool]],
-    sort: Sort,
-    *,
-    limit: int,
-    position: Sequence[Any] | None,
-) -> Page[Memory]:
-    keys = _order(sort)
-    query = sa.select(memories, _UPDATED.label(UPDATED)).where(*wanted)
-    if position is not None:
-        query = query.where(after(keys, position))
-    query = query.order_by(*(key.ordered() for key in keys)).limit(limit + 1)
-    rows = await db.fetch_all(query)
-    behind = _position(sort, rows[limit - 1]) if len(rows) > limit else None
-    return Page([_memory(row) for row in rows[:limit]], behind)
+def conditions(wanted: Filter, columns: Any) -> list[sa.ColumnElement[bool]]:
+    """Return what is true of the memories that are asked for."""
+    found: list[sa.ColumnElement[bool]] = []
+    if wanted.q:
+        found.append(columns.observation.icontains(wanted.q, autoescape=True))
+    if wanted.service is not None:
+        service = None if wanted.service == GENERAL else wanted.service
+        found.append(columns.service.is_not_distinct_from(service))
+    if wanted.active is not None:
+        found.append(columns.active == int(wanted.active))
+    for name in ("category", "kind", "project", "scope"):
+        value = getattr(wanted, name)
+        if value is not None:
+            found.append(columns[name] == value)
+    return found
 
 
-def _order(sort: Sort) -> list[Key]:
-    newest, number = Key(_UPDATED, descending=True), Key(memories.c.id)
-    match sort:
-        case Sort.CONFIDENCE:
-            return [Key(memories.c.confidence, descending=True), newest, number]
-        case Sort.UPDATED:
-            return [newest, number]
-        case Sort.CREATED:
-            return [Key(memories.c.id, descending=True)]
-        case Sort.SERVICE:
-            # general, which has no name, comes last
-            named = sa.func.coalesce(memories.c.service, NAMELESS)
-            return [Key(named), Key(memories.c.confidence, descending=True), number]
-
-
-def _position(sort: Sort, row: Any) -> list[Any]:
-    match sort:
-        case Sort.CONFIDENCE:
-            return [row["confidence"], row[UPDATED], row["id"]]
-        case Sort.UPDATED:
-            return [row[UPDATED], row["id"]]
-        case Sort.CREATED:
-            return [row["id"]]
-        case Sort.SERVICE:
-            return [row["service"] or NAMELESS, row["confidence"], row["id"]]
+def _memories(found: Page[Any], at: datetime | None) -> Page[Memory]:
+    return Page(
+        [from_row(row) if at is None else _as_it_was(row) for row in found.items], found.position
+    )
 
 
 async def _tell(db: Database, memory: Memory, op: Op, *, now: datetime) -> None:
@@ -333,7 +321,8 @@ def _changeable(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _memory(row: Any) -> Memory:
+def from_row(row: Any) -> Memory:
+    """Return the memory that a row holds."""
     fields = {name: row[name] for name in row if name != UPDATED}
     fields["id"] = MemoryId(fields["id"])
     fields["category"] = Category(fields["category"])
@@ -344,3 +333,8 @@ def _memory(row: Any) -> Memory:
     if fields["inactive_reason"] is not None:
         fields["inactive_reason"] = InactiveReason(fields["inactive_reason"])
     return Memory(**fields)
+
+
+def _as_it_was(row: Any) -> Memory:
+    was = from_row(row)
+    return replace(was, content_hash=content_hash(was.observation))

@@ -32,11 +32,12 @@ async def create(
         return memory
 
 
-async def get(db: Database, memory_id: int) -> Memory:
-    """Return a memory; raises NotFound."""
-    memory = await memories.get(db, memory_id)
+async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Memory:
+    """Return a memory, with `at` as it stood then; raises NotFound."""
+    memory = await memories.get(db, memory_id, at=at)
     if memory is None:
-        raise NotFound(f"There is no memory {memory_id}.")
+        then = "" if at is None else " of that time"
+        raise NotFound(f"There is no memory {memory_id}{then}.")
     return memory
 
 

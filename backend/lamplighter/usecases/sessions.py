@@ -187,13 +187,17 @@ async def surroundings(
     *,
     budget: int,
     handoff: Handoff | None = None,
+    what_if: recall.WhatIf = recall.AS_IT_IS,
     now: datetime,
 ) -> tuple[Block, str]:
-    """Return what a session of this plan is told: its memory block and its environment."""
+    """Return what a session of this plan is told: its memory block and its environment.
+
+    `what_if` says what would be otherwise with the memories; the rest is as it is now.
+    """
     in_scope = [each for each in services if plan.services is None or each.name in plan.services]
     around = chain.neighbours(services, plan.services) if plan.services else []
     block = await recall.build_memory_context(
-        db, budget=budget, focus=plan.services, neighbours=around
+        db, budget=budget, focus=plan.services, neighbours=around, what_if=what_if
     )
     used = await act.standings(db, [each.name for each in in_scope], now=now)
     return block, build_env_context(plan, in_scope, now=now, used=used, handoff=handoff)

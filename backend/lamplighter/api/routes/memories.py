@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamplighter.api import events, memories, shapes
+from lamplighter.api import audit, events, memories, shapes
 from lamplighter.api.routes.op import op
 
 OPS: Final = (
@@ -50,6 +50,7 @@ OPS: Final = (
         memories.show,
         "Read a memory.",
         shapes.Memory,
+        query=shapes.AsOfQuery,
         problems=(404,),
     ),
     op(
@@ -93,6 +94,15 @@ OPS: Final = (
         shapes.Memory,
         problems=(404, 409, 412),
         matches=True,
+    ),
+    op(
+        "GET",
+        "/audit",
+        "memories:read",
+        audit.index,
+        "List all that is believed on a service or a word, and what it rests on.",
+        shapes.AuditPage,
+        query=shapes.AuditQuery,
     ),
     op(
         "GET",

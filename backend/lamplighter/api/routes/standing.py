@@ -44,6 +44,7 @@ OPS: Final = (
         "Read what the next session would be told.",
         shapes.Context,
         query=shapes.ContextQuery,
+        problems=(404,),
     ),
     op(
         "GET",

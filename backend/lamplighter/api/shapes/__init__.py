@@ -5,6 +5,9 @@ from lamplighter.api.shapes.access import Minted as Minted
 from lamplighter.api.shapes.access import Token as Token
 from lamplighter.api.shapes.access import TokenIn as TokenIn
 from lamplighter.api.shapes.access import TokenPage as TokenPage
+from lamplighter.api.shapes.audit import AuditPage as AuditPage
+from lamplighter.api.shapes.audit import AuditQuery as AuditQuery
+from lamplighter.api.shapes.memories import AsOfQuery as AsOfQuery
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed
 from lamplighter.api.shapes.memories import FacetQuery as FacetQuery
@@ -60,6 +63,7 @@ from lamplighter.api.shapes.state import ChangesPage as ChangesPage
 from lamplighter.api.shapes.state import ChangesQuery as ChangesQuery
 from lamplighter.api.shapes.state import Context as Context
 from lamplighter.api.shapes.state import ContextQuery as ContextQuery
+from lamplighter.api.shapes.state import Diff as Diff
 from lamplighter.api.shapes.state import Empty as Empty
 from lamplighter.api.shapes.state import Event as Event
 from lamplighter.api.shapes.state import EventIn as EventIn

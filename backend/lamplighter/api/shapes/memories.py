@@ -35,6 +35,13 @@ class Memory(Struct):
     duplicate_count: int
     revision_count: int
     version: int
+    as_of: str | UnsetType = UNSET
+
+
+class AsOfQuery(Struct):
+    """At which moment; left out: now."""
+
+    as_of: Words | None = None
 
 
 class MemoryPage(Struct):
@@ -44,10 +51,11 @@ class MemoryPage(Struct):
     next: str | None
     seq: int
     total: int
+    as_of: str | UnsetType = UNSET
 
 
 class MemoryQuery(Struct):
-    """Which memories, in which order."""
+    """Which memories, in which order; with `as_of` as they stood then."""
 
     q: Words | None = None
     service: Name | None = None
@@ -59,6 +67,7 @@ class MemoryQuery(Struct):
     sort: Literal["confidence", "updated", "created", "service"] = "confidence"
     cursor: str | None = None
     limit: Limit = 50
+    as_of: Words | None = None
 
 
 class FacetQuery(Struct):
@@ -71,6 +80,7 @@ class FacetQuery(Struct):
     project: Name | None = None
     scope: Literal["project", "global"] | None = None
     state: Literal["active", "inactive", "all"] = "all"
+    as_of: Words | None = None
 
 
 class Facets(Struct):
@@ -80,6 +90,7 @@ class Facets(Struct):
     categories: list[dict[str, Any]]
     states: dict[str, int]
     seq: int
+    as_of: str | UnsetType = UNSET
 
 
 class MemoryIn(Struct):

@@ -77,7 +77,10 @@ class Nothing(Struct):
 
 
 class ContextQuery(Struct):
-    """What the next session would be told."""
+    """What the next session would be told; with `without` or `as_of`: what it would be then.
+
+    `against` is `now` or the number of a session: what the answer is compared with.
+    """
 
     tier: Tier = 1
     services: Words | None = None
@@ -85,6 +88,18 @@ class ContextQuery(Struct):
     profile: Literal["ops"] = "ops"
     sections: Literal["all", "operational"] = "all"
     dry_run: bool = False
+    without: Annotated[str, Meta(max_length=4000)] | None = None
+    against: Words | None = None
+    as_of: Words | None = None
+
+
+class Diff(Struct):
+    """What an answer's memories add to another's and take from it, and a unified diff."""
+
+    against: str
+    added: list[str]
+    removed: list[str]
+    text: str
 
 
 class Context(Struct):
@@ -96,6 +111,8 @@ class Context(Struct):
     included: list[dict[str, Any]]
     excluded: list[dict[str, Any]]
     seq: int
+    as_of: str | UnsetType = UNSET
+    diff: Diff | UnsetType = UNSET
 
 
 class ChangesQuery(Struct):

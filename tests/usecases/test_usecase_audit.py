@@ -1,0 +1,172 @@
+"""What is believed on a topic: each memory with all that speaks for and against it."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from examples import LATER, NOON, OPEN, SLOW_START, said, session
+
+import by_hand
+from lamplighter.domain.audit import NAMED, Audit, as_json
+from lamplighter.domain.errors import Invalid
+from lamplighter.domain.memory import Category, Edit, Memory
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import Plan
+from lamplighter.repository import Database, history, links, memories, writing
+from lamplighter.usecases import curate, sessions
+from lamplighter.usecases.audit import audit
+
+DAY = timedelta(days=1)
+
+
+async def known(db: Database, observation: str, **more: Any) -> Memory:
+    candidate = replace(SLOW_START, observation=observation, tier=0, **more)
+    return await curate.create(db, candidate, now=NOON, redact=OPEN)
+
+
+def ids(found: Audit) -> list[int]:
+    return [each.memory.id for each in found.beliefs]
+
+
+async def asked(db: Database, topic: str = "jellyfin", **more: Any) -> Audit:
+    return await audit(db, topic, **{"limit": 50, **more})
+
+
+async def test_a_topic_is_a_service_in_any_spelling_or_a_word(db: Database) -> None:
+    await known(db, "Starts slowly", service="WireGuard")
+    await known(db, "Needs wireguard", service="caddy")
+    await known(db, "Is well", service="caddy", title="On WireGuard")
+    await known(db, "Something else", service=None)
+
+    found = [await asked(db, topic) for topic in ("wireGUARD", "slowly", "general", "100 %")]
+
+    assert [(each.service, sorted(ids(each))) for each in found] == [
+        ("WireGuard", [1, 2, 3]),
+        ("slowly", [1]),
+        (None, [4]),
+        ("100 %", []),
+    ]
+
+
+@pytest.mark.parametrize("topic", ["", "  ", "\u200b\u202e"])
+async def test_a_topic_says_something(db: Database, topic: str) -> None:
+    with pytest.raises(Invalid):
+        await asked(db, topic)
+
+
+async def test_the_active_come_first_then_the_surest_in_pages(db: Database) -> None:
+    for number, confidence in enumerate((0.5, 0.9, 0.7, 0.2, 0.9, 0.1)):
+        await known(db, f"Fact {number}", confidence=confidence)
+    await curate.edit(db, 5, Edit(active=False), version=None, now=NOON, redact=OPEN)
+
+    seen: list[int] = []
+    position: Any = None
+    while True:
+        page = await asked(db, limit=2, position=position)
+        assert (page.active, page.inactive) == (3, 3)
+        seen += ids(page)
+        if page.position is None:
+            break
+        position = page.position
+
+    assert seen == [2, 3, 1, 5, 4, 6]
+
+
+async def test_who_confirmed_and_contradicted_it_and_who_was_told(db: Database) -> None:
+    first, second, third = [await session(db) for _ in range(3)]
+    held = (await said(db, first)).memory
+    await said(db, second, now=LATER)
+    await said(db, third, now=LATER + DAY)
+    async with writing(db):
+        memory = await memories.get(db, held.id)
+        assert memory is not None
+        weaker = replace(memory, confidence=0.7, version=memory.version + 1)
+        await memories.update(db, weaker, now=LATER)
+        why = history.Why(cause="contradicted", actor="session", session_id=first.id)
+        await history.append(db, memory, weaker, why, now=LATER + 2 * DAY)
+    opened = await sessions.begin(db, Plan(), services=Services(), epoch=1, now=LATER + 3 * DAY)
+
+    [belief] = (await asked(db)).beliefs
+
+    tallies = (belief.confirmed, belief.contradicted, belief.told)
+    assert [
+        (each.count, [(voice.session_id, voice.at) for voice in each.voices]) for each in tallies
+    ] == [
+        (2, [(third.id, LATER + DAY), (second.id, LATER)]),
+        (1, [(first.id, LATER + 2 * DAY)]),
+        (1, [(opened.session.id, LATER + 3 * DAY)]),
+    ]
+    assert (belief.memory.session_id, belief.memory.tier) == (first.id, 1)
+
+
+async def test_links_are_seen_from_both_sides_and_cases_while_they_are_open(
+    db: Database, url: str
+) -> None:
+    old = await known(db, "Takes 60s")
+    new = await known(db, "Takes 90s", category=Category.BEHAVIOR)
+    async with writing(db):
+        await links.insert(db, new.id, old.id, "contradicts", session_id=None, now=NOON)
+        await links.insert(db, old.id, 99, "supersedes", session_id=None, now=LATER)
+    for state in ("open", "resolved"):
+        by_hand.run(
+            url,
+            "INSERT INTO reviews (kind, state, old_id, new_id, category, said, created_at)"
+            f" VALUES ('conflict', '{state}', {old.id}, {new.id}, 'timing', 'Takes 90s',"
+            " '2026-01-01T12:00:00.000000Z')",
+        )
+
+    found = {each.memory.id: each for each in (await asked(db)).beliefs}
+
+    mine, other = found[old.id], found[new.id]
+    assert [
+        (tie.what, tie.inward, tie.memory_id, tie.observation, tie.active)
+        for tie in mine.links.links
+    ] == [("supersedes", False, 99, None, False), ("contradicts", True, 2, "Takes 90s", True)]
+    assert [(tie.what, tie.inward, tie.memory_id) for tie in other.links.links] == [
+        ("contradicts", False, 1)
+    ]
+    assert [(each.cases.count, each.cases.cases[0].other_id) for each in (mine, other)] == [
+        (1, 2),
+        (1, 1),
+    ]
+
+
+async def test_what_is_named_is_bounded_and_what_is_counted_is_not(db: Database) -> None:
+    held = await known(db, "Starts slowly")
+    count = NAMED + 5
+    async with writing(db):
+        for number in range(count):
+            now = NOON + timedelta(minutes=number)
+            why = history.Why(cause="reinforced", actor="session", session_id=None)
+            await history.append(db, held, held, why, now=now)
+            await links.insert(db, held.id, held.id + 9, "revives", session_id=None, now=now)
+
+    [belief] = (await asked(db)).beliefs
+    written = as_json(belief)
+
+    assert written["confirmed"]["count"] == written["links"]["count"] == count
+    assert len(written["confirmed"]["sessions"]) == len(written["links"]["items"]) == NAMED
+    assert belief.confirmed.voices[0].at == NOON + timedelta(minutes=count - 1)
+
+
+async def test_as_many_queries_for_many_as_for_one(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked_for: list[Any] = []
+    fetch_all = Database.fetch_all
+
+    async def counted(self: Database, query: Any, values: Any = None) -> Any:
+        asked_for.append(query)
+        return await fetch_all(self, query, values)
+
+    monkeypatch.setattr(Database, "fetch_all", counted)
+    counts = []
+    for _ in range(2):
+        for number in range(20):
+            await known(db, f"Fact {number}")
+        asked_for.clear()
+        await asked(db)
+        counts.append(len(asked_for))
+
+    assert counts[0] == counts[1] < 10

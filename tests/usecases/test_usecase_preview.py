@@ -1,0 +1,154 @@
+"""What would be told if: without some memories, as of a moment, and how that differs."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from examples import NOON, OPEN, SLOW_START, session
+
+from lamplighter.domain.errors import Invalid, NotFound
+from lamplighter.domain.memory import Edit, Memory
+from lamplighter.domain.service import Service, Services
+from lamplighter.domain.session import Plan
+from lamplighter.repository import Database
+from lamplighter.usecases import curate, sessions
+from lamplighter.usecases.preview import Preview, Question, preview
+from lamplighter.usecases.recall import WhatIf
+
+SERVICES = Services(
+    (
+        Service(name="jellyfin", depends_on=("nas",)),
+        Service(name="nas"),
+        Service(name="caddy"),
+        Service(name="sonarr", depends_on=("jellyfin",)),
+    )
+)
+
+
+async def known(db: Database, observation: str, **more: Any) -> Memory:
+    candidate = replace(SLOW_START, observation=observation, tier=0, **more)
+    return await curate.create(db, candidate, now=NOON, redact=OPEN)
+
+
+async def asked(
+    db: Database,
+    *,
+    services: tuple[str, ...] | None = None,
+    budget: int = 2_000,
+    what_if: WhatIf | None = None,
+    against: str | None = None,
+) -> Preview:
+    question = Question(
+        plan=Plan(services=services),
+        budget=budget,
+        what_if=what_if or WhatIf(),
+        against=against,
+    )
+    return await preview(db, question, SERVICES, usual_budget=2_000, now=NOON + timedelta(hours=5))
+
+
+async def test_what_is_left_out_is_neither_told_nor_counted(db: Database) -> None:
+    await known(db, "One")
+    two = await known(db, "Two", service="caddy", confidence=0.6)
+    await known(db, "Three")
+
+    found = await asked(db, what_if=WhatIf(without=(two.id,)), against="now")
+
+    assert "(2 memories, ~" in found.block.text
+    assert "Two" not in found.block.text
+    assert found.difference is not None
+    assert found.difference.added == ()
+    assert found.difference.removed == ("- [timing] Two (confidence: 0.6)",)
+    assert found.difference.text == (
+        "--- now\n"
+        "+++ what if\n"
+        "@@ -1,8 +1,5 @@\n"
+        "-## Operational Memory (3 memories, ~44 tokens)\n"
+        "+## Operational Memory (2 memories, ~33 tokens)\n"
+        " \n"
+        " ### jellyfin\n"
+        " - [timing] One (confidence: 0.7)\n"
+        " - [timing] Three (confidence: 0.7)\n"
+        "-\n"
+        "-### caddy\n"
+        "-- [timing] Two (confidence: 0.6)\n"
+    )
+
+
+async def test_memories_that_are_not_there_are_named(db: Database) -> None:
+    held = await known(db, "One")
+
+    with pytest.raises(Invalid) as wrong:
+        await asked(db, what_if=WhatIf(without=(held.id, 7, 8)))
+
+    assert [str(each.message) for each in wrong.value.wrong] == ["there is no memory 7, 8"]
+    before = WhatIf(without=(held.id,), at=NOON - timedelta(seconds=1))
+    with pytest.raises(Invalid, match="there is then no memory 1"):
+        await asked(db, what_if=before)
+
+
+async def test_a_session_s_own_words_are_compared_with_what_is_true_now(db: Database) -> None:
+    await session(db)
+    first = await known(db, "Takes 60s\u00a0to start")
+    opened = await sessions.begin(db, Plan(), services=SERVICES, epoch=1, now=NOON)
+    change = Edit(observation="Takes 90s")
+    later = NOON + timedelta(hours=1)
+    await curate.edit(db, first.id, change, version=None, now=later, redact=OPEN)
+
+    number = str(opened.session.id)
+    found = (await asked(db, against=number)).difference
+    same = (await asked(db, against=number, what_if=WhatIf(at=NOON))).difference
+
+    assert found is not None
+    assert (found.removed, found.added) == (
+        ("- [timing] Takes 60s to start (confidence: 0.7)",),
+        ("- [timing] Takes 90s (confidence: 0.7)",),
+    )
+    assert found.text.startswith(f"--- session {number}\n+++ what if\n@@")
+    assert same is not None
+    assert (same.added, same.removed, same.text) == ((), (), "")
+
+
+async def test_a_session_that_is_not_there_or_was_told_nothing_is_said_so(db: Database) -> None:
+    mute = await session(db)
+
+    for against, words in (
+        ("99", "There is no session 99"),
+        (str(2**63), "There is no session"),
+        (str(mute.id), f"Session {mute.id} was told nothing"),
+    ):
+        with pytest.raises(NotFound, match=words):
+            await asked(db, against=against)
+
+
+async def test_another_budget_is_compared_with_the_usual_one(db: Database) -> None:
+    await known(db, "One")
+
+    found = await asked(db, budget=0, against="now")
+
+    assert found.block.text == ""
+    assert found.difference is not None
+    assert found.difference.removed == ("- [timing] One (confidence: 0.7)",)
+
+
+async def test_what_a_service_depends_on_and_what_depends_on_it_come_next(db: Database) -> None:
+    for number in range(4):
+        await known(db, f"General {number}", service=None, confidence=1.0)
+        await known(db, f"Caddy {number}", service="caddy", confidence=0.9)
+        await known(db, f"Nas {number}", service="nas", confidence=0.5)
+        await known(db, f"Sonarr {number}", service="sonarr", confidence=0.45)
+        await known(db, f"Jellyfin {number}", confidence=0.4)
+    await session(db)
+    plan = Plan(tier=2, services=("jellyfin",))
+
+    found = await asked(db, services=plan.services, budget=140)
+    opened = await sessions.begin(db, plan, services=SERVICES, epoch=1, budget=140, now=NOON)
+
+    told = [each.memory.service for each in found.block.placements if each.included]
+    assert {service: told.count(service) for service in told} == {
+        "jellyfin": 4,
+        "nas": 4,
+        "sonarr": 4,
+    }
+    assert opened.prompt.injected.endswith(f"\n{found.block.text}")

@@ -30,7 +30,7 @@ async def index(request: Request) -> Response:
     position = ask.position(wanted.cursor)
     sort = Sort(wanted.sort)
     async with reading(here.db):
-        chosen = await _filter(here.db, wanted, here.known())
+        chosen = await filter_of(here.db, wanted, here.known())
         found = await memories.page(
             here.db, chosen, sort=sort, limit=wanted.limit, position=position
         )
@@ -44,7 +44,7 @@ async def facets(request: Request) -> Response:
     """GET /api/v1/memories/facets."""
     here, wanted = door(request), ask.query(request, shapes.FacetQuery)
     async with reading(here.db):
-        chosen = await _filter(here.db, wanted, here.known())
+        chosen = await filter_of(here.db, wanted, here.known())
         services = await counts.services(here.db, chosen)
         categories = await counts.categories(here.db, chosen)
         states = {
@@ -69,7 +69,7 @@ async def create(request: Request) -> Response:
         category=given.category,
         service=given.service,
         observation=given.observation,
-        confidence=_finite(given.confidence),
+        confidence=finite(given.confidence),
         tier=0,
         session_id=None,
         source=Source.OPERATOR,
@@ -126,20 +126,10 @@ async def past(request: Request) -> Response:
     return page(request, [_entry(each) for each in found.items], found.position, seq)
 
 
-async def bulk(request: Request) -> Response:
-    """POST /api/v1/memories/bulk."""
-    here, given = door(request), await ask.body(request, shapes.Bulk)
-    if given.action == "delete":
-        ids = await curate.delete_all(here.db, given.ids, now=here.now())
-    else:
-        ids = await curate.edit_all(here.db, given.ids, _bulk_edit(given), now=here.now())
-    seq = await changes.last(here.db)
-    return answer({"changed": len(ids), "ids": ids, "seq": seq})
-
-
-async def _filter(
+async def filter_of(
     db: Database, wanted: shapes.MemoryQuery | shapes.FacetQuery, known: list[str]
 ) -> Filter:
+    """Return what a query asks for, its service as it is spelled here."""
     service = wanted.service
     if service is not None:
         plain_name = GENERAL if fold(service) == GENERAL else service
@@ -169,19 +159,12 @@ def _edit(given: shapes.MemoryEdit) -> Edit:
     if "service" in fields and fields["service"] is None:
         fields["service"] = GENERAL
     if "confidence" in fields:
-        fields["confidence"] = _finite(fields["confidence"])
+        fields["confidence"] = finite(fields["confidence"])
     return Edit(**fields)
 
 
-def _bulk_edit(given: shapes.Bulk) -> Edit:
-    if given.action == "deactivate":
-        return Edit(active=False)
-    if given.value is None:
-        raise Invalid(Wrong("value", "is missing: the confidence to set"))
-    return Edit(confidence=_finite(given.value))
-
-
-def _finite(confidence: float) -> float:
+def finite(confidence: float) -> float:
+    """Return a confidence that is a number. Raises Invalid."""
     if not math.isfinite(confidence):
         raise Invalid(Wrong("confidence", "is not a number"))
     return confidence

@@ -59,16 +59,14 @@ _OFF: Final = {
 _ON: Final = {"active": sa.literal(1, NUMBER), "inactive_reason": sa.null()}
 
 ACTS: Final[dict[str, Act]] = {
-    "confidence": act((CHOSEN,), {**with_confidence(_VALUE), **_CONFIRMED}, _BY_OPERATOR),
+    "confidence": act((), {**with_confidence(_VALUE), **_CONFIRMED}, _BY_OPERATOR),
     "adjust": act(
-        (CHOSEN,),
+        (),
         {**with_confidence(rounded(_HELD.confidence + _VALUE)), **_CONFIRMED},
         _BY_OPERATOR,
     ),
-    "deactivate": act((CHOSEN, _HELD.active == 1), _OFF, _BY_OPERATOR),
-    "activate": act(
-        (CHOSEN, _HELD.active == 0, _HELD.confidence >= ACTIVE_THRESHOLD), _ON, _BY_OPERATOR
-    ),
+    "deactivate": act((_HELD.active == 1,), _OFF, _BY_OPERATOR),
+    "activate": act((_HELD.active == 0, _HELD.confidence >= ACTIVE_THRESHOLD), _ON, _BY_OPERATOR),
 }
 
 
@@ -166,12 +164,7 @@ def _before(name: str, kind: Any, *, flag: bool = False) -> Any:
 
 
 _UNDO: Final = act(
-    (
-        one_of(history.c.id, IDS),
-        history.c.memory_id == _HELD.id,
-        history.c.version == _HELD.version,
-        history.c.before.is_not(None),
-    ),
+    (history.c.version == _HELD.version, history.c.before.is_not(None)),
     {
         "confidence": _before("confidence", CONFIDENCE),
         "active": _before("active", NUMBER, flag=True),
@@ -180,6 +173,7 @@ _UNDO: Final = act(
         "decayed_weeks": _before("decayed_weeks", NUMBER),
     },
     Entry(cause="undone", actor=OPERATOR, reason=_WORDS, bulk=_BULK),
+    chosen=(one_of(history.c.id, IDS), history.c.memory_id == _HELD.id),
 )
 _TOO_LOW: Final = Statement(
     sa.select(sa.func.count())

@@ -12,7 +12,6 @@ from lamplighter.domain.memory import ACTIVE_THRESHOLD, OPERATIONAL, InactiveRea
 from lamplighter.repository.columns import NUMBER, stamp
 from lamplighter.repository.database import Database
 from lamplighter.repository.many import (
-    CHOSEN,
     ODD,
     STAMP,
     Entry,
@@ -70,7 +69,7 @@ def _reason() -> Any:
 
 _ALL: Final = Statement(_waiting(), long=True)
 _FADE: Final = act(
-    (CHOSEN, *_MAY, STAMP <= _UNTIL, STAMP > _AFTER, _TAKEN > 0),
+    (*_MAY, STAMP <= _UNTIL, STAMP > _AFTER, _TAKEN > 0),
     _faded(),
     Entry(cause="faded", actor="supervisor", reason=_reason()),
 )

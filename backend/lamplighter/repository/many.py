@@ -130,16 +130,24 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A change of many rows: which of the chosen it is of, and what becomes of each."""
+    """A change of many rows: which of the chosen it is of, and what becomes of each.
 
-    statements: tuple[Statement, ...]
+    `sure` is for when it is of all of them: it does not ask of each again.
+    """
+
+    record: Statement
+    sure: Sequence[Statement]
+    careful: Sequence[Statement]
 
     async def do(
         self, db: Database, ids: Sequence[int], *, now: datetime, **more: Any
     ) -> list[int]:
         """Change those of `ids` that it is of, and return them; call it within `writing`."""
         values = {"ids": numbers(ids), "now": now, **more}
-        *before, last = self.statements
+        recorded = await db.execute(self.record(**values))
+        if not recorded:
+            return []
+        *before, last = self.sure if recorded == len(ids) else self.careful
         for statement in before:
             await db.execute(statement(**values))
         rows = await db.fetch_all(last(**values))
@@ -153,22 +161,29 @@ def recording(entry: Entry, where: Sequence[Any], to: Values | None) -> sa.Inser
     return sa.insert(history).from_select(_ENTRY, entry.of(to).where(*where))
 
 
-def act(where: Sequence[Any], to: Values, entry: Entry) -> Act:
-    """Prepare a change of the rows that `where` is true of; that may not hang on `active`.
+def act(
+    where: Sequence[Any], to: Values, entry: Entry, *, chosen: Sequence[Any] = (CHOSEN,)
+) -> Act:
+    """Prepare a change of those of the chosen rows that `where` is true of."""
+    record = Statement(recording(entry, (*chosen, *where), to), long=True)
+    return Act(record, _updates(chosen, to), _updates((*chosen, *where), to))
+
+
+def _updates(where: Sequence[Any], to: Values) -> list[Statement]:
+    """Change rows; `where` may hang on `active` only when `to` does not set the confidence.
 
     Whether a row is active is in several indexes, and SQLite rewrites them all for
     each row whose `active` is set, changed or not: it is set where it changes only.
     """
-    version = memories.c.version + 1
-    statements: list[sa.UpdateBase] = [recording(entry, where, to)]
+    statements: list[sa.UpdateBase] = []
     values = dict(to)
     if "confidence" in to:
         switch = {name: values.pop(name) for name in ("active", "inactive_reason")}
         differs = [memories.c[name].is_distinct_from(value) for name, value in switch.items()]
         statements.append(sa.update(memories).where(*where, sa.or_(*differs)).values(**switch))
-    update = sa.update(memories).where(*where).values(**values, version=version)
+    update = sa.update(memories).where(*where).values(**values, version=memories.c.version + 1)
     statements.append(update.returning(memories.c.id))
-    return Act(tuple(Statement(statement, long=True) for statement in statements))
+    return [Statement(statement, long=True) for statement in statements]
 
 
 async def tell(db: Database, ids: Sequence[int], op: Op, *, now: datetime) -> None:

@@ -3,6 +3,7 @@
 Held to 2 s, and to 50 ms that another writer waits.
 """
 
+import asyncio
 import subprocess
 import sys
 import tempfile
@@ -91,18 +92,16 @@ async def acts() -> dict[str, Any]:
 
 async def measured(url: str, work: Work) -> dict[str, Any]:
     """Do it while another process writes one row every few milliseconds."""
-    other = subprocess.Popen(
-        [sys.executable, "-c", OTHER, str(file_of(url))], stdout=subprocess.PIPE, text=True
-    )
+    other = _other(url)
     try:
         assert other.stdout
         other.stdout.readline()
-        time.sleep(BEFORE_SECONDS)
+        await asyncio.sleep(BEFORE_SECONDS)
         async with Database(url) as db:
             began = time.perf_counter()
             result = await work(db)
             taken = time.perf_counter() - began
-        time.sleep(BEFORE_SECONDS)
+        await asyncio.sleep(BEFORE_SECONDS)
     finally:
         other.terminate()
         lines = other.communicate(timeout=10)[0].split()
@@ -110,6 +109,11 @@ async def measured(url: str, work: Work) -> dict[str, Any]:
     waits = spread([float(line) for line in lines[:-1]])
     held = taken <= LIMIT_SECONDS and waits["max_ms"] <= LIMIT_WAIT_MS
     return {"changed": changed, "seconds": round(taken, 2), "others": waits, "held": held}
+
+
+def _other(url: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", OTHER, str(file_of(url))]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def _acting(act: Act) -> Work:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import by_hand
 from lamplighter.domain.decay import GRACE, WEEK, faded
-from lamplighter.domain.memory import Category, InactiveReason, Memory
+from lamplighter.domain.memory import Category, InactiveReason, Memory, clamp
 from lamplighter.repository import Database, history
 from lamplighter.repository.columns import stamp
 from lamplighter.usecases.fade import fade
@@ -148,7 +148,9 @@ async def test_many_rows_fade_as_each_alone(
 async def test_it_does_not_matter_how_often_it_is_asked(
     db: Database, url: str, given: list[dict[str, Any]], steps: list[int]
 ) -> None:
-    given = [{**row, "age": abs(row["age"])} for row in given]
+    given = [
+        {**row, "age": abs(row["age"]), "confidence": clamp(row["confidence"])} for row in given
+    ]
     await asyncio.to_thread(written, url, given, NOON)
     for days in sorted(steps):
         await fade(db, now=NOON + timedelta(days=days))

@@ -9,11 +9,11 @@ from lamplighter.repository.database import Database, writing
 
 FIRST: Final = 500
 FEWEST, MOST = 10, 1_500
-WORK_SECONDS: Final = 0.015
-LEAST_REST: Final = 0.003
-REST: Final = 0.65
-"""Of the time that a batch held the right to write. A writer of another process on SQLite asks
-again after 1, 2, 5, 10 and 15 ms: with so long a pause it is sure to find one of the first."""
+LEAST_REST_SECONDS: Final = 0.003
+WORK_SECONDS: Final = 0.014
+REST_SECONDS: Final = 0.010
+"""A writer of another process on SQLite asks again after 1, 2, 5, 10 and 15 ms: one that waits
+since less than 18 ms is sure to ask within the 10 ms that we rest."""
 
 Work = Callable[[Sequence[int]], Awaitable[list[int]]]
 
@@ -36,7 +36,7 @@ async def in_batches(
         at += size
         size = max(fewest, min(MOST, round(size * min(2.0, WORK_SECONDS / worked))))
         if at < len(ids):
-            await _rest(db, REST * worked - (time.perf_counter() - began - worked))
+            await _rest(db, REST_SECONDS - (time.perf_counter() - began - worked))
     return done
 
 
@@ -45,4 +45,4 @@ async def _rest(db: Database, seconds: float) -> None:
     if db.in_transaction:
         return
     # PostgreSQL lets writers in by the order in which they came
-    await asyncio.sleep(0 if db.notifies else max(LEAST_REST, seconds))
+    await asyncio.sleep(0 if db.notifies else max(LEAST_REST_SECONDS, seconds))

@@ -72,6 +72,8 @@ _FADE: Final = act(
     (*_MAY, STAMP <= _UNTIL, STAMP > _AFTER, _TAKEN > 0),
     _faded(),
     Entry(cause="faded", actor="supervisor", reason=_reason()),
+    switches=(_HELD.confidence - WEEKLY_DECAY * _TAKEN < ACTIVE_THRESHOLD + 0.01)
+    | _HELD.inactive_reason.is_not(None),
 )
 
 
@@ -93,7 +95,7 @@ async def waiting(db: Database, *where: Any, now: datetime) -> Waiting:
         ),
     )
     odd = lists.pop(_ODD_ONES, [])
-    return Waiting(dict(sorted(lists.items())), odd)
+    return Waiting(lists, odd)
 
 
 async def fade(db: Database, ids: Sequence[int], weeks: int, *, now: datetime) -> list[int]:

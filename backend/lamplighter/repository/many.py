@@ -138,6 +138,7 @@ class Act:
     record: Statement
     sure: Sequence[Statement]
     careful: Sequence[Statement]
+    by_id: bool
 
     async def do(
         self, db: Database, ids: Sequence[int], *, now: datetime, **more: Any
@@ -147,11 +148,15 @@ class Act:
         recorded = await db.execute(self.record(**values))
         if not recorded:
             return []
-        *before, last = self.sure if recorded == len(ids) else self.careful
+        sure = recorded == len(ids)
+        *before, last = self.sure if sure else self.careful
         for statement in before:
             await db.execute(statement(**values))
-        rows = await db.fetch_all(last(**values))
-        changed = sorted(row["id"] for row in rows)
+        if sure and self.by_id:
+            await db.execute(last(**values))
+            changed = list(ids)
+        else:
+            changed = sorted(row["id"] for row in await db.fetch_all(last(**values)))
         await tell(db, changed, Op.UPDATED, now=now)
         return changed
 
@@ -162,27 +167,38 @@ def recording(entry: Entry, where: Sequence[Any], to: Values | None) -> sa.Inser
 
 
 def act(
-    where: Sequence[Any], to: Values, entry: Entry, *, chosen: Sequence[Any] = (CHOSEN,)
+    where: Sequence[Any], to: Values, entry: Entry, *, chosen: Any = None, switches: Any = None
 ) -> Act:
-    """Prepare a change of those of the chosen rows that `where` is true of."""
-    record = Statement(recording(entry, (*chosen, *where), to), long=True)
-    return Act(record, _updates(chosen, to), _updates((*chosen, *where), to))
+    """Prepare a change of those of the chosen rows that `where` is true of.
+
+    `chosen` are the rows that the numbers choose when they are not their own;
+    `switches` is true at least of those that turn active or inactive.
+    """
+    rows = (CHOSEN,) if chosen is None else chosen
+    record = Statement(recording(entry, (*rows, *where), to), long=True)
+    by_id = chosen is None
+    sure = _updates(rows, to, switches, returning=not by_id)
+    careful = _updates((*rows, *where), to, switches, returning=True)
+    return Act(record, sure, careful, by_id)
 
 
-def _updates(where: Sequence[Any], to: Values) -> list[Statement]:
+def _updates(
+    where: Sequence[Any], to: Values, switches: Any, *, returning: bool
+) -> list[Statement]:
     """Change rows; `where` may hang on `active` only when `to` does not set the confidence.
 
     Whether a row is active is in several indexes, and SQLite rewrites them all for
     each row whose `active` is set, changed or not: it is set where it changes only.
     """
-    statements: list[sa.UpdateBase] = []
+    statements: list[Any] = []
     values = dict(to)
     if "confidence" in to:
         switch = {name: values.pop(name) for name in ("active", "inactive_reason")}
         differs = [memories.c[name].is_distinct_from(value) for name, value in switch.items()]
-        statements.append(sa.update(memories).where(*where, sa.or_(*differs)).values(**switch))
+        first = where if switches is None else (*where, switches)
+        statements.append(sa.update(memories).where(*first, sa.or_(*differs)).values(**switch))
     update = sa.update(memories).where(*where).values(**values, version=memories.c.version + 1)
-    statements.append(update.returning(memories.c.id))
+    statements.append(update.returning(memories.c.id) if returning else update)
     return [Statement(statement, long=True) for statement in statements]
 
 
@@ -194,16 +210,22 @@ async def tell(db: Database, ids: Sequence[int], op: Op, *, now: datetime) -> No
 
 
 def listing(key: Any, *where: Any) -> sa.Select[Any]:
-    """Ask for the numbers of the rows that `where` is true of, by a key."""
-    listed = sa.func.aggregate_strings(sa.cast(memories.c.id, sa.Text), ",")
-    column = key.label("key")
-    return sa.select(column, listed.label("ids")).where(*where).group_by(column)
+    """Ask for the numbers of the rows that `where` is true of, and for a key of each."""
+    keys, ids = (
+        sa.func.aggregate_strings(sa.cast(each, sa.Text), ",") for each in (key, memories.c.id)
+    )
+    query: Any = sa.select(keys.label("keys"), ids.label("ids"))
+    return query.where(*where)  # type: ignore[no-any-return]
 
 
 async def found(db: Database, query: Any) -> dict[int, list[int]]:
-    """Return the numbers that a `listing` asks for."""
-    rows = await db.fetch_all(query)
-    return {row["key"]: sorted(map(int, row["ids"].split(","))) for row in rows}
+    """Return the numbers that a `listing` asks for, by their key."""
+    row = await db.fetch_one(query)
+    lists: dict[int, list[int]] = {}
+    if row is not None and row["ids"]:
+        for key, number in zip(row["keys"].split(","), row["ids"].split(","), strict=True):
+            lists.setdefault(int(key), []).append(int(number))
+    return {key: sorted(lists[key]) for key in sorted(lists)}
 
 
 def numbers(ids: Sequence[int]) -> str:

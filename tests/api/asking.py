@@ -55,6 +55,8 @@ class Asking:
     def address(self, op: Op) -> str:
         if "{id:int}" not in op.path:
             return op.path.replace("{name}", "jellyfin")
+        if "/bulk/" in op.path:
+            return op.path.replace("{id:int}", str(self.bulk()))
         makes = {
             "memories": self.memory,
             "sessions": self.running if op.path.endswith("/stop") else self.session,
@@ -82,6 +84,10 @@ class Asking:
     def memory(self, **more: Any) -> int:
         given = {"category": "timing", "observation": "Takes 60s to start", **more}
         return int(self.made("/api/v1/memories", given)["id"])
+
+    def bulk(self) -> int:
+        given = {"ids": [self.memory()], "action": "deactivate"}
+        return int(self.client.post("/api/v1/memories/bulk", json=given).json()["bulk"])
 
     def request(self) -> int:
         return int(self.made("/api/v1/sessions", {})["id"])

@@ -12,14 +12,14 @@ from lamplighter.domain.errors import Deposed
 from lamplighter.domain.memory import Candidate, Category, Edit, Memory
 from lamplighter.repository import (
     Database,
-    batches,
     driver,
     history,
     memories,
     tables,
     writing,
 )
-from lamplighter.repository.memories import Filter, Sort
+from lamplighter.repository.batches import FIRST
+from lamplighter.repository.columns import stamp
 from lamplighter.usecases import curate
 from lamplighter.usecases.fade import fade
 from lamplighter.usecases.remember import remember
@@ -88,63 +88,61 @@ async def test_an_edit_comes_after_what_is_due(db: Database) -> None:
     assert await fade(db, now=NOON + 90 * DAY) == 0
 
 
-async def test_what_a_crash_left_is_done_at_the_next_session(
-    db: Database, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batches, "MOST", 10)
-    monkeypatch.setattr(batches, "FIRST", 10)
-    many = [await held(db) for _ in range(35)]
-    by_hand.refuse(url, "UPDATE ON memories", "not now", only_if=f"old.id = {many[25].id}")
+def many(url: str, count: int = 1_200) -> None:
+    """Write so many memories that they fade in several batches."""
+    at = stamp(NOON)
+    row = f"('timing', 'Takes 60s', 0.7, '{at}', '{at}')"
+    names = "category, observation, confidence, created_at, updated_at"
+    by_hand.run(url, f"INSERT INTO memories ({names}) VALUES {', '.join([row] * count)}")
+
+
+def confidences(url: str) -> list[float]:
+    rows = by_hand.run(url, "SELECT confidence FROM memories ORDER BY id")
+    return [confidence for (confidence,) in rows]
+
+
+async def test_what_a_crash_left_is_done_at_the_next_session(db: Database, url: str) -> None:
+    many(url)
+    by_hand.refuse(url, "UPDATE ON memories", "not now", only_if="old.id = 700")
     with pytest.raises(driver.DatabaseError, match="not now"):
         await fade(db, now=NOON + 44 * DAY)
-    half = [(await curate.get(db, each.id)).confidence for each in many]
+    half = confidences(url)
     by_hand.allow(url, "memories")
 
     rest = await fade(db, now=NOON + 44 * DAY)
 
-    assert half == [0.5] * 20 + [0.7] * 15
-    assert rest == 15
-    for each in many:
-        assert (await curate.get(db, each.id)).confidence == 0.5
-        assert len((await history.of(db, each.id, limit=5)).items) == 1
+    assert half == [0.5] * FIRST + [0.7] * (1_200 - FIRST)
+    assert rest == 1_200 - FIRST
+    assert confidences(url) == [0.5] * 1_200
+    entries = "SELECT memory_id FROM history ORDER BY memory_id"
+    assert by_hand.run(url, entries) == [(number,) for number in range(1, 1_201)]
 
 
-async def test_others_write_between_two_batches(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batches, "FIRST", 10)
-    monkeypatch.setattr(batches, "MOST", 10)
-    for _ in range(30):
-        await held(db)
+async def test_others_write_between_two_batches(db: Database, url: str) -> None:
+    many(url)
 
     async with asyncio.TaskGroup() as group:
         fading = group.create_task(fade(db, now=NOON + 44 * DAY))
         group.create_task(remember(db, SLOW_START, now=NOON + 44 * DAY, redact=OPEN))
 
-    said = (await db.fetch_all(tables.changes.select().order_by(tables.changes.c.seq)))[30:]
-    ops = [each["op"] for each in said]
-    assert fading.result() in (29, 30)  # one of them may have been taken by who wrote between
-    assert ops.index("batch") < max(at for at, op in enumerate(ops) if op == "updated")
+    told = await db.fetch_all(tables.changes.select().order_by(tables.changes.c.seq))
+    ops = [each["op"] for each in told]
+    assert fading.result() == 1_200
+    assert ops.index("created") < len(ops) - 1
     assert ops[-1] == "batch"
 
 
-async def test_one_who_may_no_longer_write_stops_at_the_next_batch(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batches, "FIRST", 10)
-    monkeypatch.setattr(batches, "MOST", 10)
-    for _ in range(30):
-        await held(db)
+async def test_one_who_may_no_longer_write_stops_at_the_next_batch(db: Database, url: str) -> None:
+    many(url)
     asked: list[int] = []
 
     async def fence() -> None:
         asked.append(1)
-        if len(asked) > 2:
+        if len(asked) > 1:
             raise Deposed("Another supervisor leads.")
 
     db.fence = fence
     with pytest.raises(Deposed):
         await fade(db, now=NOON + 44 * DAY)
 
-    found = await memories.page(db, Filter(), sort=Sort.CREATED, limit=50)
-    assert sorted(each.confidence for each in found.items) == [0.5] * 20 + [0.7] * 10
+    assert confidences(url) == [0.5] * FIRST + [0.7] * (1_200 - FIRST)

@@ -54,7 +54,7 @@ _BY_OPERATOR: Final = Entry(cause="edited", actor=OPERATOR, reason=_WORDS, bulk=
 _CONFIRMED: Final = {"updated_at": NOW, "decayed_weeks": sa.literal(0, NUMBER)}
 _OFF: Final = {
     "active": sa.literal(0, NUMBER),
-    "inactive_reason": sa.literal(InactiveReason.OPERATOR),
+    "inactive_reason": sa.literal(InactiveReason.OPERATOR, sa.Text),
 }
 _ON: Final = {"active": sa.literal(1, NUMBER), "inactive_reason": sa.null()}
 

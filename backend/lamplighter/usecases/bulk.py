@@ -10,7 +10,7 @@ from lamplighter.domain.memory import Edit, Memory, edited
 from lamplighter.repository import Database, bulk, history, memories, writing
 from lamplighter.repository.batches import in_batches
 from lamplighter.repository.memories import Filter
-from lamplighter.usecases.fade import ONE_BY_ONE, apply_due, take_due
+from lamplighter.usecases.fade import ONE_BY_ONE, take_due
 
 Action = Literal["delete", "confidence", "adjust", "deactivate", "activate"]
 
@@ -110,7 +110,7 @@ async def _changed(
         nonlocal left
         if act.action == "activate":
             left += await bulk.refused(db, some)
-        held = await apply_due(db, await memories.some(db, some), now=now)
+        held = await memories.some(db, some)
         return [each.id for each in held if await _edited(db, each, act, number, now=now)]
 
     ids = await in_batches(db, plain, change)

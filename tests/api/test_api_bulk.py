@@ -68,7 +68,7 @@ def test_one_change_tells_of_all(client: httpx2.Client) -> None:
 
     done = act(client, filter={"service": "told"}, action="confidence", value=0.8)
 
-    [change] = client.get("/api/v1/changes", params={"after": before}).json()["changes"]
+    [change] = client.get("/api/v1/changes", params={"after": before}).json()["items"]
     assert (change["op"], change["entity"], change["row"]) == (
         "batch",
         "memory",

@@ -24,7 +24,6 @@ from lamplighter.repository.many import (
     given,
     listing,
     numbers,
-    one_of,
     recording,
     rounded,
     tell,
@@ -40,7 +39,7 @@ from lamplighter.repository.tables import (
     memories,
 )
 from lamplighter.repository.tables import changes as feed
-from lamplighter.repository.words import Picked
+from lamplighter.repository.words import OneOf, Picked
 
 OPERATOR: Final = "operator"
 DELETE: Final = "delete"
@@ -112,7 +111,7 @@ async def matching(db: Database, *where: Any) -> tuple[list[int], list[int]]:
 
 def among(ids: Sequence[int]) -> Any:
     """Return what is true of the memories with these numbers."""
-    return one_of(_HELD.id, sa.literal(numbers(ids), sa.Text))
+    return OneOf(_HELD.id, sa.literal(numbers(ids), sa.Text))
 
 
 async def change(
@@ -173,7 +172,7 @@ _UNDO: Final = act(
         "decayed_weeks": _before("decayed_weeks", NUMBER),
     },
     Entry(cause="undone", actor=OPERATOR, reason=_WORDS, bulk=_BULK),
-    chosen=(one_of(history.c.id, IDS), history.c.memory_id == _HELD.id),
+    chosen=(OneOf(history.c.id, IDS), history.c.memory_id == _HELD.id),
 )
 _TOO_LOW: Final = Statement(
     sa.select(sa.func.count())
@@ -192,12 +191,12 @@ _REMOVAL: Final = tuple(
     Statement(statement, long=True)
     for statement in (
         sa.update(history)
-        .where(one_of(history.c.memory_id, IDS))
+        .where(OneOf(history.c.memory_id, IDS))
         .values(before=sa.null(), after=sa.null(), reason=""),
         recording(Entry(cause="deleted", actor=OPERATOR, bulk=_BULK), (CHOSEN,), None),
-        sa.delete(analyses).where(one_of(analyses.c.memory_id, IDS)),
+        sa.delete(analyses).where(OneOf(analyses.c.memory_id, IDS)),
         sa.update(feed)
-        .where(feed.c.entity == ENTITY, one_of(feed.c.entity_id, IDS), feed.c.row.is_not(None))
+        .where(feed.c.entity == ENTITY, OneOf(feed.c.entity_id, IDS), feed.c.row.is_not(None))
         .values(row=sa.null()),
         sa.delete(memories).where(CHOSEN),
     )

@@ -16,7 +16,7 @@ from lamplighter.repository.database import Database
 from lamplighter.repository.memories import ENTITY
 from lamplighter.repository.prepared import Statement
 from lamplighter.repository.tables import CONFIDENCE, history, memories
-from lamplighter.repository.words import Numbers, Object, Truth
+from lamplighter.repository.words import Object, OneOf, Truth
 
 Values = Mapping[str, Any]
 
@@ -26,15 +26,9 @@ def given(name: str, kind: Any) -> sa.BindParameter[Any]:
     return sa.bindparam(name, type_=kind, required=False)
 
 
-def one_of(column: Any, listed: Any) -> sa.ColumnElement[bool]:
-    """Return whether a number is in a JSON list."""
-    found: sa.ColumnElement[bool] = column.op("IN", is_comparison=True)(Numbers(listed))
-    return found
-
-
 NOW: Final = given("now", UTCDateTime)
 IDS: Final = given("ids", sa.Text)
-CHOSEN: Final = one_of(memories.c.id, IDS)
+CHOSEN: Final = OneOf(memories.c.id, IDS)
 _ENTRY: Final = (
     *("memory_id", "version", "at", "actor", "cause", "reason", "before", "after", "bulk_id"),
 )

@@ -12,10 +12,10 @@ from lamplighter.repository.columns import NUMBER, TEXT
 DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS = 86_400, 3_600, 60
 
 
-class Numbers(FunctionElement[int]):
-    """The numbers of a JSON list, as rows: one parameter, however many numbers there are."""
+class OneOf(FunctionElement[Any]):
+    """Whether a number is in a JSON list: one parameter, however many numbers there are."""
 
-    type = NUMBER
+    type = NUMBER  # of a Boolean SQLAlchemy would ask `= 1`, which no index answers
     inherit_cache = True
 
 
@@ -50,18 +50,19 @@ class Picked(FunctionElement[Any]):
         self.member, self.type, self.flag = name, kind, flag
 
 
-@compiles(Numbers, "sqlite")
-def _numbers(element: Numbers, compiler: Any, **how: Any) -> str:
-    (given,) = element.clauses
+@compiles(OneOf, "sqlite")
+def _one_of(element: OneOf, compiler: Any, **how: Any) -> str:
+    column, given = element.clauses
     rows: Any = sa.select(sa.column("value")).select_from(sa.func.json_each(given))
-    return _said(compiler, rows, how)
+    return _said(compiler, column.in_(rows), how)
 
 
-@compiles(Numbers, "postgresql")
-def _numbers_unnested(element: Numbers, compiler: Any, **how: Any) -> str:
-    (given,) = element.clauses
+@compiles(OneOf, "postgresql")
+def _one_of_array(element: OneOf, compiler: Any, **how: Any) -> str:
+    """Of an array it takes the index even where it knows nothing of the table yet."""
+    column, given = element.clauses
     array = sa.cast(sa.func.translate(given, _text("[]"), _text("{}")), ARRAY(sa.BigInteger))
-    return _said(compiler, sa.select(sa.func.unnest(array)), how)
+    return _said(compiler, column == sa.any_(array), how)
 
 
 @compiles(Object, "sqlite")

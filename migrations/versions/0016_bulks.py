@@ -32,3 +32,14 @@ def upgrade() -> None:
     )
     # a memory that is deleted for good takes its words out of the feed
     op.create_index("idx_changes_entity", "changes", ["entity", "entity_id"])
+    # how many memories sessions could be told is all but these
+    knowledge = sa.text(
+        "category NOT IN ('timing', 'dependency', 'behavior', 'remediation', 'maintenance')"
+    )
+    op.create_index(
+        "idx_memories_knowledge",
+        "memories",
+        ["category", "active", "confidence"],
+        sqlite_where=knowledge,
+        postgresql_where=knowledge,
+    )

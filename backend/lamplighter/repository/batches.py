@@ -8,7 +8,7 @@ from typing import Final
 from lamplighter.repository.database import Database, writing
 
 FIRST: Final = 500
-FEWEST, MOST = 10, 1_500
+FEWEST, MOST = 200, 1_500
 LEAST_REST_SECONDS: Final = 0.003
 WORK_SECONDS: Final = 0.014
 REST_SECONDS: Final = 0.010

@@ -32,7 +32,7 @@ from lamplighter.repository.columns import Stamp
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Key, Page, after
 from lamplighter.repository.prepared import Statement, inserting
-from lamplighter.repository.tables import memories
+from lamplighter.repository.tables import KNOWLEDGE, memories
 
 ENTITY: Final = "memory"
 NAMELESS: Final = "\U0010ffff"
@@ -61,6 +61,18 @@ _BESIDE: Final = Statement(
 )
 _SPELLED: Final = Statement(
     sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
+)
+_COUNT: Final = sa.select(sa.func.count()).select_from(memories)
+_TOLD: Final = Statement(
+    _COUNT.where(memories.c.active == 1).where(memories.c.confidence >= ACTIVE_THRESHOLD),
+    long=True,
+)
+# in the words of its index, and so that SQLite takes none that all the others are in too
+_UNTOLD: Final = Statement(
+    _COUNT.where(sa.text(KNOWLEDGE))
+    .where(sa.func.coalesce(memories.c.active, 0) == 1)
+    .where(memories.c.confidence + 0.0 >= ACTIVE_THRESHOLD),
+    long=True,
 )
 
 
@@ -215,9 +227,11 @@ async def shortest(db: Database) -> int:
 
 
 async def count_tellable(db: Database) -> int:
-    """Return how many memories sessions could be told."""
-    query = sa.select(sa.func.count()).select_from(memories).where(*_tellable())
-    return int(await db.fetch_val(query))
+    """Return how many memories sessions could be told.
+
+    All but knowledge: to ask the category of each row would take five times as long.
+    """
+    return int(await db.fetch_val(_TOLD())) - int(await db.fetch_val(_UNTOLD()))
 
 
 def _tellable() -> list[sa.ColumnElement[bool]]:
@@ -315,7 +329,8 @@ def _changeable(memory: Memory) -> dict[str, Any]:
 
 
 def _memory(row: Any) -> Memory:
-    fields = {name: row[name] for name in row if name != UPDATED}
+    fields = dict(row)
+    fields.pop(UPDATED, None)
     fields["id"] = MemoryId(fields["id"])
     fields["category"] = Category(fields["category"])
     fields["kind"] = Kind(fields["kind"])

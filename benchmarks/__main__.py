@@ -6,13 +6,15 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import glance, ingest, latency, memory, pages, processes, sessions
+from benchmarks import bulk, glance, ingest, latency, memory, pages, processes, sessions
 
 ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "latency": latency.run,
     "ingest": ingest.run,
     "remember": lambda: asyncio.run(memory.remember_one()),
     "context": lambda: asyncio.run(memory.context()),
+    "fade": lambda: asyncio.run(bulk.fading()),
+    "bulk": lambda: asyncio.run(bulk.acts()),
     "list": pages.run,
     "overview": glance.run,
     "processes": processes.run,

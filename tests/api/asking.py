@@ -69,6 +69,8 @@ class Asking:
         if "{id:int}" not in op.path:
             asked = "?topic=jellyfin" if op.path.endswith("/audit") else ""
             return op.path.replace("{name}", "jellyfin") + asked
+        if "/bulk/" in op.path:
+            return op.path.replace("{id:int}", str(self.bulk()))
         makes = {
             "memories": self.memory,
             "reviews": self.resolved if op.method == "DELETE" else self.review,
@@ -131,6 +133,10 @@ class Asking:
         """Change a memory and return the number of the change."""
         self.client.patch(f"/api/v1/memories/{memory}", json={"confidence": 0.9})
         return int(self.home.value("SELECT max(id) FROM history"))
+
+    def bulk(self) -> int:
+        given = {"ids": [self.memory()], "action": "deactivate"}
+        return int(self.client.post("/api/v1/memories/bulk", json=given).json()["bulk"])
 
     def request(self) -> int:
         return int(self.made("/api/v1/sessions", {})["id"])

@@ -371,6 +371,7 @@ def test_what_cannot_be_undone_says_why(client: httpx2.Client) -> None:
         ({"action": "confidence", "value": 0.2}, [(0.2, False, "low")] * 5),
         ({"action": "confidence", "value": 7}, [(1.0, True, None)] * 5),
         ({"action": "deactivate"}, [(0.7, False, "operator")] * 5),
+        ({"action": "adjust", "value": -0.45}, [(0.25, False, "low")] * 5),
     ],
     ids=str,
 )
@@ -400,6 +401,11 @@ def test_one_act_on_several_memories(
         ({"ids": list(range(1, 1002)), "action": "delete"}, ["ids"]),
         ({"ids": [1], "action": "confidence"}, ["value"]),
         ({"ids": [1], "action": "explode", "value": "x"}, ["action", "value"]),
+        ({"ids": [1], "filter": {}, "action": "delete"}, ["ids"]),
+        ({"action": "delete"}, ["ids"]),
+        ({"ids": [1], "action": "adjust"}, ["value"]),
+        ({"filter": {"nosuch": 1}, "action": "delete"}, ["filter"]),
+        ({"filter": {"state": "on"}, "action": "delete"}, ["filter"]),
     ],
     ids=lambda case: str(case)[:40],
 )

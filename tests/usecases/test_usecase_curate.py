@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
 
-import by_hand
 from lamplighter.domain.errors import Invalid, NotFound, Stale
 from lamplighter.domain.event import Level
 from lamplighter.domain.memory import Category, Edit, InactiveReason, Kind, Memory, Source, Trust
-from lamplighter.repository import Database, driver
+from lamplighter.repository import Database
 from lamplighter.usecases import curate, report
 
 BY_HAND = replace(SLOW_START, tier=0, source=Source.OPERATOR, trust=Trust.TRUSTED)
@@ -125,37 +124,6 @@ async def test_a_wrong_edit_changes_nothing(db: Database) -> None:
 
     assert [each.field for each in refused.value.wrong] == ["observation", "service"]
     assert await held(db) == [memory]
-
-
-async def test_deleting_several_passes_over_what_is_gone(db: Database) -> None:
-    ids = [(await made(db, observation=f"Fact {number}")).id for number in range(5)]
-
-    assert await curate.delete_all(db, [*ids, *ids, 99], now=LATER) == ids
-
-    assert await held(db) == []
-    past = await rows(db, "history")
-    assert {each["after"] for each in past} == {each["before"] for each in past} == {None}
-
-
-async def test_changing_several_changes_only_what_differs(db: Database) -> None:
-    one, two = await made(db), await made(db, observation="Another fact")
-    await edited(db, one, active=False)
-
-    changed = await curate.edit_all(db, [one.id, two.id, 99], Edit(active=False), now=LATER)
-
-    assert changed == [two.id]
-    assert [each.active for each in await held(db)] == [False, False]
-
-
-async def test_one_that_cannot_be_deleted_keeps_all(db: Database, url: str) -> None:
-    ids = [(await made(db, observation=f"Fact {number}")).id for number in range(3)]
-    before = await held(db), await rows(db, "history"), await rows(db, "changes")
-    by_hand.refuse(url, "DELETE ON memories", "not this one", only_if="old.id = 3")
-
-    with pytest.raises(driver.DatabaseError, match="not this one"):
-        await curate.delete_all(db, ids, now=LATER)
-
-    assert (await held(db), await rows(db, "history"), await rows(db, "changes")) == before
 
 
 async def test_what_a_person_reports_is_an_event(db: Database) -> None:

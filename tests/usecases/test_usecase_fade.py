@@ -1,12 +1,25 @@
 """Fading at the start of a session, and before anything else changes a memory."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from examples import NOON, OPEN
 
+import by_hand
+from lamplighter.domain.errors import Deposed
 from lamplighter.domain.memory import Candidate, Category, Edit, Memory
-from lamplighter.repository import Database, history, memories, writing
+from lamplighter.repository import (
+    Database,
+    driver,
+    history,
+    memories,
+    tables,
+    writing,
+)
+from lamplighter.repository.batches import FIRST
+from lamplighter.repository.columns import stamp
 from lamplighter.usecases import curate
 from lamplighter.usecases.fade import fade
 from lamplighter.usecases.remember import Manner, remember
@@ -32,8 +45,10 @@ async def test_what_nobody_confirmed_fades_once_for_each_week(db: Database) -> N
     first = await fade(db, now=NOON + 44 * DAY)
     again = [await fade(db, now=NOON + 44 * DAY) for _ in range(10)]
 
-    assert first == [replace(memory, confidence=0.5, decayed_weeks=2, version=2)]
-    assert again == [[]] * 10
+    assert await memories.get(db, memory.id) == replace(
+        memory, confidence=0.5, decayed_weeks=2, version=2
+    )
+    assert (first, again) == (1, [0] * 10)
     [entry] = (await history.of(db, memory.id, limit=5)).items
     assert (entry.cause, entry.reason) == ("faded", "not confirmed for 2 more weeks")
 
@@ -43,7 +58,7 @@ async def test_a_clock_behind_what_was_seen_fades_nothing(db: Database) -> None:
     async with writing(db):
         await memories.insert(db, replace(SLOW_START, service="later"), now=NOON + 400 * DAY)
 
-    assert await fade(db, now=NOON + 100 * DAY) == []
+    assert await fade(db, now=NOON + 100 * DAY) == 0
 
 
 async def test_reinforcement_counts_from_the_faded_confidence(db: Database) -> None:
@@ -54,7 +69,7 @@ async def test_reinforcement_counts_from_the_faded_confidence(db: Database) -> N
     assert result.memory.id == memory.id
     assert (result.memory.confidence, result.memory.decayed_weeks) == (0.6, 0)
     assert result.memory.updated_at == NOON + 50 * DAY
-    assert await fade(db, now=NOON + 80 * DAY) == []
+    assert await fade(db, now=NOON + 80 * DAY) == 0
 
 
 async def test_an_edit_comes_after_what_is_due(db: Database) -> None:
@@ -70,4 +85,64 @@ async def test_an_edit_comes_after_what_is_due(db: Database) -> None:
     )
 
     assert (after.confidence, after.pinned, after.decayed_weeks) == (0.5, True, 2)
-    assert await fade(db, now=NOON + 90 * DAY) == []
+    assert await fade(db, now=NOON + 90 * DAY) == 0
+
+
+def many(url: str, count: int = 1_200) -> None:
+    """Write so many memories that they fade in several batches."""
+    at = stamp(NOON)
+    row = f"('timing', 'Takes 60s', 0.7, '{at}', '{at}')"
+    names = "category, observation, confidence, created_at, updated_at"
+    by_hand.run(url, f"INSERT INTO memories ({names}) VALUES {', '.join([row] * count)}")
+
+
+def confidences(url: str) -> list[float]:
+    rows = by_hand.run(url, "SELECT confidence FROM memories ORDER BY id")
+    return [confidence for (confidence,) in rows]
+
+
+async def test_what_a_crash_left_is_done_at_the_next_session(db: Database, url: str) -> None:
+    many(url)
+    by_hand.refuse(url, "UPDATE ON memories", "not now", only_if="old.id = 700")
+    with pytest.raises(driver.DatabaseError, match="not now"):
+        await fade(db, now=NOON + 44 * DAY)
+    half = confidences(url)
+    by_hand.allow(url, "memories")
+
+    rest = await fade(db, now=NOON + 44 * DAY)
+
+    assert half == [0.5] * FIRST + [0.7] * (1_200 - FIRST)
+    assert rest == 1_200 - FIRST
+    assert confidences(url) == [0.5] * 1_200
+    entries = "SELECT memory_id FROM history ORDER BY memory_id"
+    assert by_hand.run(url, entries) == [(number,) for number in range(1, 1_201)]
+
+
+async def test_others_write_between_two_batches(db: Database, url: str) -> None:
+    many(url)
+
+    async with asyncio.TaskGroup() as group:
+        fading = group.create_task(fade(db, now=NOON + 44 * DAY))
+        group.create_task(remember(db, SLOW_START, now=NOON + 44 * DAY, redact=OPEN))
+
+    told = await db.fetch_all(tables.changes.select().order_by(tables.changes.c.seq))
+    ops = [each["op"] for each in told]
+    assert fading.result() == 1_200
+    assert ops.index("created") < len(ops) - 1
+    assert ops[-1] == "batch"
+
+
+async def test_one_who_may_no_longer_write_stops_at_the_next_batch(db: Database, url: str) -> None:
+    many(url)
+    asked: list[int] = []
+
+    async def fence() -> None:
+        asked.append(1)
+        if len(asked) > 1:
+            raise Deposed("Another supervisor leads.")
+
+    db.fence = fence
+    with pytest.raises(Deposed):
+        await fade(db, now=NOON + 44 * DAY)
+
+    assert confidences(url) == [0.5] * FIRST + [0.7] * (1_200 - FIRST)

@@ -31,7 +31,7 @@ async def index(request: Request) -> Response:
     position = ask.position(wanted.cursor)
     sort, at = Sort(wanted.sort), moments.past(wanted.as_of, "as_of", now=here.now())
     async with reading(here.db):
-        chosen = await _filter(here.db, wanted, here.known())
+        chosen = await filter_of(here.db, wanted, here.known())
         found = await memories.page(
             here.db, chosen, sort=sort, limit=wanted.limit, position=position, at=at
         )
@@ -46,7 +46,7 @@ async def facets(request: Request) -> Response:
     here, wanted = door(request), ask.query(request, shapes.FacetQuery)
     at = moments.past(wanted.as_of, "as_of", now=here.now())
     async with reading(here.db):
-        chosen = await _filter(here.db, wanted, here.known())
+        chosen = await filter_of(here.db, wanted, here.known())
         services = await counts.services(here.db, chosen, at=at)
         categories = await counts.categories(here.db, chosen, at=at)
         states = {
@@ -72,7 +72,7 @@ async def create(request: Request) -> Response:
         category=given.category,
         service=given.service,
         observation=given.observation,
-        confidence=_finite(given.confidence),
+        confidence=finite(given.confidence),
         tier=0,
         session_id=None,
         source=Source.OPERATOR,
@@ -146,24 +146,14 @@ async def undone(request: Request) -> Response:
     return versioned(plain.memory(memory))
 
 
-async def bulk(request: Request) -> Response:
-    """POST /api/v1/memories/bulk."""
-    here, given = door(request), await ask.body(request, shapes.Bulk)
-    if given.action == "delete":
-        ids = await curate.delete_all(here.db, given.ids, now=here.now())
-    else:
-        ids = await curate.edit_all(here.db, given.ids, _bulk_edit(given), now=here.now())
-    seq = await changes.last(here.db)
-    return answer({"changed": len(ids), "ids": ids, "seq": seq})
-
-
 def _as_of(at: datetime | None) -> dict[str, str | None]:
     return {} if at is None else {"as_of": plain.at(at)}
 
 
-async def _filter(
+async def filter_of(
     db: Database, wanted: shapes.MemoryQuery | shapes.FacetQuery, known: list[str]
 ) -> Filter:
+    """Return what a query asks for, its service as it is spelled here."""
     service = wanted.service
     if service is not None:
         plain_name = GENERAL if fold(service) == GENERAL else service
@@ -193,19 +183,12 @@ def _edit(given: shapes.MemoryEdit) -> Edit:
     if "service" in fields and fields["service"] is None:
         fields["service"] = GENERAL
     if "confidence" in fields:
-        fields["confidence"] = _finite(fields["confidence"])
+        fields["confidence"] = finite(fields["confidence"])
     return Edit(**fields)
 
 
-def _bulk_edit(given: shapes.Bulk) -> Edit:
-    if given.action == "deactivate":
-        return Edit(active=False)
-    if given.value is None:
-        raise Invalid(Wrong("value", "is missing: the confidence to set"))
-    return Edit(confidence=_finite(given.value))
-
-
-def _finite(confidence: float) -> float:
+def finite(confidence: float) -> float:
+    """Return a confidence that is a number. Raises Invalid."""
     if not math.isfinite(confidence):
         raise Invalid(Wrong("confidence", "is not a number"))
     return confidence

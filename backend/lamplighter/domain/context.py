@@ -151,4 +151,4 @@ def _header(count: int, total: int, body: int) -> str:
         needed = ceil((len(header) + body) / CHARS_PER_TOKEN)
         if needed <= number:
             return header
-        number += 1
+        number = needed  # any number below it would need as much

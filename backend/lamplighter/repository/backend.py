@@ -92,7 +92,7 @@ class PooledConnection(RowConnection):
             cursor.close()
             return described, rows
 
-        described, rows = await self._call(fetch, inline=isinstance(query, Bound))
+        described, rows = await self._call(fetch, inline=_brief(query))
         return rows_of(rows, columns or _plain(described))
 
     async def execute(self, query: ClauseElement) -> int:
@@ -105,7 +105,7 @@ class PooledConnection(RowConnection):
             cursor.close()
             return count
 
-        return await self._call(execute, inline=isinstance(query, Bound))
+        return await self._call(execute, inline=_brief(query))
 
     async def execute_many(self, queries: list[ClauseElement]) -> None:
         """Run statements of one shape in one go."""
@@ -157,6 +157,10 @@ class PooledConnection(RowConnection):
             interrupt(held)  # or on its thread it would run on
             raise
         return result
+
+
+def _brief(query: ClauseElement) -> bool:
+    return isinstance(query, Bound) and not query.statement.long
 
 
 def _plain(described: Sequence[Sequence[Any]] | None) -> Columns:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
+metadata: Final = sa.MetaData()
 TIME_FORM: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 # SQLite counts rows in an INTEGER of 64 bits, and compares text by its code points: so does
 # PostgreSQL when it is asked to, whatever language its machine speaks.

@@ -23,7 +23,7 @@ SAYING: Final = ("created", "learned", REINFORCED)
 _INSERT: Final = inserting(
     history,
     *("memory_id", "version", "at", "actor", "session_id", "cause", "reason", "before", "after"),
-    "review_id",
+    *("review_id", "bulk_id"),
 )
 _MOVED_BY: Final = Statement(
     sa.select(history.c.memory_id, history.c.cause)
@@ -37,7 +37,7 @@ class Entry:
     """One change of a memory; `before` and `after` hold what `state` tells of it.
 
     Entries from before revision 0014 hold less. `review_id` is the review whose
-    resolution made the change.
+    resolution made the change, `bulk_id` the act on many memories that it was part of.
     """
 
     id: int
@@ -51,17 +51,19 @@ class Entry:
     before: dict[str, Any] | None
     after: dict[str, Any] | None
     review_id: int | None = None
+    bulk_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """Why a memory changed: what it was, who did it, in which session or review, in words."""
+    """Why a memory changed: what it was, who did it, in words, and what it was part of."""
 
     cause: str
     actor: str
     reason: str = ""
     session_id: int | None = None
     review_id: int | None = None
+    bulk_id: int | None = None
 
 
 async def append(
@@ -81,6 +83,7 @@ async def append(
         before=state(before),
         after=state(now_is),
         review_id=why.review_id,
+        bulk_id=why.bulk_id,
     )
     await db.execute(statement)
 

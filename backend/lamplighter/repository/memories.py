@@ -34,7 +34,7 @@ from lamplighter.repository.ordered import Sort as Sort
 from lamplighter.repository.paging import Page
 from lamplighter.repository.past import parts
 from lamplighter.repository.prepared import Statement, inserting
-from lamplighter.repository.tables import analyses, memories
+from lamplighter.repository.tables import KNOWLEDGE, analyses, memories
 
 ENTITY: Final = "memory"
 
@@ -58,6 +58,18 @@ _TWINS: Final = Statement(
 )
 _SPELLED: Final = Statement(
     sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
+)
+_COUNT: Final = sa.select(sa.func.count()).select_from(memories)
+_TOLD: Final = Statement(
+    _COUNT.where(memories.c.active == 1).where(memories.c.confidence >= ACTIVE_THRESHOLD),
+    long=True,
+)
+# in the words of its index, and so that SQLite takes none that all the others are in too
+_UNTOLD: Final = Statement(
+    _COUNT.where(sa.text(KNOWLEDGE))
+    .where(sa.func.coalesce(memories.c.active, 0) == 1)
+    .where(memories.c.confidence + 0.0 >= ACTIVE_THRESHOLD),
+    long=True,
 )
 
 
@@ -111,14 +123,13 @@ async def existing(
 
 async def several(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
     """Return those of some memories that are there."""
-    rows = await db.fetch_all(sa.select(memories).where(memories.c.id.in_(ids))) if ids else []
-    return {memory.id: memory for memory in map(_memory, rows)}
+    return {memory.id: memory for memory in await some(db, ids)} if ids else {}
 
 
 async def some(db: Database, ids: Sequence[int]) -> list[Memory]:
-    """Return those of these memories that there are, in the order of their ids."""
+    """Return those of some memories that are there, in the order of their ids."""
     query = sa.select(memories).where(memories.c.id.in_(ids)).order_by(memories.c.id)
-    return [_memory(row) for row in await db.fetch_all(query)]
+    return [from_row(row) for row in await db.fetch_all(query)]
 
 
 async def twins(db: Database, candidate: Candidate) -> list[Memory]:
@@ -217,19 +228,6 @@ async def tellable(
     return _memories(found, wanted.at)
 
 
-async def unconfirmed_since(db: Database, moment: datetime) -> list[Memory]:
-    """Return the operational memories, not pinned, that nothing has touched since a moment."""
-    query = (
-        sa.select(memories)
-        .where(memories.c.updated_at <= moment)
-        .where(memories.c.category.in_(OPERATIONAL))
-        .where(memories.c.pinned == 0)
-        .where(memories.c.confidence > 0)
-        .order_by(memories.c.id)
-    )
-    return [from_row(row) for row in await db.fetch_all(query)]
-
-
 async def newest(db: Database) -> datetime | None:
     """Return when a memory was last confirmed; None while there is none."""
     query = sa.select(memories.c.updated_at).order_by(memories.c.updated_at.desc()).limit(1)
@@ -247,8 +245,14 @@ async def shortest(db: Database, *, at: datetime | None = None) -> int:
 
 
 async def count_tellable(db: Database, wanted: Tellable) -> int:
-    """Return how many memories sessions could be told."""
-    return await _counted(db, partial(_told, wanted), wanted.at)
+    """Return how many memories sessions could be told.
+
+    Of all as they are now: all but knowledge, for to ask the category of each row would
+    take five times as long.
+    """
+    if wanted != Tellable():
+        return await _counted(db, partial(_told, wanted), wanted.at)
+    return int(await db.fetch_val(_TOLD())) - int(await db.fetch_val(_UNTOLD()))
 
 
 async def _counted(db: Database, asked: ordered.Conditions, at: datetime | None) -> int:
@@ -323,7 +327,8 @@ def _changeable(memory: Memory) -> dict[str, Any]:
 
 def from_row(row: Any) -> Memory:
     """Return the memory that a row holds."""
-    fields = {name: row[name] for name in row if name != UPDATED}
+    fields = dict(row)
+    fields.pop(UPDATED, None)
     fields["id"] = MemoryId(fields["id"])
     fields["category"] = Category(fields["category"])
     fields["kind"] = Kind(fields["kind"])

@@ -38,10 +38,14 @@ class Compiled:
 
 @dataclass(slots=True)
 class Statement:
-    """A statement whose values are given when it runs."""
+    """A statement whose values are given when it runs.
+
+    `long` says that it touches many rows: it is not to hold up what else is done meanwhile.
+    """
 
     statement: ClauseElement
     names: Sequence[str] | None = None
+    long: bool = False
     _compiled: dict[str, Compiled] = field(default_factory=dict)
 
     def __call__(self, **values: Any) -> Any:

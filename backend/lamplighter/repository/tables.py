@@ -3,8 +3,12 @@
 import sqlalchemy as sa
 
 from lamplighter.repository.columns import NUMBER, Flag, Json, UTCDateTime
+from lamplighter.repository.columns import metadata as metadata
+from lamplighter.repository.tables_access import codes as codes
+from lamplighter.repository.tables_access import logins as logins
+from lamplighter.repository.tables_access import tokens as tokens
 
-metadata = sa.MetaData()
+KNOWLEDGE = "category NOT IN ('timing', 'dependency', 'behavior', 'remediation', 'maintenance')"
 CONFIDENCE: sa.Double[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
 
 sessions = sa.Table(
@@ -163,6 +167,17 @@ history = sa.Table(
     sa.Column("before", Json),
     sa.Column("after", Json),
     sa.Column("review_id", NUMBER),
+    sa.Column("bulk_id", NUMBER),
+)
+
+bulks = sa.Table(
+    "bulks",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("value", sa.Double),
+    sa.Column("undoes", NUMBER),
+    sa.Column("created_at", UTCDateTime, nullable=False),
 )
 
 links = sa.Table(
@@ -308,41 +323,4 @@ days = sa.Table(
     sa.Column("looks", NUMBER, nullable=False),
     sa.Column("failed", NUMBER, nullable=False),
     sa.Column("warned", NUMBER, nullable=False),
-)
-
-tokens = sa.Table(
-    "tokens",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("scopes", Json, nullable=False),
-    sa.Column("secret_hash", sa.Text, nullable=False),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("expires_at", UTCDateTime),
-    sa.Column("used_at", UTCDateTime),
-    sa.Column("revoked_at", UTCDateTime),
-    sa.Column("version", NUMBER, nullable=False),
-)
-
-logins = sa.Table(
-    "logins",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("secret_hash", sa.Text, nullable=False),
-    sa.Column("agent", sa.Text, nullable=False),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("seen_at", UTCDateTime, nullable=False),
-    sa.Column("expires_at", UTCDateTime, nullable=False),
-    sa.Column("ended_at", UTCDateTime),
-)
-
-codes = sa.Table(
-    "codes",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("secret_hash", sa.Text, nullable=False),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("expires_at", UTCDateTime, nullable=False),
-    sa.Column("used_at", UTCDateTime),
 )

@@ -7,7 +7,7 @@ from typing import Final
 
 from lamplighter.domain.admit import Redact, admitted, admitted_edit
 from lamplighter.domain.errors import Invalid, NotFound, Stale, Wrong
-from lamplighter.domain.memory import GENERAL, Candidate, Edit, Memory, MemoryId, edited
+from lamplighter.domain.memory import GENERAL, Candidate, Edit, Memory, edited
 from lamplighter.repository import Database, history, memories, reviews, writing
 from lamplighter.usecases.fade import apply_due
 from lamplighter.usecases.naming import spelled
@@ -76,35 +76,6 @@ async def delete(db: Database, memory_id: int, *, version: int | None, now: date
         if version is not None and version != memory.version:
             raise Stale(memory)
         await _remove(db, memory, now=now)
-
-
-async def delete_all(db: Database, ids: Sequence[int], *, now: datetime) -> list[MemoryId]:
-    """Remove several memories at once; those that are gone already are passed over."""
-    async with writing(db):
-        found = await _found(db, ids)
-        for memory in found:
-            await _remove(db, memory, now=now)
-        return [memory.id for memory in found]
-
-
-async def edit_all(
-    db: Database, ids: Sequence[int], change: Edit, *, now: datetime
-) -> list[MemoryId]:
-    """Change several memories in the same way; those that are gone are passed over."""
-    async with writing(db):
-        changed: list[MemoryId] = []
-        for memory in await apply_due(db, await _found(db, ids), now=now):
-            after = edited(memory, change, now=now)
-            if after != memory:
-                await memories.update(db, after, now=now)
-                await history.append(db, memory, after, _by("edited"), now=now)
-                changed.append(memory.id)
-        return changed
-
-
-async def _found(db: Database, ids: Sequence[int]) -> list[Memory]:
-    found = [await memories.get(db, memory_id) for memory_id in dict.fromkeys(ids)]
-    return [memory for memory in found if memory is not None]
 
 
 def _by(cause: str) -> history.Why:

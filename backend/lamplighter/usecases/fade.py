@@ -3,27 +3,52 @@
 import logging
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, Final
 
-from lamplighter.domain.decay import GRACE, WEEK, faded
+from lamplighter.domain.decay import faded
 from lamplighter.domain.memory import Memory
-from lamplighter.repository import Database, history, memories, sessions, writing
+from lamplighter.repository import Database, fading, history, memories, reading, sessions
+from lamplighter.repository.batches import in_batches
+
+ONE_BY_ONE: Final = 10
 
 logger = logging.getLogger(__name__)
 
 
-async def fade(db: Database, *, now: datetime) -> list[Memory]:
-    """Take what is due from every memory and return those that faded.
+async def fade(db: Database, *, now: datetime) -> int:
+    """Take what is due from every memory and return how many faded.
 
+    It is done in batches, each a short write of its own: a process that ends between
+    two of them has the rest done at the next session, and nobody waits long meanwhile.
     Held back when `now` is before a time already seen: a clock that was wrong
     must not cost a belief.
     """
-    async with writing(db):
-        if now < max(await memories.newest(db) or now, await sessions.newest(db) or now):
-            logger.warning("The clock is behind what was already seen; nothing fades.")
-            return []
-        stale = await memories.unconfirmed_since(db, now - GRACE - WEEK)
-        weaker = await apply_due(db, stale, now=now)
-        return [after for before, after in zip(stale, weaker, strict=True) if after is not before]
+    async with reading(db):
+        seen = await memories.newest(db), await sessions.newest(db)
+    if now < max((each for each in seen if each is not None), default=now):
+        logger.warning("The clock is behind what was already seen; nothing fades.")
+        return 0
+    return await take_due(db, now=now)
+
+
+async def take_due(db: Database, *where: Any, now: datetime) -> int:
+    """Take what is due from the memories that `where` is true of; return how many faded."""
+    waiting = await fading.waiting(db, *where, now=now)
+    count = 0
+    for weeks, ids in waiting.plain.items():
+
+        async def take(some: Sequence[int], weeks: int = weeks) -> list[int]:
+            return await fading.fade(db, some, weeks, now=now)
+
+        count += len(await in_batches(db, ids, take))
+
+    async def take_each(some: Sequence[int]) -> list[int]:
+        held = await memories.some(db, some)
+        weaker = await apply_due(db, [each for each in held if each.confidence > 0], now=now)
+        before = {each.id: each for each in held}
+        return [each.id for each in weaker if each is not before[each.id]]
+
+    return count + len(await in_batches(db, waiting.odd, take_each, first=ONE_BY_ONE))
 
 
 async def apply_due(db: Database, held: Sequence[Memory], *, now: datetime) -> list[Memory]:

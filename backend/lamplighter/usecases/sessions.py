@@ -149,14 +149,14 @@ async def begin(
     fading: bool = True,
     now: datetime,
 ) -> Opened:
-    """Open a session with all it is told, in one transaction.
+    """Open a session with all it is told, in one transaction; before it, what is due fades.
 
     Without `fading` nothing fades now: the clock is not to be trusted.
     Raises Conflict when the request it answers was taken back meanwhile.
     """
+    if fading:
+        await fade(db, now=now)
     async with writing(db):
-        if fading:
-            await fade(db, now=now)
         handoff = await _handoff(db, plan, services, now=now)
         block, environment = await surroundings(
             db, plan, services, budget=budget, handoff=handoff, now=now

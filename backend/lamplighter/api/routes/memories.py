@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamplighter.api import audit, events, memories, shapes
+from lamplighter.api import audit, bulk, events, memories, shapes
 from lamplighter.api.routes.op import op
 
 OPS: Final = (
@@ -38,10 +38,20 @@ OPS: Final = (
         "POST",
         "/memories/bulk",
         "memories:write",
-        memories.bulk,
+        bulk.act,
         "Delete or change several memories.",
         shapes.Changed,
         body=shapes.Bulk,
+    ),
+    op(
+        "POST",
+        "/memories/bulk/{id:int}/undo",
+        "memories:write",
+        bulk.undo,
+        "Take back an act on several memories.",
+        shapes.Changed,
+        body=shapes.Empty,
+        problems=(404, 409),
     ),
     op(
         "GET",

@@ -115,22 +115,32 @@ class MemoryEdit(Struct):
     pinned: bool | UnsetType = UNSET
 
 
-class Bulk(Struct):
-    """One act on several memories."""
+class BulkFilter(FacetQuery, forbid_unknown_fields=True):
+    """Which memories an act is on, as a list asks for them."""
 
-    ids: Annotated[
-        list[Annotated[int, Meta(ge=1, le=2**63 - 1)]], Meta(min_length=1, max_length=1000)
-    ]
-    action: Literal["delete", "confidence", "deactivate"]
+
+class Bulk(Struct):
+    """One act on several memories: those of `ids`, or all that a `filter` finds."""
+
+    action: Literal["delete", "confidence", "adjust", "deactivate", "activate"]
+    ids: (
+        Annotated[
+            list[Annotated[int, Meta(ge=1, le=2**63 - 1)]], Meta(min_length=1, max_length=1000)
+        ]
+        | None
+    ) = None
+    filter: BulkFilter | None = None
     value: float | None = None
 
 
 class Changed(Struct):
-    """Which memories were changed."""
+    """How many memories an act changed, how many it had to leave, and which of those given."""
 
     changed: int
-    ids: list[int]
+    left: int
     seq: int
+    bulk: int
+    ids: list[int] | UnsetType = UNSET
 
 
 class HistoryEntry(Struct):

@@ -1,0 +1,54 @@
+"""Acts on many memories at once, and taking them back."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import ask, shapes
+from lamplighter.api.answer import answer
+from lamplighter.api.door import Door, door
+from lamplighter.api.memories import filter_of, finite
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.repository import changes
+from lamplighter.repository.memories import Filter
+from lamplighter.usecases import bulk
+
+MEANT = {"confidence": "the confidence to set", "adjust": "what to add to each confidence"}
+
+
+async def act(request: Request) -> Response:
+    """POST /api/v1/memories/bulk."""
+    here, given = door(request), await ask.body(request, shapes.Bulk)
+    wanted = _act(given)
+    done = await bulk.act_on(here.db, await _chosen(here, given), wanted, now=here.now())
+    ids = {} if given.ids is None else {"ids": done.ids}
+    return answer(await _said(here, done) | ids)
+
+
+async def undo(request: Request) -> Response:
+    """POST /api/v1/memories/bulk/{id}/undo."""
+    here = door(request)
+    await ask.body(request, shapes.Empty)
+    return answer(await _said(here, await bulk.undo(here.db, ask.number(request), now=here.now())))
+
+
+async def _said(here: Door, done: bulk.Done) -> dict[str, Any]:
+    seq = await changes.last(here.db)
+    return {"changed": len(done.ids), "left": done.left, "seq": seq, "bulk": done.bulk}
+
+
+async def _chosen(here: Door, given: shapes.Bulk) -> list[int] | Filter:
+    if given.ids is not None and given.filter is None:
+        return given.ids
+    if given.filter is not None and given.ids is None:
+        return await filter_of(here.db, given.filter, here.known())
+    raise Invalid(Wrong("ids", "or a filter says which memories: one of the two"))
+
+
+def _act(given: shapes.Bulk) -> bulk.Act:
+    if given.action not in MEANT:
+        return bulk.Act(action=given.action)
+    if given.value is None:
+        raise Invalid(Wrong("value", f"is missing: {MEANT[given.action]}"))
+    return bulk.Act(action=given.action, value=finite(given.value))

@@ -1,0 +1,231 @@
+"""Changes of many memories by a few statements, each row with its history as one alone has it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.memory import ACTIVE_THRESHOLD, InactiveReason
+from lamplighter.repository import changes
+from lamplighter.repository.columns import Stamp, UTCDateTime
+from lamplighter.repository.database import Database
+from lamplighter.repository.memories import ENTITY
+from lamplighter.repository.prepared import Statement
+from lamplighter.repository.tables import CONFIDENCE, history, memories
+from lamplighter.repository.words import Object, OneOf, Truth
+
+Values = Mapping[str, Any]
+
+
+def given(name: str, kind: Any) -> sa.BindParameter[Any]:
+    """Return a value that is given when the statement runs."""
+    return sa.bindparam(name, type_=kind, required=False)
+
+
+NOW: Final = given("now", UTCDateTime)
+IDS: Final = given("ids", sa.Text)
+CHOSEN: Final = OneOf(memories.c.id, IDS)
+_ENTRY: Final = (
+    *("memory_id", "version", "at", "actor", "cause", "reason", "before", "after", "bulk_id"),
+)
+
+
+def canonical(column: Any) -> sa.ColumnElement[str]:
+    """Return a moment in our text form; NULL when it was written by hand in a rare one."""
+    text = sa.type_coerce(column, Stamp)
+    rest = sa.func.substr(text, 20)
+    day, time = sa.func.substr(text, 1, 10), sa.func.substr(text, 12, 8)
+    whole = day.concat("T").concat(time)
+    usual = text.like("____-__-__T__:__:__%") | text.like("____-__-__ __:__:__%")
+    return sa.case(
+        (text.like("____-__-__T__:__:__.______Z"), text),
+        (sa.not_(usual), sa.null()),
+        (rest.in_(["", "Z", "+00:00"]), whole.concat(".000000Z")),
+        (rest.like(".___Z"), whole.concat(sa.func.substr(rest, 1, 4)).concat("000Z")),
+        (rest.in_([".", ".Z"]), sa.null()),
+        (
+            rest.like(".______+00:00") | rest.like(".______"),
+            whole.concat(sa.func.substr(rest, 1, 7)).concat("Z"),
+        ),
+        else_=sa.null(),
+    )
+
+
+def rounded(value: Any) -> sa.ColumnElement[float]:
+    """Return a confidence to two decimals, in [0, 1]."""
+    clamped = sa.case((value < 0.0, 0.0), (value > 1.0, 1.0), else_=value)
+    return sa.cast(sa.func.round(sa.cast(clamped, sa.Numeric), 2), CONFIDENCE)
+
+
+STAMP: Final = canonical(memories.c.updated_at)
+ODD: Final = STAMP.is_(None) | (memories.c.confidence != rounded(memories.c.confidence))
+"""Rows written by hand in a form that is left to the rules of the domain, one by one."""
+
+
+def with_confidence(confidence: Any) -> dict[str, Any]:
+    """Return what a confidence makes of a row, as the domain's `with_confidence` does."""
+    held = memories.c.inactive_reason
+    low = confidence < ACTIVE_THRESHOLD
+    ours = held.is_(None) | held.in_([InactiveReason.LOW, InactiveReason.OPERATOR])
+    return {
+        "confidence": confidence,
+        "active": sa.case((low, 0), (ours, 1), else_=memories.c.active),
+        "inactive_reason": sa.case(
+            (low, sa.func.coalesce(held, InactiveReason.LOW)), (ours, sa.null()), else_=held
+        ),
+    }
+
+
+def state_of(values: Values) -> Object:
+    """Return what an entry keeps of a row, in the shape of `history.state`."""
+    held = memories.c
+    now: dict[str, Any] = {"confidence": held.confidence, "updated_at": STAMP, **values}
+    return Object(
+        *_pair("observation", held.observation),
+        # of a whole number PostgreSQL would leave out the point
+        *_pair("confidence", sa.func.round(sa.cast(now["confidence"], sa.Numeric), 2)),
+        *_pair("active", Truth(now.get("active", held.active))),
+        *_pair("category", held.category),
+        *_pair("service", held.service),
+        *_pair("inactive_reason", now.get("inactive_reason", held.inactive_reason)),
+        *_pair("pinned", Truth(held.pinned)),
+        *_pair("trust", held.trust),
+        *_pair("updated_at", now["updated_at"]),
+        *_pair("decayed_weeks", now.get("decayed_weeks", held.decayed_weeks)),
+    )
+
+
+NOTHING: Final = sa.literal("")
+UNKNOWN: Final = sa.null()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What the history says of an act on many rows."""
+
+    cause: str
+    actor: str
+    reason: Any = NOTHING
+    bulk: Any = UNKNOWN
+
+    def of(self, to: Values | None) -> sa.Select[Any]:
+        """Ask for an entry a row; `to` None deletes it."""
+        cause, actor = sa.literal(self.cause), sa.literal(self.actor)
+        states = (sa.null(), sa.null()) if to is None else (state_of({}), state_of(to))
+        return sa.select(
+            *(memories.c.id, memories.c.version + 1, NOW, actor, cause, self.reason),
+            *(*states, self.bulk),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A change of many rows: which of the chosen it is of, and what becomes of each.
+
+    `sure` is for when it is of all of them: it does not ask of each again.
+    """
+
+    record: Statement
+    sure: Sequence[Statement]
+    careful: Sequence[Statement]
+    by_id: bool
+
+    async def do(
+        self, db: Database, ids: Sequence[int], *, now: datetime, **more: Any
+    ) -> list[int]:
+        """Change those of `ids` that it is of, and return them; call it within `writing`."""
+        values = {"ids": numbers(ids), "now": now, **more}
+        recorded = await db.execute(self.record(**values))
+        if not recorded:
+            return []
+        sure = recorded == len(ids)
+        *before, last = self.sure if sure else self.careful
+        for statement in before:
+            await db.execute(statement(**values))
+        if sure and self.by_id:
+            await db.execute(last(**values))
+            changed = list(ids)
+        else:
+            changed = sorted(row["id"] for row in await db.fetch_all(last(**values)))
+        await tell(db, changed, Op.UPDATED, now=now)
+        return changed
+
+
+def recording(entry: Entry, where: Sequence[Any], to: Values | None) -> sa.Insert:
+    """Prepare the history of a change of the rows that `where` is true of."""
+    return sa.insert(history).from_select(_ENTRY, entry.of(to).where(*where))
+
+
+def act(
+    where: Sequence[Any], to: Values, entry: Entry, *, chosen: Any = None, switches: Any = None
+) -> Act:
+    """Prepare a change of those of the chosen rows that `where` is true of.
+
+    `chosen` are the rows that the numbers choose when they are not their own;
+    `switches` is true at least of those that turn active or inactive.
+    """
+    rows = (CHOSEN,) if chosen is None else chosen
+    record = Statement(recording(entry, (*rows, *where), to), long=True)
+    by_id = chosen is None
+    sure = _updates(rows, to, switches, returning=not by_id)
+    careful = _updates((*rows, *where), to, switches, returning=True)
+    return Act(record, sure, careful, by_id)
+
+
+def _updates(
+    where: Sequence[Any], to: Values, switches: Any, *, returning: bool
+) -> list[Statement]:
+    """Change rows; `where` may hang on `active` only when `to` does not set the confidence.
+
+    Whether a row is active is in several indexes, and SQLite rewrites them all for
+    each row whose `active` is set, changed or not: it is set where it changes only.
+    """
+    statements: list[Any] = []
+    values = dict(to)
+    if "confidence" in to:
+        switch = {name: values.pop(name) for name in ("active", "inactive_reason")}
+        differs = [memories.c[name].is_distinct_from(value) for name, value in switch.items()]
+        first = where if switches is None else (*where, switches)
+        statements.append(sa.update(memories).where(*first, sa.or_(*differs)).values(**switch))
+    update = sa.update(memories).where(*where).values(**values, version=memories.c.version + 1)
+    statements.append(update.returning(memories.c.id) if returning else update)
+    return [Statement(statement, long=True) for statement in statements]
+
+
+async def tell(db: Database, ids: Sequence[int], op: Op, *, now: datetime) -> None:
+    """Tell the feed of many rows at once."""
+    if ids:
+        row = {"ids": list(ids), "op": op}
+        await changes.append(db, ENTITY, 0, Op.BATCH, now=now, row=row)
+
+
+def listing(key: Any, *where: Any) -> sa.Select[Any]:
+    """Ask for the numbers of the rows that `where` is true of, and for a key of each."""
+    keys, ids = (
+        sa.func.aggregate_strings(sa.cast(each, sa.Text), ",") for each in (key, memories.c.id)
+    )
+    query: Any = sa.select(keys.label("keys"), ids.label("ids"))
+    return query.where(*where)  # type: ignore[no-any-return]
+
+
+async def found(db: Database, query: Any) -> dict[int, list[int]]:
+    """Return the numbers that a `listing` asks for, by their key."""
+    row = await db.fetch_one(query)
+    lists: dict[int, list[int]] = {}
+    if row is not None and row["ids"]:
+        for key, number in zip(row["keys"].split(","), row["ids"].split(","), strict=True):
+            lists.setdefault(int(key), []).append(int(number))
+    return {key: sorted(lists[key]) for key in sorted(lists)}
+
+
+def numbers(ids: Sequence[int]) -> str:
+    """Return numbers as the JSON list that `IDS` takes."""
+    return json.dumps(list(ids), separators=(",", ":"))
+
+
+def _pair(name: str, value: Any) -> tuple[Any, Any]:
+    return sa.literal_column(f"'{name}'", sa.Text), value

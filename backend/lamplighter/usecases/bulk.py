@@ -1,0 +1,127 @@
+"""Bulk: one act of an operator on many memories, and taking it back as one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.memory import Edit, Memory, edited
+from lamplighter.repository import Database, bulk, history, memories, writing
+from lamplighter.repository.batches import in_batches
+from lamplighter.repository.memories import Filter
+from lamplighter.usecases.fade import ONE_BY_ONE, take_due
+
+Action = Literal["delete", "confidence", "adjust", "deactivate", "activate"]
+
+UNDO: Final = "undo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What is done to each memory; `value` is the confidence, or what is added to it."""
+
+    action: Action
+    value: float = 0.0
+
+    def on(self, memory: Memory) -> Edit:
+        """Return what the act is to one memory."""
+        match self.action:
+            case "confidence":
+                return Edit(confidence=self.value)
+            case "adjust":
+                return Edit(confidence=memory.confidence + round(self.value, 2))
+        return Edit(active=self.action == "activate")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What an act did: which memories it changed, and how many it had to leave as they are."""
+
+    bulk: int
+    ids: list[int]
+    left: int = 0
+
+
+async def act_on(db: Database, chosen: Sequence[int] | Filter, act: Act, *, now: datetime) -> Done:
+    """Do one act on many memories, once for each; those that are gone are passed over.
+
+    Which they are is settled first. Then it is done in batches, each a short write of
+    its own, so that others can write between them.
+    """
+    where = bulk.those(chosen)
+    plain, odd = await bulk.matching(db, *where)
+    number = await _begun(db, act.action, value=act.value, now=now)
+    if act.action == "delete":
+
+        async def remove(some: Sequence[int]) -> list[int]:
+            return await bulk.remove(db, some, bulk=number, now=now)
+
+        return Done(bulk=number, ids=await in_batches(db, sorted([*plain, *odd]), remove))
+    await take_due(db, *where, now=now)
+    return await _changed(db, plain, odd, act, number, now=now)
+
+
+async def undo(db: Database, bulk_id: int, *, now: datetime) -> Done:
+    """Put back what an act on many memories changed; what changed since is left as it is.
+
+    It is an act on many memories itself, and can be undone. Raises NotFound, Conflict.
+    """
+    held = await bulk.get(db, bulk_id)
+    if held is None:
+        raise NotFound(f"There is no bulk {bulk_id}.")
+    if held.action == "delete":
+        raise Conflict("What was deleted is deleted for good; its words are gone.")
+    entries = await bulk.steps(db, bulk_id)
+    number = await _begun(db, UNDO, undoes=bulk_id, now=now)
+    reason = f"undoes bulk {bulk_id}"
+
+    async def put_back(some: Sequence[int]) -> list[int]:
+        return await bulk.undo(db, some, bulk=number, reason=reason, now=now)
+
+    ids = await in_batches(db, entries, put_back)
+    return Done(bulk=number, ids=ids, left=len(entries) - len(ids))
+
+
+async def _begun(
+    db: Database,
+    action: str,
+    *,
+    value: float | None = None,
+    undoes: int | None = None,
+    now: datetime,
+) -> int:
+    async with writing(db):
+        return await bulk.insert(db, action, value=value, undoes=undoes, now=now)
+
+
+async def _changed(
+    db: Database, plain: Sequence[int], odd: Sequence[int], act: Act, number: int, *, now: datetime
+) -> Done:
+    left = 0
+
+    async def change(some: Sequence[int]) -> list[int]:
+        nonlocal left
+        if act.action == "activate":
+            left += await bulk.refused(db, some)
+        return await bulk.change(db, some, act.action, act.value, bulk=number, now=now)
+
+    async def change_each(some: Sequence[int]) -> list[int]:
+        nonlocal left
+        if act.action == "activate":
+            left += await bulk.refused(db, some)
+        held = await memories.some(db, some)
+        return [each.id for each in held if await _edited(db, each, act, number, now=now)]
+
+    ids = await in_batches(db, plain, change)
+    ids += await in_batches(db, odd, change_each, first=ONE_BY_ONE)
+    return Done(bulk=number, ids=sorted(ids), left=left)
+
+
+async def _edited(db: Database, memory: Memory, act: Act, number: int, *, now: datetime) -> bool:
+    after = edited(memory, act.on(memory), now=now)
+    if after == memory:
+        return False
+    await memories.update(db, after, now=now)
+    await history.append(db, memory, after, bulk.why(number), now=now)
+    return True

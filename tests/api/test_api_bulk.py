@@ -1,0 +1,77 @@
+"""Acts on all memories that a filter finds, over HTTP."""
+
+from typing import Any
+
+import httpx2
+
+MEMORIES = "/api/v1/memories"
+
+
+def new(client: httpx2.Client, service: str, confidence: float) -> int:
+    given = {"category": "timing", "observation": "Slow", "service": service}
+    answer = client.post(MEMORIES, json={**given, "confidence": confidence})
+    return int(answer.json()["id"])
+
+
+def stood(client: httpx2.Client, service: str) -> list[tuple[float, bool]]:
+    rows = client.get(MEMORIES, params={"service": service, "sort": "created"}).json()["items"]
+    return [(each["confidence"], each["active"]) for each in rows[::-1]]
+
+
+def act(client: httpx2.Client, **given: Any) -> dict[str, Any]:
+    answer = client.post(f"{MEMORIES}/bulk", json=given)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_a_filter_is_changed_and_put_back_as_one(client: httpx2.Client) -> None:
+    for confidence in (0.2, 0.5, 0.9):
+        new(client, "many", confidence)
+    other = new(client, "other", 0.5)
+    found = {"service": "MANY", "state": "active"}
+
+    done = act(client, filter=found, action="adjust", value=-0.3)
+
+    assert {**done, "seq": 0, "bulk": 0} == {"changed": 2, "left": 0, "seq": 0, "bulk": 0}
+    assert stood(client, "many") == [(0.2, False), (0.2, False), (0.6, True)]
+    back = client.post(f"{MEMORIES}/bulk/{done['bulk']}/undo", json={}).json()
+    assert (back["changed"], back["left"]) == (2, 0)
+    assert stood(client, "many") == [(0.2, False), (0.5, True), (0.9, True)]
+    past = client.get(f"{MEMORIES}/{other}/history").json()["items"]
+    assert [each["cause"] for each in past] == ["created"]
+
+
+def test_what_is_too_low_is_left(client: httpx2.Client) -> None:
+    ids = [new(client, "low", confidence) for confidence in (0.1, 0.5)]
+    act(client, ids=ids, action="deactivate")
+
+    done = act(client, ids=ids, action="activate")
+
+    assert (done["changed"], done["left"], done["ids"]) == (1, 1, ids[1:])
+    assert stood(client, "low") == [(0.1, False), (0.5, True)]
+
+
+def test_what_was_deleted_for_good_is_not_put_back(client: httpx2.Client) -> None:
+    new(client, "gone", 0.5)
+    done = act(client, filter={"service": "gone"}, action="delete")
+
+    answer = client.post(f"{MEMORIES}/bulk/{done['bulk']}/undo", json={})
+
+    assert answer.status_code == 409
+    assert answer.json()["detail"] == "What was deleted is deleted for good; its words are gone."
+
+
+def test_one_change_tells_of_all(client: httpx2.Client) -> None:
+    ids = [new(client, "told", 0.5) for _ in range(3)]
+    before = client.get(MEMORIES).json()["seq"]
+
+    done = act(client, filter={"service": "told"}, action="confidence", value=0.8)
+
+    [change] = client.get("/api/v1/changes", params={"after": before}).json()["items"]
+    assert (change["op"], change["entity"], change["row"]) == (
+        "batch",
+        "memory",
+        {"ids": ids, "op": "updated"},
+    )
+    assert change["seq"] == done["seq"]

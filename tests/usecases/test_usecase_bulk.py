@@ -1,0 +1,259 @@
+"""One act on many memories, as if each were changed alone; and taking it back."""
+
+import asyncio
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from examples import LATER, NOON, OPEN, SLOW_START, held, rows
+from hypothesis import given
+from hypothesis import strategies as st
+from test_usecase_fade_rule import LOOSE, ROWS, unhashed, written
+
+import by_hand
+from lamplighter.domain.decay import faded
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.memory import Category, Edit, Memory, clamp, edited
+from lamplighter.repository import Database, driver, history, memories, writing
+from lamplighter.repository.batches import FIRST
+from lamplighter.repository.columns import stamp
+from lamplighter.repository.memories import Filter
+from lamplighter.usecases import bulk, curate
+from lamplighter.usecases.bulk import Act
+
+ACTS = st.one_of(
+    st.builds(
+        Act,
+        action=st.sampled_from(["confidence", "adjust"]),
+        value=st.sampled_from([-7.0, -0.35, -0.1, 0.0, 0.05, 0.29, 0.3, 0.7, 2.0]),
+    ),
+    st.builds(Act, action=st.sampled_from(["activate", "deactivate"])),
+)
+SOME = [0.1, 0.29, 0.3, 0.5, 0.95]
+
+
+async def made(db: Database, *confidences: float, **more: Any) -> list[int]:
+    found = []
+    for confidence in confidences:
+        candidate = replace(SLOW_START, confidence=confidence, **more)
+        found.append(await curate.create(db, candidate, now=NOON, redact=OPEN))
+    return [memory.id for memory in found]
+
+
+async def stood(db: Database) -> list[tuple[float, bool, str | None]]:
+    return [(each.confidence, each.active, each.inactive_reason) for each in await held(db)]
+
+
+def alone(memory: Memory, act: Act) -> Memory:
+    if memory.confidence > 0:
+        memory = faded(memory, now=NOON)
+    return edited(memory, act.on(memory), now=NOON)
+
+
+@LOOSE
+@given(given=st.lists(ROWS, min_size=1, max_size=20), act=ACTS)
+async def test_an_act_on_many_is_what_it_is_on_each_and_can_be_taken_back(
+    db: Database, url: str, given: list[dict[str, Any]], act: Act
+) -> None:
+    given = [
+        {**row, "age": abs(row["age"]), "confidence": clamp(row["confidence"])} for row in given
+    ]
+    await asyncio.to_thread(written, url, given, NOON)
+    before = await held(db)
+    wanted = [alone(each, act) for each in before]
+    weaker = [faded(each, now=NOON) if each.confidence > 0 else each for each in before]
+    changed = [new.id for old, new in zip(weaker, wanted, strict=True) if old != new]
+
+    done = await bulk.act_on(db, Filter(), act, now=NOON)
+
+    assert unhashed(await held(db)) == unhashed(wanted)
+    assert done.ids == changed
+    entries = {
+        row["memory_id"]: (row["before"], row["after"])
+        for row in await rows(db, "history")
+        if row["bulk_id"] == done.bulk
+    }
+    assert entries == {
+        old.id: (history.state(old), history.state(new))
+        for old, new in zip(weaker, wanted, strict=True)
+        if old != new
+    }
+
+    back = await bulk.undo(db, done.bulk, now=LATER)
+
+    assert (back.ids, back.left) == (changed, 0)
+    versions = {each.id: each.version for each in await held(db)}
+    assert unhashed(await held(db)) == unhashed(
+        [replace(each, version=versions[each.id]) for each in weaker]
+    )
+
+
+@pytest.mark.parametrize(
+    ("act", "after", "left"),
+    [
+        (Act(action="confidence", value=0.25), [(0.25, False, "low")] * 5, 0),
+        (
+            Act(action="adjust", value=0.2),
+            [
+                (0.3, True, None),
+                (0.49, True, None),
+                (0.5, True, None),
+                (0.7, True, None),
+                (1.0, True, None),
+            ],
+            0,
+        ),
+        (
+            Act(action="deactivate"),
+            [
+                (0.1, False, "low"),
+                (0.29, False, "low"),
+                (0.3, False, "operator"),
+                (0.5, False, "operator"),
+                (0.95, False, "operator"),
+            ],
+            0,
+        ),
+        (
+            Act(action="activate"),
+            [
+                (0.1, False, "low"),
+                (0.29, False, "low"),
+                (0.3, True, None),
+                (0.5, True, None),
+                (0.95, True, None),
+            ],
+            2,
+        ),
+    ],
+    ids=lambda each: each.action if isinstance(each, Act) else "",
+)
+async def test_each_act_does_what_it_says(
+    db: Database, act: Act, after: list[tuple[float, bool, str | None]], left: int
+) -> None:
+    ids = await made(db, *SOME)
+
+    done = await bulk.act_on(db, [*ids, *ids, 99], act, now=LATER)
+
+    assert await stood(db) == after
+    assert done.left == left
+    entries = [row for row in await rows(db, "history") if row["bulk_id"] == done.bulk]
+    assert [row["memory_id"] for row in entries] == done.ids
+    assert {(row["cause"], row["actor"], row["reason"]) for row in entries} <= {
+        ("edited", "operator", f"part of bulk {done.bulk}")
+    }
+
+
+async def test_the_filter_is_asked_once(db: Database) -> None:
+    ids = await made(db, 0.3, 0.5)
+    others = await made(db, 0.5, service="caddy")
+
+    act = Act(action="adjust", value=-0.2)
+    done = await bulk.act_on(db, Filter(service="jellyfin", active=True), act, now=LATER)
+
+    assert done.ids == ids
+    assert await stood(db) == [(0.1, False, "low"), (0.3, True, None), (0.5, True, None)]
+    assert others[0] not in done.ids
+
+
+async def test_what_changed_since_is_left_as_it_is(db: Database) -> None:
+    one, two, three = await made(db, 0.5, 0.6, 0.7)
+    done = await bulk.act_on(db, Filter(), Act(action="confidence", value=0.2), now=LATER)
+    await curate.edit(db, two, Edit(confidence=0.9), version=None, now=LATER, redact=OPEN)
+    await curate.delete(db, three, version=None, now=LATER)
+
+    back = await bulk.undo(db, done.bulk, now=LATER)
+
+    assert (back.ids, back.left) == ([one], 2)
+    assert await stood(db) == [(0.5, True, None), (0.9, True, None)]
+    again = await bulk.undo(db, done.bulk, now=LATER)
+    assert (again.ids, again.left) == ([], 3)
+
+
+async def test_taking_back_can_be_taken_back(db: Database) -> None:
+    await made(db, 0.5, 0.6)
+    before = await held(db)
+    done = await bulk.act_on(db, Filter(), Act(action="deactivate"), now=LATER)
+
+    back = await bulk.undo(db, done.bulk, now=LATER)
+    assert [replace(each, version=1) for each in await held(db)] == before
+    await bulk.undo(db, back.bulk, now=LATER)
+
+    assert await stood(db) == [(0.5, False, "operator"), (0.6, False, "operator")]
+    [entry, *_] = (await history.of(db, before[0].id, limit=9)).items
+    assert (entry.cause, entry.actor, entry.reason) == (
+        "undone",
+        "operator",
+        f"undoes bulk {back.bulk}",
+    )
+
+
+async def test_deleting_takes_the_words_away(db: Database) -> None:
+    ids = await made(db, 0.5, 0.6, observation="Secret words")
+    kept = await made(db, 0.7)
+
+    done = await bulk.act_on(db, [*ids, *ids, 99], Act(action="delete"), now=LATER)
+
+    assert done.ids == ids
+    assert [each.id for each in await held(db)] == kept
+    past = [row for row in await rows(db, "history") if row["memory_id"] in ids]
+    assert [row["cause"] for row in past] == ["created", "created", "deleted", "deleted"]
+    assert {row[each] for row in past for each in ("before", "after")} == {None}
+    told = await rows(db, "changes")
+    assert not any("Secret" in (row["row"] or "") for row in told)
+    assert json.loads(told[-1]["row"]) == {"ids": ids, "op": "deleted"}
+    with pytest.raises(Conflict, match="for good"):
+        await bulk.undo(db, done.bulk, now=LATER)
+
+
+async def test_what_never_was_cannot_be_taken_back(db: Database) -> None:
+    with pytest.raises(NotFound):
+        await bulk.undo(db, 7, now=LATER)
+
+
+async def test_what_is_due_of_fading_comes_first(db: Database) -> None:
+    [one] = await made(db, 0.7)
+    later = NOON + timedelta(days=44)
+
+    await bulk.act_on(db, [one], Act(action="adjust", value=0.05), now=later)
+
+    memory = await curate.get(db, one)
+    assert (memory.confidence, memory.updated_at, memory.decayed_weeks) == (0.55, later, 0)
+    causes = [entry.cause for entry in (await history.of(db, one, limit=9)).items]
+    assert causes == ["edited", "faded", "created"]
+
+
+async def test_what_was_done_before_a_failure_stays_and_can_be_taken_back(
+    db: Database, url: str
+) -> None:
+    row = f"('timing', 'Takes 60s', 0.7, '{stamp(NOON)}', '{stamp(NOON)}')"
+    names = "category, observation, confidence, created_at, updated_at"
+    by_hand.run(url, f"INSERT INTO memories ({names}) VALUES {', '.join([row] * 1_200)}")
+    by_hand.refuse(url, "UPDATE ON memories", "not this one", only_if="old.id = 700")
+    count = "SELECT count(*) FROM memories WHERE active = 0"
+
+    with pytest.raises(driver.DatabaseError, match="not this one"):
+        await bulk.act_on(db, Filter(), Act(action="deactivate"), now=LATER)
+    done = by_hand.run(url, count)
+    back = await bulk.undo(db, 1, now=LATER)
+
+    assert done == [(FIRST,)]
+    assert (len(back.ids), back.left) == (FIRST, 0)
+    assert by_hand.run(url, count) == [(0,)]
+
+
+async def test_within_another_write_it_is_part_of_that(db: Database) -> None:
+    await made(db, 0.5, 0.6)
+
+    async def broken() -> None:
+        async with writing(db):
+            await bulk.act_on(db, Filter(), Act(action="deactivate"), now=LATER)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await broken()
+
+    assert await memories.count(db, Filter(active=True)) == 2
+    assert await memories.count(db, Filter(category=Category.TIMING)) == 2

@@ -123,7 +123,7 @@ async def test_others_write_between_two_batches(db: Database, url: str) -> None:
 
     async with asyncio.TaskGroup() as group:
         fading = group.create_task(fade(db, now=NOON + 44 * DAY))
-        group.create_task(remember(db, SLOW_START, now=NOON + 44 * DAY, redact=OPEN))
+        group.create_task(remember(db, SLOW_START, now=NOON + 44 * DAY, manner=Manner(redact=OPEN)))
 
     told = await db.fetch_all(tables.changes.select().order_by(tables.changes.c.seq))
     ops = [each["op"] for each in told]

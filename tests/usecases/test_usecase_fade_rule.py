@@ -149,7 +149,13 @@ async def test_it_does_not_matter_how_often_it_is_asked(
     db: Database, url: str, given: list[dict[str, Any]], steps: list[int]
 ) -> None:
     given = [
-        {**row, "age": abs(row["age"]), "confidence": clamp(row["confidence"])} for row in given
+        {
+            **row,
+            "age": abs(row["age"]),
+            "confidence": clamp(row["confidence"]),
+            "inactive_reason": None if row["active"] else row["inactive_reason"],
+        }
+        for row in given
     ]
     await asyncio.to_thread(written, url, given, NOON)
     for days in sorted(steps):

@@ -18,6 +18,7 @@ from lamplighter.domain.session import Session
 from lamplighter.repository import Database, facets, memories
 from lamplighter.repository.memories import Filter, Sort
 from lamplighter.usecases import curate, recall
+from lamplighter.usecases.bulk import Act, act_on
 from lamplighter.usecases.fade import fade
 from lamplighter.usecases.recall import WhatIf
 
@@ -60,8 +61,8 @@ async def step(db: Database, dice: random.Random, by: list[Session], *, now: dat
             await curate.edit(db, which, _edit(dice), version=None, now=now, redact=OPEN)
         case "bulk" if which:
             ids = [each.id for each in dice.sample(known, min(3, len(known)))]
-            change = dice.choice((Edit(confidence=dice.choice((0.2, 0.9))), Edit(active=False)))
-            await curate.edit_all(db, ids, change, now=now)
+            act = dice.choice((Act(action="confidence", value=0.2), Act(action="deactivate")))
+            await act_on(db, ids, act, now=now)
         case "deletes" if which and len(known) > 3:
             await curate.delete(db, which, version=None, now=now)
         case "fades":

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lamplighter import __version__, telemetry
-from lamplighter.cli import access
+from lamplighter.cli import access, memory
 from lamplighter.cli.words import in_words, refuse, settings_in_force
 from lamplighter.config.settings import ENGINES, describe
 from lamplighter.domain import plain
@@ -26,6 +26,7 @@ def main() -> None:
 
 main.add_command(access.login)
 main.add_command(access.token)
+main.add_command(memory.memory)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,10 +37,12 @@ def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:
 @in_words
 def up() -> None:
     """Run the web process and the supervisor, and keep them running."""
+    from lamplighter.config import lexicon
     from lamplighter.serve import access as way_in
     from lamplighter.serve import home, keeper, web
 
     settings = settings_in_force()
+    lexicon.in_force(settings)  # both processes would end for it
     web.bind(settings.host, settings.port).close()
     way_in.prepare(settings)
     if home.write_starter(settings):

@@ -1,7 +1,7 @@
 """Values as plain JSON: one shape for the API, the change feed and the command line."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lamplighter.domain.access import Token
 from lamplighter.domain.cooldown import Standing, Use
@@ -11,6 +11,9 @@ from lamplighter.domain.leader import Leader
 from lamplighter.domain.marks import Look, Mark
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.session import Request, Session
+
+if TYPE_CHECKING:  # it takes a while to load, and most commands never need it
+    from lamplighter.domain.relate import Verdict
 
 
 def at(moment: datetime | None) -> str | None:
@@ -46,6 +49,11 @@ def memory(each: Memory) -> dict[str, Any]:
         "revision_count": each.revision_count,
         "version": each.version,
     }
+
+
+def verdict(each: "Verdict") -> dict[str, Any]:
+    """Return how two observations stand to each other as JSON."""
+    return {"label": each.label, "sure": each.sure, "reason": each.reason}
 
 
 def event(each: Event) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamplighter.api import events, memories, shapes
+from lamplighter.api import events, memories, relate, shapes
 from lamplighter.api.routes.op import op
 
 OPS: Final = (
@@ -42,6 +42,15 @@ OPS: Final = (
         "Delete or change several memories.",
         shapes.Changed,
         body=shapes.Bulk,
+    ),
+    op(
+        "POST",
+        "/memories/relate",
+        "memories:read",
+        relate.create,
+        "Say how a new observation stands to an old one.",
+        shapes.Related,
+        body=shapes.RelateIn,
     ),
     op(
         "GET",

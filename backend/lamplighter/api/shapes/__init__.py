@@ -16,6 +16,8 @@ from lamplighter.api.shapes.memories import MemoryEdit as MemoryEdit
 from lamplighter.api.shapes.memories import MemoryIn as MemoryIn
 from lamplighter.api.shapes.memories import MemoryPage as MemoryPage
 from lamplighter.api.shapes.memories import MemoryQuery as MemoryQuery
+from lamplighter.api.shapes.relate import Related as Related
+from lamplighter.api.shapes.relate import RelateIn as RelateIn
 from lamplighter.api.shapes.services import ActionOut as ActionOut
 from lamplighter.api.shapes.services import CheckOut as CheckOut
 from lamplighter.api.shapes.services import Cleared as Cleared

@@ -2,7 +2,7 @@
 
 from lamplighter.domain.relate.analysis import Analysis, analyse
 from lamplighter.domain.relate.judge import Relation, Verdict, judge
-from lamplighter.domain.relate.lexicon import Lexicon, built_in, read
+from lamplighter.domain.relate.lexicon import Lexicon, built_in, extended
 from lamplighter.domain.text import same_words
 
 __all__ = [
@@ -12,8 +12,8 @@ __all__ = [
     "Verdict",
     "analyse",
     "built_in",
+    "extended",
     "judge",
-    "read",
     "relate",
 ]
 SAME_WORDS = Verdict(Relation.SAME, "says the same in the same words")

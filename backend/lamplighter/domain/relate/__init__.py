@@ -1,6 +1,7 @@
 """How two observations of one service and category stand to each other."""
 
-from lamplighter.domain.relate.analysis import Analysis, analyse
+from lamplighter.domain.relate.analysis import Analysis
+from lamplighter.domain.relate.clauses import analyse
 from lamplighter.domain.relate.judge import Relation, Verdict, judge
 from lamplighter.domain.relate.lexicon import Lexicon, built_in, extended
 from lamplighter.domain.text import same_words

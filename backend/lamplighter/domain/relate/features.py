@@ -43,7 +43,7 @@ def compare(old: Analysis, new: Analysis) -> Compared:
 def aligned(old: Sequence[Clause], new: Sequence[Clause]) -> list[Match]:
     """Match each new claim with the held one that says most of the same."""
     found = []
-    for claim in new:
+    for claim in new if old else ():
         tried = [match((each,), (claim,)) for each in old]
         found.append(max(tried, key=lambda m: m.cover[0] * m.cover[1] * m.size))
     return found

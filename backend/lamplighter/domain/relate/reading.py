@@ -4,20 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from lamplighter.domain.relate.analysis import (
-    LIGHT,
-    OTHERWISE,
-    POLAR,
-    Clause,
-    Measure,
-    Sense,
-    Word,
-    stems,
-)
+from lamplighter.domain.relate.analysis import LIGHT, POLAR, Clause, Measure, Sense, Word
 from lamplighter.domain.relate.lexicon import Lexicon
-from lamplighter.domain.relate.text import Item, stem
+from lamplighter.domain.relate.text import Item, stem, stems
 
 DENIALS: Final = stems("not no never without none neither nor nothing nobody")
+OTHERWISE: Final = stems("otherwise else")
 _CANCELS: Final = stems("until unless")
 _ONLY: Final = stems("only just merely solely")
 _PORTS: Final = stems("port tcp udp listen listener connector exporter socket")

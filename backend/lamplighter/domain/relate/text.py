@@ -8,6 +8,7 @@ from typing import Final
 
 import snowballstemmer  # type: ignore[import-untyped]
 
+READ_CHARS: Final = 2_000
 _STEMMER: Final = snowballstemmer.stemmer("porter")
 _FOLD: Final = str.maketrans(
     dict.fromkeys("‘’\u02bc`\u00b4", "'")
@@ -132,8 +133,9 @@ class Item:
 
 
 def items(text: str) -> list[Item]:
-    """Read a sentence piece by piece; nothing in it can make this fail."""
-    plain = unicodedata.normalize("NFKC", text).translate(_FOLD).lower()
+    """Read the beginning of a text piece by piece; nothing in it can make this fail."""
+    # cut again: one character may stand for eighteen
+    plain = unicodedata.normalize("NFKC", text[:READ_CHARS])[:READ_CHARS].translate(_FOLD).lower()
     for pattern, words in _CONTRACTIONS:
         plain = pattern.sub(words, plain)
     plain = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], plain)
@@ -151,6 +153,11 @@ def digits(word: str) -> str:
 def stem(word: str) -> str:
     """Return the Porter stem of a lower-case word."""
     return str(_STEMMER.stemWord(word))
+
+
+def stems(words: str) -> frozenset[str]:
+    """Return the stems of some words."""
+    return frozenset(map(stem, words.split()))
 
 
 def _item(found: re.Match[str]) -> Item:

@@ -11,7 +11,7 @@ POLAR: Final = 0.5
 class Sense:
     """One meaning of a word; `sign` -1 is the other end of an axis of opposites.
 
-    `tells` -1 says that something is not so, or goes wrong; 0 that it changes nothing.
+    `tells` -1 says that something is not so, or goes wrong.
     """
 
     key: str

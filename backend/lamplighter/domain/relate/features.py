@@ -133,10 +133,8 @@ def flipped(old: Sequence[Clause], new: Sequence[Clause], swapped: float) -> int
 
 
 def lone(words: Sequence[Word]) -> int:
-    """Count the words that say no; that something changes nothing is a no where there is none."""
-    return sum(word.senses[0].tells < 0 for word in words) or sum(
-        word.senses[0].tells == 0 for word in words
-    )
+    """Count the words that say no."""
+    return sum(word.senses[0].tells < 0 for word in words)
 
 
 def denied(claims: Sequence[Clause]) -> int:

@@ -17,7 +17,6 @@ LISTS: Final = (
     "light",
     "valence",
     "bad",
-    "void",
     "all",
     "some",
     "single",
@@ -46,7 +45,6 @@ class Lexicon:
     poles: Mapping[str, tuple[Pole, ...]] = field(repr=False)
     scales: Mapping[str, int] = field(repr=False)
     bad: frozenset[str] = field(repr=False)
-    void: frozenset[str] = field(repr=False)
     all: frozenset[str] = field(repr=False)
     some: frozenset[str] = field(repr=False)
     fillers: frozenset[str] = field(repr=False)
@@ -208,7 +206,6 @@ def _built(
         poles=_poles(tables["opposites"], root, set(lists["valence"])),
         scales={root(word): scale for word, scale in tables["scales"].items()},
         bad=frozenset(map(root, lists["bad"])),
-        void=frozenset(map(root, lists["void"])),
         all=frozenset(map(root, lists["all"])),
         some=frozenset(map(root, lists["some"])),
         fillers=frozenset(map(root, lists["fillers"])),

@@ -136,8 +136,6 @@ class _Reading:
                 found.append(Sense(f"{pole.axis}±", pole.sign * turned, -1 if no else 1))
             if not poles:
                 found.append(Sense(meaning, turned, -1 if bad or flipped else 1))
-        if root in lexicon.void or meanings[0] in lexicon.void:
-            found = [replace(sense, tells=0) for sense in found]
         return tuple(found)
 
     def stripped(self, text: str, meanings: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:

@@ -76,6 +76,10 @@ _SPELLED: Final = (
     (re.compile(r"\b(?:each|every) (second|minute|hour|day|week|month|quarter|year|night)\b"),
      r"every 1 \1"),
     (re.compile(r"\b(?:each|every) (?:morning|evening)\b"), "every 1 day"),
+    # "60 requests a minute" is no duration
+    (re.compile(r"(^|\b(?:about|after|for|in|within|under|over|than|least|most|nearly|almost|around"
+                r"|only|roughly|another|takes?|took|needs?|wait|lasts?) )an? (minute|hour)\b"),
+     r"\g<1>1 \2"),
 )  # fmt: skip
 
 _WEEK: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -102,7 +106,7 @@ _ITEM: Final = re.compile(
     rf"""
       (?P<weekday> \b(?: (?:mon|tue|wed|thu|fri|sat|sun)(?:s|nes|rs|ur)?(?:days?)?
                       | weekdays? | weekends? | workdays? | working\sdays? )\b )
-    | (?P<path> (?<![\w.]) (?: [a-z][a-z0-9+]*:// | ~?/ ) [\w.~/@:%+*-]* [\w*] /? )
+    | (?P<path> (?<![\w./]) (?: [a-z][a-z0-9+]*:// | ~?/ ) [\w.~/@:%+*-]* [\w*] /? )
     | (?P<address> \b\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?:/\d+)?(?::\d+)? )
     | (?P<clock> \b\d{{1,2}}:\d\d(?::\d\d)?(?:\s?[ap]m\b)? | \b\d{{1,2}}\s?[ap]m\b )
     | (?P<every> \bevery\s(?P<every_n>{_AMOUNT})?\s?-?(?P<every_unit>{_UNITS})s?\b )
@@ -216,7 +220,7 @@ def _unit(unit: str) -> tuple[str, float]:
 
 
 def _amount(text: str) -> float:
-    return float(text.replace(",", ""))
+    return min(float(text.replace(",", "")), 1e300)  # of hundreds of digits, not infinity
 
 
 def _clock(text: str) -> float:

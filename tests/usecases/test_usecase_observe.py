@@ -13,8 +13,9 @@ from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.session import Session
 from lamplighter.domain.transcript import Line
 from lamplighter.repository import Database, driver, marks, sessions
+from lamplighter.usecases import ignored
 from lamplighter.usecases.ingest import MAX_MARKERS, Ingest, Taken
-from lamplighter.usecases.observe import ingest, take_ignored
+from lamplighter.usecases.observe import ingest
 
 MARKERS = (
     "[MEMORY:timing:jellyfin] Takes 60s to start",
@@ -271,7 +272,7 @@ async def test_a_marker_in_code_can_be_taken_by_hand(
     await took(db, one, stream(f"```\n{words}\n```"))
     assert (await held(db), await rows(db, "events")) == ([], [])
 
-    taken = await take_ignored(db, 1, now=LATER, redact=OPEN)
+    taken = await ignored.take(db, 1, now=LATER, redact=OPEN)
 
     assert (taken.state, taken.outcome, taken.reason) == ("taken", outcome, "taken by hand")
     assert (taken.version, await marks.get(db, 1)) == (2, taken)
@@ -287,19 +288,19 @@ async def test_a_long_marker_in_code_is_taken_whole(db: Database) -> None:
     words = "x" * 3_000
     await took(db, await session(db), stream(f"`[MEMORY:timing:jellyfin] {words}`"))
 
-    await take_ignored(db, 1, now=LATER, redact=OPEN)
+    await ignored.take(db, 1, now=LATER, redact=OPEN)
 
     assert [each.observation for each in await held(db)] == [words]
 
 
 async def test_a_marker_is_taken_by_hand_once(db: Database) -> None:
     await took(db, await session(db), stream(MARKERS[4], MARKERS[0], MARKERS[5]))
-    await take_ignored(db, 1, now=LATER, redact=OPEN)
+    await ignored.take(db, 1, now=LATER, redact=OPEN)
     before = await state(db)
 
     for mark, error in ((1, Conflict), (2, Conflict), (3, Conflict), (4, NotFound)):
         with pytest.raises(error):
-            await take_ignored(db, mark, now=LATER, redact=OPEN)
+            await ignored.take(db, mark, now=LATER, redact=OPEN)
 
     assert await state(db) == before
 
@@ -309,7 +310,7 @@ async def test_what_may_not_enter_may_not_be_taken_by_hand_either(db: Database) 
     before = await state(db)
 
     with pytest.raises(Conflict, match="service name"):
-        await take_ignored(db, 1, now=LATER, redact=OPEN)
+        await ignored.take(db, 1, now=LATER, redact=OPEN)
 
     assert await state(db) == before
 

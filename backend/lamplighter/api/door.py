@@ -1,7 +1,7 @@
 """What every route needs: the database, the rules in force, and the feed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from starlette.requests import Request
 from lamplighter.api.hub import Hub
 from lamplighter.domain.context import DEFAULT_BUDGET
 from lamplighter.domain.redact import Redactor
+from lamplighter.domain.relate import Lexicon, built_in
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.repository import Database
@@ -30,6 +31,7 @@ class Door:
     budget: int = DEFAULT_BUDGET
     max_tier: int = MAX_TIER
     hosts: tuple[str, ...] = ()
+    lexicon: Lexicon = field(default_factory=built_in)
 
     def known(self) -> list[str]:
         """Return the names of the services as they are spelled."""

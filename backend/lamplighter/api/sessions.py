@@ -22,7 +22,7 @@ from lamplighter.engines.tail import Tail
 from lamplighter.repository import changes, exposures, marks, reading, requests, sessions
 from lamplighter.repository.sessions import Filter
 from lamplighter.usecases import chain as chains
-from lamplighter.usecases import observe
+from lamplighter.usecases import ignored
 from lamplighter.usecases import sessions as lifecycle
 
 LOG_ENTRY_CHARS: Final = 20_000
@@ -103,8 +103,13 @@ async def take(request: Request) -> Response:
     """PUT /api/v1/markers/{id}/taken."""
     here = door(request)
     await ask.body(request, shapes.Empty)
-    mark = await observe.take_ignored(
-        here.db, ask.number(request), now=here.now(), redact=here.redact, known=here.known()
+    mark = await ignored.take(
+        here.db,
+        ask.number(request),
+        now=here.now(),
+        redact=here.redact,
+        known=here.known(),
+        lexicon=here.lexicon,
     )
     return versioned(plain.mark(mark))
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lamplighter import __version__, telemetry
-from lamplighter.cli import access, knowing, reviews
+from lamplighter.cli import access, knowing, memory, reviews
 from lamplighter.cli.words import in_words, refuse, settings_in_force
 from lamplighter.config.settings import ENGINES, describe
 from lamplighter.domain import plain
@@ -29,6 +29,7 @@ main.add_command(access.token)
 main.add_command(reviews.reviews)
 main.add_command(knowing.context)
 main.add_command(knowing.audit)
+main.add_command(memory.memory)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,10 +40,12 @@ def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:
 @in_words
 def up() -> None:
     """Run the web process and the supervisor, and keep them running."""
+    from lamplighter.config import lexicon
     from lamplighter.serve import access as way_in
     from lamplighter.serve import home, keeper, web
 
     settings = settings_in_force()
+    lexicon.in_force(settings)  # both processes would end for it
     web.bind(settings.host, settings.port).close()
     way_in.prepare(settings)
     if home.write_starter(settings):

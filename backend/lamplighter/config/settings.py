@@ -21,6 +21,7 @@ from lamplighter.domain.session import MAX_TIER
 PREFIX: Final = "LAMPLIGHTER_"
 SPEC_BUDGET: Final = "CLAUDEOPS_MEMORY_BUDGET"
 FILE: Final = "lamplighter.toml"
+LEXICON: Final = "lexicon.toml"
 ENGINES: Final = ("probe", "exec")
 LEVELS: Final = ("debug", "info", "warning", "error")
 _NOT_SETTINGS: Final = frozenset(
@@ -67,6 +68,7 @@ class Settings:
     hosts: tuple[str, ...]
     database_url: str
     services: Path
+    lexicon: Path
     interval: float
     engine: str
     exec_command: str
@@ -177,6 +179,7 @@ SETTINGS: Final = (
         "Another database: sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME.",
     ),
     Setting("services", "", _path, "Another services.yaml."),
+    Setting("lexicon", "", _path, "Another lexicon.toml."),
     Setting("interval", "1h", _duration, "The time from one round to the next: 90s, 15m, 1h."),
     Setting("engine", "probe", _one_of(*ENGINES), "What runs the sessions: probe or exec."),
     Setting(
@@ -261,7 +264,11 @@ def _found(
         return Found(setting, environ[SPEC_BUDGET], SPEC_BUDGET)
     if setting.name in given:
         return Found(setting, given[setting.name], FILE)
-    defaults = {"home": str(home), "services": str(home / "services.yaml")}
+    defaults = {
+        "home": str(home),
+        "services": str(home / "services.yaml"),
+        "lexicon": str(home / LEXICON),
+    }
     return Found(setting, defaults.get(setting.name, setting.default), "default")
 
 

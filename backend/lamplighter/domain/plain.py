@@ -1,7 +1,7 @@
 """Values as plain JSON: one shape for the API, the change feed and the command line."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lamplighter.domain.access import Token
 from lamplighter.domain.cooldown import Standing, Use
@@ -12,6 +12,9 @@ from lamplighter.domain.marks import Look, Mark
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.review import Review
 from lamplighter.domain.session import Request, Session
+
+if TYPE_CHECKING:  # it takes a while to load, and most commands never need it
+    from lamplighter.domain.relate import Verdict
 
 
 def at(moment: datetime | None) -> str | None:
@@ -68,6 +71,11 @@ def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, An
         "created_at": at(each.created_at),
         "version": each.version,
     }
+
+
+def verdict(each: "Verdict") -> dict[str, Any]:
+    """Return how two observations stand to each other as JSON."""
+    return {"label": each.label, "sure": each.sure, "reason": each.reason}
 
 
 def event(each: Event) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Final
 import httpx2
 
 from lamplighter import assets, clock
+from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.check import CommandCheck
 from lamplighter.domain.errors import LamplighterError
@@ -50,6 +51,7 @@ def look(settings: Settings) -> list[Finding]:
         _database,
         _session_files,
         _services,
+        _lexicon,
         _programs,
         _engine,
         _app,
@@ -197,6 +199,17 @@ def _services(settings: Settings) -> Iterator[Finding]:
         yield Finding(False, str(error).splitlines()[0], f"Mend {settings.services}.")
         return
     yield Finding(True, f"{settings.services}: {len(services)} declared")
+
+
+def _lexicon(settings: Settings) -> Iterator[Finding]:
+    if not settings.lexicon.exists() and settings.lexicon.parent == settings.home:
+        return
+    try:
+        lexicon.in_force(settings)
+    except LamplighterError as error:
+        yield Finding(False, str(error), f"Mend {settings.lexicon}: nothing starts until then.")
+        return
+    yield Finding(True, f"{settings.lexicon}: added to the words we know")
 
 
 def _programs(settings: Settings) -> Iterator[Finding]:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from lamplighter import clock
+from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Conflict, Unavailable
 from lamplighter.domain.handoff import EscalationState
+from lamplighter.domain.relate import Lexicon
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, RequestState, Session, Status
 from lamplighter.domain.transcript import shown
@@ -197,7 +199,7 @@ def _say_new(tail: Tail, say: Say) -> None:
 @asynccontextmanager
 async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
     """Put a supervisor together; it leads nothing yet."""
-    services = home.ServicesFile(settings.services)
+    services, words = home.ServicesFile(settings.services), lexicon.in_force(settings)
     lock = _lease(settings.database_url)
     directory = run_directory(settings.home)
     async with (
@@ -209,7 +211,7 @@ async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
             engine=settings.engine,
             dry_run=settings.dry_run,
         )
-        shop = _workshop(settings, db)
+        shop = _workshop(settings, db, words)
         yield Supervising(Supervisor(shop, rounds, services.load, lock), listener)
 
 
@@ -221,7 +223,7 @@ def _lease(url: str) -> Lease:
     return Lock(Path(f"{file_of(url)}{SUFFIX}"))
 
 
-def _workshop(settings: Settings, db: Database) -> Workshop:
+def _workshop(settings: Settings, db: Database, words: Lexicon) -> Workshop:
     engines: tuple[Engine, ...] = (ProbeEngine(), ExecEngine(settings.exec_command))
     return Workshop(
         db=db,
@@ -233,6 +235,7 @@ def _workshop(settings: Settings, db: Database) -> Workshop:
         url=access.url(settings),
         budget=settings.memory_budget,
         max_tier=settings.max_tier,
+        lexicon=words,
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

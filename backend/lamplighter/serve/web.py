@@ -14,8 +14,10 @@ from lamplighter import assets, clock
 from lamplighter.api.app import create_app
 from lamplighter.api.door import Door
 from lamplighter.api.hub import Hub
+from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.relate import Lexicon
 from lamplighter.repository.feed import listening, run_directory
 from lamplighter.serve import access, home
 
@@ -32,11 +34,12 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     `welcome` is told how to log in.
     """
     listening = bind(settings.host, settings.port)
+    words = lexicon.in_force(settings)
     access.prepare(settings)
     if welcome:
         welcome(access.welcome(settings))
     app = create_app(
-        lambda: _door(settings), web_directory=assets.WEB, hosts=access.known_hosts(settings)
+        lambda: _door(settings, words), web_directory=assets.WEB, hosts=access.known_hosts(settings)
     )
     config = uvicorn.Config(
         app,
@@ -74,7 +77,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 @asynccontextmanager
-async def _door(settings: Settings) -> AsyncIterator[Door]:
+async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
     directory = run_directory(settings.home)
     services = home.ServicesFile(settings.services)
     async with (
@@ -92,6 +95,7 @@ async def _door(settings: Settings) -> AsyncIterator[Door]:
             session_files=settings.home / home.SESSIONS,
             budget=settings.memory_budget,
             max_tier=settings.max_tier,
+            lexicon=words,
         )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from lamplighter.domain.redact import Redactor
+from lamplighter.domain.relate import Lexicon, built_in
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER, Plan, Request, Session, Status
 from lamplighter.domain.transcript import Line
@@ -54,6 +55,7 @@ class Workshop:
     epoch: int = 0
     budget: int = 2_000
     max_tier: int = MAX_TIER
+    lexicon: Lexicon = field(default_factory=built_in)
     limits: Limits = field(default_factory=Limits)
     timepiece: Timepiece = field(default_factory=Timepiece)
 
@@ -172,7 +174,7 @@ async def _follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: 
 
 def _taking(shop: Workshop, session: Session, known: Sequence[str]) -> Ingest:
     limits = shop.limits.markers, shop.max_tier, shop.timepiece.steady(shop.now())
-    return Ingest(shop.db, session, shop.redactor, known, *limits)
+    return Ingest(shop.db, session, shop.redactor, known, *limits, lexicon=shop.lexicon)
 
 
 async def _take(shop: Workshop, taking: Ingest, lines: Sequence[Line], watch: Watch) -> None:

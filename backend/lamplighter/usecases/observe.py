@@ -6,14 +6,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain import evidence, markers
-from lamplighter.domain.admit import Redact
 from lamplighter.domain.cooldown import Outcome as Used
-from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
+from lamplighter.domain.errors import Invalid, Wrong
 from lamplighter.domain.event import Level, level_of
 from lamplighter.domain.evidence import Measured
 from lamplighter.domain.handoff import REASON_CHARS, EscalationState, Finding
 from lamplighter.domain.markers import Marker, Reading, What
-from lamplighter.domain.marks import Look, Mark
+from lamplighter.domain.marks import Look
 from lamplighter.domain.memory import LONG_MARKER_CHARS, MAX_OBSERVATION_CHARS, Candidate, Category
 from lamplighter.domain.reconcile import Outcome
 from lamplighter.domain.service import GENERAL, ActionKind
@@ -22,7 +21,6 @@ from lamplighter.domain.text import one_line, shortened
 from lamplighter.domain.transcript import Finished, Item, Line, Odd, Text, ToolResult, ToolUse
 from lamplighter.engines import stream
 from lamplighter.repository import (
-    Database,
     checks,
     cooldowns,
     escalations,
@@ -68,40 +66,6 @@ async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Tak
     return taken
 
 
-async def take_ignored(
-    db: Database, mark_id: int, *, now: datetime, redact: Redact, known: Sequence[str] = ()
-) -> Mark:
-    """Take a marker that stood in code after all; raises NotFound or Conflict."""
-    async with writing(db):
-        mark = await marks.get(db, mark_id)
-        if mark is None:
-            raise NotFound(f"There is no marker {mark_id}.")
-        session = await sessions.get(db, mark.session_id)
-        marker = markers.again(mark.text)
-        if mark.state is not Reading.IGNORED or marker is None or session is None:
-            raise Conflict("Only a marker that was ignored because it stood in code can be taken.")
-        taken = Taken()
-        given = Ingest(db, session, redact, known)
-        try:
-            await _act(given, marker, taken, now=now)
-        except Invalid as error:
-            raise Conflict(f"It cannot be taken: {error}") from error
-        taken.outcome.pop("why", None)
-        changed = await marks.take(db, mark_id, now=now, reason="taken by hand", **taken.outcome)
-        await sessions.progress(
-            db,
-            session.id,
-            log_offset=session.log_offset,
-            learned=taken.learned,
-            reinforced=taken.reinforced,
-            events=taken.events,
-            ignored=-1,
-            now=now,
-        )
-        assert changed is not None
-        return changed
-
-
 def _items(line: Line) -> list[Item]:
     return [Odd(line.problem)] if line.problem else stream.parse(line.content)
 
@@ -135,7 +99,7 @@ async def _mark(
     taken.outcome = {"outcome": "", "memory_id": None, "event_id": None}
     if state is Reading.TAKEN:
         try:
-            await _act(ingest, marker, taken, now=now)
+            await act_on(ingest, marker, taken, now=now)
         except Invalid as error:
             state, reason = Reading.REFUSED, "; ".join(wrong.message for wrong in error.wrong)
     if state is Reading.REFUSED:
@@ -177,7 +141,8 @@ async def _keep(
     )
 
 
-async def _act(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
+async def act_on(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
+    """Do what a marker says; raises Invalid for what may not enter."""
     if not one_line(marker.body):
         raise Invalid(Wrong("text", "says nothing that can be seen"))
     match marker.what:

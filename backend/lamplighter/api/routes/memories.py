@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamplighter.api import audit, bulk, events, memories, shapes
+from lamplighter.api import audit, bulk, events, memories, relate, shapes
 from lamplighter.api.routes.op import op
 
 OPS: Final = (
@@ -52,6 +52,15 @@ OPS: Final = (
         shapes.Changed,
         body=shapes.Empty,
         problems=(404, 409),
+    ),
+    op(
+        "POST",
+        "/memories/relate",
+        "memories:read",
+        relate.create,
+        "Say how a new observation stands to an old one.",
+        shapes.Related,
+        body=shapes.RelateIn,
     ),
     op(
         "GET",

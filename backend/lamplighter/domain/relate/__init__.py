@@ -1,8 +1,9 @@
 """How two observations of one service and category stand to each other."""
 
-from lamplighter.domain.relate.analysis import Analysis, analyse
+from lamplighter.domain.relate.analysis import Analysis
+from lamplighter.domain.relate.clauses import analyse
 from lamplighter.domain.relate.judge import Relation, Verdict, judge
-from lamplighter.domain.relate.lexicon import Lexicon, built_in, read
+from lamplighter.domain.relate.lexicon import Lexicon, built_in, extended
 from lamplighter.domain.text import same_words
 
 __all__ = [
@@ -12,8 +13,8 @@ __all__ = [
     "Verdict",
     "analyse",
     "built_in",
+    "extended",
     "judge",
-    "read",
     "relate",
 ]
 SAME_WORDS = Verdict(Relation.SAME, "said again in the same words", word_for_word=True)

@@ -43,7 +43,7 @@ def compare(old: Analysis, new: Analysis) -> Compared:
 def aligned(old: Sequence[Clause], new: Sequence[Clause]) -> list[Match]:
     """Match each new claim with the held one that says most of the same."""
     found = []
-    for claim in new:
+    for claim in new if old else ():
         tried = [match((each,), (claim,)) for each in old]
         found.append(max(tried, key=lambda m: m.cover[0] * m.cover[1] * m.size))
     return found
@@ -133,10 +133,8 @@ def flipped(old: Sequence[Clause], new: Sequence[Clause], swapped: float) -> int
 
 
 def lone(words: Sequence[Word]) -> int:
-    """Count the words that say no; that something changes nothing is a no where there is none."""
-    return sum(word.senses[0].tells < 0 for word in words) or sum(
-        word.senses[0].tells == 0 for word in words
-    )
+    """Count the words that say no."""
+    return sum(word.senses[0].tells < 0 for word in words)
 
 
 def denied(claims: Sequence[Clause]) -> int:

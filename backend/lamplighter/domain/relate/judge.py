@@ -32,6 +32,14 @@ class Relation(StrEnum):
     UNSURE = "unsure"
 
 
+_LABELS: Final = {
+    Relation.SAME: "reinforce",
+    Relation.CONFLICTING: "contradict",
+    Relation.UNRELATED: "new",
+    Relation.UNSURE: "new",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """How two observations stand to each other, how likely that is, and why in words.
@@ -43,6 +51,16 @@ class Verdict:
     reason: str
     likely: float = 1.0
     word_for_word: bool = False
+
+    @property
+    def label(self) -> str:
+        """What an observation is to the held one: `reinforce`, `contradict` or `new`."""
+        return _LABELS[self.relation]
+
+    @property
+    def sure(self) -> bool:
+        """Whether it may be acted on; what is not sure is kept as new."""
+        return self.relation is not Relation.UNSURE
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -11,12 +11,12 @@ from typing import Any, Final
 from lamplighter.domain.relate.text import digits, stem
 
 TABLES: Final = ("phrases", "forms", "synonyms", "opposites", "scales")
+PHRASE_WORDS: Final = 10
 LISTS: Final = (
     "fillers",
     "light",
     "valence",
     "bad",
-    "void",
     "all",
     "some",
     "single",
@@ -45,7 +45,6 @@ class Lexicon:
     poles: Mapping[str, tuple[Pole, ...]] = field(repr=False)
     scales: Mapping[str, int] = field(repr=False)
     bad: frozenset[str] = field(repr=False)
-    void: frozenset[str] = field(repr=False)
     all: frozenset[str] = field(repr=False)
     some: frozenset[str] = field(repr=False)
     fillers: frozenset[str] = field(repr=False)
@@ -65,21 +64,31 @@ class Lexicon:
         return self.heads.get(root, (root,))
 
 
-def read(*texts: str) -> Lexicon:
-    """Read lexicon files; a later one adds to the earlier ones, and what it says of a word wins.
+def extended(text: str) -> Lexicon:
+    """Return our words with those of an operator's file.
 
-    Raises ValueError, naming what is wrong, for a text that is no lexicon.
+    Raises ValueError, naming the line or the key, for a text that is no lexicon.
+    """
+    return read(source(), text)
+
+
+def read(*texts: str) -> Lexicon:
+    """Read lexicon files; a later one adds to the earlier ones.
+
+    What it says of a phrase or of how often something is wins.
     """
     tables: dict[str, dict[str, Any]] = {name: {} for name in TABLES}
     lists: dict[str, set[str]] = {name: set() for name in LISTS}
     version = ""
     for text in texts:
-        found = tomllib.loads(text)
-        _check(found)
+        found = _parsed(text)
         for name in TABLES:
-            tables[name].update(found.get(name, {}))
+            add = _ADD.get(name, lambda _, value: value)
+            for word, value in found.get(name, {}).items():
+                held = tables[name].get(word.lower())
+                tables[name][word.lower()] = value if held is None else add(held, value)
         for name in LISTS:
-            lists[name].update(found.get(name, "").split())
+            lists[name].update(found.get(name, "").lower().split())
         version = version or str(found.get("version", ""))
     if len(texts) > 1:
         version += "+" + hashlib.sha256("\n".join(texts[1:]).encode()).hexdigest()[:8]
@@ -97,6 +106,17 @@ def source() -> str:
     return files(__package__).joinpath("lexicon.toml").read_text(encoding="utf-8")
 
 
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"not TOML: {error}") from None
+    _check(found)
+    return found
+
+
 def _check(found: Mapping[str, Any]) -> None:
     for name, value in found.items():
         if name not in (*TABLES, *LISTS, "version"):
@@ -106,8 +126,14 @@ def _check(found: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} is not a {kind}")
     for name, right in _RIGHT.items():
         for word, value in found.get(name, {}).items():
+            if not 1 <= len(word.split()) <= PHRASE_WORDS:
+                raise ValueError(f"{name}.{word!r} is not 1 to {PHRASE_WORDS} words")
             if not right(value):
                 raise ValueError(f"{name}.{word} is not {_WANTED[name]}")
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and len(value.split()) == 1
 
 
 def _is_words(value: object) -> bool:
@@ -119,18 +145,31 @@ def _are_poles(value: object) -> bool:
 
 
 def _is_scale(value: object) -> bool:
-    return isinstance(value, int) and 0 <= value <= 4
+    return type(value) is int and 0 <= value <= 4
 
 
+def _more_words(held: str, more: str) -> str:
+    return f"{held} {more}"
+
+
+def _more_poles(held: Sequence[str], more: Sequence[str]) -> list[str]:
+    return [_more_words(*ends) for ends in zip(held, more, strict=True)]
+
+
+_ADD: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "forms": _more_words,
+    "synonyms": _more_words,
+    "opposites": _more_poles,
+}
 _RIGHT: Final[Mapping[str, Callable[[object], bool]]] = {
-    "phrases": _is_words,
+    "phrases": _is_word,
     "forms": _is_words,
     "synonyms": _is_words,
     "opposites": _are_poles,
     "scales": _is_scale,
 }
 _WANTED: Final = {
-    "phrases": "a text of words",
+    "phrases": "one word",
     "forms": "a text of words",
     "synonyms": "a text of words",
     "opposites": "a list of two texts of words",
@@ -144,11 +183,11 @@ def _built(
     forms = {
         form: form if form == word else stem(word)
         for word, each in tables["forms"].items()
-        for form in each.split()
+        for form in each.lower().split()
     }
 
     def root(word: str) -> str:
-        return forms.get(word) or stem(word)
+        return forms.get(word.lower()) or stem(word.lower())
 
     heads = _heads(tables["synonyms"], root)
 
@@ -156,7 +195,7 @@ def _built(
         return frozenset(heads.get(each, (each,))[0] for each in map(root, lists[name]))
 
     phrases = {
-        tuple(root(digits(part)) for part in phrase.lower().replace("-", " ").split()): word
+        tuple(root(digits(part)) for part in phrase.replace("-", " ").split()): word.lower()
         for phrase, word in tables["phrases"].items()
     }
     return Lexicon(
@@ -164,10 +203,9 @@ def _built(
         phrases=phrases,
         forms=forms,
         heads=heads,
-        poles=_poles(tables["opposites"], heads, root, set(lists["valence"])),
+        poles=_poles(tables["opposites"], root, set(lists["valence"])),
         scales={root(word): scale for word, scale in tables["scales"].items()},
         bad=frozenset(map(root, lists["bad"])),
-        void=frozenset(map(root, lists["void"])),
         all=frozenset(map(root, lists["all"])),
         some=frozenset(map(root, lists["some"])),
         fillers=frozenset(map(root, lists["fillers"])),
@@ -191,13 +229,16 @@ def _heads(synonyms: Mapping[str, str], root: Callable[[str], str]) -> dict[str,
 
 def _poles(
     opposites: Mapping[str, list[str]],
-    heads: Mapping[str, tuple[str, ...]],
     root: Callable[[str], str],
     valence: set[str],
 ) -> dict[str, tuple[Pole, ...]]:
+    if unknown := sorted(valence - opposites.keys()):
+        raise ValueError(f"valence: {unknown[0]} is no axis of opposites")
     poles: dict[str, tuple[Pole, ...]] = {}
     for axis, ends in opposites.items():
         for sign, words in zip((1, -1), ends, strict=True):
             for word in map(root, words.split()):
+                if any(pole.axis == axis and pole.sign != sign for pole in poles.get(word, ())):
+                    raise ValueError(f"opposites.{axis}: {word} stands on both sides")
                 poles[word] = (*poles.get(word, ()), Pole(axis, sign, axis in valence))
     return poles

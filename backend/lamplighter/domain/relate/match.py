@@ -1,5 +1,6 @@
 """Which words of two clauses, or of two texts, are the same, and what is left on each side."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +11,7 @@ from lamplighter.domain.relate.measures import Measures, beside
 
 _LEAST_TYPED: Final = 5
 _LONG_TYPED: Final = 8
+_MOST_TYPED: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +107,15 @@ def _counterpart(word: Word, among: Sequence[Word]) -> Pair | None:
 def alike(one: str, two: str) -> bool:
     """Whether two words differ by a slip of the fingers only."""
     size = min(len(one), len(two))
-    if size < _LEAST_TYPED or one[0] != two[0] or abs(len(one) - len(two)) > 2:
+    if not _LEAST_TYPED <= size <= _MOST_TYPED or one[0] != two[0]:
+        return False
+    if abs(len(one) - len(two)) > 2:
         return False
     if any(char.isdecimal() for char in one + two):
         return False  # sda1 is not sdb1
-    return slips(one, two) <= (1 if size < _LONG_TYPED else 2)
+    most = 1 if size < _LONG_TYPED else 2
+    # each slip brings in one letter at most: seldom is there more to count
+    return (Counter(one) - Counter(two)).total() <= most and slips(one, two) <= most
 
 
 def slips(one: str, two: str) -> int:

@@ -1,6 +1,6 @@
 """When two measures are the same, and when they conflict."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,7 +11,7 @@ QUANTITIES: Final = frozenset(
     ["duration", "period", "bytes", "rate", "percent", "celsius", "number"]
 )
 # what a bare number may turn out to be beside the other text
-_LIKE: Final = tuple(
+_LIKE: Final = frozenset(
     frozenset(pair.split())
     for pair in ("number port", "number status", "number version", "number label", "port status")
 )
@@ -33,21 +33,20 @@ class Measures:
     right: list[Measure] = field(default_factory=list)
 
 
-def beside(old: Sequence[Measure], new: Sequence[Measure]) -> Measures:
+def beside(old: Iterable[Measure], new: Sequence[Measure]) -> Measures:
     """Put each measure beside its like; "302, not 200" conflicts with a plain 200."""
     found = Measures()
     told = [each for each in new if not each.denied]
     denied = [each for each in new if each.denied]
     open_: list[Measure] = []
     for measure in old:
-        other = _take(told, [each for each in told if agree(measure, each)])
+        other = _take(told, agree, measure)
         if other is None and not measure.denied:
             open_.append(measure)
         elif other is not None:
             (found.unlike if measure.denied else found.same).append((measure, other))
     for measure in open_:
-        other = _take(told, [each for each in told if comparable(measure, each)])
-        other = other or _take(denied, [each for each in denied if agree(measure, each)])
+        other = _take(told, comparable, measure) or _take(denied, agree, measure)
         if other is None:
             found.left.append(measure)
         else:
@@ -56,22 +55,27 @@ def beside(old: Sequence[Measure], new: Sequence[Measure]) -> Measures:
     return found
 
 
-def _take(among: list[Measure], fitting: Sequence[Measure]) -> Measure | None:
-    if not fitting:
-        return None
-    among.remove(fitting[0])
-    return fitting[0]
+def _take(
+    among: list[Measure], fits: Callable[[Measure, Measure], bool], measure: Measure
+) -> Measure | None:
+    """Take out the first that fits."""
+    for at, each in enumerate(among):
+        if fits(measure, each):
+            return among.pop(at)
+    return None
 
 
 def comparable(one: Measure, two: Measure) -> bool:
     """Whether two measures are of one kind, as far as can be told."""
+    if one.kind == two.kind:
+        return True
     kinds = frozenset((one.kind, two.kind))
-    return one.kind == two.kind or kinds in _LIKE or kinds in _APART
+    return kinds in _LIKE or kinds in _APART
 
 
 def agree(one: Measure, two: Measure) -> bool:
     """Whether two measures say the same: quantities within 18 %, all others exactly."""
-    if not comparable(one, two) or frozenset((one.kind, two.kind)) in _APART:
+    if one.kind != two.kind and frozenset((one.kind, two.kind)) not in _LIKE:
         return False
     if one.kind == two.kind == "path":
         return one.text.startswith(two.text) or two.text.startswith(one.text)

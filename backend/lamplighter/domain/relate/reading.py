@@ -4,20 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from lamplighter.domain.relate.analysis import (
-    LIGHT,
-    OTHERWISE,
-    POLAR,
-    Clause,
-    Measure,
-    Sense,
-    Word,
-    stems,
-)
+from lamplighter.domain.relate.analysis import LIGHT, POLAR, Clause, Measure, Sense, Word
 from lamplighter.domain.relate.lexicon import Lexicon
-from lamplighter.domain.relate.text import Item, stem
+from lamplighter.domain.relate.text import Item, stem, stems
 
 DENIALS: Final = stems("not no never without none neither nor nothing nobody")
+OTHERWISE: Final = stems("otherwise else")
 _CANCELS: Final = stems("until unless")
 _ONLY: Final = stems("only just merely solely")
 _PORTS: Final = stems("port tcp udp listen listener connector exporter socket")
@@ -144,8 +136,6 @@ class _Reading:
                 found.append(Sense(f"{pole.axis}±", pole.sign * turned, -1 if no else 1))
             if not poles:
                 found.append(Sense(meaning, turned, -1 if bad or flipped else 1))
-        if root in lexicon.void or meanings[0] in lexicon.void:
-            found = [replace(sense, tells=0) for sense in found]
         return tuple(found)
 
     def stripped(self, text: str, meanings: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:

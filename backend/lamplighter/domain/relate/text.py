@@ -8,6 +8,7 @@ from typing import Final
 
 import snowballstemmer  # type: ignore[import-untyped]
 
+READ_CHARS: Final = 2_000
 _STEMMER: Final = snowballstemmer.stemmer("porter")
 _FOLD: Final = str.maketrans(
     dict.fromkeys("‘’\u02bc`\u00b4", "'")
@@ -75,7 +76,10 @@ _SPELLED: Final = (
     (re.compile(r"\b(?:each|every) (second|minute|hour|day|week|month|quarter|year|night)\b"),
      r"every 1 \1"),
     (re.compile(r"\b(?:each|every) (?:morning|evening)\b"), "every 1 day"),
-    (re.compile(r"(?<!every )\ban? (second|minute|hour|day|week|month|year)\b"), r"1 \1"),
+    # "60 requests a minute" is no duration
+    (re.compile(r"(^|\b(?:about|after|for|in|within|under|over|than|least|most|nearly|almost|around"
+                r"|only|roughly|another|takes?|took|needs?|wait|lasts?) )an? (minute|hour)\b"),
+     r"\g<1>1 \2"),
 )  # fmt: skip
 
 _WEEK: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -102,7 +106,7 @@ _ITEM: Final = re.compile(
     rf"""
       (?P<weekday> \b(?: (?:mon|tue|wed|thu|fri|sat|sun)(?:s|nes|rs|ur)?(?:days?)?
                       | weekdays? | weekends? | workdays? | working\sdays? )\b )
-    | (?P<path> (?<![\w.]) (?: [a-z][a-z0-9+]*:// | ~?/ ) [\w.~/@:%+*-]* [\w*] /? )
+    | (?P<path> (?<![\w./]) (?: [a-z][a-z0-9+]*:// | ~?/ ) [\w.~/@:%+*-]* [\w*] /? )
     | (?P<address> \b\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?:/\d+)?(?::\d+)? )
     | (?P<clock> \b\d{{1,2}}:\d\d(?::\d\d)?(?:\s?[ap]m\b)? | \b\d{{1,2}}\s?[ap]m\b )
     | (?P<every> \bevery\s(?P<every_n>{_AMOUNT})?\s?-?(?P<every_unit>{_UNITS})s?\b )
@@ -133,8 +137,9 @@ class Item:
 
 
 def items(text: str) -> list[Item]:
-    """Read a sentence piece by piece; nothing in it can make this fail."""
-    plain = unicodedata.normalize("NFKC", text).translate(_FOLD).lower()
+    """Read the beginning of a text piece by piece; nothing in it can make this fail."""
+    # cut again: one character may stand for eighteen
+    plain = unicodedata.normalize("NFKC", text[:READ_CHARS])[:READ_CHARS].translate(_FOLD).lower()
     for pattern, words in _CONTRACTIONS:
         plain = pattern.sub(words, plain)
     plain = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], plain)
@@ -152,6 +157,11 @@ def digits(word: str) -> str:
 def stem(word: str) -> str:
     """Return the Porter stem of a lower-case word."""
     return str(_STEMMER.stemWord(word))
+
+
+def stems(words: str) -> frozenset[str]:
+    """Return the stems of some words."""
+    return frozenset(map(stem, words.split()))
 
 
 def _item(found: re.Match[str]) -> Item:
@@ -210,7 +220,7 @@ def _unit(unit: str) -> tuple[str, float]:
 
 
 def _amount(text: str) -> float:
-    return float(text.replace(",", ""))
+    return min(float(text.replace(",", "")), 1e300)  # of hundreds of digits, not infinity
 
 
 def _clock(text: str) -> float:

@@ -1,0 +1,82 @@
+"""Take an observation apart: phrases become words, sentences become clauses."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+from lamplighter.domain.relate.analysis import Analysis
+from lamplighter.domain.relate.lexicon import Lexicon
+from lamplighter.domain.relate.reading import OTHERWISE, read_clause
+from lamplighter.domain.relate.text import Item, items, stem, stems
+
+# what comes after is not read: each claim of one text is held against each of the other
+ITEMS: Final = 160
+CLAUSES: Final = 24
+_BREAKS: Final = frozenset(";([)].!?")
+_SPLITTERS: Final = stems("because since so hence therefore but however although though whereas")
+_OPENERS: Final = stems(
+    "when if while during after before with once whenever for in on as until without unless"
+    " under at every because since"
+)
+_CLAIM: Final = 4
+
+
+def analyse(text: str, lexicon: Lexicon, *, service: str | None = None) -> Analysis:
+    """Take an observation apart; of a very long one, its beginning.
+
+    The name of its service says nothing: all that it is compared with is of the same one.
+    """
+    own = frozenset(stem(part) for part in _parts(service or ""))
+    found = _phrased(items(text)[:ITEMS], lexicon)
+    clauses = [read_clause(each, lexicon, own) for each in islice(_split(found), CLAUSES)]
+    kept = tuple(each for each in clauses if each.words or each.measures)
+    return Analysis(lexicon.version, kept)
+
+
+def _parts(name: str) -> list[str]:
+    whole = name.lower()
+    return [whole, *whole.replace("_", "-").split("-")]
+
+
+def _phrased(row: Sequence[Item], lexicon: Lexicon) -> list[Item]:
+    """Put one word where a phrase stands; the longest phrase wins."""
+    found: list[Item] = []
+    at = 0
+    roots = [lexicon.root(each.text) if each.kind in ("word", "number") else "" for each in row]
+    while at < len(row):
+        for length in range(min(lexicon.longest, len(row) - at), 0, -1):
+            word = lexicon.phrases.get(tuple(roots[at : at + length]))
+            if word is not None:
+                found.append(Item("word", word))
+                at += length
+                break
+        else:
+            found.append(row[at])
+            at += 1
+    return found
+
+
+def _split(row: Sequence[Item]) -> Iterator[list[Item]]:
+    """Break a sentence into clauses; "otherwise" opens one back to the comma before it."""
+    clause: list[Item] = []
+    for at, item in enumerate(row):
+        root = stem(item.text) if item.kind == "word" else ""
+        ends = item.kind == "stop" and (item.text in _BREAKS or item.text.startswith("-"))
+        if root in OTHERWISE:
+            at = max((n for n, each in enumerate(clause) if each.text == ","), default=len(clause))
+            yield clause[:at]
+            clause = [item, *clause[at:]]
+        elif ends or root in _SPLITTERS or _parts_claims(item, clause, row[at + 1 :]):
+            yield clause
+            clause = []
+        else:
+            clause.append(item)
+    yield clause
+
+
+def _parts_claims(item: Item, clause: Sequence[Item], rest: Sequence[Item]) -> bool:
+    """Whether a comma parts two claims, and not a claim from its condition or its order."""
+    if item.text != "," or len(clause) < _CLAIM or len(rest) < _CLAIM:
+        return False
+    opened = stem(clause[0].text) in _OPENERS or any(each.text == "first" for each in clause)
+    return not opened and rest[0].text not in ("then", "or", "if", "when")

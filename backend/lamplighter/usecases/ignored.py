@@ -1,0 +1,54 @@
+"""Ignored: a marker that stood in code is taken by hand after all."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from lamplighter.domain import markers
+from lamplighter.domain.admit import Redact
+from lamplighter.domain.errors import Conflict, Invalid, NotFound
+from lamplighter.domain.markers import Reading
+from lamplighter.domain.marks import Mark
+from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.repository import Database, marks, sessions, writing
+from lamplighter.usecases.ingest import Ingest, Taken
+from lamplighter.usecases.observe import act_on
+
+
+async def take(
+    db: Database,
+    mark_id: int,
+    *,
+    now: datetime,
+    redact: Redact,
+    known: Sequence[str] = (),
+    lexicon: Lexicon | None = None,
+) -> Mark:
+    """Take a marker that stood in code after all; raises NotFound or Conflict."""
+    async with writing(db):
+        mark = await marks.get(db, mark_id)
+        if mark is None:
+            raise NotFound(f"There is no marker {mark_id}.")
+        session = await sessions.get(db, mark.session_id)
+        marker = markers.again(mark.text)
+        if mark.state is not Reading.IGNORED or marker is None or session is None:
+            raise Conflict("Only a marker that was ignored because it stood in code can be taken.")
+        taken = Taken()
+        given = Ingest(db, session, redact, known, lexicon=lexicon or built_in())
+        try:
+            await act_on(given, marker, taken, now=now)
+        except Invalid as error:
+            raise Conflict(f"It cannot be taken: {error}") from error
+        taken.outcome.pop("why", None)
+        changed = await marks.take(db, mark_id, now=now, reason="taken by hand", **taken.outcome)
+        await sessions.progress(
+            db,
+            session.id,
+            log_offset=session.log_offset,
+            learned=taken.learned,
+            reinforced=taken.reinforced,
+            events=taken.events,
+            ignored=-1,
+            now=now,
+        )
+        assert changed is not None
+        return changed

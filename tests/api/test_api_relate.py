@@ -1,0 +1,75 @@
+"""How two observations stand to each other, asked over HTTP."""
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from living import Server
+
+RELATE = "/api/v1/memories/relate"
+PAIR = {
+    "id": "d0001",
+    "category": "timing",
+    "service": "jellyfin",
+    "old": "Takes 60s to start",
+    "new": "Takes 10 minutes to start",
+}
+
+
+@pytest.mark.parametrize(
+    ("new", "label"),
+    [
+        ("Takes a minute (60 seconds) to start", "reinforce"),
+        ("Takes 10 minutes to start", "contradict"),
+        ("Listens on port 8096", "new"),
+    ],
+)
+def test_a_pair_is_judged_with_a_reason(client: httpx2.Client, new: str, label: str) -> None:
+    answer = client.post(RELATE, json=PAIR | {"new": new})
+
+    assert answer.status_code == 200
+    assert answer.json() == {"label": label, "sure": True, "reason": answer.json()["reason"]}
+    assert answer.json()["reason"]
+
+
+def test_what_is_not_sure_is_told_as_new(client: httpx2.Client) -> None:
+    pair = {
+        "service": "proxmox",
+        "old": "Live migration never works with local disks attached",
+        "new": "Live migration works only without local disks attached",
+    }
+    answer = client.post(RELATE, json=pair).json()
+    assert (answer["label"], answer["sure"]) == ("new", False)
+    assert answer["reason"].startswith("may conflict: ")
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({"old": ""}, {"old"}),
+        ({"new": 7}, {"new"}),
+        ({"category": "gossip"}, {"category"}),
+        ({"service": ["a"]}, {"service"}),
+        ({"label": "new"}, {"label"}),
+        ({"id": {}}, {"id"}),
+    ],
+)
+def test_what_is_wrong_is_named(
+    client: httpx2.Client, given: dict[str, Any], wrong: set[str]
+) -> None:
+    answer = client.post(RELATE, json=PAIR | given)
+    assert answer.status_code == 422
+    assert {each["field"] for each in answer.json()["errors"]} == wrong
+
+
+def test_only_the_two_texts_are_needed(client: httpx2.Client) -> None:
+    assert client.post(RELATE, json={"old": "Up", "new": "Up"}).json()["label"] == "reinforce"
+    answer = client.post(RELATE, json={"id": 1})
+    assert {each["field"] for each in answer.json()["errors"]} == {"old", "new"}
+
+
+def test_it_changes_nothing(server: Server, client: httpx2.Client) -> None:
+    before = server.home.value("SELECT max(seq) FROM changes")
+    client.post(RELATE, json=PAIR)
+    assert server.home.value("SELECT max(seq) FROM changes") == before

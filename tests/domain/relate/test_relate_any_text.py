@@ -1,0 +1,84 @@
+"""Whatever is said: it never fails, says the same each time, and takes no time without end."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lamplighter.domain.relate import Relation, analyse, built_in, relate
+from lamplighter.domain.text import same_words
+
+ANY = st.text(st.characters(exclude_categories=[]), max_size=200)
+PIECES = (
+    *"0 1 9 ² ٣ ④ ½ ⅷ 99999 , . : / - % ' \u202e \0 \ud800 \ufdfa * */5 >= <".split(),  # noqa: SIM905
+    *"s sec m min h d w kb GiB mbit c am pm every times per twice a an half to or and".split(),  # noqa: SIM905
+    *"not never without before after first then only otherwise when at least below un".split(),  # noqa: SIM905
+    *"port status vm mon weekdays v1.2 10.0.0.1 /x http:// restart cache enabled disabled".split(),  # noqa: SIM905
+)
+WRITTEN = st.lists(
+    st.tuples(st.sampled_from(PIECES), st.sampled_from(("", " "))).map("".join), max_size=30
+).map("".join)
+TEXT = ANY | WRITTEN
+
+RANDOM = "".join(chr(97 + (7 * n * n + 3 * n) % 23) for n in range(60_000))
+NASTY = [
+    "1," * 20_000,
+    "a-" * 20_000,
+    "every " * 10_000,
+    "0 " * 20_000,
+    "1." * 20_000,
+    "a." * 20_000,
+    "a_" * 20_000,
+    "/" * 60_000,
+    "1 to " * 10_000,
+    "a; " * 20_000,
+    "otherwise " * 6_000,
+    "first, " * 8_000,
+    "1 and a half " * 5_000,
+    "port " + "9" * 60_000,
+    "٣" * 60_000,
+    "²" * 60_000,
+    "\ufdfa" * 60_000,
+    "\0" * 60_000,
+    "\ud800" * 60_000,
+    "\u202e" * 60_000,
+    RANDOM,
+    " ".join(RANDOM[n : n + 6] for n in range(0, 60_000, 6)),
+]
+
+
+@given(TEXT, TEXT)
+@settings(max_examples=400, deadline=None)
+def test_it_never_fails_and_says_the_same_each_time(one: str, two: str) -> None:
+    found = relate(one, two, service="media-server")
+    assert found == relate(one, two, service="media-server")
+    assert found.reason
+    assert 0 <= found.likely <= 1
+
+
+@given(TEXT)
+@settings(max_examples=200, deadline=None)
+def test_a_text_says_what_it_says(text: str) -> None:
+    assert relate(text, text).relation is Relation.SAME
+    assert analyse(text, built_in()) == analyse(text, built_in())
+
+
+@given(WRITTEN)
+@settings(max_examples=200, deadline=None)
+def test_the_same_words_are_the_same_both_ways(text: str) -> None:
+    other = f" {text.upper().lower()} ."
+    same = same_words(text) == same_words(other)
+    for one, two in ((text, other), (other, text)):
+        assert not same or relate(one, two).relation is Relation.SAME
+
+
+@pytest.mark.timeout(60)  # minutes, were more of them read
+@pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:8]))
+def test_a_nasty_text_is_read_and_compared_in_bounded_time(text: str) -> None:
+    for other in (text + " x", NASTY[0], NASTY[3], NASTY[-1], "Takes 60s to start"):
+        relate(text, other)
+        relate(other, text)
+
+
+def test_only_the_beginning_of_a_text_counts() -> None:
+    long = "The cache is mounted on the array. " * 100
+    assert analyse(long + "x" * 100_000, built_in()) == analyse(long, built_in())

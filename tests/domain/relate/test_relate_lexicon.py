@@ -1,0 +1,87 @@
+"""The lexicon that comes with the product keeps its own rules."""
+
+import tomllib
+from itertools import pairwise
+
+import pytest
+
+from lamplighter.domain.relate import built_in
+from lamplighter.domain.relate.lexicon import LISTS, TABLES, extended, read, source
+from lamplighter.domain.relate.text import digits
+
+FOUND = tomllib.loads(source())
+LEXICON = built_in()
+# short names, of which nothing else is said
+ALONE = {"ad", "ca", "dc", "dlq", "gc", "leastconn", "pop", "roundrobin", "setup", "sso"}
+
+
+def roots(words: str) -> set[str]:
+    return {LEXICON.root(word) for word in words.split()}
+
+
+def test_it_holds_what_a_lexicon_holds() -> None:
+    assert set(FOUND) == {"version", *TABLES, *LISTS}
+
+
+def test_no_word_stands_on_both_poles_of_an_axis() -> None:
+    for axis, (one, two) in FOUND["opposites"].items():
+        assert not roots(one) & roots(two), axis
+
+
+def test_every_axis_that_tells_exists() -> None:
+    assert set(FOUND["valence"].split()) <= FOUND["opposites"].keys()
+
+
+def test_the_right_side_of_each_phrase_is_a_word_we_know() -> None:
+    known = {
+        *LEXICON.heads,
+        *LEXICON.poles,
+        *LEXICON.scales,
+        *LEXICON.forms.values(),
+        *(roots(" ".join(FOUND[name] for name in LISTS if name != "valence"))),
+        *roots(
+            "because not no never without until unless only minimum maximum below first then"
+            " otherwise"
+        ),
+    }
+    unknown = {
+        word for word in FOUND["phrases"].values() if LEXICON.root(digits(word)) not in known
+    }
+    assert unknown <= ALONE, unknown - ALONE
+
+
+def test_each_word_of_a_table_says_something() -> None:
+    for table in ("synonyms", "forms"):
+        for head, words in FOUND[table].items():
+            assert len(head.split()) == 1, head
+            assert words == words.lower(), head
+    for one, two in FOUND["opposites"].values():
+        assert one.split()
+        assert two.split()
+
+
+def test_scales_go_from_never_to_always() -> None:
+    steps = [
+        LEXICON.scales[LEXICON.root(word)] for word in ("always", "usually", "sometimes", "rarely")
+    ]
+    assert all(more > less for more, less in pairwise(steps))
+    assert set(LEXICON.scales.values()) <= set(range(5))
+
+
+def test_its_version_changes_with_an_operator_s_words() -> None:
+    one, two = extended('fillers = "erm"'), extended('fillers = "hmm"')
+    assert len({LEXICON.version, one.version, two.version}) == 3
+    assert one.version == extended('fillers = "erm"').version
+
+
+def test_a_word_may_mean_several_things() -> None:
+    lexicon = read(source(), '[synonyms]\nflood = "gush"\nlaugh = "gush"\n')
+    assert lexicon.meanings(lexicon.root("gush")) == ("flood", "laugh")
+
+
+@pytest.mark.parametrize(
+    "text", ["[", "fillers = 1", "[opposites]\na = [1, 2]", "b = [[[[" * 9_000]
+)
+def test_a_text_that_is_no_lexicon_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"TOML|text of words|list of two|nested"):
+        extended(text)

@@ -1,0 +1,97 @@
+"""When two measures agree, and when two words are the same."""
+
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.relate.analysis import Measure
+from lamplighter.domain.relate.match import alike, slips
+from lamplighter.domain.relate.measures import agree, beside, comparable
+
+
+def amount(kind: str, low: float, high: float | None = None, **more: Any) -> Measure:
+    return Measure(kind, f"{low:g}", low, low if high is None else high, **more)
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "same"),
+    [
+        (amount("duration", 60), amount("duration", 60), True),
+        (amount("duration", 60), amount("duration", 70), True),
+        (amount("duration", 60), amount("duration", 72), False),
+        (amount("duration", 60), amount("duration", 600), False),
+        (amount("duration", 120, 540), amount("duration", 300), True),
+        (amount("duration", 60), amount("period", 60), False),
+        (amount("port", 8096), amount("port", 8097), False),
+        (amount("port", 8096), amount("number", 8096), True),
+        (amount("status", 302), amount("number", 200), False),
+        (amount("weekday", 6, 7), amount("weekday", 7), True),
+        (amount("weekday", 1, 5), amount("weekday", 6), False),
+        (amount("clock", 180), amount("clock", 181), False),
+        (amount("clock", 180), amount("period", 86_400), False),
+        (Measure("path", "/var/lib"), Measure("path", "/var/lib/x"), True),
+        (Measure("path", "/var/lib"), Measure("path", "/var/log"), False),
+        (Measure("version", "1.2.3"), Measure("version", "1.2.4"), False),
+        (Measure("address", "10.0.0.1"), Measure("address", "10.0.0.1"), True),
+        (amount("bytes", 4, bound="min"), amount("bytes", 2, bound="max"), False),
+        (amount("bytes", 2, bound="min"), amount("bytes", 4, bound="max"), True),
+        (amount("number", 4, bound="min"), amount("number", 6), True),
+        (amount("number", 4, bound="min"), amount("number", 3), False),
+        (Measure("version", "3.10", bound="min"), Measure("version", "3.9"), False),
+        (Measure("version", "3.9", bound="min"), Measure("version", "3.10"), True),
+    ],
+)
+def test_when_two_measures_agree(one: Measure, two: Measure, same: bool) -> None:
+    assert agree(one, two) is same
+    assert agree(two, one) is same
+
+
+def test_a_clock_and_a_period_are_held_against_each_other_but_never_agree() -> None:
+    assert comparable(amount("clock", 0), amount("period", 0))
+    assert not comparable(amount("clock", 0), amount("bytes", 0))
+
+
+def test_each_measure_is_put_beside_its_like() -> None:
+    minute, hour, port = amount("duration", 60), amount("duration", 3600), amount("port", 80)
+    found = beside([minute, port], [hour, amount("duration", 61)])
+    assert found.same == [(minute, amount("duration", 61))]
+    assert found.unlike == []
+    assert (found.left, found.right) == ([port], [hour])
+
+
+def test_a_denied_value_conflicts_with_itself() -> None:
+    plain, denied = amount("status", 200), amount("status", 200, denied=True)
+    assert beside([plain], [amount("status", 302), denied]).unlike == [
+        (plain, amount("status", 302))
+    ]
+    assert beside([plain], [denied]).unlike == [(plain, denied)]
+    assert beside([denied], [plain]).unlike == [(denied, plain)]
+    assert beside([denied], [denied]) == beside([], [])
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "same"),
+    [
+        ("transcode", "trnascode", True),
+        ("transcode", "transcoed", True),
+        ("transcode", "transmute", False),
+        ("cache", "cahce", True),
+        ("cache", "cachet", True),
+        ("cache", "crash", False),
+        ("disk", "desk", False),
+        ("primary", "rimary", False),
+        ("disk-sda1", "disk-sdb1", False),
+        ("a" * 41, "a" * 42, False),
+    ],
+)
+def test_a_slip_of_the_fingers(one: str, two: str, same: bool) -> None:
+    assert alike(one, two) is same
+    assert alike(two, one) is same
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "count"),
+    [("", "", 0), ("ab", "ba", 1), ("abc", "abc", 0), ("abc", "axc", 1), ("abc", "", 3)],
+)
+def test_slips_are_counted(one: str, two: str, count: int) -> None:
+    assert slips(one, two) == slips(two, one) == count

@@ -1,0 +1,123 @@
+"""How two observations stand to each other, and the reason that an operator reads."""
+
+import pytest
+
+from lamplighter.domain import relate as package
+from lamplighter.domain.relate import Relation, analyse, built_in, judge, relate
+
+SAME, CONFLICTING, UNRELATED = Relation.SAME, Relation.CONFLICTING, Relation.UNRELATED
+
+
+@pytest.mark.parametrize(
+    ("held", "said", "relation", "reason"),
+    [
+        (
+            "Takes 60s to start after a restart",
+            "takes  60s to start after a restart.",
+            SAME,
+            "says the same in the same words",
+        ),
+        (
+            "Takes 60s to start after a restart",
+            "Takes 1 minute to start after a restart",
+            SAME,
+            "says the same: 1 minute is 60s",
+        ),
+        (
+            "Takes 60s to start after a restart",
+            "Takes ten minutes to start after a restart",
+            CONFLICTING,
+            "says 10 minutes where the other says 60s",
+        ),
+        (
+            "The admin panel listens on port 8096",
+            "The admin panel listens on port 9090",
+            CONFLICTING,
+            "says 9090 where the other says 8096",
+        ),
+        (
+            "Hardware transcoding is enabled",
+            "Hardware transcoding is disabled",
+            CONFLICTING,
+            "says disabled where the other says enabled",
+        ),
+        (
+            "Restart the scanner before the indexer",
+            "Restart the indexer before the scanner",
+            CONFLICTING,
+            "puts them in the other order",
+        ),
+        (
+            "A restart clears the stuck queue",
+            "A restart does not clear the stuck queue",
+            CONFLICTING,
+            "denies what the other says",
+        ),
+        (
+            "Takes 60s to start",
+            "Snapshots are kept on the second pool",
+            UNRELATED,
+            "they have little in common",
+        ),
+        (
+            "Takes 60s to start after a restart",
+            "Takes 20 minutes to start after a major upgrade",
+            UNRELATED,
+            "under another condition: major upgrade",
+        ),
+    ],
+)
+def test_a_verdict_has_its_reason(held: str, said: str, relation: Relation, reason: str) -> None:
+    found = relate(said, held)
+    assert (found.relation, found.reason) == (relation, reason)
+
+
+@pytest.mark.parametrize(
+    ("held", "said", "begins"),
+    [
+        (
+            "The sauna heater needs the cache mounted",
+            "The garage door needs the cache running",
+            "about something else: ",
+        ),
+        (
+            "Live migration never works with local disks attached",
+            "Live migration works only without local disks attached",
+            "may conflict: ",
+        ),
+    ],
+)
+def test_a_reason_begins_with_its_kind(held: str, said: str, begins: str) -> None:
+    assert relate(said, held).reason.startswith(begins)
+
+
+def test_what_is_not_sure_is_told_as_new() -> None:
+    labels = {
+        each: (package.Verdict(each, "").label, package.Verdict(each, "").sure) for each in Relation
+    }
+    assert labels == {
+        Relation.SAME: ("reinforce", True),
+        Relation.CONFLICTING: ("contradict", True),
+        Relation.UNRELATED: ("new", True),
+        Relation.UNSURE: ("new", False),
+    }
+
+
+def test_what_is_kept_of_a_text_is_enough_to_judge_it() -> None:
+    held, said = "Takes 60s to start", "Takes ten minutes to start"
+    one, two = (analyse(text, built_in()) for text in (said, held))
+    assert judge(one, two) == relate(said, held)
+
+
+def test_a_text_that_says_nothing_is_like_no_other() -> None:
+    for said in ("", "the", "- - -", "of it", "not"):
+        assert relate(said, "Takes 60s to start").relation is UNRELATED
+        assert relate("Takes 60s to start", said).relation is UNRELATED
+
+
+def test_a_long_reason_is_cut() -> None:
+    long = "x" * 1_500
+    found = relate(
+        f"The {long} cache is mounted on the array", "The y cache is mounted on the array"
+    )
+    assert len(found.reason) < 700

@@ -1,0 +1,163 @@
+"""`lamplighter memory relate`, and the operator's words wherever something starts."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from homes import Home
+
+PAIR = {"id": 1, "old": "Takes 60s to start", "new": "Takes 10 minutes to start"}
+SAME = {"id": "two", "old": "Takes 60s to start", "new": "takes 60s to start."}
+
+
+def answers(home: Home, *lines: str | bytes) -> tuple[int, list[dict[str, Any]]]:
+    given = b"".join((each.encode() if isinstance(each, str) else each) + b"\n" for each in lines)
+    done = subprocess.run(
+        [sys.executable, "-m", "lamplighter", "memory", "relate", "--jsonl"],
+        env=home.env,
+        input=given,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert b"Traceback" not in done.stderr, done.stderr
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_pairs_are_answered_a_line_each(home: Home) -> None:
+    more = {"category": "timing", "service": "jellyfin", "label": "new"}
+    status, found = answers(home, json.dumps(PAIR | more), "", json.dumps(SAME))
+
+    assert status == 0
+    assert found == [
+        {
+            "id": 1,
+            "label": "contradict",
+            "sure": True,
+            "reason": "says 10 minutes where the other says 60s",
+        },
+        {
+            "id": "two",
+            "label": "reinforce",
+            "sure": True,
+            "reason": "says the same in the same words",
+        },
+    ]
+
+
+def test_a_bad_line_is_told_and_the_others_go_on(home: Home) -> None:
+    status, found = answers(
+        home,
+        "{",
+        "[1]",
+        b"\xff",
+        "[" * 100_000,
+        '{"id": 3, "old": "a"}',
+        '{"id": 4, "old": "a", "new": "b", "service": 1}',
+        '{"id": 5, "old": "a", "new": "' + "b " * 2**20 + '"}',
+        '{"id": "\\ud800", "old": "\\u0000", "new": "\\udfff"}',
+        json.dumps(SAME),
+    )
+
+    assert status == 1
+    assert [each["id"] for each in found] == [None, None, None, None, 3, 4, None, "\ud800", "two"]
+    assert [each.get("error") for each in found[4:6]] == [
+        "new is missing",
+        "service is no text that says something",
+    ]
+    assert all("error" in each for each in found[:7])
+    assert found[-1]["label"] == "reinforce"
+
+
+def test_each_line_is_answered_before_the_next_is_asked(home: Home) -> None:
+    asked = subprocess.Popen(
+        [sys.executable, "-m", "lamplighter", "memory", "relate", "--jsonl"],
+        env=home.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert asked.stdin
+        assert asked.stdout
+        for _ in range(3):
+            asked.stdin.write(json.dumps(PAIR).encode() + b"\n")
+            asked.stdin.flush()
+            assert json.loads(asked.stdout.readline())["label"] == "contradict"
+        asked.stdin.close()
+        assert asked.wait(30) == 0
+    finally:
+        asked.kill()
+        asked.wait()
+        asked.stdout.close()
+
+
+def test_two_texts_are_told_of_in_words_or_json(home: Home) -> None:
+    words = ("memory", "relate", PAIR["old"], PAIR["new"])
+    told = home.run(*map(str, words), "--service", "jellyfin")
+    assert told.stdout == "contradict: says 10 minutes where the other says 60s\n"
+    found = home.run(*map(str, words), "--json")
+    assert json.loads(found.stdout)["sure"] is True
+    unsure = home.run(
+        "memory",
+        "relate",
+        "Live migration never works with local disks attached",
+        "Live migration works only without local disks attached",
+    )
+    assert unsure.stdout.startswith("new (not sure): may conflict: ")
+
+
+@pytest.mark.parametrize("words", [[], ["one"], ["one", ""], ["one", "two", "--jsonl"]])
+def test_what_is_asked_is_to_be_whole(home: Home, words: list[str]) -> None:
+    done = home.run("memory", "relate", *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith("lamplighter: Give either OLD and NEW, or --jsonl")
+
+
+def test_it_needs_no_home(home: Home, tmp_path: Path) -> None:
+    nowhere = tmp_path / "not" / "there"
+    home.env["LAMPLIGHTER_HOME"] = str(nowhere)
+    assert home.run("memory", "relate", "Up", "up.").stdout.startswith("reinforce: ")
+    assert not nowhere.exists()
+
+
+def test_the_operator_s_words_count(home: Home) -> None:
+    pair = (
+        "The queue stays brimming while the indexer of the archive runs",
+        "While the indexer of the archive runs the queue is drained",
+    )
+    before = home.run("memory", "relate", *pair).stdout
+    (home.path / "lexicon.toml").write_text('[opposites]\nfullness = ["brimming", "drained"]\n')
+    assert not before.startswith("contradict")
+    assert home.run("memory", "relate", *pair).stdout == (
+        "contradict: says drained where the other says brimming\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "words", [("up",), ("web",), ("supervisor",), ("run",), ("memory", "relate", "a", "b")]
+)
+def test_nothing_starts_with_a_lexicon_that_cannot_be_read(
+    home: Home, words: tuple[str, ...]
+) -> None:
+    path = home.path / "lexicon.toml"
+    path.write_text("synonyms = 3\n")
+
+    done = home.run(*words)
+
+    assert done.returncode == 2
+    assert f"lamplighter: {path}: synonyms is not a table\n" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_doctor_tells_of_it(home: Home) -> None:
+    path = home.path / "lexicon.toml"
+    assert str(path) not in home.run("doctor").stdout
+    path.write_text('[synonyms]\nlibrary = "mediathek"\n')
+    assert f"ok   {path}: added to the words we know\n" in home.run("doctor").stdout
+    path.write_text("synonyms = 3\n")
+    sick = home.run("doctor")
+    assert sick.returncode == 1
+    assert f"BAD  {path}: synonyms is not a table\n" in sick.stdout

@@ -12,7 +12,7 @@ from app import App
 AXE = Path(__file__).parents[1] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 PAGES = (
     *("/", "/sessions", "/sessions/1", "/events"),
-    *("/memories", "/memories/1", "/cooldowns", "/nowhere"),
+    *("/memories", "/memories/1", "/cooldowns", "/reviews", "/nowhere"),
 )
 WIDTHS = (1280, 768, 390, 320)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -105,7 +105,7 @@ def test_memories_stand_between_events_and_cooldowns(page: Page, filled: App) ->
 
     names = [re.match(r"\w+", text.strip()) for text in links]
     assert [name[0] for name in names if name] == [
-        *("Overview", "Sessions", "Events", "Memories", "Cooldowns")
+        *("Overview", "Sessions", "Events", "Memories", "Cooldowns", "Reviews")
     ]
 
 

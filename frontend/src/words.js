@@ -1,4 +1,5 @@
 import * as format from "./format.js"
+import * as outcomes from "./outcomes.js"
 import * as standing from "./standing.js"
 import { handoffState, handoffWay } from "./stores/chain.js"
 import { outcomeWords } from "./stores/session.js"
@@ -71,6 +72,17 @@ export function words({ clock, live, router }) {
     slots: standing.slotWords,
     cause: format.causeWords,
     moved: (/** @type {Learned} */ { before, after }) => format.movedWords(before, after),
+    case: outcomes.kindWords,
+    claim: (/** @type {Memory | null} */ memory) => memory?.observation ?? "",
+    whole: (/** @type {Memory | null} */ memory) => [{ kind: "same", text: memory?.observation ?? "" }],
+    sure: (/** @type {Memory | null} */ memory) => (memory ? format.confidence(memory.confidence) : ""),
+    on: (/** @type {Memory | null} */ memory) => (memory?.active ? "on" : "off"),
+    stateOf: (/** @type {Memory | null} */ memory) => (memory ? format.stateWords(memory) : ""),
+    memoryAddress: (/** @type {Memory | null} */ memory) => (memory ? `/memories/${memory.id}` : null),
+    memoryName: (/** @type {Memory | null} */ memory) => (memory ? `memory ${memory.id}` : ""),
+    decided: outcomes.decidedWords,
+    decider: outcomes.deciderWords,
+    said: (/** @type {Said} */ said) => outcomes.saidWords(said),
     use: useWords,
     useNotes,
     useIcon: (/** @type {string} */ outcome) => `#icon-${USE_ICONS.get(outcome) ?? "info"}`,

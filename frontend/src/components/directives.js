@@ -13,6 +13,7 @@ export function directives(Alpine) {
   Alpine.directive("log", log)
   Alpine.directive("strip", strip)
   Alpine.directive("typed", typed)
+  Alpine.directive("diff", diff)
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
   function confidence(el, { expression }, { evaluateLater, effect }) {
@@ -65,6 +66,14 @@ export function directives(Alpine) {
     )
   }
 
+  /** The parts of a text, what is gone and what is new marked as such. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function diff(el, { expression }, { evaluateLater, effect }) {
+    const evaluate = evaluateLater(expression)
+    effect(() =>
+      evaluate((/** @type {import("../diff.js").Part[]} */ parts) => el.replaceChildren(...parts.map(piece))),
+    )
+  }
+
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
   function log(el, { expression }, { evaluateLater, effect, cleanup }) {
     const view = logView(el, Alpine.store("log"))
@@ -73,6 +82,15 @@ export function directives(Alpine) {
     effect(() => evaluate((/** @type {Marker[]} */ markers) => view.mark(markers.map((marker) => ({ ...marker })))))
     cleanup(() => view.close())
   }
+}
+
+const PIECES = { same: "span", gone: "del", new: "ins" }
+
+/** @param {import("../diff.js").Part} part */
+function piece({ kind, text }) {
+  const el = document.createElement(PIECES[kind])
+  el.textContent = text
+  return el
 }
 
 /** @param {unknown} value */

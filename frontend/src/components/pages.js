@@ -1,4 +1,5 @@
 import { count, serviceName } from "../format.js"
+import { reviewsPage } from "./reviews-page.js"
 import { cooldownsPage } from "./cooldowns-page.js"
 import { overviewPage } from "./overview-page.js"
 import { trend } from "./trend.js"
@@ -15,6 +16,7 @@ export function pages(Alpine) {
   Alpine.data("sessionPage", () => sessionPage(store))
   Alpine.data("overviewPage", () => overviewPage(store))
   Alpine.data("cooldownsPage", () => cooldownsPage(store, () => revealIn(store("uses"))))
+  Alpine.data("reviewsPage", () => reviewsPage(store, () => revealIn(store("reviews"))))
   Alpine.data("sessionHead", () => ({
     get session() {
       return store("session").row

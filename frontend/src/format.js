@@ -168,14 +168,3 @@ export function movedWords(before, after) {
   if (after === null) return ""
   return before === null || before === after ? confidence(after) : `${confidence(before)} → ${confidence(after)}`
 }
-
-/** One line of a memory's history. @param {HistoryEntry} entry */
-export function historyWords({ cause, actor, session_id: session, reason, before, after }) {
-  const by = session ? `by session #${session}` : actor === "operator" ? "by hand" : `by the ${actor}`
-  const word = cause.charAt(0).toUpperCase() + cause.slice(1).replaceAll("_", " ")
-  const moved =
-    before && after && before.confidence !== after.confidence
-      ? `, ${confidence(before.confidence)} → ${confidence(after.confidence)}`
-      : ""
-  return `${word} ${by}${moved}${reason ? `: ${reason}` : ""}`
-}

@@ -29,6 +29,7 @@ import { runNow } from "./stores/run-now.js"
 import { services } from "./stores/services.js"
 import { session } from "./stores/session.js"
 import { sessions } from "./stores/sessions.js"
+import { steps } from "./stores/steps.js"
 import { supervisor } from "./stores/supervisor.js"
 import { theme } from "./stores/theme.js"
 import { toasts } from "./stores/toasts.js"
@@ -83,6 +84,7 @@ const details = {
   ),
   cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),
 }
+add("steps", steps({ api, memory: details.memory, toasts: toaster }))
 add("login", login({ api, reload, toasts: toaster }))
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
 const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage }))

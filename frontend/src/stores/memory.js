@@ -38,6 +38,8 @@ export function memory({ api, memories }) {
     base: /** @type {Memory | null} */ (null),
     draft: /** @type {MemoryDraft} */ ({ observation: "", category: "timing", service: "", confidence: 0.7 }),
     history: /** @type {HistoryEntry[]} */ ([]),
+    /** Where the history goes on, when it is longer than what was read. */
+    earlier: /** @type {string | null} */ (null),
     line: "",
     lineNote: "",
     phase: "closed",
@@ -61,6 +63,7 @@ export function memory({ api, memories }) {
       this.id = id
       this.row = this.base = null
       this.history = []
+      this.earlier = null
       this.line = this.lineNote = this.problem = ""
       this.errors = {}
       this.phase = id === null ? "closed" : "loading"
@@ -104,7 +107,17 @@ export function memory({ api, memories }) {
     /** @param {number} id */
     async about(id) {
       const [history] = await Promise.all([api.get(`/memories/${id}/history`).catch(() => null), this.read()])
-      if (this.id === id && history) this.history = history.items
+      if (this.id !== id || !history) return
+      this.history = history.items
+      this.earlier = history.next
+    },
+
+    async moreHistory() {
+      const { id, earlier } = this
+      const page = await api.get(`/memories/${id}/history`, { cursor: earlier }).catch(() => null)
+      if (!page || this.id !== id || this.earlier !== earlier) return
+      this.history.push(...page.items)
+      this.earlier = page.next
     },
 
     /** The very line that the next session of this service gets, or why it gets none. */
@@ -133,6 +146,14 @@ export function memory({ api, memories }) {
         this.take(row)
         this.about(id)
       }
+    },
+
+    /** What it is now after something was done to it here; what was typed stays. @param {Memory} row */
+    accept(row) {
+      memories.put(row, { own: true })
+      if (this.id !== row.id) return
+      this.take(row)
+      return this.about(row.id)
     },
 
     reset() {

@@ -1,0 +1,56 @@
+import { wordDiff } from "./diff.js"
+import { confidence, serviceName } from "./format.js"
+
+const CAUSES = new Map([
+  ["review", "settled in a review"],
+  ["undone", "taken back"],
+])
+const WORDS = new Map([
+  ["superseded", "turned inactive: superseded"],
+  ["operator", "turned inactive: set by a person"],
+  ["low", "turned inactive: below 0.30"],
+])
+
+/** One line of a memory's history. @param {HistoryEntry} entry */
+export function historyWords({ cause, actor, session_id: session, reason, before, after }) {
+  const by = session ? `by session #${session}` : actor === "operator" ? "by hand" : `by the ${actor}`
+  const word = CAUSES.get(cause) ?? cause.replaceAll("_", " ")
+  const moved =
+    before && after && before.confidence !== after.confidence
+      ? `, ${confidence(before.confidence)} → ${confidence(after.confidence)}`
+      : ""
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)} ${by}${moved}${reason ? `: ${reason}` : ""}`
+}
+
+/** What became of the text, word by word; nothing where it stayed. @param {HistoryEntry} entry */
+export function textChange({ before, after }) {
+  if (!before || !after || before.observation === after.observation) return []
+  return wordDiff(before.observation, after.observation)
+}
+
+/** What else a step changed, beyond the text and the confidence. @param {HistoryEntry} entry */
+export function otherChanges({ before, after }) {
+  if (!before || !after) return ""
+  return [
+    moved("category", before.category, after.category),
+    before.service === after.service
+      ? ""
+      : moved("service", serviceName(before.service ?? null), serviceName(after.service ?? null)),
+    moved("trust", before.trust, after.trust),
+    before.pinned === after.pinned ? "" : after.pinned ? "pinned" : "no longer pinned",
+    activity(before, after),
+  ]
+    .filter(Boolean)
+    .join(" · ")
+}
+
+/** @param {string} name @param {string | undefined} before @param {string | undefined} after */
+function moved(name, before, after) {
+  return before === after || !before || !after ? "" : `${name} ${before} → ${after}`
+}
+
+/** @param {MemoryState} before @param {MemoryState} after */
+function activity(before, after) {
+  if (before.active === after.active) return ""
+  return after.active ? "active again" : (WORDS.get(after.inactive_reason ?? "") ?? "turned inactive")
+}

@@ -113,10 +113,22 @@ export function fadesOut(memory, now) {
 
 /** What will become of a memory, in one sentence. @param {Memory} memory @param {number} now */
 export function outlook(memory, now) {
-  if (!memory.active) return "Inactive: no session reads it. Set its confidence to 0.30 or more to bring it back."
+  if (!memory.active) return inactiveWords(memory)
   if (memory.pinned) return "Pinned: it does not fade."
   const day = fadesOut(memory, now)
   return day ? `Below 0.30 on ${onDay(day, now)} unless it is seen again.` : "Knowledge does not fade."
+}
+
+/** @param {Memory} memory */
+function inactiveWords({ inactive_reason: reason }) {
+  const why =
+    reason === null || reason === "low"
+      ? "Inactive"
+      : `Inactive (${reason === "operator" ? "set by a person" : reason})`
+  const back = [null, "low", "operator"].includes(reason)
+    ? "Set its confidence to 0.30 or more to bring it back."
+    : "Its history has the way back."
+  return `${why}: no session reads it. ${back}`
 }
 
 const REASONS = new Map([

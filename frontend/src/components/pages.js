@@ -1,4 +1,4 @@
-import { count, serviceName } from "../format.js"
+import { THRESHOLD, count, serviceName } from "../format.js"
 import { reviewsPage } from "./reviews-page.js"
 import { cooldownsPage } from "./cooldowns-page.js"
 import { overviewPage } from "./overview-page.js"
@@ -43,6 +43,7 @@ function memoriesPage(store) {
       .filter((/** @type {Memory} */ row) => memories.chosen[row.id])
       .map((/** @type {Memory} */ row) => ({ ...row }))
   return {
+    act: "confidence",
     value: "0.5",
 
     reveal: () => revealIn(memories),
@@ -84,8 +85,12 @@ function memoriesPage(store) {
     },
 
     async save() {
-      if (await memory.save()) store("toasts").say("Saved.")
+      const { active } = memory.row
+      if (!(await memory.save())) return
+      store("toasts").say(active === memory.row?.active ? "Saved." : savedWords(memory.row))
     },
+
+    raisedWords: () => raisedWords(memory.row, memory.draft.confidence),
 
     async deleteOpen() {
       if (await curate.remove({ ...memory.row })) router.go(router.keeping("/memories"))
@@ -93,12 +98,34 @@ function memoriesPage(store) {
 
     deleteChosen: () => curate.removeMany(chosen()),
 
-    setChosen() {
-      return curate.setMany(chosen(), Number(this.value))
+    changeChosen() {
+      return curate.change(chosen(), this.act, Number(this.value))
     },
+
+    /** Deactivating and bringing back need no number. */
+    needsValue() {
+      return this.act !== "deactivate" && this.act !== "activate"
+    },
+
+    everyShown: () => `All ${count(memories.chosenIds.length, "row")} shown are selected.`,
+    everyMatch: () => `Select all ${count(memories.total ?? 0, "memory", "memories")} that match`,
 
     chart: () => trend(memory.row, memory.history, store("clock").now),
   }
+}
+
+/** @param {Memory} row */
+function savedWords({ active }) {
+  return active ? "Saved. It is active again: sessions read it." : "Saved. It is inactive now: no session reads it."
+}
+
+/** What saving this confidence does to whether sessions read it. @param {Memory} row @param {number} confidence */
+function raisedWords({ active, inactive_reason: reason }, confidence) {
+  if (confidence < THRESHOLD) return active ? "Below 0.30 it turns inactive: no session reads it." : ""
+  if (active) return ""
+  return ["low", "operator"].includes(reason ?? "low")
+    ? "Saving brings it back: it is active again, and sessions read it."
+    : `It stays inactive all the same: ${reason}.`
 }
 
 /** @param {string} name @param {number} n */

@@ -84,7 +84,7 @@ export function visits(with_) {
     else if (!overview.here) overview.visit()
     if (page === "cooldowns") (cooldowns.visit(), uses.visit(params))
     else cooldowns.leave()
-    if (page === "memories") (memories.visit(params), memory.visit(id))
+    if (page === "memories") (memories.visit(params), memory.visit(id, memories.filters.as_of))
     else memory.visit(null)
     if (page === "reviews") (reviews.visit(params), review.visit(id))
     else review.visit(null)

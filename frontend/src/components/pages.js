@@ -44,6 +44,7 @@ function memoriesPage(store) {
       .map((/** @type {Memory} */ row) => ({ ...row }))
   return {
     act: "confidence",
+    picking: false,
     value: "0.5",
 
     reveal: () => revealIn(memories),
@@ -107,11 +108,31 @@ function memoriesPage(store) {
       return this.act !== "deactivate" && this.act !== "activate"
     },
 
+    /** Ask which moment, and let it be typed at once. */
+    pick() {
+      this.picking = true
+      setTimeout(() => /** @type {HTMLElement} */ (document.querySelector("input[type=datetime-local]"))?.focus())
+    },
+
+    /** Show everything as it stood then; nothing means now. @param {string} local */
+    goTo(local) {
+      this.picking = false
+      router.go(router.with({ as_of: local ? new Date(local).toISOString() : "" }))
+    },
+
+    moment: () => (memories.past ? localTime(new Date(memories.filters.as_of)) : ""),
+    atMost: () => localTime(new Date(store("clock").now)),
+
     everyShown: () => `All ${count(memories.chosenIds.length, "row")} shown are selected.`,
     everyMatch: () => `Select all ${count(memories.total ?? 0, "memory", "memories")} that match`,
 
     chart: () => trend(memory.row, memory.history, store("clock").now),
   }
+}
+
+/** A moment as a field for date and time takes it. @param {Date} time */
+function localTime(time) {
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
 }
 
 /** @param {Memory} row */

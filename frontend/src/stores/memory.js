@@ -32,8 +32,15 @@ export function edits(draft, memory) {
 export function memory({ api, memories }) {
   /** @type {Map<number, MemoryDraft>} what was typed and neither saved nor cancelled */
   const unsaved = new Map()
+  const typed = (/** @type {number} */ id) => {
+    const draft = unsaved.get(id)
+    unsaved.delete(id)
+    return draft
+  }
   return {
     id: /** @type {number | null} */ (null),
+    /** The moment it is shown as of; nothing for now. */
+    as_of: "",
     row: /** @type {Memory | null} */ (null),
     base: /** @type {Memory | null} */ (null),
     draft: /** @type {MemoryDraft} */ ({ observation: "", category: "timing", service: "", confidence: 0.7 }),
@@ -56,11 +63,16 @@ export function memory({ api, memories }) {
       return this.base !== null && Object.keys(edits(this.draft, this.base)).length > 0
     },
 
-    /** @param {number | null} id */
-    async visit(id) {
-      if (id === this.id && this.phase === "ready") return
+    get past() {
+      return this.as_of !== ""
+    },
+
+    /** @param {number | null} id @param {string} [as_of] */
+    async visit(id, as_of = "") {
+      if (id === this.id && as_of === this.as_of && this.phase === "ready") return
       if (this.id !== null && this.dirty) unsaved.set(this.id, { ...this.draft })
       this.id = id
+      this.as_of = as_of
       this.row = this.base = null
       this.history = []
       this.earlier = null
@@ -72,11 +84,12 @@ export function memory({ api, memories }) {
 
     /** @param {number} id */
     async load(id) {
-      const listed = memories.rows.find((/** @type {Memory} */ row) => row.id === id)
+      const { as_of } = this
+      const listed = !this.past && memories.rows.find((/** @type {Memory} */ row) => row.id === id)
       if (listed) this.take(listed)
       try {
-        const row = await api.get(`/memories/${id}`)
-        if (this.id === id) this.take(row)
+        const row = await api.get(`/memories/${id}`, { as_of })
+        if (this.id === id && this.as_of === as_of) this.take(row)
       } catch (problem) {
         if (this.id === id && !listed) this.fail(/** @type {any} */ (problem))
       }
@@ -93,8 +106,8 @@ export function memory({ api, memories }) {
     take(row) {
       if (this.row?.id === row.id && this.row.version > row.version) return
       this.row = row
-      if (!this.dirty) this.start(row, unsaved.get(row.id))
-      unsaved.delete(row.id)
+      if (this.past) this.start(row)
+      else if (!this.dirty) this.start(row, typed(row.id))
       this.phase = "ready"
     },
 
@@ -108,15 +121,20 @@ export function memory({ api, memories }) {
     async about(id) {
       const [history] = await Promise.all([api.get(`/memories/${id}/history`).catch(() => null), this.read()])
       if (this.id !== id || !history) return
-      this.history = history.items
+      this.history = this.until(history.items)
       this.earlier = history.next
+    },
+
+    /** What had happened by then. @param {HistoryEntry[]} entries */
+    until(entries) {
+      return this.past ? entries.filter(({ at }) => Date.parse(at) <= Date.parse(this.as_of)) : entries
     },
 
     async moreHistory() {
       const { id, earlier } = this
       const page = await api.get(`/memories/${id}/history`, { cursor: earlier }).catch(() => null)
       if (!page || this.id !== id || this.earlier !== earlier) return
-      this.history.push(...page.items)
+      this.history.push(...this.until(page.items))
       this.earlier = page.next
     },
 
@@ -125,7 +143,8 @@ export function memory({ api, memories }) {
       const row = this.row
       this.line = this.lineNote = ""
       if (!row || !isOperational(row.category)) return
-      const sections = { tier: 1, services: row.service ?? "", sections: "operational" }
+      const { as_of } = this
+      const sections = { tier: 1, services: row.service ?? "", sections: "operational", as_of }
       const context = await api.get("/context", sections).catch(() => null)
       if (!context || this.row?.id !== row.id) return
       const at = context.included.findIndex((/** @type {{id: number}} */ each) => each.id === row.id)
@@ -139,6 +158,7 @@ export function memory({ api, memories }) {
 
     /** @param {Change} change */
     follow({ op, id, row }) {
+      if (this.past) return
       if (op === "batch" && this.id !== null && row.ids.includes(this.id)) return this.load(this.id)
       if (id !== this.id) return
       if (op === "deleted") this.phase = "missing"

@@ -120,15 +120,11 @@ export function outlook(memory, now) {
 }
 
 /** @param {Memory} memory */
-function inactiveWords({ inactive_reason: reason }) {
-  const why =
-    reason === null || reason === "low"
-      ? "Inactive"
-      : `Inactive (${reason === "operator" ? "set by a person" : reason})`
-  const back = [null, "low", "operator"].includes(reason)
-    ? "Set its confidence to 0.30 or more to bring it back."
-    : "Its history has the way back."
-  return `${why}: no session reads it. ${back}`
+function inactiveWords({ inactive_reason: reason, confidence }) {
+  if (confidence < THRESHOLD)
+    return "Inactive: no session reads it. Set its confidence to 0.30 or more to bring it back."
+  const why = reason === "operator" ? "set so by a person" : (reason ?? "")
+  return why ? `Inactive, ${why}: no session reads it.` : "Inactive: no session reads it."
 }
 
 const REASONS = new Map([

@@ -91,6 +91,14 @@ function memoriesPage(store) {
       store("toasts").say(active === memory.row?.active ? "Saved." : savedWords(memory.row))
     },
 
+    /** Could sessions read it again just like that? */
+    mayReturn: () => !memory.past && !memory.row.active && memory.row.confidence >= THRESHOLD,
+
+    async bringBack() {
+      const { id, version } = memory.row
+      if (await memory.send(id, version, { active: true })) store("toasts").say("It is active again: sessions read it.")
+    },
+
     raisedWords: () => raisedWords(memory.row, memory.draft.confidence),
 
     async deleteOpen() {
@@ -141,9 +149,9 @@ function savedWords({ active }) {
 }
 
 /** What saving this confidence does to whether sessions read it. @param {Memory} row @param {number} confidence */
-function raisedWords({ active, inactive_reason: reason }, confidence) {
+function raisedWords({ active, inactive_reason: reason, confidence: before }, confidence) {
   if (confidence < THRESHOLD) return active ? "Below 0.30 it turns inactive: no session reads it." : ""
-  if (active) return ""
+  if (active || confidence === before) return ""
   return ["low", "operator"].includes(reason ?? "low")
     ? "Saving brings it back: it is active again, and sessions read it."
     : `It stays inactive all the same: ${reason}.`

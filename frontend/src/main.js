@@ -34,6 +34,7 @@ import { supervisor } from "./stores/supervisor.js"
 import { theme } from "./stores/theme.js"
 import { toasts } from "./stores/toasts.js"
 import { uses } from "./stores/uses.js"
+import { whatIf } from "./stores/what-if.js"
 import { visits } from "./visits.js"
 import { words } from "./words.js"
 
@@ -85,6 +86,7 @@ const details = {
   cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),
 }
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))
+add("whatIf", whatIf({ api }))
 add("login", login({ api, reload, toasts: toaster }))
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
 const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage }))

@@ -1,4 +1,5 @@
 import { THRESHOLD, confidence } from "./format.js"
+import { inForce } from "./past.js"
 
 /** @typedef {"keep_old" | "keep_new" | "both" | "merge" | "dismiss"} Resolution */
 /** @typedef {{resolution: Resolution, key: string, verb: string, then: string, form: boolean}} Way */
@@ -20,20 +21,24 @@ const DECIDED = new Map([
   ["gone", "One of the two was deleted."],
 ])
 
-/** What the old one lost when it was contradicted, as far as its history still tells. @param {Review} review @param {HistoryEntry[]} history newest first */
+/**
+ * What the old one lost when it was contradicted, and whether it has it back already, as far as its history still
+ * tells. @param {Review} review @param {HistoryEntry[]} history newest first
+ */
 export function lossOf({ session_id: session, created_at: at }, history) {
   const entry = history.find(
     (each) =>
-      each.cause === "contradicted" && each.session_id === session && each.at <= at && each.before && each.after,
+      each.cause === "contradicted" && each.session_id === session && each.at === at && each.before && each.after,
   )
-  return entry?.before && entry.after ? { from: entry.before.confidence, to: entry.after.confidence } : null
+  if (!entry?.before || !entry.after) return null
+  return { from: entry.before.confidence, to: entry.after.confidence, back: !inForce(entry, history) }
 }
 
 /** @typedef {ReturnType<typeof lossOf>} Loss */
 
 /** The confidence of the old one once it has back what this took. @param {Memory} old @param {Loss} loss */
 export function givenBack(old, loss) {
-  if (!loss) return old.confidence
+  if (!loss || loss.back) return old.confidence
   return Math.round(100 * Math.min(1, old.confidence + loss.from - loss.to)) / 100
 }
 
@@ -111,5 +116,6 @@ export function lossWords({ kind, old }, loss) {
   if (kind === "possible") return "It lost nothing: nobody is sure that the two contradict each other."
   if (!loss) return "It lost 0.20 for this."
   const fell = loss.to < THRESHOLD && old && !old.active ? ", and turned inactive" : ""
-  return `It lost ${confidence(loss.from - loss.to)} for this: ${confidence(loss.from)} → ${confidence(loss.to)}${fell}.`
+  const lost = `It lost ${confidence(loss.from - loss.to)} for this: ${confidence(loss.from)} → ${confidence(loss.to)}`
+  return loss.back ? `${lost}. It has that back.` : `${lost}${fell}.`
 }

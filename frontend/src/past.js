@@ -22,6 +22,20 @@ export function historyWords({ cause, actor, session_id: session, reason, before
   return `${word.charAt(0).toUpperCase()}${word.slice(1)} ${by}${moved}${reason ? `: ${reason}` : ""}`
 }
 
+const UNDOING = ["undone", "review"]
+
+/** The step that took a step back. @param {HistoryEntry} step @param {HistoryEntry[]} history */
+export function undoOf({ id, cause, version }, history) {
+  const reason = `undoes ${cause} of version ${version}`
+  return history.find((each) => each.id > id && UNDOING.includes(each.cause) && each.reason === reason)
+}
+
+/** Does a step still count? It was not undone, or its undo was. @param {HistoryEntry} step @param {HistoryEntry[]} history @returns {boolean} */
+export function inForce(step, history) {
+  const undo = undoOf(step, history)
+  return !undo || !inForce(undo, history)
+}
+
 /** What became of the text, word by word; nothing where it stayed. @param {HistoryEntry} entry */
 export function textChange({ before, after }) {
   if (!before || !after || before.observation === after.observation) return []

@@ -63,14 +63,14 @@ test("a step is taken back, and the taking back can be undone", async () => {
     "POST /memories/7/history/3/undo": memory({ version: 4 }),
     "/memories/7/history": {
       items: [
-        { id: 5, cause: "undone" },
+        { id: 5, cause: "undone", reason: "undoes edited of version 2" },
         { id: 3, cause: "edited" },
       ],
     },
     "POST /memories/7/history/5/undo": memory({ version: 5 }),
   })
 
-  await store.undo({ id: 3 })
+  await store.undo({ id: 3, cause: "edited", version: 2 })
   await said.undo(said.items[0])
 
   assert.deepEqual(

@@ -11,6 +11,7 @@ const OLD = memory({ id: 7, observation: "Takes 60s to start", confidence: 0.6 }
 const NEW = memory({ id: 9, observation: "Takes 10s to start", confidence: 0.7 })
 const FELL = {
   id: 3,
+  version: 2,
   at: "2026-01-14T11:30:00.000000Z",
   cause: "contradicted",
   session_id: 42,
@@ -62,9 +63,20 @@ test("what each way will do is said before it is done", () => {
   )
 })
 
+test("what was given back already is not given back again, unless that was undone", () => {
+  const undo = { id: 8, version: 3, cause: "review", reason: "undoes contradicted of version 2" }
+  const again = { id: 9, version: 4, cause: "undone", reason: "undoes review of version 3" }
+
+  assert.deepEqual(
+    [[FELL], [undo, FELL], [again, undo, FELL]].map((history) => lossOf(review(), history).back),
+    [false, true, false],
+  )
+  assert.match(waysOf(review(), lossOf(review(), [undo, FELL]))[1].then, /^The old one stays at 0\.60\./)
+})
+
 test("an old one that turned inactive is told again once it has back what it lost", () => {
   const low = review({ old: { ...OLD, confidence: 0.2, active: false } })
-  const loss = { from: 0.4, to: 0.2 }
+  const loss = { from: 0.4, to: 0.2, back: false }
 
   const [, keepOld, , , dismiss] = waysOf(low, loss)
 

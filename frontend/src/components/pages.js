@@ -134,6 +134,8 @@ function memoriesPage(store) {
     everyShown: () => `All ${count(memories.chosenIds.length, "row")} shown are selected.`,
     everyMatch: () => `Select all ${count(memories.total ?? 0, "memory", "memories")} that match`,
 
+    whatIf: () => store("whatIf").id !== null && store("whatIf").id === memory.id,
+
     chart: () => trend(memory.row, memory.history, store("clock").now),
   }
 }

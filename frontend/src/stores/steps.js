@@ -1,3 +1,5 @@
+import { undoOf } from "../past.js"
+
 /**
  * One step of a memory's history taken back.
  * @param {{api: Api, memory: any, toasts: any}} with_
@@ -15,7 +17,7 @@ export function steps({ api, memory, toasts }) {
       this.clear()
       try {
         await takeBack(id, entry.id)
-        toasts.say("Undone.", { undo: () => redo(id, entry.id) })
+        toasts.say("Undone.", { undo: () => redo(id, entry) })
       } catch (problem) {
         this.refused = entry.id
         this.problem = `Not undone. ${/** @type {Error} */ (problem).message}`
@@ -35,10 +37,10 @@ export function steps({ api, memory, toasts }) {
     await memory.accept(await api.post(`/memories/${id}/history/${entry}/undo`))
   }
 
-  /** The undo is a step of its own: the newest after the one it undid. @param {number} id @param {number} undone */
+  /** The undo is a step of its own, with an undo like any other. @param {number} id @param {HistoryEntry} undone */
   async function redo(id, undone) {
     const { items } = await api.get(`/memories/${id}/history`)
-    const step = items.find((/** @type {HistoryEntry} */ each) => each.cause === "undone" && each.id > undone)
+    const step = undoOf(undone, items)
     if (!step) throw new Error("The step is not there any more.")
     await takeBack(id, step.id)
     toasts.say("It is as it was.")

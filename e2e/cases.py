@@ -1,4 +1,4 @@
-"""Contradictions as a session leaves them: both claims kept, the old one weakened, a person asked."""
+"""Contradictions as a session leaves them: both claims kept, the old one weakened."""
 
 import asyncio
 import subprocess
@@ -54,4 +54,4 @@ async def open_case(old_id: int, new_id: int) -> int:
 
 
 if __name__ == "__main__":
-    print(asyncio.run(open_case(*map(int, sys.argv[1:]))))
+    sys.stdout.write(str(asyncio.run(open_case(*map(int, sys.argv[1:])))))

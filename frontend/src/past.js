@@ -11,6 +11,15 @@ const WORDS = new Map([
   ["low", "turned inactive: below 0.30"],
 ])
 
+/** Why, in words; what an undo is of is told as one reads it. @param {string} reason */
+function reasonWords(reason) {
+  const [, cause, version] = /^undoes (\w+) of version (\d+)$/.exec(reason) ?? []
+  const words = version
+    ? `takes back version ${version} (${(CAUSES.get(cause) ?? cause).replaceAll("_", " ")})`
+    : reason
+  return words && `: ${words}`
+}
+
 /** One line of a memory's history. @param {HistoryEntry} entry */
 export function historyWords({ cause, actor, session_id: session, reason, before, after }) {
   const by = session ? `by session #${session}` : actor === "operator" ? "by hand" : `by the ${actor}`
@@ -19,7 +28,7 @@ export function historyWords({ cause, actor, session_id: session, reason, before
     before && after && before.confidence !== after.confidence
       ? `, ${confidence(before.confidence)} → ${confidence(after.confidence)}`
       : ""
-  return `${word.charAt(0).toUpperCase()}${word.slice(1)} ${by}${moved}${reason ? `: ${reason}` : ""}`
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)} ${by}${moved}${reasonWords(reason)}`
 }
 
 const UNDOING = ["undone", "review"]

@@ -73,7 +73,7 @@ interface Review extends Row {
   created_at: Time
   sources?: { old: Said[]; new: Said[] }
   exposed?: { old: number[]; new: number[] }
-  changes?: HistoryEntry[]
+  changes?: (HistoryEntry & { memory_id: number })[]
 }
 
 /** Who said a claim, when, and what that did. */

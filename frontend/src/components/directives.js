@@ -70,7 +70,7 @@ export function directives(Alpine) {
   function diff(el, { expression }, { evaluateLater, effect }) {
     const evaluate = evaluateLater(expression)
     effect(() =>
-      evaluate((/** @type {import("../diff.js").Part[]} */ parts) => el.replaceChildren(...parts.map(piece))),
+      evaluate((/** @type {import("../diff.js").Part[]} */ parts) => el.replaceChildren(...parts.flatMap(pieces))),
     )
   }
 
@@ -84,11 +84,19 @@ export function directives(Alpine) {
   }
 }
 
-const PIECES = { same: "span", gone: "del", new: "ins" }
+const MARKS = { same: "span", gone: "del", new: "ins" }
 
-/** @param {import("../diff.js").Part} part */
-function piece({ kind, text }) {
-  const el = document.createElement(PIECES[kind])
+/** A space at the edge of a change stays outside its mark. @param {import("../diff.js").Part} part */
+function pieces({ kind, text }) {
+  const words = text.trim()
+  if (kind === "same" || !words) return [marked(kind, text)]
+  const at = text.indexOf(words)
+  return [text.slice(0, at), marked(kind, words), text.slice(at + words.length)]
+}
+
+/** @param {import("../diff.js").Part["kind"]} kind @param {string} text */
+function marked(kind, text) {
+  const el = document.createElement(MARKS[kind])
   el.textContent = text
   return el
 }

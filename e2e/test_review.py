@@ -22,7 +22,8 @@ def by_button(name: str) -> Callable[[Page], None]:
 
 def both(page: Page) -> None:
     page.keyboard.press("c")
-    page.get_by_label("The new one is true for").fill("a warm start")
+    page.keyboard.press("Tab")
+    page.keyboard.type("a warm start")
     expect(page.get_by_text(f"{NEW} (a warm start)")).to_be_visible()
     page.get_by_role("button", name="Keep both").click()
 

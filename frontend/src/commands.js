@@ -4,7 +4,9 @@
  * @returns {import("./keys.js").Command[]}
  */
 export function commandsOf({ router, writing, running, toaster, review, reviews, help }) {
-  const settle = (/** @type {string} */ resolution) => router.page === "reviews" && review.choose(resolution)
+  const settle = (/** @type {string} */ resolution) => {
+    if (router.page === "reviews" && !review.form) review.choose(resolution)
+  }
   const move = (/** @type {number} */ by) => (review.open ? turn({ router, review, reviews }, by) : step(by))
   const undo = () => (review.settled ? review.undo() : toaster.undoLast())
   return [

@@ -14,6 +14,7 @@ export function directives(Alpine) {
   Alpine.directive("strip", strip)
   Alpine.directive("typed", typed)
   Alpine.directive("diff", diff)
+  Alpine.directive("focus", (/** @type {HTMLElement} */ el) => queueMicrotask(() => el.focus()))
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
   function confidence(el, { expression }, { evaluateLater, effect }) {

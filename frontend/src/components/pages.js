@@ -131,6 +131,8 @@ function memoriesPage(store) {
     moment: () => (memories.past ? localTime(new Date(memories.filters.as_of)) : ""),
     atMost: () => localTime(new Date(store("clock").now)),
 
+    toggleShown: () => memories.chooseAll(memories.chosenCount === 0),
+
     everyShown: () => `All ${count(memories.chosenIds.length, "row")} shown are selected.`,
     everyMatch: () => `Select all ${count(memories.total ?? 0, "memory", "memories")} that match`,
 

@@ -27,12 +27,6 @@ export function reviewsPage(store, reveal) {
 
     loss: () => (review.row ? lossWords(review.row, review.loss) : ""),
 
-    /** @param {string} resolution */
-    choose(resolution) {
-      review.choose(resolution)
-      setTimeout(() => /** @type {HTMLElement} */ (document.querySelector(".case-form :is(input, textarea)"))?.focus())
-    },
-
     /** @param {any[]} sessions */
     toldWords: (sessions) => (sessions.length ? "told to" : "told to no session yet"),
   }

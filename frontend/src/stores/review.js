@@ -57,6 +57,11 @@ export function review({ api, reviews, toasts, router }) {
       return this.row ? waysOf(this.row, this.loss) : []
     },
 
+    /** The way whose form is open. */
+    get asked() {
+      return this.ways.find(({ resolution }) => resolution === this.form) ?? { verb: "", then: "" }
+    },
+
     /** How the two will read, as it is typed. */
     get preview() {
       const { old, new: fresh } = this.row ?? {}

@@ -73,3 +73,15 @@ def test_the_past_is_shown_read_only(page: Page, app: App) -> None:
     page.get_by_role("button", name="Back to now").click()
     expect(page.get_by_role("row", name=re.compile("Learned later"))).to_be_visible()
     expect(page).to_have_url(f"{app.url}/memories/{memory}")
+
+
+def test_the_next_prompt_without_a_memory_is_shown_before_it_is_gone(page: Page, app: App) -> None:
+    memory = add(app, "Takes 60s")
+    page.goto(f"{app.url}/memories/{memory}")
+
+    page.get_by_role("button", name="What if it were not there?").click()
+
+    lost = page.get_by_role("list", name="Against the next prompt").get_by_role("deletion")
+    expect(lost.filter(has_text="Takes 60s")).to_be_visible()
+    page.get_by_label("Without this memory").uncheck()
+    expect(page.get_by_text("The prompt stays the same.")).to_be_visible()

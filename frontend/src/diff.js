@@ -29,6 +29,18 @@ export function newSide(parts) {
   return parts.filter(({ kind }) => kind !== "gone")
 }
 
+const LONG = 160
+const KEPT = 60
+
+/** The same with long stretches that stayed cut down to where they begin and end. @param {Part[]} parts @returns {Part[]} */
+export function briefly(parts) {
+  return parts.map(({ kind, text }, at) => {
+    if (kind !== "same" || text.length <= LONG) return { kind, text }
+    const [head, tail] = [at > 0 ? text.slice(0, KEPT) : "", at < parts.length - 1 ? text.slice(-KEPT) : ""]
+    return { kind, text: `${head}…${tail}` }
+  })
+}
+
 /** Words, and what stands between them. @param {string} text */
 function wordsOf(text) {
   return text.match(/\s+|[^\s]+/g) ?? []

@@ -1,4 +1,4 @@
-import { wordDiff } from "./diff.js"
+import { briefly, wordDiff } from "./diff.js"
 import { confidence, serviceName } from "./format.js"
 
 const CAUSES = new Map([
@@ -48,7 +48,7 @@ export function inForce(step, history) {
 /** What became of the text, word by word; nothing where it stayed. @param {HistoryEntry} entry */
 export function textChange({ before, after }) {
   if (!before || !after || before.observation === after.observation) return []
-  return wordDiff(before.observation, after.observation)
+  return briefly(wordDiff(before.observation, after.observation))
 }
 
 /** What else a step changed, beyond the text and the confidence. @param {HistoryEntry} entry */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { newSide, oldSide, wordDiff } from "../src/diff.js"
+import { briefly, newSide, oldSide, wordDiff } from "../src/diff.js"
 
 const text = (parts) => parts.map((part) => part.text).join("")
 const shown = (parts) => parts.map(({ kind, text }) => ({ same: text, gone: `[-${text}-]`, new: `{+${text}+}` })[kind])
@@ -37,6 +37,22 @@ test("each side reads as the text it is of, whatever the texts are", () => {
 
     assert.deepEqual([text(oldSide(parts)), text(newSide(parts))], [before, after], `seed ${seed}`)
   }
+})
+
+test("what stayed is cut down to where changes are near", () => {
+  const long = "word ".repeat(100)
+
+  const parts = briefly(wordDiff(`${long}old ${long}`, `${long}new ${long}`))
+
+  assert.deepEqual(
+    parts.map(({ kind, text }) => [kind, text.length, text.includes("…")]),
+    [
+      ["same", 61, true],
+      ["gone", 3, false],
+      ["new", 3, false],
+      ["same", 61, true],
+    ],
+  )
 })
 
 test("texts too long to compare keep what they begin and end with", () => {

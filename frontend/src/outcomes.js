@@ -90,8 +90,8 @@ export function decidedWords({ resolution }) {
 
 /** Who decided. @param {Review} review */
 export function deciderWords({ resolved_by: by }) {
-  if (by === "operator") return "by a person"
-  return by === "deletion" ? "when it was deleted" : by ? `by ${by}` : ""
+  if (!by || by === "deletion") return ""
+  return by === "operator" ? "by a person," : `by ${by},`
 }
 
 /** What kind of case it is. @param {Review} review */
@@ -113,9 +113,10 @@ export function saidWords({ cause, session_id: session }) {
 
 /** What it has cost the old one so far. @param {Review} review @param {Loss} loss */
 export function lossWords({ kind, old }, loss) {
+  if (!old) return ""
   if (kind === "possible") return "It lost nothing: nobody is sure that the two contradict each other."
   if (!loss) return "It lost 0.20 for this."
-  const fell = loss.to < THRESHOLD && old && !old.active ? ", and turned inactive" : ""
+  const fell = loss.to < THRESHOLD && !old.active ? ", and turned inactive" : ""
   const lost = `It lost ${confidence(loss.from - loss.to)} for this: ${confidence(loss.from)} → ${confidence(loss.to)}`
   return loss.back ? `${lost}. It has that back.` : `${lost}${fell}.`
 }

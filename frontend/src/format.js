@@ -163,6 +163,8 @@ const CAUSES = new Map([
   ["created", "new"],
   ["reinforced", "seen again"],
   ["edited", "edited by hand"],
+  ["review", "settled in a review"],
+  ["undone", "taken back"],
 ])
 
 /** What happened to a memory, in a word. @param {string} cause @param {number} [times] */

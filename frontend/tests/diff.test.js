@@ -15,6 +15,7 @@ const CASES = [
   ["Old words", "", "[-Old words-]"],
   ["", "", ""],
   ["a b c", "x y z", "[-a b c-]{+x y z+}"],
+  ["wait a long time here", "wait for a long time or two here", "wait {+for +}a long time{+ or two+} here"],
   ["does not start", "does start", "does [-not -]start"],
 ]
 for (const [before, after, expected] of CASES) {

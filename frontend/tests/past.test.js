@@ -63,6 +63,7 @@ test("a step is taken back, and the taking back can be undone", async () => {
     "POST /memories/7/history/3/undo": memory({ version: 4 }),
     "/memories/7/history": {
       items: [
+        { id: 6, cause: "undone", reason: "undoes learned of version 1" },
         { id: 5, cause: "undone", reason: "undoes edited of version 2" },
         { id: 3, cause: "edited" },
       ],

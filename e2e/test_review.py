@@ -134,3 +134,26 @@ def test_a_step_of_the_history_is_undone_and_done_again(page: Page, app: App) ->
     page.get_by_role("status").get_by_role("button", name="Undo").last.click()
     expect(page.get_by_role("row", name=re.compile(NEW))).to_be_visible()
     assert app.get(f"/api/v1/memories/{memory}")["observation"] == NEW
+
+
+def test_what_one_session_says_against_another_waits_for_a_person(page: Page, app: App) -> None:
+    app.says("[MEMORY:timing:jellyfin] Takes 60s to start after restart")
+    app.ends()
+    app.post("/api/v1/sessions", {"tier": 1})
+    page.goto(f"{app.url}/reviews")
+    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+
+    app.says("[MEMORY:timing:jellyfin] Takes 10s to start after restart")
+
+    page.get_by_role("link", name=re.compile("Takes 60s to start")).click()
+    old = page.get_by_role("region", name="It believed")
+    expect(old).to_contain_text("It lost 0.20 for this: 0.70 → 0.50.")
+    expect(old.get_by_role("listitem").filter(has_text="first said by session")).to_be_visible()
+    page.keyboard.press("d")
+    expect(page.get_by_role("region", name="What was decided")).to_be_visible()
+    told = {row["observation"]: row["active"] for row in app.get("/api/v1/memories")["items"]}
+    assert told == {
+        "Takes 60s to start after restart": True,
+        "Takes 10s to start after restart": False,
+    }
+    app.ends()

@@ -46,7 +46,7 @@ async def open_case(old_id: int, new_id: int) -> int:
             weak,
             new.id,
             said=new.observation,
-            reason="They name different times for the same thing.",
+            reason="says otherwise",
             session_id=None,
             now=now,
         )

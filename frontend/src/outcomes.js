@@ -94,6 +94,11 @@ export function deciderWords({ resolved_by: by }) {
   return by === "operator" ? "by a person," : `by ${by},`
 }
 
+/** Why the two do not go together, as a sentence. @param {Review} review */
+export function whyWords({ reason }) {
+  return /^[a-z]/.test(reason) ? `The new one ${reason}.` : reason
+}
+
 /** What kind of case it is. @param {Review} review */
 export function kindWords({ kind }) {
   return kind === "conflict" ? "contradiction" : "possible contradiction"

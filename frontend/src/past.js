@@ -11,24 +11,28 @@ const WORDS = new Map([
   ["low", "turned inactive: below 0.30"],
 ])
 
-/** Why, in words; what an undo is of is told as one reads it. @param {string} reason */
-function reasonWords(reason) {
-  const [, cause, version] = /^undoes (\w+) of version (\d+)$/.exec(reason) ?? []
-  const words = version
-    ? `takes back version ${version} (${(CAUSES.get(cause) ?? cause).replaceAll("_", " ")})`
-    : reason
-  return words && `: ${words}`
-}
-
 /** One line of a memory's history. @param {HistoryEntry} entry */
 export function historyWords({ cause, actor, session_id: session, reason, before, after }) {
   const by = session ? `by session #${session}` : actor === "operator" ? "by hand" : `by the ${actor}`
-  const word = CAUSES.get(cause) ?? cause.replaceAll("_", " ")
+  const back = backWords(reason)
+  const word = cause === "undone" && back ? `took back ${back}` : causeOf(cause)
+  const why = back ? (cause === "undone" ? "" : `takes back ${back}`) : reason
   const moved =
     before && after && before.confidence !== after.confidence
       ? `, ${confidence(before.confidence)} → ${confidence(after.confidence)}`
       : ""
-  return `${word.charAt(0).toUpperCase()}${word.slice(1)} ${by}${moved}${reasonWords(reason)}`
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)} ${by}${moved}${why && `: ${why}`}`
+}
+
+/** Which step an undo is of, as one reads it. @param {string} reason */
+function backWords(reason) {
+  const [, cause, version] = /^undoes (\w+) of version (\d+)$/.exec(reason) ?? []
+  return version ? `version ${version} (${causeOf(cause)})` : ""
+}
+
+/** @param {string} cause */
+function causeOf(cause) {
+  return CAUSES.get(cause) ?? cause.replaceAll("_", " ")
 }
 
 const UNDOING = ["undone", "review"]

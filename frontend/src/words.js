@@ -75,6 +75,7 @@ export function words({ clock, live, router }) {
     cause: format.causeWords,
     moved: (/** @type {Learned} */ { before, after }) => format.movedWords(before, after),
     case: outcomes.kindWords,
+    why: outcomes.whyWords,
     claim: (/** @type {Memory | null} */ memory) => memory?.observation ?? "",
     whole: (/** @type {Memory | null} */ memory) => [{ kind: "same", text: memory?.observation ?? "" }],
     sure: (/** @type {Memory | null} */ memory) => (memory ? format.confidence(memory.confidence) : ""),

@@ -17,6 +17,13 @@ test("a line of history says what, by whom, how far and why", () => {
   )
 })
 
+test("an undo says what it took back", () => {
+  const undo = { reason: "undoes edited of version 5", actor: "operator", before: null, after: null }
+
+  assert.equal(historyWords({ ...undo, cause: "undone" }), "Took back version 5 (edited) by hand")
+  assert.equal(historyWords({ ...undo, cause: "review" }), "Settled in a review by hand: takes back version 5 (edited)")
+})
+
 const IS = { observation: "Takes 60s", confidence: 0.7, active: true, category: "timing", service: "jellyfin" }
 const became = (changes) => ({ before: IS, after: { ...IS, ...changes } })
 

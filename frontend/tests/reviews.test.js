@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { Problem } from "../src/api.js"
-import { lossOf, waysOf } from "../src/outcomes.js"
+import { lossOf, waysOf, whyWords } from "../src/outcomes.js"
 import { review as caseOf } from "../src/stores/review.js"
 import { reviews as listOf } from "../src/stores/reviews.js"
 import { toasts } from "../src/stores/toasts.js"
@@ -72,6 +72,14 @@ test("what was given back already is not given back again, unless that was undon
     [false, true, false],
   )
   assert.match(waysOf(review(), lossOf(review(), [undo, FELL]))[1].then, /^The old one stays at 0\.60\./)
+})
+
+test("why the two do not go together is a sentence", () => {
+  assert.equal(
+    whyWords({ reason: "says 10s where the other says 60s" }),
+    "The new one says 10s where the other says 60s.",
+  )
+  assert.equal(whyWords({ reason: "" }), "")
 })
 
 test("an old one that turned inactive is told again once it has back what it lost", () => {

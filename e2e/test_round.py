@@ -8,11 +8,13 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
 from app import App
+from cases import contradiction
 
 AXE = Path(__file__).parents[1] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 PAGES = (
     *("/", "/sessions", "/sessions/1", "/events"),
     *("/memories", "/memories/1", "/cooldowns", "/nowhere"),
+    *("/reviews", "/reviews/1", "/memories?sort=service"),
 )
 WIDTHS = (1280, 768, 390, 320)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -31,6 +33,7 @@ def filled(app: App) -> App:
     app.post("/api/v1/memories", {"category": "maintenance", "observation": "Vacuum on Sundays"})
     faded = {"category": "timing", "service": "old", "observation": "Took 5s", "confidence": 0.2}
     app.post("/api/v1/memories", faded)
+    contradiction(app, "Answers HTTP 302", "Answers HTTP 200", service="caddy")
     app.says("[MEMORY:timing:jellyfin] Takes 60s to start after restart")
     app.says("[EVENT:critical:jellyfin] Connection refused on port 8096")
     app.says("[EVENT:warning] `[MEMORY:timing:a] in code` and [MEMORY:misc] refused")
@@ -105,7 +108,7 @@ def test_memories_stand_between_events_and_cooldowns(page: Page, filled: App) ->
 
     names = [re.match(r"\w+", text.strip()) for text in links]
     assert [name[0] for name in names if name] == [
-        *("Overview", "Sessions", "Events", "Memories", "Cooldowns")
+        *("Overview", "Sessions", "Events", "Memories", "Cooldowns", "Reviews")
     ]
 
 

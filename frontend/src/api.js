@@ -28,8 +28,8 @@ export function createApi({ fetch = globalThis.fetch.bind(globalThis), base = BA
     get: (path, params) => send("GET", path + query(params)),
     all,
     post: (path, body = {}) => send("POST", path, body),
-    put: (path, body = {}) => send("PUT", path, body),
-    patch: (path, body, version) => send("PATCH", path, body, version ? { "If-Match": `"${version}"` } : {}),
+    put: (path, body = {}, version) => send("PUT", path, body, on(version)),
+    patch: (path, body, version) => send("PATCH", path, body, on(version)),
     remove: (path) => send("DELETE", path),
   }
 
@@ -67,6 +67,11 @@ export function createApi({ fetch = globalThis.fetch.bind(globalThis), base = BA
       throw new Problem({ detail: late ? "The server took too long to answer." : "The server cannot be reached." })
     }
   }
+}
+
+/** Only if it is still the version we know. @param {string} [version] @returns {Record<string, string>} */
+function on(version) {
+  return version ? { "If-Match": `"${version}"` } : {}
 }
 
 const JSON_TYPE = { "content-type": "application/json" }

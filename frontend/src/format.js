@@ -113,10 +113,18 @@ export function fadesOut(memory, now) {
 
 /** What will become of a memory, in one sentence. @param {Memory} memory @param {number} now */
 export function outlook(memory, now) {
-  if (!memory.active) return "Inactive: no session reads it. Set its confidence to 0.30 or more to bring it back."
+  if (!memory.active) return inactiveWords(memory)
   if (memory.pinned) return "Pinned: it does not fade."
   const day = fadesOut(memory, now)
   return day ? `Below 0.30 on ${onDay(day, now)} unless it is seen again.` : "Knowledge does not fade."
+}
+
+/** @param {Memory} memory */
+function inactiveWords({ inactive_reason: reason, confidence }) {
+  if (confidence < THRESHOLD)
+    return "Inactive: no session reads it. Set its confidence to 0.30 or more to bring it back."
+  const why = reason === "operator" ? "set so by a person" : (reason ?? "")
+  return why ? `Inactive, ${why}: no session reads it.` : "Inactive: no session reads it."
 }
 
 const REASONS = new Map([
@@ -155,6 +163,8 @@ const CAUSES = new Map([
   ["created", "new"],
   ["reinforced", "seen again"],
   ["edited", "edited by hand"],
+  ["review", "settled in a review"],
+  ["undone", "taken back"],
 ])
 
 /** What happened to a memory, in a word. @param {string} cause @param {number} [times] */
@@ -167,15 +177,4 @@ export function causeWords(cause, times = 1) {
 export function movedWords(before, after) {
   if (after === null) return ""
   return before === null || before === after ? confidence(after) : `${confidence(before)} → ${confidence(after)}`
-}
-
-/** One line of a memory's history. @param {HistoryEntry} entry */
-export function historyWords({ cause, actor, session_id: session, reason, before, after }) {
-  const by = session ? `by session #${session}` : actor === "operator" ? "by hand" : `by the ${actor}`
-  const word = cause.charAt(0).toUpperCase() + cause.slice(1).replaceAll("_", " ")
-  const moved =
-    before && after && before.confidence !== after.confidence
-      ? `, ${confidence(before.confidence)} → ${confidence(after.confidence)}`
-      : ""
-  return `${word} ${by}${moved}${reason ? `: ${reason}` : ""}`
 }

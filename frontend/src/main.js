@@ -23,14 +23,18 @@ import { memories } from "./stores/memories.js"
 import { memory } from "./stores/memory.js"
 import { overview } from "./stores/overview.js"
 import { requests } from "./stores/requests.js"
+import { review } from "./stores/review.js"
+import { reviews } from "./stores/reviews.js"
 import { runNow } from "./stores/run-now.js"
 import { services } from "./stores/services.js"
 import { session } from "./stores/session.js"
 import { sessions } from "./stores/sessions.js"
+import { steps } from "./stores/steps.js"
 import { supervisor } from "./stores/supervisor.js"
 import { theme } from "./stores/theme.js"
 import { toasts } from "./stores/toasts.js"
 import { uses } from "./stores/uses.js"
+import { whatIf } from "./stores/what-if.js"
 import { visits } from "./visits.js"
 import { words } from "./words.js"
 
@@ -64,6 +68,7 @@ const lists = {
   events: add("events", events({ api, feed, router })),
   sessions: add("sessions", sessions({ api, feed, router })),
   uses: add("uses", uses({ api, feed, router })),
+  reviews: add("reviews", reviews({ api, feed, router })),
 }
 const linked = add("chain", chain({ api, feed }))
 const leader = add("supervisor", supervisor({ api, clock: stores.clock }))
@@ -72,17 +77,34 @@ const details = {
   chain: linked,
   supervisor: leader,
   memory: add("memory", memory({ api, memories: lists.memories })),
+  review: add("review", review({ api, reviews: lists.reviews, toasts: toaster, router })),
   session: add("session", session({ api, feed, log: stores.log, chain: linked })),
-  overview: add("overview", overview({ api, feed, supervisor: leader, clock: stores.clock, visit })),
+  overview: add(
+    "overview",
+    overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
+  ),
   cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),
 }
+add("steps", steps({ api, memory: details.memory, toasts: toaster }))
+add("whatIf", whatIf({ api }))
 add("login", login({ api, reload, toasts: toaster }))
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
 const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage }))
 const running = add("runNow", runNow({ requests: asked, services: known, toasts: toaster }))
 const keyboard = add(
   "keys",
-  keys({ commands: commandsOf({ router, writing, running, toaster, help: showHelp }), storage }),
+  keys({
+    commands: commandsOf({
+      router,
+      writing,
+      running,
+      toaster,
+      review: details.review,
+      reviews: lists.reviews,
+      help: showHelp,
+    }),
+    storage,
+  }),
 )
 add("ui", { showHelp, hideHelp, togglePause })
 

@@ -8,6 +8,8 @@ const PAGES = [
   { page: "memories", pattern: /^\/memories\/?$/ },
   { page: "memories", pattern: /^\/memories\/(\d{1,15})\/?$/ },
   { page: "cooldowns", pattern: /^\/cooldowns\/?$/ },
+  { page: "reviews", pattern: /^\/reviews\/?$/ },
+  { page: "reviews", pattern: /^\/reviews\/(\d{1,15})\/?$/ },
 ]
 export const HOME = "/overview"
 

@@ -30,15 +30,57 @@ interface Memory extends Row {
   pinned: boolean
 }
 
+/** What a history keeps of a memory; entries of long ago hold the first three only. */
+interface MemoryState {
+  observation: string
+  confidence: number
+  active: boolean
+  category?: string
+  service?: string | null
+  inactive_reason?: string | null
+  pinned?: boolean
+  trust?: string
+}
+
 interface HistoryEntry {
+  id: number
   version: number
   at: Time
   actor: string
   session_id: number | null
   cause: string
   reason: string
-  before: { observation: string; confidence: number; active: boolean } | null
-  after: { observation: string; confidence: number; active: boolean } | null
+  before: MemoryState | null
+  after: MemoryState | null
+  review_id: number | null
+  undoable?: boolean
+}
+
+/** Two claims of which at most one may be true. */
+interface Review extends Row {
+  kind: "conflict" | "possible"
+  state: "open" | "resolved"
+  reason: string
+  said: string
+  service: string | null
+  category: string
+  session_id: number | null
+  old: Memory | null
+  new: Memory | null
+  resolution: string | null
+  resolved_by: string | null
+  resolved_at: Time | null
+  created_at: Time
+  sources?: { old: Said[]; new: Said[] }
+  exposed?: { old: number[]; new: number[] }
+  changes?: (HistoryEntry & { memory_id: number })[]
+}
+
+/** Who said a claim, when, and what that did. */
+interface Said {
+  session_id: number | null
+  at: Time
+  cause: string
 }
 
 interface OpsEvent extends Row {
@@ -266,9 +308,9 @@ interface Api {
   get(path: string, params?: Record<string, any>): Promise<any>
   all(path: string, params?: Record<string, any>): Promise<any>
   post(path: string, body?: unknown): Promise<any>
-  put(path: string, body?: unknown): Promise<any>
+  put(path: string, body?: unknown, version?: string): Promise<any>
   patch(path: string, body: unknown, version?: string): Promise<any>
-  remove(path: string): Promise<null>
+  remove(path: string): Promise<any>
 }
 
 interface Feed {

@@ -6,6 +6,7 @@ const TITLES = new Map([
   ["events", "Events"],
   ["memories", "Memories"],
   ["cooldowns", "Cooldowns"],
+  ["reviews", "Reviews"],
   ["elsewhere", "Nothing is kept here"],
 ])
 
@@ -13,6 +14,7 @@ const TITLES = new Map([
 export function titleOf({ page, id }) {
   if (page === "session") return `Session ${id} · Lamplighter`
   if (page === "memories" && id !== null) return `Memory ${id} · Lamplighter`
+  if (page === "reviews" && id !== null) return `Review ${id} · Lamplighter`
   return `${TITLES.get(page)} · Lamplighter`
 }
 
@@ -34,6 +36,8 @@ export function visits(with_) {
     overview,
     cooldowns,
     uses,
+    reviews,
+    review,
     requests,
     supervisor,
     services,
@@ -41,7 +45,8 @@ export function visits(with_) {
     toasts,
   } = with_
 
-  feed.on("memory", (/** @type {Change} */ change) => (memories.follow(change), memory.follow(change)))
+  feed.on("memory", (/** @type {Change} */ change) => followMemory(change))
+  feed.on("review", (/** @type {Change} */ change) => (reviews.follow(change), review.follow(change)))
   feed.on("event", (/** @type {Change} */ change) => (events.follow(change), session.followEvent(change)))
   feed.on("session", (/** @type {Change} */ change) => followSession(change))
   feed.on("marker", (/** @type {Change} */ change) => session.followMarker(change))
@@ -60,6 +65,7 @@ export function visits(with_) {
   services.load()
   sessions.tally()
   if (router.page !== "memories") memories.tally()
+  reviews.tally()
   for (const name of ["pointerdown", "keydown"])
     document.addEventListener(name, () => overview.touch(), { passive: true })
   document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
@@ -68,6 +74,7 @@ export function visits(with_) {
   Alpine.effect(() => announce(uses.waiting.length && uses.pill))
   Alpine.effect(() => announce(memories.waiting.length && memories.pill))
   Alpine.effect(() => announce(events.waiting.length && events.pill))
+  Alpine.effect(() => announce(reviews.waiting.length && reviews.pill))
   Alpine.effect(() => announce(sessions.waiting.length && sessions.pill))
 
   /** @param {{page: string, id: number | null, params: URLSearchParams}} now @param {{page: string, id: number | null}} before */
@@ -77,21 +84,24 @@ export function visits(with_) {
     else if (!overview.here) overview.visit()
     if (page === "cooldowns") (cooldowns.visit(), uses.visit(params))
     else cooldowns.leave()
-    if (page === "memories") (memories.visit(params), memory.visit(id))
+    if (page === "memories") (memories.visit(params), memory.visit(id, memories.filters.as_of))
     else memory.visit(null)
+    if (page === "reviews") (reviews.visit(params), review.visit(id))
+    else review.visit(null)
     if (page === "events") events.visit(params)
     else events.leave()
     if (page === "sessions") (sessions.visit(params), requests.load())
     if (page === "session") session.visit(id, params.get("part") ?? "")
     else if (before.page === "session") session.leave()
     if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon("main h1")
-    else if (before.page && id !== null && id !== before.id) focusSoon(".panel h2")
+    else if (before.page && id !== null && id !== before.id) focusSoon(page === "reviews" ? ".case h2" : ".panel h2")
   }
 
   /** Everything in sight is read again: the feed could not say what was missed. */
   function anew() {
     memories.tally()
     sessions.tally()
+    reviews.tally()
     supervisor.load()
     requests.load()
     const { page, id } = router
@@ -101,8 +111,17 @@ export function visits(with_) {
     if (memories.phase !== "loading" || page === "memories") memories.load()
     if (events.phase !== "loading" || page === "events") events.load()
     if (sessions.phase !== "loading" || page === "sessions") sessions.load()
+    if (reviews.phase !== "loading" || page === "reviews") reviews.load()
+    if (page === "reviews" && id !== null) review.load(id)
     if (page === "session") session.reload()
     if (page === "memories" && id !== null) memory.load(id)
+  }
+
+  /** @param {Change} change */
+  function followMemory(change) {
+    memories.follow(change)
+    memory.follow(change)
+    review.followMemory(change)
   }
 
   /** @param {Change} change */

@@ -1,4 +1,6 @@
 import * as format from "./format.js"
+import * as outcomes from "./outcomes.js"
+import * as past from "./past.js"
 import * as standing from "./standing.js"
 import { handoffState, handoffWay } from "./stores/chain.js"
 import { outcomeWords } from "./stores/session.js"
@@ -54,13 +56,14 @@ export function words({ clock, live, router }) {
     state: format.stateWords,
     status: format.statusWords,
     tier: format.tierWords,
-    history: format.historyWords,
+    history: past.historyWords,
+    textChange: past.textChange,
+    otherChanges: past.otherChanges,
     outcome: outcomeWords,
     outlook: (/** @type {Memory} */ memory) => format.outlook(memory, clock.now),
     statusIcon: (/** @type {string} */ status) => `#icon-${STATUS_ICONS.get(status) ?? "info"}`,
     levelIcon: (/** @type {string} */ level) => `#icon-${LEVEL_ICONS.get(level) ?? "info"}`,
     markerIcon: (/** @type {string} */ what) => `#icon-${MARKER_ICONS.get(what) ?? "info"}`,
-    before: (/** @type {HistoryEntry} */ entry) => entry.before?.observation ?? "",
     standing: standing.stateOf,
     standingFor: (/** @type {Service} */ service) => standing.sinceWords(service, clock.now),
     standingIcon: (/** @type {string} */ state) => `#icon-${STATE_ICONS.get(state) ?? "circle-question-mark"}`,
@@ -71,14 +74,24 @@ export function words({ clock, live, router }) {
     slots: standing.slotWords,
     cause: format.causeWords,
     moved: (/** @type {Learned} */ { before, after }) => format.movedWords(before, after),
+    case: outcomes.kindWords,
+    why: outcomes.whyWords,
+    claim: (/** @type {Memory | null} */ memory) => memory?.observation ?? "",
+    whole: (/** @type {Memory | null} */ memory) => [{ kind: "same", text: memory?.observation ?? "" }],
+    sure: (/** @type {Memory | null} */ memory) => (memory ? format.confidence(memory.confidence) : ""),
+    on: (/** @type {Memory | null} */ memory) => (memory?.active ? "on" : "off"),
+    stateOf: (/** @type {Memory | null} */ memory) => (memory ? format.stateWords(memory) : ""),
+    memoryAddress: (/** @type {Memory | null} */ memory) => (memory ? `/memories/${memory.id}` : null),
+    memoryName: (/** @type {Memory | null} */ memory) => (memory ? `memory ${memory.id}` : ""),
+    decided: outcomes.decidedWords,
+    decider: outcomes.deciderWords,
+    said: (/** @type {Said} */ said) => outcomes.saidWords(said),
     use: useWords,
     useNotes,
     useIcon: (/** @type {string} */ outcome) => `#icon-${USE_ICONS.get(outcome) ?? "info"}`,
     handoff: handoffState,
     handoffWay,
     command: (/** @type {{argv: string[]}} */ { argv }) => argv.join(" "),
-    textChanged: (/** @type {HistoryEntry} */ { before, after }) =>
-      before && after && before.observation !== after.observation,
 
     /** @param {Session} session */
     took({ duration_ms: took, ended_at: ended, started_at: started }) {

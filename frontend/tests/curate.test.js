@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { addMemory } from "../src/stores/add-memory.js"
 import { confirm } from "../src/stores/confirm.js"
-import { curate } from "../src/stores/curate.js"
+import { curate, doneWords } from "../src/stores/curate.js"
 import { toasts } from "../src/stores/toasts.js"
 import { fakeApi, fakeStorage, fakeTimers, memory } from "./fakes.js"
 
@@ -17,6 +17,10 @@ function setUp(answers = {}) {
     put: (row) => list.rows.push(row),
     drop: (id) => list.dropped.push(id),
     tallySoon() {},
+    unchoose() {},
+    everything: false,
+    wanted: { service: "jellyfin" },
+    chosenCount: 1,
   }
   const asker = confirm()
   return { api, said, list, asker, store: curate({ api, memories: list, confirm: asker, toasts: said }) }
@@ -55,6 +59,76 @@ test("undo writes the memory again as it was", async () => {
   const { category, observation, service, confidence, title, tags } = memory()
   assert.deepEqual(api.asked.at(-1).body, { category, observation, service, confidence, title, tags })
   assert.deepEqual(list.rows, [BACK])
+})
+
+const SENT = [
+  ["confidence", 0.5, { action: "confidence", value: 0.5 }, "3 memories set to 0.50."],
+  ["raise", 0.1, { action: "adjust", value: 0.1 }, "3 memories raised by 0.10."],
+  ["lower", 0.1, { action: "adjust", value: -0.1 }, "3 memories lowered by 0.10."],
+  ["deactivate", 0.1, { action: "deactivate" }, "3 memories deactivated."],
+]
+for (const [act, value, body] of SENT) {
+  test(`to ${act} the ticked ones is done at once, with one way back`, async () => {
+    const { store, api, said } = setUp({
+      "POST /memories/bulk": { changed: 3, left: 0, bulk: 12 },
+      "POST /memories/bulk/12/undo": { changed: 3, left: 0 },
+    })
+
+    await store.change([memory()], act, value)
+    await said.undo(said.items[0])
+
+    assert.deepEqual(api.asked[0].body, { ids: [7], ...body })
+    assert.equal(api.asked[1].path, "/memories/bulk/12/undo")
+    assert.equal(said.items.at(-1).text, "They are as they were.")
+  })
+}
+
+test("what an act did is said with what it left", () => {
+  assert.equal(doneWords("activate", 0, 3, 1), "3 memories active again. 1 other is below 0.30 and stays inactive.")
+  for (const [act, value, , words] of SENT) assert.equal(doneWords(act, value, 3), words)
+})
+
+test("all that match are changed after one question that names their number", async () => {
+  const { store, asker, api, list, said } = setUp({ "POST /memories/bulk": { changed: 312, left: 0, bulk: 12 } })
+  Object.assign(list, { everything: true, chosenCount: 312 })
+
+  const done = store.change([], "confidence", 0.5)
+  assert.equal(asker.title, "Set 312 memories to 0.50?")
+  assert.equal(asker.text, "All that match: jellyfin")
+  asker.answer(true)
+
+  assert.equal(await done, true)
+  assert.deepEqual(api.asked[0].body, { filter: { service: "jellyfin" }, action: "confidence", value: 0.5 })
+  assert.equal(said.items[0].undoable, true)
+})
+
+test("all that match are read before they are deleted, so that they can be brought back", async () => {
+  const { store, asker, api, list, said } = setUp({
+    "GET /memories": { items: [memory(), memory({ id: 8 })] },
+    "POST /memories/bulk": { changed: 2 },
+  })
+  Object.assign(list, { everything: true, chosenCount: 2 })
+
+  const done = store.removeMany([])
+  asker.answer(true)
+  await done
+  await said.undo(said.items[0])
+
+  assert.deepEqual(api.asked[1].body, { ids: [7, 8], action: "delete" })
+  assert.deepEqual(list.rows, [BACK, BACK])
+})
+
+test("too many to bring back are deleted only after that was said", async () => {
+  const { store, asker, api, list, said } = setUp({ "POST /memories/bulk": { changed: 5_000 } })
+  Object.assign(list, { everything: true, chosenCount: 5_000 })
+
+  const done = store.removeMany([])
+  assert.match(asker.note, /cannot be brought back/)
+  asker.answer(true)
+  await done
+
+  assert.deepEqual(api.asked[0].body, { filter: { service: "jellyfin" }, action: "delete" })
+  assert.deepEqual([said.items[0].text, said.items[0].undoable], ["5,000 memories deleted.", false])
 })
 
 test("a deletion that failed is said, and nothing leaves the list", async () => {

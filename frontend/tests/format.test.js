@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { ago, count, duration, fadesOut, historyWords, outlook, stateWords, tierWords, until } from "../src/format.js"
+import { ago, count, duration, fadesOut, outlook, stateWords, tierWords, until } from "../src/format.js"
 import { keys } from "../src/keys.js"
 import { supervisorWords } from "../src/stores/supervisor.js"
 import { theme } from "../src/stores/theme.js"
@@ -70,17 +70,6 @@ test("an inactive memory says why", () => {
 
 test("no tier is manual", () => {
   assert.deepEqual([0, 2].map(tierWords), ["manual", "tier 2, investigate"])
-})
-
-test("a line of history says what, by whom, how far and why", () => {
-  const entry = { cause: "reinforced", actor: "session", session_id: 42, reason: "said again" }
-  const moved = { before: { confidence: 0.7 }, after: { confidence: 0.8 } }
-
-  assert.equal(historyWords({ ...entry, ...moved }), "Reinforced by session #42, 0.70 → 0.80: said again")
-  assert.equal(
-    historyWords({ cause: "edited", actor: "operator", reason: "", before: null, after: null }),
-    "Edited by hand",
-  )
 })
 
 test("the drawn line starts at the oldest confidence and ends where fading leads", () => {

@@ -22,6 +22,7 @@ test("what an address may not say is left out", () => {
     category: "timing",
     state: "",
     sort: "",
+    as_of: "",
   })
 })
 
@@ -54,7 +55,7 @@ test("the surest come first, and the order is total", () => {
 
   assert.deepEqual(
     rows.sort(memoryOrder("")).map(({ id }) => id),
-    [2, 3, 1],
+    [2, 1, 3],
   )
 })
 
@@ -119,4 +120,52 @@ test("a deleted memory is no longer selected", async () => {
   store.follow(change("deleted", memory({ id: 1 })))
 
   assert.deepEqual(store.chosenIds, [2])
+})
+
+test("under the sort by service rows stand in groups, general last", async () => {
+  const rows = [memory({ id: 1, service: null }), memory({ id: 2, service: "caddy" }), memory({ id: 3 })]
+  const { store } = setUp(() => ({ items: rows.sort(memoryOrder("service")), next: null, seq: 1, total: 3 }))
+
+  store.visit(new URLSearchParams("sort=service"))
+  await new Promise(setImmediate)
+
+  assert.deepEqual(
+    store.groups.map(({ name, rows }) => [name, rows.map(({ id }) => id)]),
+    [
+      ["caddy", [2]],
+      ["jellyfin", [3]],
+      ["general", [1]],
+    ],
+  )
+})
+
+test("more than what is shown can be chosen once all of that is, and other filters choose nothing", async () => {
+  const { store } = setUp(() => ({ items: [memory()], next: "x", seq: 1, total: 312 }))
+  store.visit(new URLSearchParams("service=jellyfin"))
+  await new Promise(setImmediate)
+
+  const before = store.mayChooseEverything
+  store.chooseAll(true)
+  const may = store.mayChooseEverything
+  store.chooseEverything()
+  const counts = [store.chosenCount, store.wanted]
+  store.visit(new URLSearchParams("service=caddy"))
+
+  assert.deepEqual([before, may, counts], [false, true, [312, { service: "jellyfin" }]])
+  assert.equal(store.chosenCount, 0)
+})
+
+test("a list of the past asks for that moment and takes in no change", async () => {
+  const { store, api } = setUp(() => ({ items: [], next: null, seq: 1, total: 0 }))
+  store.visit(new URLSearchParams("as_of=2026-01-01T00:00:00Z"))
+  await new Promise(setImmediate)
+
+  store.follow(change("created", memory()))
+
+  assert.deepEqual([store.past, store.rows, store.filtered], [true, [], false])
+  assert.equal(api.asked[0].body.as_of, "2026-01-01T00:00:00.000Z")
+})
+
+test("a moment that is none is left out", () => {
+  assert.equal(filters("as_of=yesterday").as_of, "")
 })

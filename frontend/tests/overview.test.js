@@ -34,6 +34,7 @@ function opened({ answer = STATE, away = false, more = {} } = {}) {
   const timers = fakeTimers()
   const supervisor = { state: null, away, words: "Next round in 48 s" }
   const store = overview({
+    reviews: { known: true },
     api,
     feed: fakeFeed(),
     supervisor,

@@ -13,6 +13,8 @@ export function directives(Alpine) {
   Alpine.directive("log", log)
   Alpine.directive("strip", strip)
   Alpine.directive("typed", typed)
+  Alpine.directive("diff", diff)
+  Alpine.directive("focus", (/** @type {HTMLElement} */ el) => queueMicrotask(() => el.focus()))
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
   function confidence(el, { expression }, { evaluateLater, effect }) {
@@ -65,6 +67,14 @@ export function directives(Alpine) {
     )
   }
 
+  /** The parts of a text, what is gone and what is new marked as such. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function diff(el, { expression }, { evaluateLater, effect }) {
+    const evaluate = evaluateLater(expression)
+    effect(() =>
+      evaluate((/** @type {import("../diff.js").Part[]} */ parts) => el.replaceChildren(...parts.flatMap(pieces))),
+    )
+  }
+
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
   function log(el, { expression }, { evaluateLater, effect, cleanup }) {
     const view = logView(el, Alpine.store("log"))
@@ -73,6 +83,23 @@ export function directives(Alpine) {
     effect(() => evaluate((/** @type {Marker[]} */ markers) => view.mark(markers.map((marker) => ({ ...marker })))))
     cleanup(() => view.close())
   }
+}
+
+const MARKS = { same: "span", gone: "del", new: "ins" }
+
+/** A space at the edge of a change stays outside its mark. @param {import("../diff.js").Part} part */
+function pieces({ kind, text }) {
+  const words = text.trim()
+  if (kind === "same" || !words) return [marked(kind, text)]
+  const at = text.indexOf(words)
+  return [text.slice(0, at), marked(kind, words), text.slice(at + words.length)]
+}
+
+/** @param {import("../diff.js").Part["kind"]} kind @param {string} text */
+function marked(kind, text) {
+  const el = document.createElement(MARKS[kind])
+  el.textContent = text
+  return el
 }
 
 /** @param {unknown} value */

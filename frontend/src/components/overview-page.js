@@ -19,6 +19,11 @@ export function overviewPage(store) {
       return `Session #${id} runs now, tier ${tier}.`
     },
 
+    casesWords() {
+      const n = store("reviews").waits
+      return n === 1 ? "A contradiction waits" : `${n} contradictions wait`
+    },
+
     queued() {
       const n = overview.state?.queued ?? 0
       return n ? `${n} ${n === 1 ? "request waits" : "requests wait"}.` : ""

@@ -1,4 +1,5 @@
-import { count, serviceName } from "../format.js"
+import { THRESHOLD, count, serviceName } from "../format.js"
+import { reviewsPage } from "./reviews-page.js"
 import { cooldownsPage } from "./cooldowns-page.js"
 import { overviewPage } from "./overview-page.js"
 import { trend } from "./trend.js"
@@ -15,6 +16,7 @@ export function pages(Alpine) {
   Alpine.data("sessionPage", () => sessionPage(store))
   Alpine.data("overviewPage", () => overviewPage(store))
   Alpine.data("cooldownsPage", () => cooldownsPage(store, () => revealIn(store("uses"))))
+  Alpine.data("reviewsPage", () => reviewsPage(store, () => revealIn(store("reviews"))))
   Alpine.data("sessionHead", () => ({
     get session() {
       return store("session").row
@@ -41,6 +43,8 @@ function memoriesPage(store) {
       .filter((/** @type {Memory} */ row) => memories.chosen[row.id])
       .map((/** @type {Memory} */ row) => ({ ...row }))
   return {
+    act: "confidence",
+    picking: false,
     value: "0.5",
 
     reveal: () => revealIn(memories),
@@ -82,8 +86,20 @@ function memoriesPage(store) {
     },
 
     async save() {
-      if (await memory.save()) store("toasts").say("Saved.")
+      const { active } = memory.row
+      if (!(await memory.save())) return
+      store("toasts").say(active === memory.row?.active ? "Saved." : savedWords(memory.row))
     },
+
+    /** Could sessions read it again just like that? */
+    mayReturn: () => !memory.past && !memory.row.active && memory.row.confidence >= THRESHOLD,
+
+    async bringBack() {
+      const { id, version } = memory.row
+      if (await memory.send(id, version, { active: true })) store("toasts").say("It is active again: sessions read it.")
+    },
+
+    raisedWords: () => raisedWords(memory.row, memory.draft.confidence),
 
     async deleteOpen() {
       if (await curate.remove({ ...memory.row })) router.go(router.keeping("/memories"))
@@ -91,12 +107,58 @@ function memoriesPage(store) {
 
     deleteChosen: () => curate.removeMany(chosen()),
 
-    setChosen() {
-      return curate.setMany(chosen(), Number(this.value))
+    changeChosen() {
+      return curate.change(chosen(), this.act, Number(this.value))
     },
+
+    /** Deactivating and bringing back need no number. */
+    needsValue() {
+      return this.act !== "deactivate" && this.act !== "activate"
+    },
+
+    /** Ask which moment, and let it be typed at once. */
+    pick() {
+      this.picking = true
+      setTimeout(() => /** @type {HTMLElement} */ (document.querySelector("input[type=datetime-local]"))?.focus())
+    },
+
+    /** Show everything as it stood then; nothing means now. @param {string} local */
+    goTo(local) {
+      this.picking = false
+      router.go(router.with({ as_of: local ? new Date(local).toISOString() : "" }))
+    },
+
+    moment: () => (memories.past ? localTime(new Date(memories.filters.as_of)) : ""),
+    atMost: () => localTime(new Date(store("clock").now)),
+
+    toggleShown: () => memories.chooseAll(memories.chosenCount === 0),
+
+    everyShown: () => `All ${count(memories.chosenIds.length, "row")} shown are selected.`,
+    everyMatch: () => `Select all ${count(memories.total ?? 0, "memory", "memories")} that match`,
+
+    whatIf: () => store("whatIf").id !== null && store("whatIf").id === memory.id,
 
     chart: () => trend(memory.row, memory.history, store("clock").now),
   }
+}
+
+/** A moment as a field for date and time takes it. @param {Date} time */
+function localTime(time) {
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
+}
+
+/** @param {Memory} row */
+function savedWords({ active }) {
+  return active ? "Saved. It is active again: sessions read it." : "Saved. It is inactive now: no session reads it."
+}
+
+/** What saving this confidence does to whether sessions read it. @param {Memory} row @param {number} confidence */
+function raisedWords({ active, inactive_reason: reason, confidence: before }, confidence) {
+  if (confidence < THRESHOLD) return active ? "Below 0.30 it turns inactive: no session reads it." : ""
+  if (active || confidence === before) return ""
+  return ["low", "operator"].includes(reason ?? "low")
+    ? "Saving brings it back: it is active again, and sessions read it."
+    : `It stays inactive all the same: ${reason}.`
 }
 
 /** @param {string} name @param {number} n */

@@ -1,4 +1,4 @@
-const ENTITIES = ["memory", "event", "session", "marker", "request", "supervisor", "cooldown", "escalation"]
+const ENTITIES = ["memory", "event", "session", "marker", "request", "supervisor", "cooldown", "escalation", "review"]
 const POLL_MS = 2_000
 const SILENCE_MS = 5_000
 const POLLS_BEFORE_A_STREAM = 15

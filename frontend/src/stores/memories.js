@@ -1,8 +1,9 @@
-import { count } from "../format.js"
+import { count, serviceName } from "../format.js"
 import { extend, liveList } from "./list.js"
 
 const SORTS = ["confidence", "updated", "created", "service"]
 const COUNT_AGAIN_MS = 400
+const NAMELESS = "\u{10ffff}" // general, which has no name, comes last
 
 /** What the address says about the list. @param {URLSearchParams} params */
 export function memoryFilters(params) {
@@ -14,7 +15,14 @@ export function memoryFilters(params) {
     category: params.get("category") ?? "",
     state: ["active", "inactive"].includes(state) ? state : "",
     sort: SORTS.includes(sort) ? sort : "",
+    as_of: moment(params.get("as_of")),
   }
+}
+
+/** A moment as the API takes it; what is none is left out. @param {string | null} text */
+function moment(text) {
+  const time = Date.parse(text ?? "")
+  return Number.isNaN(time) ? "" : new Date(time).toISOString()
 }
 
 /** @typedef {ReturnType<typeof memoryFilters>} MemoryFilters */
@@ -31,11 +39,11 @@ export function memoryMatches(memory, { q, service, category, state }) {
 
 /** @param {string} sort @returns {(a: Memory, b: Memory) => number} */
 export function memoryOrder(sort) {
-  if (sort === "updated") return (a, b) => text(b.updated_at, a.updated_at) || b.id - a.id
-  if (sort === "created") return (a, b) => text(b.created_at, a.created_at) || b.id - a.id
+  if (sort === "updated") return (a, b) => text(b.updated_at, a.updated_at) || a.id - b.id
+  if (sort === "created") return (a, b) => b.id - a.id
   if (sort === "service")
-    return (a, b) => text(a.service ?? "", b.service ?? "") || b.confidence - a.confidence || b.id - a.id
-  return (a, b) => b.confidence - a.confidence || text(b.updated_at, a.updated_at) || b.id - a.id
+    return (a, b) => text(a.service ?? NAMELESS, b.service ?? NAMELESS) || b.confidence - a.confidence || a.id - b.id
+  return (a, b) => b.confidence - a.confidence || text(b.updated_at, a.updated_at) || a.id - b.id
 }
 
 /** @param {string} a @param {string} b */
@@ -70,6 +78,8 @@ export function memories({ api, feed, router, later = setTimeout }) {
     active: 0,
     known: false,
     chosen: /** @type {Record<number, boolean>} */ ({}),
+    /** Not only the rows that are ticked, but all that match. */
+    everything: false,
 
     /** Follow the address: other filters are another list, the same ones are left as they are. @param {URLSearchParams} params */
     visit(params) {
@@ -77,7 +87,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
       const same = this.phase === "ready" && JSON.stringify(filters) === JSON.stringify(this.filters)
       this.filters = filters
       if (same) return
-      this.chosen = {}
+      this.unchoose()
       this.load()
       this.tally()
     },
@@ -89,7 +99,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
 
     /** @param {Change} change */
     follow(change) {
-      if (this.phase === "ready") this.apply(change)
+      if (this.phase === "ready" && !this.past) this.apply(change)
       if (change.op === "deleted") delete this.chosen[change.id]
       this.tallySoon()
     },
@@ -99,7 +109,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
       const { sort: _, ...rest } = filters
       try {
         this.facets = await api.get("/memories/facets", rest)
-        const all = this.filtered ? await api.get("/memories/facets") : this.facets
+        const all = this.filtered || this.past ? await api.get("/memories/facets") : this.facets
         this.active = all.states.active
         this.known = true
       } catch {
@@ -118,7 +128,29 @@ export function memories({ api, feed, router, later = setTimeout }) {
     },
 
     get filtered() {
-      return Object.entries(filters).some(([name, value]) => name !== "sort" && value !== "")
+      return Object.entries(this.wanted).length > 0
+    },
+
+    /** What narrows the list, as the API takes it: neither an order nor a moment. */
+    get wanted() {
+      const { sort: _, as_of: __, ...rest } = this.filters
+      return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== ""))
+    },
+
+    /** Is it shown as it once was? Nothing can be changed then. */
+    get past() {
+      return this.filters.as_of !== ""
+    },
+
+    /** The rows under their services where the list is sorted by them; else all of them under no name. */
+    get groups() {
+      if (this.filters.sort !== "service") return [{ key: "", name: "", n: null, rows: this.shown }]
+      return grouped(this.shown).map(({ service, rows }) => ({
+        key: service ?? "",
+        name: serviceName(service),
+        n: this.facets.services.find((/** @type {any} */ each) => each.service === service)?.count ?? null,
+        rows,
+      }))
     },
 
     get pill() {
@@ -165,19 +197,47 @@ export function memories({ api, feed, router, later = setTimeout }) {
         .map((/** @type {Memory} */ row) => row.id)
     },
 
+    get chosenCount() {
+      return this.everything ? (this.total ?? 0) : this.chosenIds.length
+    },
+
+    /** All in sight are ticked, and there are more that match. */
+    get mayChooseEverything() {
+      return !this.everything && this.allChosen && (this.total ?? 0) > this.chosenIds.length
+    },
+
+    chooseEverything() {
+      this.everything = true
+    },
+
+    unchoose() {
+      this.chosen = {}
+      this.everything = false
+    },
+
     get allChosen() {
       return this.shown.length > 0 && this.shown.every((/** @type {Memory} */ row) => this.chosen[row.id])
     },
 
     /** @param {boolean} on */
     chooseAll(on) {
+      this.everything = false
       this.chosen = on ? Object.fromEntries(this.shown.map((/** @type {Memory} */ row) => [row.id, true])) : {}
     },
 
     /** @param {number} id @param {boolean} on */
     choose(id, on) {
+      this.everything = false
       if (on) this.chosen[id] = true
       else delete this.chosen[id]
     },
   })
+}
+
+/** @param {Memory[]} rows by service */
+function grouped(rows) {
+  /** @type {Map<string | null, Memory[]>} */
+  const groups = new Map()
+  for (const row of rows) groups.set(row.service, [...(groups.get(row.service) ?? []), row])
+  return [...groups].map(([service, rows]) => ({ service, rows }))
 }

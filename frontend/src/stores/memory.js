@@ -32,12 +32,21 @@ export function edits(draft, memory) {
 export function memory({ api, memories }) {
   /** @type {Map<number, MemoryDraft>} what was typed and neither saved nor cancelled */
   const unsaved = new Map()
+  const typed = (/** @type {number} */ id) => {
+    const draft = unsaved.get(id)
+    unsaved.delete(id)
+    return draft
+  }
   return {
     id: /** @type {number | null} */ (null),
+    /** The moment it is shown as of; nothing for now. */
+    as_of: "",
     row: /** @type {Memory | null} */ (null),
     base: /** @type {Memory | null} */ (null),
     draft: /** @type {MemoryDraft} */ ({ observation: "", category: "timing", service: "", confidence: 0.7 }),
     history: /** @type {HistoryEntry[]} */ ([]),
+    /** Where the history goes on, when it is longer than what was read. */
+    earlier: /** @type {string | null} */ (null),
     line: "",
     lineNote: "",
     phase: "closed",
@@ -54,13 +63,19 @@ export function memory({ api, memories }) {
       return this.base !== null && Object.keys(edits(this.draft, this.base)).length > 0
     },
 
-    /** @param {number | null} id */
-    async visit(id) {
-      if (id === this.id && this.phase === "ready") return
+    get past() {
+      return this.as_of !== ""
+    },
+
+    /** @param {number | null} id @param {string} [as_of] */
+    async visit(id, as_of = "") {
+      if (id === this.id && as_of === this.as_of && this.phase === "ready") return
       if (this.id !== null && this.dirty) unsaved.set(this.id, { ...this.draft })
       this.id = id
+      this.as_of = as_of
       this.row = this.base = null
       this.history = []
+      this.earlier = null
       this.line = this.lineNote = this.problem = ""
       this.errors = {}
       this.phase = id === null ? "closed" : "loading"
@@ -69,11 +84,12 @@ export function memory({ api, memories }) {
 
     /** @param {number} id */
     async load(id) {
-      const listed = memories.rows.find((/** @type {Memory} */ row) => row.id === id)
+      const { as_of } = this
+      const listed = !this.past && memories.rows.find((/** @type {Memory} */ row) => row.id === id)
       if (listed) this.take(listed)
       try {
-        const row = await api.get(`/memories/${id}`)
-        if (this.id === id) this.take(row)
+        const row = await api.get(`/memories/${id}`, { as_of })
+        if (this.id === id && this.as_of === as_of) this.take(row)
       } catch (problem) {
         if (this.id === id && !listed) this.fail(/** @type {any} */ (problem))
       }
@@ -90,8 +106,8 @@ export function memory({ api, memories }) {
     take(row) {
       if (this.row?.id === row.id && this.row.version > row.version) return
       this.row = row
-      if (!this.dirty) this.start(row, unsaved.get(row.id))
-      unsaved.delete(row.id)
+      if (this.past) this.start(row)
+      else if (!this.dirty) this.start(row, typed(row.id))
       this.phase = "ready"
     },
 
@@ -104,7 +120,22 @@ export function memory({ api, memories }) {
     /** @param {number} id */
     async about(id) {
       const [history] = await Promise.all([api.get(`/memories/${id}/history`).catch(() => null), this.read()])
-      if (this.id === id && history) this.history = history.items
+      if (this.id !== id || !history) return
+      this.history = this.until(history.items)
+      this.earlier = history.next
+    },
+
+    /** What had happened by then. @param {HistoryEntry[]} entries */
+    until(entries) {
+      return this.past ? entries.filter(({ at }) => Date.parse(at) <= Date.parse(this.as_of)) : entries
+    },
+
+    async moreHistory() {
+      const { id, earlier } = this
+      const page = await api.get(`/memories/${id}/history`, { cursor: earlier }).catch(() => null)
+      if (!page || this.id !== id || this.earlier !== earlier) return
+      this.history.push(...this.until(page.items))
+      this.earlier = page.next
     },
 
     /** The very line that the next session of this service gets, or why it gets none. */
@@ -112,7 +143,8 @@ export function memory({ api, memories }) {
       const row = this.row
       this.line = this.lineNote = ""
       if (!row || !isOperational(row.category)) return
-      const sections = { tier: 1, services: row.service ?? "", sections: "operational" }
+      const { as_of } = this
+      const sections = { tier: 1, services: row.service ?? "", sections: "operational", as_of }
       const context = await api.get("/context", sections).catch(() => null)
       if (!context || this.row?.id !== row.id) return
       const at = context.included.findIndex((/** @type {{id: number}} */ each) => each.id === row.id)
@@ -126,6 +158,7 @@ export function memory({ api, memories }) {
 
     /** @param {Change} change */
     follow({ op, id, row }) {
+      if (this.past) return
       if (op === "batch" && this.id !== null && row.ids.includes(this.id)) return this.load(this.id)
       if (id !== this.id) return
       if (op === "deleted") this.phase = "missing"
@@ -133,6 +166,14 @@ export function memory({ api, memories }) {
         this.take(row)
         this.about(id)
       }
+    },
+
+    /** What it is now after something was done to it here; what was typed stays. @param {Memory} row */
+    accept(row) {
+      memories.put(row, { own: true })
+      if (this.id !== row.id) return
+      this.take(row)
+      return this.about(row.id)
     },
 
     reset() {

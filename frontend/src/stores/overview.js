@@ -63,9 +63,9 @@ export function figuresOf({ sessions, events }) {
 /**
  * How everything stands, in one answer. It is read again, at most once a second, when the feed tells of a change; the
  * services keep their places while a pointer or the focus is among them.
- * @param {{api: Api, feed: Feed, supervisor: any, clock: {now: number, second: number}, visit: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, feed: Feed, supervisor: any, reviews: any, clock: {now: number, second: number}, visit: any, later?: any, now?: () => number}} with_
  */
-export function overview({ api, feed, supervisor, clock, visit, later, now = Date.now }) {
+export function overview({ api, feed, supervisor, reviews, clock, visit, later, now = Date.now }) {
   let turn = 0
   /** @type {() => void} */
   let again = () => {}
@@ -101,7 +101,8 @@ export function overview({ api, feed, supervisor, clock, visit, later, now = Dat
       this.busy = true
       try {
         const since = visit.since
-        const state = await api.get("/overview", { since })
+        // both before either is shown: one part must not push the other down
+        const [state] = await Promise.all([api.get("/overview", { since }), reviews.known || reviews.tally()])
         if (mine === turn) this.take(state, since)
       } catch (problem) {
         if (mine === turn) this.fail(/** @type {Error} */ (problem))

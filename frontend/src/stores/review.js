@@ -1,0 +1,209 @@
+import { newSide, oldSide, wordDiff } from "../diff.js"
+import { decidedWords, lossOf, scoped, waysOf } from "../outcomes.js"
+
+const BLANK = { old_scope: "", new_scope: "", observation: "" }
+
+/** @typedef {import("../outcomes.js").Resolution} Resolution */
+
+/**
+ * One case: two claims of which at most one may be true, and the way to settle it.
+ * @param {{api: Api, reviews: any, toasts: any, router: any}} with_
+ */
+export function review({ api, reviews, toasts, router }) {
+  return {
+    id: /** @type {number | null} */ (null),
+    row: /** @type {Review | null} */ (null),
+    loss: /** @type {import("../outcomes.js").Loss} */ (null),
+    phase: "closed",
+    problem: "",
+    /** Somebody else settled it while it stood here. */
+    overtaken: false,
+    busy: false,
+    form: "",
+    draft: { ...BLANK },
+    errors: /** @type {Record<string, string>} */ ({}),
+
+    get open() {
+      return this.id !== null
+    },
+
+    get waits() {
+      return this.phase === "ready" && this.row?.state === "open"
+    },
+
+    get settled() {
+      return this.phase === "ready" && this.row?.state === "resolved"
+    },
+
+    get parts() {
+      const { old, new: fresh } = this.row ?? {}
+      return old && fresh ? wordDiff(old.observation, fresh.observation) : []
+    },
+
+    get sides() {
+      const { old, new: fresh, sources, exposed } = this.row ?? {}
+      const two = [
+        { name: "old", title: "It believed", memory: old, parts: oldSide(this.parts) },
+        { name: "new", title: "Now it was said", memory: fresh, parts: newSide(this.parts) },
+      ]
+      return two.map((side) => ({
+        ...side,
+        said: this.phase === "ready" ? (sources?.[/** @type {"old" | "new"} */ (side.name)] ?? []) : [],
+        told: exposed?.[/** @type {"old" | "new"} */ (side.name)] ?? [],
+      }))
+    },
+
+    get ways() {
+      return this.row ? waysOf(this.row, this.loss) : []
+    },
+
+    /** The way whose form is open. */
+    get asked() {
+      return this.ways.find(({ resolution }) => resolution === this.form) ?? { verb: "", then: "" }
+    },
+
+    /** How the two will read, as it is typed. */
+    get preview() {
+      const { old, new: fresh } = this.row ?? {}
+      if (!old || !fresh) return []
+      return [scoped(old.observation, this.draft.old_scope), scoped(fresh.observation, this.draft.new_scope)]
+    },
+
+    get ready() {
+      const { old_scope: a, new_scope: b, observation } = this.draft
+      if (this.form === "both") return Boolean(a.trim() || b.trim())
+      return this.form !== "merge" || Boolean(observation.trim())
+    },
+
+    /** @param {number | null} id */
+    async visit(id) {
+      if (id === this.id && this.phase === "ready") return
+      Object.assign(this, { id, row: null, loss: null, problem: "", overtaken: false })
+      this.closeForm()
+      this.phase = id === null ? "closed" : "loading"
+      if (id !== null) await this.load(id)
+    },
+
+    /** @param {number} id */
+    async load(id) {
+      try {
+        const row = await api.get(`/reviews/${id}`)
+        const past = row.old ? await api.get(`/memories/${row.old.id}/history`).catch(() => null) : null
+        if (this.id !== id) return
+        this.row = row
+        this.loss = lossOf(row, past?.items ?? [])
+        this.phase = "ready"
+      } catch (problem) {
+        if (this.id === id) this.fail(/** @type {any} */ (problem))
+      }
+    },
+
+    /** @param {{status: number, message: string}} problem */
+    fail(problem) {
+      if (this.phase === "ready") return
+      this.phase = problem.status === 404 ? "missing" : "failed"
+      this.problem = problem.message
+    },
+
+    /** @param {Change} change */
+    async follow({ id, row }) {
+      if (id !== this.id || this.phase !== "ready" || !row || !this.row || row.version <= this.row.version) return
+      const waited = this.waits
+      if (this.busy) return
+      await this.load(id)
+      if (waited && this.id === id && this.settled) this.overtaken = true
+    },
+
+    /** A memory of this case changed: what would happen is told anew. @param {Change} change */
+    followMemory({ op, id, row }) {
+      if (!this.row || this.id === null || this.busy) return
+      const ids = op === "batch" ? row.ids : [id]
+      if ([this.row.old?.id, this.row.new?.id].some((each) => ids.includes(each))) this.load(this.id)
+    },
+
+    /** What a way needs to be told first is asked for; the others are done at once. @param {Resolution} resolution */
+    choose(resolution) {
+      if (!this.waits || this.busy) return
+      if (resolution !== "both" && resolution !== "merge") return this.settle(resolution, {})
+      this.form = resolution
+      this.errors = {}
+      this.problem = ""
+      this.draft = { ...BLANK, observation: this.row?.new?.observation ?? "" }
+    },
+
+    closeForm() {
+      this.form = ""
+      this.errors = {}
+      this.problem = ""
+    },
+
+    submit() {
+      const { old_scope, new_scope, observation } = this.draft
+      if (!this.ready || !this.form) return
+      const scopes = { ...(old_scope.trim() && { old_scope }), ...(new_scope.trim() && { new_scope }) }
+      return this.settle(/** @type {Resolution} */ (this.form), this.form === "both" ? scopes : { observation })
+    },
+
+    /** @param {Resolution} resolution @param {Record<string, string>} more */
+    async settle(resolution, more) {
+      const { id, version } = /** @type {Review} */ (this.row)
+      this.busy = true
+      try {
+        const row = await api.put(`/reviews/${id}/resolution`, { resolution, ...more }, `${id}-${version}`)
+        this.done(row)
+      } catch (problem) {
+        await this.refuse(id, /** @type {any} */ (problem))
+      } finally {
+        this.busy = false
+      }
+    },
+
+    /** Settled: the next case comes up, and for half a minute the way back. @param {Review} row */
+    done(row) {
+      const next = reviews.beside(row.id, 1) ?? reviews.beside(row.id, -1)
+      this.closeForm()
+      reviews.settle(row)
+      toasts.say(`${decidedWords(row)}`, { undo: () => this.reopen(row.id) })
+      if (this.id !== row.id) return
+      this.row = row
+      if (next !== null && next !== row.id && reviews.filters.state === "open") router.go(reviews.address(next))
+      else this.load(row.id)
+    },
+
+    /** @param {number} id @param {{status: number, message: string, errors: {field: string, message: string}[]}} problem */
+    async refuse(id, { status, message, errors = [] }) {
+      this.errors = Object.fromEntries(errors.map(({ field, message }) => [field, message]))
+      this.problem = errors.length ? "" : `Nothing was changed. ${message}`
+      if (status !== 409 && status !== 412) return
+      await this.load(id)
+      if (this.id !== id || !this.row) return
+      reviews.settle(this.row)
+      if (!this.settled) return
+      this.closeForm()
+      this.overtaken = true
+    },
+
+    /** Take a resolution back: all it changed is as it was, and the case waits again. @param {number} id */
+    async reopen(id) {
+      reviews.settle(await api.remove(`/reviews/${id}/resolution`))
+      toasts.say("It waits for you again.")
+      if (this.id === id) await this.load(id)
+      else if (router.page === "reviews") router.go(reviews.address(id))
+    },
+
+    async undo() {
+      if (!this.settled || this.busy || this.row?.resolution === "gone") return
+      const { id } = /** @type {Review} */ (this.row)
+      this.busy = true
+      this.problem = ""
+      try {
+        await this.reopen(id)
+        this.overtaken = false
+      } catch (problem) {
+        this.problem = `It could not be undone. ${/** @type {Error} */ (problem).message}`
+      } finally {
+        this.busy = false
+      }
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import { count } from "../format.js"
+import { extend, liveList } from "./list.js"
+
+const COUNT_AGAIN_MS = 400
+
+/** What the address says about the list. @param {URLSearchParams} params */
+export function reviewFilters(params) {
+  const state = params.get("state") ?? ""
+  return { state: state === "resolved" ? state : "open" }
+}
+
+/**
+ * The cases that wait for a person, oldest first, or the ones that were settled, newest first.
+ * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} with_
+ */
+export function reviews({ api, feed, router, later = setTimeout }) {
+  let filters = reviewFilters(new URLSearchParams())
+  let counting = false
+  const list = liveList({
+    api,
+    feed,
+    later,
+    path: "/reviews",
+    entity: "review",
+    query: () => ({ ...filters, limit: 50 }),
+    matches: (/** @type {Review} */ review) => review.state === filters.state,
+    compare: (a, b) => (filters.state === "open" ? a.id - b.id : b.id - a.id),
+  })
+  const { apply } = list
+  return extend(list, {
+    filters,
+    /** How many wait, whatever the list shows. */
+    open: 0,
+    known: false,
+
+    /** @param {URLSearchParams} params */
+    visit(params) {
+      filters = reviewFilters(params)
+      const same = this.phase === "ready" && filters.state === this.filters.state
+      this.filters = filters
+      if (same) return
+      this.rows = []
+      this.phase = "loading"
+      this.load()
+    },
+
+    reload() {
+      this.load()
+      this.tally()
+    },
+
+    async tally() {
+      try {
+        const { total } = await api.get("/reviews", { state: "open", limit: 1 })
+        this.open = total
+        this.known = true
+      } catch {
+        this.known = false
+      }
+    },
+
+    /** @param {Change} change */
+    apply(change) {
+      apply.call(this, change)
+      if (change.row && change.op !== "batch") this.sort(change.row)
+    },
+
+    /** @param {Change} change */
+    follow(change) {
+      if (this.phase === "ready") this.apply(change)
+      if (counting) return
+      counting = true
+      later(() => {
+        counting = false
+        this.tally()
+      }, COUNT_AGAIN_MS)
+    },
+
+    /** A case that was settled or opened again is in the other list now. @param {Review} review @param {{own?: boolean}} [how] */
+    sort({ id, state }, { own = false } = {}) {
+      const here = state === filters.state
+      if (here) delete this.leaving[id]
+      else if (this.held && !own && this.rows.some((row) => row.id === id)) this.leaving[id] = true
+      else this.remove([id])
+      if (!here) this.waiting = this.waiting.filter((row) => row.id !== id)
+    },
+
+    /** What the operator did here shows at once. @param {Review} review */
+    settle(review) {
+      this.put(review, { own: true })
+      this.sort(review, { own: true })
+      this.tally()
+    },
+
+    /** The one before or after, or the first one; `null` at the end. @param {number | null} id @param {number} by */
+    beside(id, by) {
+      const rows = this.rows.filter((row) => !this.leaving[row.id])
+      const at = rows.findIndex((row) => row.id === id)
+      return (at < 0 ? rows[0] : rows[at + by])?.id ?? null
+    },
+
+    get waits() {
+      return this.known ? this.open : 0
+    },
+
+    get pill() {
+      return count(this.waiting.length, "new case")
+    },
+
+    /** @param {number} id */
+    address(id) {
+      return router.keeping(`/reviews/${id}`)
+    },
+  })
+}

@@ -1,0 +1,48 @@
+import { undoOf } from "../past.js"
+
+/**
+ * One step of a memory's history taken back.
+ * @param {{api: Api, memory: any, toasts: any}} with_
+ */
+export function steps({ api, memory, toasts }) {
+  return {
+    busy: false,
+    /** The step that could not be undone, and why. */
+    refused: /** @type {number | null} */ (null),
+    problem: "",
+
+    /** @param {HistoryEntry} entry @param {number} [id] of which memory */
+    async undo(entry, id = memory.id) {
+      this.busy = true
+      this.clear()
+      try {
+        await takeBack(id, entry.id)
+        toasts.say("Undone.", { undo: () => redo(id, entry) })
+      } catch (problem) {
+        this.refused = entry.id
+        this.problem = `Not undone. ${/** @type {Error} */ (problem).message}`
+      } finally {
+        this.busy = false
+      }
+    },
+
+    clear() {
+      this.refused = null
+      this.problem = ""
+    },
+  }
+
+  /** @param {number} id @param {number} entry */
+  async function takeBack(id, entry) {
+    await memory.accept(await api.post(`/memories/${id}/history/${entry}/undo`))
+  }
+
+  /** The undo is a step of its own, with an undo like any other. @param {number} id @param {HistoryEntry} undone */
+  async function redo(id, undone) {
+    const { items } = await api.get(`/memories/${id}/history`)
+    const step = undoOf(undone, items)
+    if (!step) throw new Error("The step is not there any more.")
+    await takeBack(id, step.id)
+    toasts.say("It is as it was.")
+  }
+}

@@ -1,0 +1,245 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { Problem } from "../src/api.js"
+import { lossOf, waysOf, whyWords } from "../src/outcomes.js"
+import { review as caseOf } from "../src/stores/review.js"
+import { reviews as listOf } from "../src/stores/reviews.js"
+import { toasts } from "../src/stores/toasts.js"
+import { change, fakeApi, fakeFeed, fakeTimers, memory } from "./fakes.js"
+
+const OLD = memory({ id: 7, observation: "Takes 60s to start", confidence: 0.6 })
+const NEW = memory({ id: 9, observation: "Takes 10s to start", confidence: 0.7 })
+const FELL = {
+  id: 3,
+  version: 2,
+  at: "2026-01-14T11:30:00.000000Z",
+  cause: "contradicted",
+  session_id: 42,
+  before: { confidence: 0.8 },
+  after: { confidence: 0.6 },
+}
+
+function review(changes) {
+  return {
+    ...{ id: 5, version: 1, kind: "conflict", state: "open", reason: "", said: NEW.observation },
+    ...{ service: "jellyfin", category: "timing", session_id: 42, old: OLD, new: NEW },
+    ...{ resolution: null, resolved_by: null, resolved_at: null, created_at: FELL.at },
+    ...changes,
+  }
+}
+
+const settled = (changes) => review({ state: "resolved", resolution: "keep_new", version: 2, ...changes })
+
+async function opened(answers = {}, { rows = [review()] } = {}) {
+  const api = fakeApi({
+    "GET /reviews": ({ limit }) => ({ items: limit === 1 ? [] : [...rows], next: null, seq: 1, total: rows.length }),
+    "GET /reviews/5": () => review(),
+    "/memories/7/history": { items: [FELL], next: null, seq: 1 },
+    ...answers,
+  })
+  const went = []
+  const router = { page: "reviews", keeping: (path) => path, go: (to) => went.push(to) }
+  const said = toasts({ timers: fakeTimers() })
+  const list = listOf({ api, feed: fakeFeed(), router, later: () => {} })
+  list.visit(new URLSearchParams())
+  await new Promise(setImmediate)
+  const store = caseOf({ api, reviews: list, toasts: said, router })
+  await store.visit(5)
+  return { store, list, api, said, went, puts: () => api.asked.filter(({ method }) => method === "PUT") }
+}
+
+test("what each way will do is said before it is done", () => {
+  const loss = lossOf(review(), [FELL])
+
+  assert.deepEqual(
+    waysOf(review(), loss).map(({ resolution, then }) => [resolution, then]),
+    [
+      ["keep_new", "The new one stays at 0.70. The old one becomes inactive: no session reads it."],
+      ["keep_old", "The old one goes back from 0.60 to 0.80. The new one becomes inactive: no session reads it."],
+      ["both", "Each is told with the scope you name. The old one goes back from 0.60 to 0.80."],
+      ["merge", "The old one says what you write, at 0.80. The new one becomes inactive: no session reads it."],
+      ["dismiss", "The old one stays at 0.60. The new one stays at 0.70."],
+    ],
+  )
+})
+
+test("what was given back already is not given back again, unless that was undone", () => {
+  const undo = { id: 8, version: 3, cause: "review", reason: "undoes contradicted of version 2" }
+  const again = { id: 9, version: 4, cause: "undone", reason: "undoes review of version 3" }
+
+  assert.deepEqual(
+    [[FELL], [undo, FELL], [again, undo, FELL]].map((history) => lossOf(review(), history).back),
+    [false, true, false],
+  )
+  assert.match(waysOf(review(), lossOf(review(), [undo, FELL]))[1].then, /^The old one stays at 0\.60\./)
+})
+
+test("why the two do not go together is a sentence", () => {
+  assert.equal(
+    whyWords({ reason: "says 10s where the other says 60s" }),
+    "The new one says 10s where the other says 60s.",
+  )
+  assert.equal(whyWords({ reason: "" }), "")
+})
+
+test("an old one that turned inactive is told again once it has back what it lost", () => {
+  const low = review({ old: { ...OLD, confidence: 0.2, active: false } })
+  const loss = { from: 0.4, to: 0.2, back: false }
+
+  const [, keepOld, , , dismiss] = waysOf(low, loss)
+
+  assert.match(keepOld.then, /^The old one goes back from 0\.20 to 0\.40 and is told again\./)
+  assert.match(dismiss.then, /^The old one stays at 0\.20, inactive\./)
+})
+
+test("a possible contradiction took nothing, so nothing goes back", () => {
+  assert.equal(lossOf(review({ session_id: 43 }), [FELL]), null)
+  assert.match(waysOf(review({ kind: "possible" }), null)[1].then, /^The old one stays at 0\.60\./)
+})
+
+test("the two claims are told apart word by word", async () => {
+  const { store } = await opened()
+
+  const [old, fresh] = store.sides
+
+  assert.deepEqual(
+    old.parts.filter(({ kind }) => kind === "gone").map(({ text }) => text),
+    ["60s"],
+  )
+  assert.deepEqual(
+    fresh.parts.filter(({ kind }) => kind === "new").map(({ text }) => text),
+    ["10s"],
+  )
+})
+
+test("a decision is made on the version it was seen in, and the next case comes up", async () => {
+  const rows = [review(), review({ id: 6 })]
+  const { store, puts, went, said, list } = await opened({ "PUT /reviews/5/resolution": settled() }, { rows })
+
+  await store.choose("keep_new")
+
+  assert.deepEqual(puts(), [
+    { method: "PUT", path: "/reviews/5/resolution", body: { resolution: "keep_new" }, version: "5-1" },
+  ])
+  assert.deepEqual(went, ["/reviews/6"])
+  assert.deepEqual(
+    list.rows.map(({ id }) => id),
+    [6],
+  )
+  assert.deepEqual([said.items[0].text, said.items[0].undoable], ["The new one was kept.", true])
+})
+
+test("the last case stays in sight with what was decided", async () => {
+  let row = review()
+  const { store, went } = await opened({
+    "GET /reviews/5": () => row,
+    "PUT /reviews/5/resolution": () => (row = settled()),
+  })
+
+  await store.choose("keep_new")
+  await new Promise(setImmediate)
+
+  assert.deepEqual([store.settled, store.waits, went], [true, false, []])
+})
+
+test("both asks for a scope first and shows how they will read", async () => {
+  const { store, puts } = await opened({ "PUT /reviews/5/resolution": settled({ resolution: "both" }) })
+
+  store.choose("both")
+  const blank = store.ready
+  await store.submit()
+  const before = puts().length
+  store.draft.new_scope = " warm start "
+  const preview = store.preview
+  await store.submit()
+
+  assert.deepEqual([blank, before], [false, 0])
+  assert.deepEqual(preview, ["Takes 60s to start", "Takes 10s to start (warm start)"])
+  assert.deepEqual(puts()[0].body, { resolution: "both", new_scope: " warm start " })
+})
+
+test("merging begins with the newer words", async () => {
+  const { store, puts } = await opened({ "PUT /reviews/5/resolution": settled({ resolution: "merge" }) })
+
+  store.choose("merge")
+  assert.equal(store.draft.observation, "Takes 10s to start")
+  store.draft.observation = "Takes 10s to 60s to start"
+  await store.submit()
+
+  assert.deepEqual(puts()[0].body, { resolution: "merge", observation: "Takes 10s to 60s to start" })
+})
+
+for (const status of [409, 412]) {
+  test(`a case that somebody else settled (${status}) shows what was decided`, async () => {
+    let row = review()
+    const { store, list } = await opened({
+      "GET /reviews/5": () => row,
+      "PUT /reviews/5/resolution": () => {
+        row = settled({ resolution: "keep_old" })
+        return new Problem({ status, detail: "It was settled already." })
+      },
+    })
+
+    await store.choose("keep_new")
+
+    assert.deepEqual([store.overtaken, store.settled, store.row.resolution], [true, true, "keep_old"])
+    assert.deepEqual(list.rows, [])
+  })
+}
+
+test("a failure keeps the form and what was typed", async () => {
+  const { store } = await opened({ "PUT /reviews/5/resolution": new Problem({ detail: "The store is busy." }) })
+  store.choose("merge")
+  store.draft.observation = "Takes a while"
+
+  await store.submit()
+
+  assert.deepEqual([store.form, store.draft.observation], ["merge", "Takes a while"])
+  assert.equal(store.problem, "Nothing was changed. The store is busy.")
+})
+
+test("a decision is taken back from the toast, and the case waits again", async () => {
+  let row = review()
+  const { store, said, list } = await opened({
+    "GET /reviews/5": () => row,
+    "PUT /reviews/5/resolution": () => (row = settled()),
+    "DELETE /reviews/5/resolution": () => (row = review({ version: 3 })),
+  })
+  await store.choose("keep_new")
+
+  await said.undo(said.items[0])
+
+  assert.equal(store.waits, true)
+  assert.deepEqual(
+    list.rows.map(({ id }) => id),
+    [5],
+  )
+})
+
+test("a case settled elsewhere leaves the list, but not from under a pointer", async () => {
+  const { list } = await opened({}, { rows: [review(), review({ id: 6 })] })
+  const ids = () => list.rows.map(({ id }) => id)
+
+  list.follow(change("updated", settled(), 2, "review"))
+  const free = ids()
+  list.hold()
+  list.follow(change("updated", settled({ id: 6 }), 3, "review"))
+  const held = [ids(), list.leaving[6]]
+  list.release()
+
+  assert.deepEqual([free, held, ids()], [[6], [[6], true], []])
+})
+
+test("a case that was opened again while it was leaving stays", async () => {
+  const { list } = await opened()
+  list.hold()
+
+  list.follow(change("updated", settled(), 2, "review"))
+  list.follow(change("updated", review({ version: 3 }), 3, "review"))
+  list.release()
+
+  assert.deepEqual(
+    list.rows.map(({ id, state }) => [id, state]),
+    [[5, "open"]],
+  )
+})

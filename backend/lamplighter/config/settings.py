@@ -23,6 +23,7 @@ SPEC_BUDGET: Final = "CLAUDEOPS_MEMORY_BUDGET"
 FILE: Final = "lamplighter.toml"
 LEXICON: Final = "lexicon.toml"
 ENGINES: Final = ("probe", "exec")
+ECHOES: Final = ("count", "ignore")
 LEVELS: Final = ("debug", "info", "warning", "error")
 _NOT_SETTINGS: Final = frozenset(
     {"LAMPLIGHTER_SESSION", "LAMPLIGHTER_TOKEN", "LAMPLIGHTER_URL"}  # what a session is given
@@ -69,6 +70,7 @@ class Settings:
     database_url: str
     services: Path
     lexicon: Path
+    echo: str
     interval: float
     engine: str
     exec_command: str
@@ -180,6 +182,13 @@ SETTINGS: Final = (
     ),
     Setting("services", "", _path, "Another services.yaml."),
     Setting("lexicon", "", _path, "Another lexicon.toml."),
+    Setting(
+        "echo",
+        "count",
+        _one_of(*ECHOES),
+        "What a session's word-for-word repeat of what it was told is worth: count; or ignore,"
+        " unless it looked at the service itself.",
+    ),
     Setting("interval", "1h", _duration, "The time from one round to the next: 90s, 15m, 1h."),
     Setting("engine", "probe", _one_of(*ENGINES), "What runs the sessions: probe or exec."),
     Setting(

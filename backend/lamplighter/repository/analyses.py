@@ -1,6 +1,6 @@
 """What each observation says, analysed once; and which of a group have most in common with one."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -125,13 +125,8 @@ async def unread(db: Database, lexicon: Lexicon, *, newest: int, limit: int) -> 
     return await db.fetch_all(_UNREAD(lexicon=lexicon.version, newest=newest, most=limit))
 
 
-async def catch_up(db: Database, rows: Sequence[Any], lexicon: Lexicon) -> dict[int, Analysis]:
-    """Analyse rows that `unread` returned, and keep that."""
-    found = {
-        row["id"]: analyse(row["observation"], lexicon, service=row["service"]) for row in rows
-    }
-    if not rows:
-        return found
+async def store(db: Database, rows: Sequence[Any], found: Mapping[int, Analysis]) -> None:
+    """Keep what rows say that `unread` returned."""
     await remove(db, list(found))
     given = [_row(row["id"], row["observation"], found[row["id"]]) for row in rows]
     await db.execute_many(sa.insert(analyses), given)
@@ -139,7 +134,6 @@ async def catch_up(db: Database, rows: Sequence[Any], lexicon: Lexicon) -> dict[
         if row["content_hash"] != (true := content_hash(row["observation"])):
             statement = sa.update(memories).where(memories.c.id == row["id"])
             await db.execute(statement.values(content_hash=true))  # it was written by hand
-    return found
 
 
 def _row(number: int, observation: str, analysis: Analysis) -> dict[str, Any]:
@@ -184,7 +178,11 @@ async def _add(
         again = again.where(memories.c.service.is_not_distinct_from(service))
         rows = [*await db.fetch_all(again), *rows]
     stale = [row for row in rows if not _fresh(row, lexicon)][:STALE_AT_ONCE]
-    fresh = await catch_up(db, stale, lexicon)
+    fresh = {
+        row["id"]: analyse(row["observation"], lexicon, service=row["service"]) for row in stale
+    }
+    if fresh:
+        await store(db, stale, fresh)
     for row in rows:
         known.newest = max(known.newest, row["id"])
         if row["id"] in fresh:

@@ -13,6 +13,7 @@ from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Conflict, Unavailable
 from lamplighter.domain.handoff import EscalationState
+from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.relate import Lexicon
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, RequestState, Session, Status
@@ -236,6 +237,7 @@ def _workshop(settings: Settings, db: Database, words: Lexicon) -> Workshop:
         budget=settings.memory_budget,
         max_tier=settings.max_tier,
         lexicon=words,
+        echo=Echo(settings.echo),
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

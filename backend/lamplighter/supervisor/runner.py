@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
+from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
 from lamplighter.domain.service import Services
@@ -28,6 +29,7 @@ from lamplighter.supervisor.timepiece import Timepiece
 from lamplighter.supervisor.watch import Limits, Watch
 from lamplighter.usecases import access, chain, observe
 from lamplighter.usecases import sessions as lifecycle
+from lamplighter.usecases.analyse import catch_up
 from lamplighter.usecases.ingest import Ingest
 from lamplighter.usecases.sessions import Ending
 
@@ -56,6 +58,7 @@ class Workshop:
     budget: int = 2_000
     max_tier: int = MAX_TIER
     lexicon: Lexicon = field(default_factory=built_in)
+    echo: Echo = Echo.COUNT
     limits: Limits = field(default_factory=Limits)
     timepiece: Timepiece = field(default_factory=Timepiece)
 
@@ -74,6 +77,7 @@ async def run(
     `why_not` is a reason, known before, for which it fails at once.
     Raises Conflict when its request was taken back meanwhile.
     """
+    await catch_up(shop.db, shop.lexicon)
     begun = await lifecycle.begin(
         shop.db,
         plan,
@@ -174,7 +178,7 @@ async def _follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: 
 
 def _taking(shop: Workshop, session: Session, known: Sequence[str]) -> Ingest:
     limits = shop.limits.markers, shop.max_tier, shop.timepiece.steady(shop.now())
-    return Ingest(shop.db, session, shop.redactor, known, *limits, lexicon=shop.lexicon)
+    return Ingest(shop.db, session, shop.redactor, known, *limits, shop.lexicon, shop.echo)
 
 
 async def _take(shop: Workshop, taking: Ingest, lines: Sequence[Line], watch: Watch) -> None:

@@ -42,6 +42,7 @@ def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
         "database_url": f"sqlite:///{tmp_path}/lamplighter.db",
         "services": tmp_path / "services.yaml",
         "lexicon": tmp_path / "lexicon.toml",
+        "echo": "count",
         "interval": 3600.0,
         "engine": "probe",
         "exec_command": "",

@@ -95,7 +95,7 @@ def test_what_an_operator_adds_61(client: httpx2.Client) -> None:
     )
 
 
-def test_what_is_deleted_is_gone_and_told_of_once_each_62(client: httpx2.Client) -> None:
+def test_what_is_deleted_is_gone_and_told_of_once_and_a_batch_at_once_62(client: httpx2.Client) -> None:
     ids = [created(client)["id"] for _ in range(6)]
     seq = client.get("/api/v1/changes").json()["seq"]
 
@@ -104,7 +104,8 @@ def test_what_is_deleted_is_gone_and_told_of_once_each_62(client: httpx2.Client)
 
     assert {client.get(f"{MEMORIES}/{each}").status_code for each in ids} == {404}
     told = client.get("/api/v1/changes", params={"after": seq}).json()["items"]
-    assert [(each["op"], each["id"]) for each in told] == [("deleted", each) for each in ids]
+    assert [(each["op"], each["id"]) for each in told] == [("deleted", ids[0]), ("batch", 0)]
+    assert told[1]["row"]["ids"] == ids[1:]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_pairs_are_answered_a_line_each(home: Home) -> None:
             "id": "two",
             "label": "reinforce",
             "sure": True,
-            "reason": "says the same in the same words",
+            "reason": "said again in the same words",
         },
     ]
 

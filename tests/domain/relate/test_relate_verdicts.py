@@ -15,7 +15,7 @@ SAME, CONFLICTING, UNRELATED = Relation.SAME, Relation.CONFLICTING, Relation.UNR
             "Takes 60s to start after a restart",
             "takes  60s to start after a restart.",
             SAME,
-            "says the same in the same words",
+            "said again in the same words",
         ),
         (
             "Takes 60s to start after a restart",

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import bulk, glance, ingest, latency, memory, pages, processes, sessions
+from benchmarks import bulk, glance, ingest, latency, memory, pages, processes, relate, sessions
 
 ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "latency": latency.run,
@@ -18,6 +18,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "list": pages.run,
     "overview": glance.run,
     "processes": processes.run,
+    "relate": relate.run,
     "sessions": sessions.run,
 }
 

@@ -13,12 +13,15 @@ from lamplighter.domain import markers
 from lamplighter.domain.access import SCOPES
 from lamplighter.domain.markers import Reading
 from lamplighter.domain.memory import MEANINGS, OPERATIONAL
+from lamplighter.domain.relate import extended, relate
+from lamplighter.domain.relate.lexicon import LISTS, TABLES
 from lamplighter.domain.session import TIERS
 from lamplighter.engines import stream
 from lamplighter.usecases.prompts import system_prompt
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+RELATE = DOCS / "relate.md"
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 TABLE_WORD = re.compile(r"^\| ([a-z ]+) \|", re.MULTILINE)
 
@@ -60,6 +63,24 @@ def test_the_services_examples_load(tmp_path: Path) -> None:
             path = tmp_path / f"{page.stem}{number}.yaml"
             path.write_text(example)
             assert len(services.load(path)) == 2
+
+
+def test_the_pairs_in_the_docs_are_judged_so() -> None:
+    rows = re.findall(r"^\| (.+) \| (.+) \| (\w+) \| (.+) \|$", RELATE.read_text(), re.MULTILINE)
+    assert len(rows) == 10
+    for held, said, label, reason in rows[1:]:
+        found = relate(said, held)
+        assert (found.label, found.reason) == (label, reason)
+
+
+def test_the_lexicon_example_is_read() -> None:
+    [example] = fenced(RELATE, "toml")
+    words = extended(example)
+    assert words.meanings(words.root("scullery")) == (words.root("kitchen"),)
+    for name in LISTS:
+        assert f"`{name}`" in RELATE.read_text()
+    for name in TABLES:
+        assert f"[{name}]" in example
 
 
 def test_the_stream_examples_are_read() -> None:

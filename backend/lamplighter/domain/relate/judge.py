@@ -90,7 +90,7 @@ def weights() -> Weights:
     return Weights(tuple(found["names"]), tuple(map(tuple, found["weights"])), tuple(found["bias"]))
 
 
-def judge(new: Analysis, held: Analysis) -> Verdict:
+def judge(new: Analysis, held: Analysis, by: Weights | None = None) -> Verdict:
     """Say how a new observation stands to a held one of the same service and category.
 
     Deterministic. Rules say what two texts have in common and where they part; a fixed
@@ -99,7 +99,7 @@ def judge(new: Analysis, held: Analysis) -> Verdict:
     found = compare(held, new)
     if found.whole.least < LEAST_COVER and found.whole.size < LEAST_SHARED:
         return Verdict(Relation.UNRELATED, "they have little in common")
-    same, conflicting, apart = weights().chances(found.figures)
+    same, conflicting, apart = (by or weights()).chances(found.figures)
     if apart >= APART:
         return Verdict(Relation.UNRELATED, _apart(found), apart)
     if conflicting * CAUTION > same:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from lamplighter.domain.relate.analysis import Clause, Sense, Word
@@ -104,6 +104,7 @@ def _counterpart(word: Word, among: Sequence[Word]) -> Pair | None:
     return None
 
 
+@lru_cache(maxsize=50_000)
 def alike(one: str, two: str) -> bool:
     """Whether two words differ by a slip of the fingers only."""
     size = min(len(one), len(two))

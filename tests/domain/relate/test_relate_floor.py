@@ -1,0 +1,79 @@
+"""How well pairs are judged, as totals: the worst errors have a limit that may only fall."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.relate import relate
+
+PAIRS = Path(__file__).parents[2] / "data" / "relate"
+LABELS = ("reinforce", "contradict", "new")
+
+Found = Counter[tuple[str, str]]
+"""How many pairs of one label were judged as another."""
+
+
+def pairs(name: str) -> list[dict[str, Any]]:
+    lines = (PAIRS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def judged(given: Iterable[dict[str, Any]]) -> Found:
+    return Counter(
+        (pair["label"], relate(pair["new"], pair["old"], service=pair["service"]).label)
+        for pair in given
+    )
+
+
+def macro_f1(found: Found) -> float:
+    def f1(label: str) -> float:
+        hit = found[label, label]
+        said = sum(count for (_, other), count in found.items() if other == label)
+        meant = sum(count for (own, _), count in found.items() if own == label)
+        return 2 * hit / (said + meant)
+
+    return sum(map(f1, LABELS)) / len(LABELS)
+
+
+def taken_for(found: Found, labels: Sequence[str], other: str) -> float:
+    """Return the share of the pairs of some labels that is judged as another one."""
+    meant = sum(count for (own, _), count in found.items() if own in labels)
+    return sum(found[label, other] for label in labels) / meant
+
+
+@pytest.mark.parametrize("name", ["pairs", "unseen"])
+def test_labelled_pairs_are_judged_well_enough(name: str) -> None:
+    found = judged(pairs(name))
+
+    told = {
+        "macro_f1": round(macro_f1(found), 4),
+        "contradict_as_reinforce": round(taken_for(found, ["contradict"], "reinforce"), 4),
+        "false_contradict": round(taken_for(found, ["reinforce", "new"], "contradict"), 4),
+    }
+    print(name, told)  # noqa: T201 - only totals: nobody is to learn from the pairs
+    assert told["macro_f1"] >= 0.80, told
+    assert told["contradict_as_reinforce"] <= 0.16, told
+    assert told["false_contradict"] <= 0.08, told
+
+
+def test_strangers_are_left_alone() -> None:
+    """Most of a real stream has nothing to do with what is held beside it."""
+    chance = random.Random(5)
+    texts = [
+        (pair["category"], pair["service"], pair[side])
+        for pair in pairs("pairs")
+        for side in ("old", "new")
+    ]
+    found = matched = 0
+    while found < 3_000:
+        (category, service, old), (other, another, new) = chance.sample(texts, 2)
+        if category == other and service != another:
+            found += 1
+            matched += relate(new, old).label != "new"
+    print("strangers", matched, "of", found)  # noqa: T201 - as above
+    assert matched / found <= 0.004

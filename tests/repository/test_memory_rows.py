@@ -20,10 +20,12 @@ from lamplighter.domain.memory import (
     Trust,
     edited,
 )
+from lamplighter.domain.relate import built_in
 from lamplighter.domain.session import Plan
 from lamplighter.domain.text import content_hash
 from lamplighter.repository import (
     Database,
+    analyses,
     changes,
     facets,
     history,
@@ -188,6 +190,10 @@ async def test_nothing_is_told_of_what_was_rolled_back(db: Database) -> None:
     assert (await changes.since(db, 0), await memories.count(db, Filter())) == ([], 0)
 
 
+async def twins(db: Database, candidate: Candidate) -> list[Memory]:
+    return [memory for memory, _ in await analyses.beside(db, [], candidate, built_in())]
+
+
 async def test_twins_say_the_same_of_the_same_whether_active_or_not(db: Database) -> None:
     await keep(db, replace(SLOW, observation="other", confidence=0.9))
     active = await keep(db)
@@ -197,8 +203,8 @@ async def test_twins_say_the_same_of_the_same_whether_active_or_not(db: Database
     await keep(db, replace(SLOW, service="plex"))
     general = await keep(db, replace(SLOW, service=None))
 
-    assert await memories.twins(db, SLOW) == [active, twin]
-    assert await memories.twins(db, replace(SLOW, service=None)) == [general]
+    assert await twins(db, SLOW) == [active, twin]
+    assert await twins(db, replace(SLOW, service=None)) == [general]
 
 
 async def test_a_service_keeps_its_first_spelling(db: Database) -> None:

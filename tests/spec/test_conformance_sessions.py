@@ -95,7 +95,7 @@ def test_what_an_operator_adds_61(client: httpx2.Client) -> None:
     )
 
 
-def test_what_is_deleted_is_gone_and_told_of_once_and_a_batch_at_once_62(
+def test_what_is_deleted_is_gone_and_told_of_once_a_batch_at_once_62(
     client: httpx2.Client,
 ) -> None:
     ids = [created(client)["id"] for _ in range(6)]

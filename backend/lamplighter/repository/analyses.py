@@ -1,5 +1,6 @@
 """What each observation says, analysed once; and which of a group have most in common with one."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -8,14 +9,16 @@ import msgspec
 import sqlalchemy as sa
 
 from lamplighter.domain.change import Op
-from lamplighter.domain.memory import OPERATIONAL, Category, Memory, MemoryId
+from lamplighter.domain.memory import OPERATIONAL, Candidate, Category, Memory, MemoryId
 from lamplighter.domain.relate import Analysis, Lexicon, analyse
 from lamplighter.domain.relate.nearest import Nearest, terms
 from lamplighter.domain.text import content_hash
+from lamplighter.repository import memories as memories_
 from lamplighter.repository.changes import last
 from lamplighter.repository.database import Database
 from lamplighter.repository.prepared import Statement, inserting
 from lamplighter.repository.tables import analyses, changes, memories
+from lamplighter.repository.words import OneOf
 
 MEMORY: Final = "memory"
 STALE_AT_ONCE: Final = 200
@@ -44,11 +47,40 @@ _GROUP: Final = Statement(
     .where(memories.c.id > sa.bindparam("newest"))
     .order_by(memories.c.id)
 )
-_CHANGED: Final = Statement(
+_HEARD: Final = (
     sa.select(changes.c.seq, changes.c.entity, changes.c.entity_id, changes.c.op)
     .where(changes.c.seq > sa.bindparam("seq"))
     .order_by(changes.c.seq)
     .limit(sa.bindparam("most"))
+    .subquery()
+)
+# what is new in the feed; a row written by hand is not in it, but is the newest
+_CHANGED: Final = Statement(
+    sa.select(
+        sa.literal(0).label("seq"),
+        sa.literal("").label("entity"),
+        sa.func.coalesce(sa.func.max(memories.c.id), 0).label("entity_id"),
+        sa.literal("").label("op"),
+    ).union_all(sa.select(*_HEARD.c))
+)
+_BESIDE: Final = Statement(
+    sa.select(
+        memories,
+        analyses.c.lexicon.label("by"),
+        analyses.c.observation.label("of"),
+        analyses.c.analysis,
+    )
+    .select_from(memories.outerjoin(analyses, analyses.c.memory_id == memories.c.id))
+    .where(
+        # each by its index: of which group a row is, is asked afterwards
+        sa.or_(
+            OneOf(memories.c.id, sa.bindparam("ids", type_=sa.Text)),
+            memories.c.content_hash == sa.bindparam("hash"),
+            # a row written by hand has no hash yet
+            sa.and_(memories.c.content_hash == "", memories.c.observation == sa.bindparam("said")),
+        )
+    )
+    .order_by(memories.c.id)
 )
 _PUT: Final = inserting(analyses, "memory_id", "lexicon", "observation", "terms", "analysis")
 _UNREAD: Final = Statement(
@@ -73,26 +105,44 @@ class Known:
     newest: int = 0
     seq: int = 0
 
+    def add(self, number: int, found: Iterable[str]) -> None:
+        """Take in a memory that is newer than all that are known, or one that changed."""
+        self.newest = max(self.newest, number)
+        self.index.add(number, found)
+
 
 async def put(db: Database, memory: Memory, analysis: Analysis) -> None:
     """Keep what a new observation says, with the version of the lexicon it was read by."""
     await db.execute(_PUT(**_row(memory.id, memory.observation, analysis)))
+    known = db.groups.get((memory.service, memory.category))
+    if known is not None and known.lexicon == analysis.lexicon:
+        known.add(memory.id, terms(analysis))
 
 
-async def of(db: Database, held: Sequence[Memory], lexicon: Lexicon) -> dict[MemoryId, Analysis]:
-    """Return what memories say; one without a fresh analysis is analysed now."""
-    ids = [memory.id for memory in held]
-    rows = await db.fetch_all(sa.select(analyses).where(analyses.c.memory_id.in_(ids)))
-    stored = {row["memory_id"]: row for row in rows}
-    found: dict[MemoryId, Analysis] = {}
-    for memory in held:
-        row = stored.get(memory.id)
-        fresh = row is not None and row["lexicon"] == lexicon.version
-        if row is not None and fresh and row["observation"] == content_hash(memory.observation):
-            found[memory.id] = _decode(row["analysis"])
-        else:
-            found[memory.id] = analyse(memory.observation, lexicon, service=memory.service)
-    return found
+async def beside(
+    db: Database, ids: Sequence[int], candidate: Candidate, lexicon: Lexicon
+) -> list[tuple[Memory, Analysis | None]]:
+    """Return some memories, and those that say the same words, with what they say.
+
+    None is one whose analysis is not of these words or of this lexicon.
+    """
+    rows = await db.fetch_all(
+        _BESIDE(
+            ids=json.dumps(ids),
+            hash=content_hash(candidate.observation),
+            said=candidate.observation,
+        )
+    )
+    group = (candidate.service, candidate.category)
+    return [_said(row, lexicon) for row in rows if (row["service"], row["category"]) == group]
+
+
+def _said(row: Any, lexicon: Lexicon) -> tuple[Memory, Analysis | None]:
+    fields = dict(row)
+    by, of, analysis = (fields.pop(name) for name in ("by", "of", "analysis"))
+    memory = memories_.from_row(fields)
+    fresh = by == lexicon.version and of == content_hash(memory.observation)
+    return memory, _decode(analysis) if fresh else None
 
 
 async def nearest(
@@ -150,13 +200,20 @@ async def _followed(db: Database, group: Group, lexicon: Lexicon) -> Known:
     known: Known | None = db.groups.get(group)
     if known is None or known.lexicon != lexicon.version:
         return await _read(db, group, lexicon)
-    heard = await db.fetch_all(_CHANGED(seq=known.seq, most=REREAD + 1))
+    newest, *heard = await db.fetch_all(_CHANGED(seq=known.seq, most=REREAD + 1))
+    heard.sort(key=lambda each: each["seq"])
     ours = [each for each in heard if each["entity"] == MEMORY]
     missed = bool(heard) and heard[0]["seq"] != known.seq + 1  # they are no longer kept
     if missed or len(heard) > REREAD or any(each["op"] == Op.BATCH for each in ours):
         return await _read(db, group, lexicon)
-    changed = {each["entity_id"] for each in ours if each["entity_id"] <= known.newest}
-    await _add(db, group, known, lexicon, also=changed)
+    changed = {
+        each["entity_id"]
+        for each in ours
+        if each["op"] == Op.UPDATED and each["entity_id"] <= known.newest
+    }
+    if changed or newest["entity_id"] > known.newest:
+        await _add(db, group, known, lexicon, also=changed)
+        known.newest = max(known.newest, newest["entity_id"])
     known.seq = heard[-1]["seq"] if heard else known.seq
     return known
 
@@ -184,11 +241,10 @@ async def _add(
     if fresh:
         await store(db, stale, fresh)
     for row in rows:
-        known.newest = max(known.newest, row["id"])
         if row["id"] in fresh:
-            known.index.add(row["id"], terms(fresh[row["id"]]))
+            known.add(row["id"], terms(fresh[row["id"]]))
         elif row["terms"] is not None:
-            known.index.add(row["id"], row["terms"].split(" "))
+            known.add(row["id"], row["terms"].split(" "))
 
 
 def _fresh(row: Any, lexicon: Lexicon) -> bool:

@@ -45,17 +45,6 @@ _INSERT: Final = inserting(
     *("content_hash", "source", "source_ref", "inactive_reason"),
     returning=True,
 )
-_TWINS: Final = Statement(
-    sa.select(memories)
-    .where(
-        (memories.c.content_hash == sa.bindparam("hash"))
-        # a row written by hand has no hash yet
-        | ((memories.c.content_hash == "") & (memories.c.observation == sa.bindparam("said")))
-    )
-    .where(memories.c.category == sa.bindparam("category"))
-    .where(memories.c.service.is_not_distinct_from(sa.bindparam("service")))
-    .order_by(memories.c.id)
-)
 _SPELLED: Final = Statement(
     sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
 )
@@ -129,17 +118,6 @@ async def several(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memor
 async def some(db: Database, ids: Sequence[int]) -> list[Memory]:
     """Return those of some memories that are there, in the order of their ids."""
     query = sa.select(memories).where(memories.c.id.in_(ids)).order_by(memories.c.id)
-    return [from_row(row) for row in await db.fetch_all(query)]
-
-
-async def twins(db: Database, candidate: Candidate) -> list[Memory]:
-    """Return what its service's and category's memories say in the same words, active or not."""
-    query = _TWINS(
-        category=candidate.category,
-        service=candidate.service,
-        hash=content_hash(candidate.observation),
-        said=candidate.observation,
-    )
     return [from_row(row) for row in await db.fetch_all(query)]
 
 

@@ -77,9 +77,13 @@ async def remember(
         service = await spelled(db, candidate.service, manner.known)
         candidate = replace(candidate, service=service)
         analysis = analyse(candidate.observation, manner.lexicon, service=service)
-        held = await _held(db, candidate, analysis, manner.lexicon)
+        found = await _held(db, candidate, analysis, manner.lexicon)
+        held = [memory for memory, _ in found]
         due = [faded(memory, now=now) if manner.fading else memory for memory in held]
-        verdicts = await _verdicts(db, candidate, analysis, due, manner.lexicon)
+        verdicts = {
+            memory.id: _verdict(candidate, analysis, memory, said, manner.lexicon)
+            for memory, said in found
+        }
         decision = reconcile(
             candidate,
             due,
@@ -96,29 +100,26 @@ async def remember(
 
 async def _held(
     db: Database, candidate: Candidate, analysis: Analysis, lexicon: Lexicon
-) -> list[Memory]:
+) -> list[tuple[Memory, Analysis | None]]:
     """Return the active memories that may be related, and twins whether active or not."""
     group = (candidate.service, candidate.category)
-    ids = await analyses.nearest(db, group, analysis, lexicon, limit=NEAREST)
-    near = await memories.some(db, ids) if ids else []
-    theirs = [each for each in near if each.active and (each.service, each.category) == group]
-    analyses.leave_out(db, group, set(ids) - {each.id for each in theirs})
-    found = {each.id: each for each in (*theirs, *await memories.twins(db, candidate))}
-    return list(found.values())
+    near = await analyses.nearest(db, group, analysis, lexicon, limit=NEAREST)
+    found = await analyses.beside(db, near, candidate, lexicon)
+    active = {memory.id for memory, _ in found if memory.active}
+    analyses.leave_out(db, group, set(near) - active)
+    return [
+        (memory, said)
+        for memory, said in found
+        if memory.active or same_words(memory.observation) == same_words(candidate.observation)
+    ]
 
 
-async def _verdicts(
-    db: Database,
-    candidate: Candidate,
-    analysis: Analysis,
-    held: Sequence[Memory],
-    lexicon: Lexicon,
-) -> dict[MemoryId, Verdict]:
-    said = same_words(candidate.observation)
-    same = {each.id: SAME_WORDS for each in held if same_words(each.observation) == said}
-    others = [each for each in held if each.id not in same]
-    said_by = await analyses.of(db, others, lexicon) if others else {}
-    return same | {number: judge(analysis, each) for number, each in said_by.items()}
+def _verdict(
+    candidate: Candidate, analysis: Analysis, held: Memory, said: Analysis | None, words: Lexicon
+) -> Verdict:
+    if same_words(candidate.observation) == same_words(held.observation):
+        return SAME_WORDS
+    return judge(analysis, said or analyse(held.observation, words, service=held.service))
 
 
 async def _standing(

@@ -24,8 +24,13 @@ class Compared:
 
 def compare(old: Analysis, new: Analysis) -> Compared:
     """Put two observations beside each other."""
-    whole = match(old.clauses, new.clauses)
-    claims = aligned(old.claims, new.claims)
+    return compared(old, new, match(old.clauses, new.clauses))
+
+
+def compared(old: Analysis, new: Analysis, whole: Match) -> Compared:
+    """Say in figures what two observations that are put beside each other have in common."""
+    alone = len(old.clauses) == len(new.clauses) == 1
+    claims = [whole] if alone else aligned(old.claims, new.claims)
     best = max(claims, key=lambda m: m.cover[0] * m.cover[1] * m.size, default=Match((), ()))
     swapped, kept = order(old, new)
     found = {
@@ -105,7 +110,9 @@ def _polarity(
     lone_left, lone_right = lone(whole.left) % 2, lone(whole.right) % 2
     head = denied(old.claims[:1]) + denied(new.claims[:1])
     matched = (head + len(opposed) + len(told) + int(swapped)) % 2
-    flip = flipped(old.claims[:1], new.claims[:1], swapped)
+    alone = len(old.clauses) == len(new.clauses) == 1
+    first = whole if alone else match(old.claims[:1], new.claims[:1])
+    flip = flipped(first, swapped)
     return {
         "opposed": float(len(opposed) % 2),
         "told": float(len(told) % 2),
@@ -113,7 +120,7 @@ def _polarity(
         "lone_right": float(lone_right),
         "net": float(flip),
         "net_matched": float(matched),
-        "net_claim": float(flipped(best.old, best.new, 0.0)),
+        "net_claim": float(flipped(best)),
         "denials": float(head % 2),
         "often": often(old, new),
         "amount": float({amount(old), amount(new)} == {"all", "some"}),
@@ -123,13 +130,11 @@ def _polarity(
     }
 
 
-def flipped(old: Sequence[Clause], new: Sequence[Clause], swapped: float) -> int:
+def flipped(m: Match, swapped: float = 0.0) -> int:
     """Whether one says that something is so, and the other that it is not, as 1 or 0."""
-    m = match(old, new)
-    opposed = sum(pair.opposed and not pair.told for pair in m.pairs)
-    told = sum(pair.told for pair in m.pairs)
-    total = denied(old) + denied(new) + opposed + told + lone((*m.left, *m.right)) + int(swapped)
-    return total % 2
+    unlike = sum(pair.opposed or pair.told for pair in m.pairs)
+    lone_ones = lone((*m.left, *m.right))
+    return (denied(m.old) + denied(m.new) + unlike + lone_ones + int(swapped)) % 2
 
 
 def lone(words: Sequence[Word]) -> int:
@@ -208,7 +213,7 @@ def _claims(claims: Sequence[Match]) -> dict[str, float]:
     for each in claims:
         if each.cover[0] * each.cover[1] <= _SHARED:
             continue
-        flip = flipped(each.old, each.new, 0.0)
+        flip = flipped(each)
         matched = denied(each.old) + denied(each.new) + sum(p.opposed or p.told for p in each.pairs)
         found["claim_net"] = max(found["claim_net"], each.least * flip * (matched % 2))
         found["claim_agrees"] = max(found["claim_agrees"], each.least * (1 - flip))

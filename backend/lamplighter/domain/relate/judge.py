@@ -10,7 +10,8 @@ from math import exp
 from typing import Final
 
 from lamplighter.domain.relate.analysis import Analysis, Measure, Word
-from lamplighter.domain.relate.features import Compared, compare, heavy
+from lamplighter.domain.relate.features import Compared, compared, heavy
+from lamplighter.domain.relate.match import match
 from lamplighter.domain.text import shortened
 
 # Where the line is drawn, set on labelled pairs. The worst error is to take a contradiction for
@@ -96,9 +97,10 @@ def judge(new: Analysis, held: Analysis, by: Weights | None = None) -> Verdict:
     Deterministic. Rules say what two texts have in common and where they part; a fixed
     linear model weighs it; what it is not sure of is said to be unsure.
     """
-    found = compare(held, new)
-    if found.whole.least < LEAST_COVER and found.whole.size < LEAST_SHARED:
+    whole = match(held.clauses, new.clauses)
+    if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:
         return Verdict(Relation.UNRELATED, "they have little in common")
+    found = compared(held, new, whole)
     same, conflicting, apart = (by or weights()).chances(found.figures)
     if apart >= APART:
         return Verdict(Relation.UNRELATED, _apart(found), apart)

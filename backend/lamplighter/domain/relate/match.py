@@ -93,14 +93,16 @@ def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
 
 
 def _counterpart(word: Word, among: Sequence[Word]) -> Pair | None:
+    senses = word.senses
     for other in among:
-        for one in word.senses:
+        for one in senses:
             for two in other.senses:
                 if one.key == two.key:
                     return Pair(word, other, one, two)
+    first = word.surface[0]
     for other in among:
-        if alike(word.surface, other.surface):
-            return Pair(word, other, word.senses[0], word.senses[0])
+        if other.surface[0] == first and alike(word.surface, other.surface):
+            return Pair(word, other, senses[0], senses[0])
     return None
 
 
@@ -108,7 +110,7 @@ def _counterpart(word: Word, among: Sequence[Word]) -> Pair | None:
 def alike(one: str, two: str) -> bool:
     """Whether two words differ by a slip of the fingers only."""
     size = min(len(one), len(two))
-    if not _LEAST_TYPED <= size <= _MOST_TYPED or one[0] != two[0]:
+    if one[0] != two[0] or not _LEAST_TYPED <= size <= _MOST_TYPED:
         return False
     if abs(len(one) - len(two)) > 2:
         return False

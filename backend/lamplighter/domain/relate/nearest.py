@@ -3,12 +3,13 @@
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from heapq import nlargest
 from math import log
 from typing import Final
 
 from lamplighter.domain.relate.analysis import LIGHT, Analysis
 
-VISITS: Final = 6_000
+VISITS: Final = 2_000
 
 
 def terms(analysis: Analysis) -> frozenset[str]:
@@ -44,7 +45,7 @@ class Nearest:
     def search(self, wanted: Iterable[str], limit: int) -> list[int]:
         """Return the observations that share most with `wanted`, a rare word counting for more.
 
-        At most 6,000 entries are visited, the rarest terms' first, so that a word that
+        About 2,000 entries are visited, the rarest terms' first, so that a word that
         everything has costs nothing; what is found by a rarer one is still ranked by it.
         """
         lists = sorted((held for term in set(wanted) if (held := self._by_term.get(term))), key=len)
@@ -56,10 +57,11 @@ class Nearest:
                 self._rank(held, weight, scores)
                 continue
             left -= len(held)
-            for number in held:
+            for number in held[-VISITS:]:  # the newest, where even the rarest word is everywhere
                 scores[number] = scores.get(number, 0.0) + weight
-        found = sorted(scores, key=lambda number: (-scores[number], -number))
-        return [number for number in found if number not in self._gone][:limit]
+        gone = self._gone
+        here = ((score, number) for number, score in scores.items() if number not in gone)
+        return [number for _, number in nlargest(limit, here)]
 
     @staticmethod
     def _rank(held: "array[int]", weight: float, scores: dict[int, float]) -> None:

@@ -1,6 +1,6 @@
 """What each observation says, analysed once; and which of a group have most in common with one."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -66,10 +66,14 @@ _UNREAD: Final = Statement(
 
 @dataclass(slots=True)
 class Known:
-    """What this process knows of a group: its index, and up to where it has followed changes."""
+    """What this process knows of a group: its index, and up to where it has followed changes.
+
+    `unread` are those that the lexicon has not read yet; each call reads some of them.
+    """
 
     lexicon: str
     index: Nearest = field(default_factory=Nearest)
+    unread: set[int] = field(default_factory=set)
     newest: int = 0
     seq: int = 0
 
@@ -110,9 +114,8 @@ async def nearest(
 def leave_out(db: Database, group: Group, numbers: Iterable[int]) -> None:
     """Leave out memories of a group that turned out to be inactive, elsewhere or gone."""
     known = db.groups.get(group)
-    for number in numbers:
-        if known is not None:
-            known.index.drop(number)
+    if known is not None:
+        _drop(known, numbers)
 
 
 async def remove(db: Database, ids: Sequence[int]) -> None:
@@ -156,7 +159,7 @@ async def _followed(db: Database, group: Group, lexicon: Lexicon) -> Known:
     if missed or len(heard) > REREAD or any(each["op"] == Op.BATCH for each in ours):
         return await _read(db, group, lexicon)
     changed = {each["entity_id"] for each in ours if each["entity_id"] <= known.newest}
-    await _add(db, group, known, lexicon, also=changed)
+    await _add(db, group, known, lexicon, also=changed.union(sorted(known.unread)[:STALE_AT_ONCE]))
     known.seq = heard[-1]["seq"] if heard else known.seq
     return known
 
@@ -169,7 +172,7 @@ async def _read(db: Database, group: Group, lexicon: Lexicon) -> Known:
 
 
 async def _add(
-    db: Database, group: Group, known: Known, lexicon: Lexicon, *, also: Collection[int] = ()
+    db: Database, group: Group, known: Known, lexicon: Lexicon, *, also: Set[int] = frozenset()
 ) -> None:
     service, category = group
     rows = await db.fetch_all(_GROUP(category=category, service=service, newest=known.newest))
@@ -177,18 +180,29 @@ async def _add(
         again = _HELD.where(memories.c.id.in_(sorted(also)), memories.c.category == category)
         again = again.where(memories.c.service.is_not_distinct_from(service))
         rows = [*await db.fetch_all(again), *rows]
-    stale = [row for row in rows if not _fresh(row, lexicon)][:STALE_AT_ONCE]
+        _drop(known, also - {row["id"] for row in rows})
+    stale = [row for row in rows if not _fresh(row, lexicon)]
     fresh = {
-        row["id"]: analyse(row["observation"], lexicon, service=row["service"]) for row in stale
+        row["id"]: analyse(row["observation"], lexicon, service=row["service"])
+        for row in stale[:STALE_AT_ONCE]
     }
     if fresh:
-        await store(db, stale, fresh)
+        await store(db, stale[:STALE_AT_ONCE], fresh)
+    known.unread.update(row["id"] for row in stale)
+    known.unread.difference_update(fresh)
     for row in rows:
         known.newest = max(known.newest, row["id"])
         if row["id"] in fresh:
             known.index.add(row["id"], terms(fresh[row["id"]]))
         elif row["terms"] is not None:
             known.index.add(row["id"], row["terms"].split(" "))
+
+
+def _drop(known: Known, numbers: Iterable[int]) -> None:
+    """Leave out what is inactive, elsewhere or gone."""
+    for number in numbers:
+        known.index.drop(number)
+        known.unread.discard(number)
 
 
 def _fresh(row: Any, lexicon: Lexicon) -> bool:

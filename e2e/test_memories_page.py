@@ -58,7 +58,7 @@ def test_memories_page_auto_refreshes(page: Page, app: App) -> None:
 
 
 def test_a_contradiction_is_seen_while_the_page_is_open(page: Page, app: App) -> None:
-    add(app, "Takes 30s to start", service="jellyfin", confidence=0.4)
+    add(app, "Takes 30s to start after restart", service="jellyfin", confidence=0.4)
     page.goto(f"{app.url}/memories")
     assert cells(page, "Takes 30s")[3:5] == ["0.40", "active"]
 

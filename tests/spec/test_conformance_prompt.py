@@ -3,13 +3,22 @@
 The ids and the ends of the names are the numbers of the cases.
 """
 
+import json
+import os
 import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
 from lamplighter.domain.context import tokens
+from lamplighter.domain.markers import MEMORY
 from lamplighter.domain.memory import MEANINGS, OPERATIONAL
 from lamplighter.repository import migrate
 from lamplighter.repository.database import sqlite_url
@@ -203,6 +212,182 @@ def test_each_tier_is_told_how_to_record_163_165(home: Home, tier: int) -> None:
         "behavior": "quirks, workarounds, known issues",
         "remediation": "what works, what does not",
         "maintenance": "scheduled and periodic needs",
+    }
+
+
+def test_what_nobody_stands_behind_is_told_as_such_79(home: Home) -> None:
+    knows(home, ("jellyfin", "Claimed", 0.9), ("jellyfin", "Seen", 0.8))
+    home.write("UPDATE memories SET trust = 'unverified' WHERE observation = 'Claimed'")
+
+    assert told(home).split("\n", 1)[1] == (
+        "\n### jellyfin\n"
+        "- [timing] Claimed (confidence: 0.9, unverified)\n"
+        "- [timing] Seen (confidence: 0.8)\n"
+    )
+
+
+@pytest.mark.parametrize("tier", [1, 2, 3], ids=["78-tier1", "78-tier2", "78-tier3"])
+def test_each_tier_is_told_the_format_with_examples_and_to_check_first_78_175(
+    home: Home, tier: int
+) -> None:
+    system = home.says("x", tier=tier).told["system"]
+
+    section = system[system.index("## Memory Recording") :]
+    assert "\n[MEMORY:category] " in section
+    assert "\n[MEMORY:category:service] " in section
+    examples = [found.groups() for found in MEMORY.finditer(section)]
+    assert len(examples) >= 3
+    assert {service is None for _, service, _ in examples} == {True, False}
+    assert "Check a memory against the present state before you act on it." in section
+
+
+def test_what_is_wrong_is_corrected_by_recording_what_is_true_now_163(home: Home) -> None:
+    knows(home, ("caddy", "Answers on port 8096", 0.7))
+
+    home.says("[MEMORY:timing:caddy] Answers on port 8097")
+
+    rows = home.rows("SELECT observation, confidence FROM memories ORDER BY id")
+    assert rows == [("Answers on port 8096", 0.5), ("Answers on port 8097", 0.7)]
+    assert bullets(told(home)) == ["Answers on port 8097", "Answers on port 8096"]
+
+
+AGES = """
+import datetime, json, sqlite3, sys
+path, words = sys.argv[1:]
+db = sqlite3.connect(path, timeout=20)
+for number, text in db.execute("SELECT id, updated_at FROM memories").fetchall():
+    earlier = datetime.datetime.fromisoformat(text) - datetime.timedelta(days=7)
+    stamp = earlier.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    db.execute("UPDATE memories SET updated_at = ? WHERE id = ?", (stamp, number))
+db.commit()
+db.close()
+print(json.dumps({"type": "assistant", "message": {"content": [{"type": "text", "text": words}]}}))
+print(json.dumps({"type": "result", "subtype": "success", "is_error": False, "num_turns": 1}))
+"""
+
+
+def ages(home: Home, words: str) -> str:
+    """Return an engine during which a week goes by for what is held, and that says some words."""
+    script = home.path / "ages.py"
+    script.write_text(AGES)
+    return shlex.join([sys.executable, str(script), str(home.path / "lamplighter.db"), words])
+
+
+def confidences_told(home: Home) -> list[tuple[str, int, str]]:
+    """Return what started each session, its tier, and how sure it was told that we are."""
+    rows = home.rows(
+        "SELECT trigger, tier, injected FROM sessions JOIN prompts ON session_id = sessions.id "
+        "ORDER BY sessions.id"
+    )
+    return [(*row, text.rpartition("confidence: ")[2].split(")")[0]) for *row, text in rows]
+
+
+def test_every_session_of_a_chain_is_told_what_is_left_by_then_166(home: Home) -> None:
+    long_ago = lately(24 * 37 + 1)
+    knows(home, ("caddy", "Slow", 1.0), updated=long_ago)
+
+    home.run(command=ages(home, "[ESCALATE:caddy] Refuses connections"))
+
+    assert confidences_told(home) == [
+        ("manual", 1, "0.9"),
+        ("escalation", 2, "0.8"),
+        ("escalation", 3, "0.7"),
+    ]
+
+
+def test_a_round_and_what_is_asked_for_begin_with_the_same_check_166(server: Server) -> None:
+    home = Home(server.home.path.parent / "aged")
+    long_ago = lately(24 * 37 + 1)
+    knows(home, ("caddy", "Slow", 1.0), updated=long_ago)
+    engine = {"LAMPLIGHTER_ENGINE": "exec", "LAMPLIGHTER_EXEC_COMMAND": ages(home, "All is well")}
+    home.more |= {**engine, "LAMPLIGHTER_INTERVAL": "1h"}
+    web = Server(home)
+    with (home.path / "log").open("wb") as log:
+        supervisor = subprocess.Popen(
+            [sys.executable, "-m", "lamplighter", "supervisor"],
+            env=home.env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        for tier in (2, 3):
+            asked = httpx2.post(
+                f"{web.url}/api/v1/sessions", headers=web.headers, json={"tier": tier}, timeout=20
+            )
+            assert asked.status_code == 202, asked.text
+        deadline = time.monotonic() + 60
+        ended = "SELECT count(*) FROM sessions WHERE status = 'completed'"
+        while home.value(ended) < 3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+    finally:
+        os.kill(supervisor.pid, signal.SIGKILL)
+        supervisor.wait(10)
+        web.kill()
+
+    found = confidences_told(home)
+    assert sorted(each[:2] for each in found) == [("manual", 2), ("manual", 3), ("scheduled", 1)]
+    assert [each[2] for each in found] == ["0.9", "0.8", "0.7"]
+
+
+def test_a_first_attempt_that_is_known_to_fail_is_repeated_at_once_162(
+    home: Home, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
+    program = "import sys; open(sys.argv[1], 'a').write('ran\\n')"
+    passes = "import sys; sys.exit(open(sys.argv[1]).read().count('ran') < 2)"
+    restart = json.dumps([sys.executable, "-c", program, str(ran)])
+    well = json.dumps([sys.executable, "-c", passes, str(ran)])
+    ran.touch()
+    home.services.write_text(
+        f"commands: [{json.dumps(sys.executable)}]\nservices:\n  caddy:\n"
+        f"    checks: [{{command: {well}, retries: 0}}]\n"
+        f"    actions:\n      - restart: {restart}\n        wait: 1s\n"
+    )
+    knows(home, ("caddy", "The first restart fails and the second one works", 0.9))
+    home.write("UPDATE memories SET category = 'remediation', trust = 'trusted'")
+
+    home.run(tier=3, words=("--engine", "probe"))
+
+    assert ran.read_text() == "ran\n" * 2
+    uses = home.rows("SELECT service, action, outcome, attempts FROM cooldowns")
+    assert uses == [("caddy", "restart", "success", 2)]
+
+
+def test_the_list_is_grouped_sorted_and_searched_164(server: Server, client: httpx2.Client) -> None:
+    given = [("b", "Needs WireGuard", 0.5), ("a", "Slow to start", 0.6), ("a", "Fast", 0.9)]
+    given += [(None, "Wireguard drops", 1.0)]  # type: ignore[list-item]
+    for service, observation, confidence in given:
+        body = {"category": "timing", "service": service, "observation": observation}
+        client.post("/api/v1/memories", json={**body, "confidence": confidence})
+
+    def listed(**asked: str) -> list[str]:
+        items = client.get("/api/v1/memories", params={"limit": 200, **asked}).json()["items"]
+        return [each["observation"] for each in items if each["observation"] in names]
+
+    names = {observation for _, observation, _ in given}
+    assert listed(sort="service") == ["Fast", "Slow to start", "Needs WireGuard", "Wireguard drops"]
+    assert listed(sort="confidence") == [
+        *("Wireguard drops", "Fast", "Slow to start", "Needs WireGuard"),
+    ]
+    assert listed(sort="updated") == [
+        *("Wireguard drops", "Fast", "Slow to start", "Needs WireGuard"),
+    ]
+    assert listed(q="wireguard", sort="updated") == ["Wireguard drops", "Needs WireGuard"]
+
+
+def test_indexes_have_their_names_and_columns_168(home: Home) -> None:
+    home.says("x")
+
+    found = {
+        name: [row[2] for row in home.rows(f"PRAGMA index_info({name})")]
+        for name in ("idx_memories_service", "idx_memories_confidence", "idx_memories_category")
+    }
+    assert found == {
+        "idx_memories_service": ["service", "active"],
+        "idx_memories_confidence": ["confidence", "active"],
+        "idx_memories_category": ["category"],
     }
 
 

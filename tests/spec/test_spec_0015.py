@@ -1,5 +1,6 @@
 """SPEC-0015, scenario by scenario, through the real supervisor, database and API."""
 
+import ast
 import re
 from contextlib import closing
 from datetime import UTC, datetime
@@ -16,18 +17,12 @@ from lamplighter.repository import driver, migrate
 from lamplighter.repository.database import sqlite_url
 from living import Home, Server, lately, result
 
-LATER = {
-    "similarity beyond the same words is not built yet": ("Duplicate memory reinforces existing",),
-    "contradiction is not built yet": (
-        "Contradicting memory reduces confidence",
-        "Contradiction deactivates low-confidence memory",
-    ),
-    "the page is tested in a browser, in e2e/": (
-        "Memories page renders",
-        "Memories page auto-refreshes",
-        "Inactive memory visible in dashboard",
-    ),
-}
+E2E = Path(__file__).parents[2] / "e2e" / "test_memories_page.py"
+IN_A_BROWSER = (
+    "Memories page renders",
+    "Memories page auto-refreshes",
+    "Inactive memory visible in dashboard",
+)
 SLOW_START = "Takes 60s to start after restart"
 SPEC_COLUMNS = [
     ("id", "INTEGER", 1, None, 1),
@@ -80,13 +75,23 @@ def created(client: httpx2.Client, **more: Any) -> dict[str, Any]:
     return found
 
 
-def test_every_scenario_is_met_here_or_told_to_come() -> None:
-    later = [title for reason in LATER.values() for title in reason]
-    here = {name for name in globals() if name.startswith("test_")}
+def test_every_scenario_is_met_here_or_in_a_browser() -> None:
+    """A test here, or one in e2e/, for each of the 44; it is named and told as the scenario is."""
+    page = ast.parse(E2E.read_text(encoding="utf-8"))
+    there = {
+        each.name: ast.get_docstring(each) or ""
+        for each in page.body
+        if isinstance(each, ast.FunctionDef)
+    }
+    here = {name: each.__doc__ or "" for name, each in globals().items() if "test_" in name}
 
-    assert [title for title in titles() if (name_of(title) in here) == (title in later)] == []
-    assert set(later) <= set(titles())
     assert len(titles()) == len(set(titles())) == 44
+    for title in titles():
+        told = (there if title in IN_A_BROWSER else here)[name_of(title)]
+        assert told.startswith("WHEN "), title
+        assert "\n" in told, title
+        assert "THEN " in told, title
+    assert set(IN_A_BROWSER) <= set(titles())
 
 
 def test_migration_creates_memories_table(tmp_path: Path) -> None:
@@ -416,6 +421,24 @@ def test_confidence_clamped_to_valid_range(client: httpx2.Client) -> None:
     assert client.get(f"/api/v1/memories/{made['id']}").json() == changed.json()
 
 
+def test_duplicate_memory_reinforces_existing(home: Home) -> None:
+    """WHEN an active memory exists with service=`jellyfin`, category=`timing`,
+      observation=`Takes 60s to start after restart`, confidence=0.7
+    WHEN the agent emits `[MEMORY:timing:jellyfin] Takes about 60 seconds to start after a restart`
+    THEN the existing memory's confidence increases to 0.8 and `updated_at` is refreshed
+    THEN no new row is inserted
+    """
+    knows(home, ("jellyfin", "timing", SLOW_START, 0.7))
+    ((created_at, before),) = memories(home, "created_at, updated_at")
+
+    ran = home.says("[MEMORY:timing:jellyfin] Takes about 60 seconds to start after a restart")
+
+    assert memories(home) == [("timing", "jellyfin", SLOW_START, 0.8)]
+    ((still, after),) = memories(home, "created_at, updated_at")
+    assert (still, after > before) == (created_at, True)
+    assert (ran.session["learned"], ran.session["reinforced"]) == (0, 1)
+
+
 def test_different_category_creates_new_memory(home: Home) -> None:
     """WHEN an active memory exists with service=`jellyfin`, category=`timing`, observation=`Takes
       60s to start`
@@ -430,6 +453,38 @@ def test_different_category_creates_new_memory(home: Home) -> None:
         ("timing", "jellyfin", "Takes 60s to start", 0.7),
         ("behavior", "jellyfin", "Sometimes crashes on first start", 0.7),
     ]
+
+
+def test_contradicting_memory_reduces_confidence(home: Home) -> None:
+    """WHEN an active memory exists with service=`caddy`, category=`dependency`,
+      observation=`Must be started after WireGuard`, confidence=0.8
+    WHEN the agent emits `[MEMORY:dependency:caddy] Can be started independently of WireGuard`
+    THEN the existing memory's confidence decreases to 0.6
+    THEN the new contradicting memory is inserted with confidence=0.7
+    """
+    knows(home, ("caddy", "dependency", "Must be started after WireGuard", 0.8))
+
+    home.says("[MEMORY:dependency:caddy] Can be started independently of WireGuard")
+
+    assert memories(home) == [
+        ("dependency", "caddy", "Must be started after WireGuard", 0.6),
+        ("dependency", "caddy", "Can be started independently of WireGuard", 0.7),
+    ]
+    assert memories(home, "active, inactive_reason") == [(1, None)] * 2
+
+
+def test_contradiction_deactivates_low_confidence_memory(home: Home) -> None:
+    """WHEN an active memory exists with confidence=0.4
+    WHEN a contradicting memory is emitted
+    THEN the existing memory's confidence drops to 0.2 and `active` is set to 0
+    """
+    knows(home, ("caddy", "dependency", "Must be started after WireGuard", 0.4))
+
+    home.says("[MEMORY:dependency:caddy] Can be started independently of WireGuard")
+
+    assert memories(home, "confidence, active") == [(0.2, 0), (0.7, 1)]
+    told = block(home.says("x").told["injected"])
+    assert ("Must be started" in told, "independently" in told) == (False, True)
 
 
 def test_filter_by_service(client: httpx2.Client) -> None:

@@ -1,7 +1,7 @@
 """What each observation says, analysed once; and which of a group have most in common with one."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -98,10 +98,14 @@ _UNREAD: Final = Statement(
 
 @dataclass(slots=True)
 class Known:
-    """What this process knows of a group: its index, and up to where it has followed changes."""
+    """What this process knows of a group: its index, and up to where it has followed changes.
+
+    `unread` are those that the lexicon has not read yet; each call reads some of them.
+    """
 
     lexicon: str
     index: Nearest = field(default_factory=Nearest)
+    unread: set[int] = field(default_factory=set)
     newest: int = 0
     seq: int = 0
 
@@ -160,9 +164,8 @@ async def nearest(
 def leave_out(db: Database, group: Group, numbers: Iterable[int]) -> None:
     """Leave out memories of a group that turned out to be inactive, elsewhere or gone."""
     known = db.groups.get(group)
-    for number in numbers:
-        if known is not None:
-            known.index.drop(number)
+    if known is not None:
+        _drop(known, numbers)
 
 
 async def remove(db: Database, ids: Sequence[int]) -> None:
@@ -209,10 +212,11 @@ async def _followed(db: Database, group: Group, lexicon: Lexicon) -> Known:
     changed = {
         each["entity_id"]
         for each in ours
-        if each["op"] == Op.UPDATED and each["entity_id"] <= known.newest
+        if each["op"] != Op.CREATED and each["entity_id"] <= known.newest
     }
-    if changed or newest["entity_id"] > known.newest:
-        await _add(db, group, known, lexicon, also=changed)
+    again = changed.union(sorted(known.unread)[:STALE_AT_ONCE])
+    if again or newest["entity_id"] > known.newest:
+        await _add(db, group, known, lexicon, also=again)
         known.newest = max(known.newest, newest["entity_id"])
     known.seq = heard[-1]["seq"] if heard else known.seq
     return known
@@ -226,7 +230,7 @@ async def _read(db: Database, group: Group, lexicon: Lexicon) -> Known:
 
 
 async def _add(
-    db: Database, group: Group, known: Known, lexicon: Lexicon, *, also: Collection[int] = ()
+    db: Database, group: Group, known: Known, lexicon: Lexicon, *, also: Set[int] = frozenset()
 ) -> None:
     service, category = group
     rows = await db.fetch_all(_GROUP(category=category, service=service, newest=known.newest))
@@ -234,17 +238,28 @@ async def _add(
         again = _HELD.where(memories.c.id.in_(sorted(also)), memories.c.category == category)
         again = again.where(memories.c.service.is_not_distinct_from(service))
         rows = [*await db.fetch_all(again), *rows]
-    stale = [row for row in rows if not _fresh(row, lexicon)][:STALE_AT_ONCE]
+        _drop(known, also - {row["id"] for row in rows})
+    stale = [row for row in rows if not _fresh(row, lexicon)]
     fresh = {
-        row["id"]: analyse(row["observation"], lexicon, service=row["service"]) for row in stale
+        row["id"]: analyse(row["observation"], lexicon, service=row["service"])
+        for row in stale[:STALE_AT_ONCE]
     }
     if fresh:
-        await store(db, stale, fresh)
+        await store(db, stale[:STALE_AT_ONCE], fresh)
+    known.unread.update(row["id"] for row in stale)
+    known.unread.difference_update(fresh)
     for row in rows:
         if row["id"] in fresh:
             known.add(row["id"], terms(fresh[row["id"]]))
         elif row["terms"] is not None:
             known.add(row["id"], row["terms"].split(" "))
+
+
+def _drop(known: Known, numbers: Iterable[int]) -> None:
+    """Leave out what is inactive, elsewhere or gone."""
+    for number in numbers:
+        known.index.drop(number)
+        known.unread.discard(number)
 
 
 def _fresh(row: Any, lexicon: Lexicon) -> bool:

@@ -27,15 +27,20 @@ def terms(analysis: Analysis) -> frozenset[str]:
 class Nearest:
     """An index in memory from terms to observations, each known by a number."""
 
-    size: int = 0
     _by_term: dict[str, "array[int]"] = field(default_factory=dict)
+    _said: dict[int, int] = field(default_factory=dict)
     _gone: set[int] = field(default_factory=set)
 
     def add(self, number: int, found: Iterable[str]) -> None:
-        """Take in an observation, or more terms of one that changed."""
-        self.size += 1
+        """Take in an observation, or what one says now that it changed."""
+        said = frozenset(found)
         self._gone.discard(number)
-        for term in found:
+        if self._said.get(number) == hash(said):
+            return
+        if number in self._said:
+            self._forget(number)
+        self._said[number] = hash(said)
+        for term in said:
             self._by_term.setdefault(term, array("q")).append(number)
 
     def drop(self, number: int) -> None:
@@ -52,7 +57,7 @@ class Nearest:
         scores: dict[int, float] = {}
         left = VISITS
         for held in lists:
-            weight = log(1 + self.size / len(held))
+            weight = log(1 + len(self._said) / len(held))
             if left < len(held) and scores:
                 self._rank(held, weight, scores)
                 continue
@@ -62,6 +67,12 @@ class Nearest:
         gone = self._gone
         here = ((score, number) for number, score in scores.items() if number not in gone)
         return [number for _, number in nlargest(limit, here)]
+
+    def _forget(self, number: int) -> None:
+        """Take an observation out of every list: its words have changed."""
+        for held in self._by_term.values():
+            if number in held:
+                held.remove(number)
 
     @staticmethod
     def _rank(held: "array[int]", weight: float, scores: dict[int, float]) -> None:

@@ -1,0 +1,408 @@
+"""What a session says weakens what it contradicts, strengthens what it repeats, asks a person."""
+
+import asyncio
+import signal
+import sys
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session, stream
+
+import by_hand
+from lamplighter.domain.marks import Look
+from lamplighter.domain.memory import Category, Edit, InactiveReason, Memory
+from lamplighter.domain.reconcile import ECHO, ONCE, OWN, TOLD, Echo, Outcome
+from lamplighter.domain.review import Answer, Resolution, Review, ReviewKind, ReviewState
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import Plan, Session
+from lamplighter.repository import Database, checks, driver, history, links, reviews, writing
+from lamplighter.repository.reviews import Filter
+from lamplighter.usecases import curate, observe, sessions
+from lamplighter.usecases.fade import fade
+from lamplighter.usecases.ingest import Ingest
+from lamplighter.usecases.remember import Manner, Remembered, remember
+from lamplighter.usecases.review import resolve
+from lamplighter.usecases.undo import undo_step
+
+DAY = timedelta(days=1)
+HALF = "Takes 30s to start after restart"
+MINUTE = "It needs about a minute to start after a restart"
+ROOT, MANDATORY = "Must be run as root", "root privileges are mandatory"
+ALL = ("memories", "history", "links", "reviews", "changes", "analyses")
+DIES = """
+import asyncio, os, signal, sys
+from dataclasses import replace
+sys.path[:0] = sys.argv[2:]
+from examples import LATER, said
+from lamplighter.repository import Database, writing
+
+async def main():
+    async with Database(sys.argv[1]) as db, writing(db):
+        done = await said(db, None, observation="Takes 30s to start after restart", now=LATER)
+        assert done.effects
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+async def typed(db: Database, words: str = SLOW_START.observation, **more: Any) -> Memory:
+    candidate = replace(SLOW_START, observation=words, **more)
+    return await curate.create(db, candidate, now=NOON, redact=OPEN)
+
+
+async def heard(db: Database, words: str, **more: Any) -> Remembered:
+    """Let a session of its own say something."""
+    return await said(db, await session(db), observation=words, **more)
+
+
+async def confidences(db: Database) -> list[float]:
+    return [each.confidence for each in await held(db)]
+
+
+async def waiting(db: Database) -> list[Review]:
+    return (await reviews.page(db, Filter(state=ReviewState.OPEN), limit=99)).items
+
+
+async def told(db: Database) -> Session:
+    """Begin a session as the supervisor does: it is told what we hold."""
+    await session(db)  # takes the lease
+    begun = await sessions.begin(db, Plan(), services=Services(()), epoch=1, now=NOON)
+    return begun.session
+
+
+@pytest.mark.parametrize("service", ["jellyfin", None])
+async def test_a_contradiction_takes_a_fifth_is_linked_and_asks_a_person(
+    db: Database, service: str | None
+) -> None:
+    old = await typed(db, service=service)
+    by = await session(db)
+
+    new = await said(db, by, observation=HALF, service=service, now=LATER)
+
+    weaker = replace(old, confidence=0.5, version=2)
+    assert await held(db) == [weaker, new.memory]
+    assert (new.outcome, new.memory.confidence) == (Outcome.LEARNED, 0.7)
+    assert await links.of(db, new.memory.id) == [(old.id, links.CONTRADICTS)]
+    [review] = await waiting(db)
+    assert (review.kind, review.old_id, review.new_id, review.said, review.session_id) == (
+        *(ReviewKind.CONFLICT, old.id, new.memory.id, HALF, by.id),
+    )
+    [entry] = (await history.of(db, old.id, limit=1)).items
+    assert (entry.cause, entry.actor, entry.session_id) == ("contradicted", "session", by.id)
+    assert "30s" in entry.reason
+    assert entry.reason.startswith(f"memory {new.memory.id} ")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "active"),
+    [
+        (0.8, 0.6, True),
+        (0.51, 0.31, True),
+        (0.5, 0.3, True),
+        (0.49, 0.29, False),
+        (0.4, 0.2, False),
+    ],
+)
+async def test_below_thirty_hundredths_it_turns_inactive_and_at_thirty_it_stays(
+    db: Database, before: float, after: float, active: int
+) -> None:
+    old = await typed(db, confidence=before)
+
+    await heard(db, HALF)
+
+    reason = None if active else InactiveReason.LOW
+    weaker = replace(old, confidence=after, active=bool(active), inactive_reason=reason, version=2)
+    assert (await held(db))[0] == weaker
+
+
+async def test_a_contradicted_memory_keeps_the_time_of_its_last_confirmation(db: Database) -> None:
+    old = await typed(db)
+
+    await heard(db, HALF, now=NOON + 20 * DAY)
+
+    assert await fade(db, now=NOON + 37 * DAY) == 1
+    weaker = (await held(db))[0]
+    assert (weaker.id, weaker.confidence, weaker.updated_at) == (old.id, 0.4, NOON)
+
+
+async def test_all_that_conflict_lose_and_the_best_of_the_same_grows(db: Database) -> None:
+    same = await typed(db, MINUTE, confidence=0.6)
+    sure = await typed(db, confidence=0.9)
+    fast = await typed(db, "Takes 5s to start after restart")
+    hour = await typed(db, "Takes an hour to start after restart")
+    other = await typed(db, "Library scan takes 20 minutes")
+    elsewhere = await typed(db, HALF, service="plex")
+
+    done = await heard(db, SLOW_START.observation)
+
+    assert (done.outcome, done.memory.id) == (Outcome.REINFORCED, sure.id)
+    assert await confidences(db) == [0.6, 1.0, 0.5, 0.5, 0.7, 0.7]
+    assert {each.before.id for each in done.effects} == {fast.id, hour.id}
+    assert [(each.old_id, each.new_id) for each in await waiting(db)] == [
+        (fast.id, sure.id),
+        (hour.id, sure.id),
+    ]
+    assert await links.of(db, sure.id) == [
+        (fast.id, links.CONTRADICTS),
+        (hour.id, links.CONTRADICTS),
+    ]
+    left = await held(db)
+    assert [left[0], left[4], left[5]] == [same, other, elsewhere]
+
+
+async def test_what_we_are_not_sure_of_takes_nothing_and_asks(db: Database) -> None:
+    old = await typed(db, ROOT)
+
+    done = await heard(db, MANDATORY)
+
+    assert (done.outcome, await held(db)) == (Outcome.LEARNED, [old, done.memory])
+    [review] = await waiting(db)
+    assert (review.kind, review.old_id, review.new_id) == (
+        *(ReviewKind.POSSIBLE, old.id, done.memory.id),
+    )
+    assert review.reason.startswith("may conflict: ")
+    assert await links.of(db, done.memory.id) == []
+
+
+async def test_a_pair_has_one_open_review_however_often_it_is_said(db: Database) -> None:
+    old = await typed(db, confidence=1.0)
+
+    for _ in range(4):
+        await heard(db, HALF)
+
+    assert await confidences(db) == [0.2, 1.0]
+    [review] = await waiting(db)
+    assert (review.old_id, review.state) == (old.id, ReviewState.OPEN)
+
+
+@pytest.mark.parametrize("decision", ["both", "dismiss"])
+async def test_what_a_person_said_both_stand_takes_nothing_from_each_other_again(
+    db: Database, decision: str
+) -> None:
+    old, new = await typed(db), (await heard(db, HALF)).memory
+    [review] = await waiting(db)
+    scope = {"old_scope": "from disk"} if decision == "both" else {}
+    answer = Answer(resolution=Resolution(decision), **scope)
+    await resolve(db, review.id, answer, version=None, now=LATER, redact=OPEN)
+    before = (await held(db))[0]
+
+    again = await heard(db, HALF)
+
+    assert (again.outcome, again.memory.id, again.effects) == (Outcome.REINFORCED, new.id, ())
+    assert (await held(db))[0] == before
+    assert (before.id, await waiting(db)) == (old.id, [])
+
+
+async def test_taking_the_step_back_restores_all_that_it_took(db: Database) -> None:
+    old = await typed(db, confidence=0.4)
+    await heard(db, HALF)
+    [entry] = (await history.of(db, old.id, limit=1)).items
+
+    back = await undo_step(db, old.id, entry.id, version=None, now=LATER)
+
+    assert back == replace(old, version=3)
+
+
+async def test_a_session_moves_a_memory_once_down_and_once_up(db: Database) -> None:
+    await typed(db)
+    one, two = await session(db), await session(db)
+
+    down = [await said(db, one, observation=f"Takes {n}s to start after restart") for n in (5, 600)]
+    up = [await said(db, two, observation=words) for words in (MINUTE, SLOW_START.observation)]
+
+    assert (await held(db))[0].confidence == 0.6
+    assert [each.effects[0].weakens for each in down] == [True, False]
+    assert [each.outcome for each in up] == [Outcome.REINFORCED, Outcome.UNCHANGED]
+    assert up[1].reason == ONCE
+    entries = await rows(db, "history")
+    moves = [each["cause"] for each in entries if each["memory_id"] == 1]
+    assert moves == ["created", "contradicted", "reinforced"]
+
+
+async def test_a_session_may_take_back_what_it_said_once_up_and_once_down(db: Database) -> None:
+    await typed(db)
+    one = await session(db)
+
+    for words in (MINUTE, HALF, SLOW_START.observation, HALF, MINUTE):
+        await said(db, one, observation=words)
+
+    assert (await held(db))[0].confidence == 0.6
+
+
+async def test_a_session_does_not_reinforce_its_own_in_whatever_words(db: Database) -> None:
+    one = await session(db)
+    await said(db, one)
+
+    again = await said(db, one, observation=MINUTE)
+
+    assert (again.outcome, again.reason) == (Outcome.UNCHANGED, OWN)
+    assert await confidences(db) == [0.7]
+
+
+@pytest.mark.parametrize(
+    ("echo", "words", "looks", "kept", "reason"),
+    [
+        (Echo.COUNT, SLOW_START.observation, "", 0.8, TOLD),
+        (Echo.IGNORE, SLOW_START.observation, "", 0.7, ECHO),
+        (Echo.IGNORE, SLOW_START.observation.upper() + ".", "", 0.7, ECHO),
+        (Echo.IGNORE, SLOW_START.observation, "check", 0.8, TOLD),
+        (Echo.IGNORE, SLOW_START.observation, "check of another", 0.7, ECHO),
+        (Echo.IGNORE, SLOW_START.observation, "tool", 0.8, TOLD),
+        (Echo.IGNORE, SLOW_START.observation, "tool on another", 0.7, ECHO),
+        (Echo.IGNORE, MINUTE, "", 0.8, "says the same"),
+    ],
+)
+async def test_an_echo_of_what_it_was_told(
+    db: Database, echo: Echo, words: str, looks: str, kept: float, reason: str
+) -> None:
+    await typed(db)
+    one = await told(db)
+    service = "plex" if "another" in looks else "jellyfin"
+    if looks.startswith("check"):
+        look = Look(service=service, name="web", kind="http", ok=True)
+        async with writing(db):
+            await checks.insert(db, one.id, look, now=NOON)
+    use = {"type": "tool_use", "name": "Bash", "input": {"command": f"systemctl status {service}"}}
+    tools = [{"type": "assistant", "message": {"content": [use]}}] if "tool" in looks else []
+    taking = Ingest(db, one, OPEN, ["jellyfin", "plex"], echo=echo)
+
+    await observe.ingest(taking, stream(*tools, f"[MEMORY:timing:jellyfin] {words}"), now=LATER)
+
+    assert await confidences(db) == [kept]
+    [mark] = await rows(db, "markers")
+    assert mark["reason"].startswith(reason)
+    if kept == 0.8:
+        [entry] = (await history.of(db, 1, limit=1)).items
+        assert entry.reason.startswith(reason)
+
+
+async def test_what_was_not_told_to_it_is_no_echo(db: Database) -> None:
+    one = await told(db)
+    await typed(db)
+    candidate = replace(SLOW_START, session_id=one.id)
+
+    done = await remember(db, candidate, now=NOON, manner=Manner(redact=OPEN, echo=Echo.IGNORE))
+
+    assert (done.outcome, done.memory.confidence) == (Outcome.REINFORCED, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("words", "confidence", "kept", "causes"),
+    [
+        (SLOW_START.observation, 0.7, [0.6], ["created", "faded", "reinforced"]),
+        (HALF, 0.7, [0.3, 0.7], ["created", "faded", "contradicted"]),
+        # what has faded away is learned anew, and is beyond being contradicted
+        (SLOW_START.observation, 0.4, [0.4, 0.7], ["created"]),
+        (HALF, 0.4, [0.4, 0.7], ["created"]),
+    ],
+)
+async def test_what_is_due_is_taken_first(
+    db: Database, words: str, confidence: float, kept: list[float], causes: list[str]
+) -> None:
+    await typed(db, confidence=confidence)
+
+    await heard(db, words, now=NOON + 44 * DAY)
+
+    assert await confidences(db) == kept
+    entries = (await history.of(db, 1, limit=9)).items
+    assert [each.cause for each in reversed(entries)] == causes
+    assert [each.version for each in reversed(entries)] == list(range(1, len(causes) + 1))
+
+
+async def test_a_clock_that_is_not_trusted_fades_nothing_first(db: Database) -> None:
+    await typed(db)
+    candidate, manner = replace(SLOW_START, observation=HALF), Manner(redact=OPEN, fading=False)
+
+    await remember(db, candidate, now=NOON + 400 * DAY, manner=manner)
+
+    assert (await held(db))[0].confidence == 0.5
+
+
+@pytest.mark.parametrize("table", ["history", "links", "reviews", "analyses", "changes"])
+async def test_all_that_a_contradiction_changes_is_kept_or_nothing(
+    db: Database, url: str, table: str
+) -> None:
+    await typed(db)
+    one = await session(db)
+    kept = {each: await rows(db, each) for each in ALL}
+    by_hand.refuse(url, f"INSERT ON {table}", "not today")
+
+    with pytest.raises(driver.DatabaseError, match="not today"):
+        await said(db, one, observation=HALF, now=LATER)
+
+    assert {each: await rows(db, each) for each in ALL} == kept
+    by_hand.allow(url, table)
+    assert (await said(db, one, observation=HALF, now=LATER)).memory.confidence == 0.7
+    assert await confidences(db) == [0.5, 0.7]
+
+
+async def test_a_process_that_is_killed_within_it_leaves_nothing(db: Database, url: str) -> None:
+    await typed(db)
+    kept = {each: await rows(db, each) for each in ALL}
+    here = Path(__file__).parent
+
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", DIES, url, str(here), str(here.parent)),
+        stdin=asyncio.subprocess.DEVNULL,
+    )
+
+    assert await asyncio.wait_for(process.wait(), 60) == -signal.SIGKILL
+    assert {each: await rows(db, each) for each in ALL} == kept
+    assert (await heard(db, HALF)).effects[0].after.confidence == 0.5
+
+
+async def test_a_memory_that_turned_inactive_is_revived_and_not_contradicted_again(
+    db: Database,
+) -> None:
+    old = await typed(db, confidence=0.4)
+    new = (await heard(db, HALF)).memory
+
+    again = await heard(db, SLOW_START.observation)
+
+    assert (again.outcome, again.memory.confidence) == (Outcome.LEARNED, 0.7)
+    assert [each.before.id for each in again.effects] == [new.id]
+    assert await confidences(db) == [0.2, 0.5, 0.7]
+    assert await links.of(db, again.memory.id) == [
+        (old.id, links.REVIVES),
+        (new.id, links.CONTRADICTS),
+    ]
+
+
+async def test_the_feed_tells_of_each_change_once_and_of_the_review(db: Database) -> None:
+    old = await typed(db)
+    one = await session(db)
+    seq = len(await rows(db, "changes"))
+
+    new = (await said(db, one, observation=HALF)).memory
+
+    told_ = [(each["entity"], each["entity_id"], each["op"]) for each in await rows(db, "changes")]
+    assert sorted(told_[seq:]) == [
+        ("memory", old.id, "updated"),
+        ("memory", new.id, "created"),
+        ("review", 1, "created"),
+    ]
+
+
+async def test_another_category_is_neither_the_same_nor_a_contradiction(db: Database) -> None:
+    old = await typed(db)
+
+    done = await heard(db, HALF, category=Category.BEHAVIOR)
+
+    assert (done.outcome, done.effects) == (Outcome.LEARNED, ())
+    assert (await held(db))[0] == old
+
+
+async def test_a_person_who_edits_the_old_one_meanwhile_keeps_the_edit(db: Database) -> None:
+    old = await typed(db)
+    change = Edit(observation="Takes 40 minutes to start after restart", confidence=0.9)
+    later: datetime = LATER
+    await curate.edit(db, old.id, change, version=None, now=later, redact=OPEN)
+
+    done = await heard(db, SLOW_START.observation, now=LATER)
+
+    [effect] = done.effects
+    assert (effect.before.observation, effect.after.confidence) == (change.observation, 0.7)

@@ -17,8 +17,10 @@ from starlette.routing import Mount, Route
 from lamplighter.api.app import create_app
 from lamplighter.api.routes import ANY, DOCS, DOCUMENT, LOGIN, OPS, Op
 from lamplighter.domain.access import READS, SCOPES, SESSION_SCOPES, granted
+from lamplighter.domain.relate import built_in
 from living import Home, Server
 
+ONLY_ASKS = ("/api/v1/memories/relate",)  # a body too large for an address
 CLOSED = [op for op in OPS if op.scope is not None]
 SCOPED = [op for op in CLOSED if op.scope != ANY]
 CHANGING = [op for op in CLOSED if op.method != "GET"]
@@ -183,11 +185,12 @@ def test_read_reads_all_and_changes_nothing(
     reads = op.scope in READS
 
     assert as_(asking, anybody, op, mint("read")) == (op.status if reads else 403)
-    assert reads is (op.method == "GET")
+    assert reads is (op.method == "GET" or op.path in ONLY_ASKS)
 
 
 def test_no_route_lets_a_session_do_more_than_tell_events() -> None:
-    changing = [op for op in SCOPED if op.method != "GET" and op.scope in granted(SESSION_SCOPES)]
+    given = [op for op in SCOPED if op.scope in granted(SESSION_SCOPES)]
+    changing = [op for op in given if op.method != "GET" and op.path not in ONLY_ASKS]
 
     assert [(op.method, op.path) for op in changing] == [("POST", "/api/v1/events")]
 
@@ -302,7 +305,7 @@ async def test_a_route_that_nobody_declared_is_refused_to_all(tmp_path: Path) ->
     from lamplighter.serve import web
 
     settings = read_settings({"LAMPLIGHTER_HOME": str(home.path)})
-    app = create_app(lambda: web._door(settings), web_directory=tmp_path)
+    app = create_app(lambda: web._door(settings, built_in()), web_directory=tmp_path)
     for path in ("/api/v1/newcomer", "/newcomer"):
         app.routes.insert(0, Route(path, newcomer, methods=["GET", "POST"]))
 

@@ -28,7 +28,8 @@ def result(**more: object) -> None:
 def numbered(count: str, pause: str) -> None:
     say(type="system", subtype="init")
     for number in range(int(count)):
-        text(f"[MEMORY:behavior:svc{number % 7}] Fact number {number}")
+        # of a service each: nearly the same number, said of the same, is the same memory
+        text(f"[MEMORY:behavior:svc{number}] Fact number {number}")
         time.sleep(float(pause))
     result()
 

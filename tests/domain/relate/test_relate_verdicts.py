@@ -21,7 +21,7 @@ SAME, CONFLICTING, UNRELATED = Relation.SAME, Relation.CONFLICTING, Relation.UNR
             "Takes 60s to start after a restart",
             "Takes 1 minute to start after a restart",
             SAME,
-            "says the same: 1 minute is 60s",
+            "says the same: 1 minute for 60s",
         ),
         (
             "Takes 60s to start after a restart",
@@ -121,3 +121,43 @@ def test_a_long_reason_is_cut() -> None:
         f"The {long} cache is mounted on the array", "The y cache is mounted on the array"
     )
     assert len(found.reason) < 700
+
+
+@pytest.mark.parametrize(
+    ("held", "said", "label", "reason"),
+    [
+        ("A restart helps", "A restart does not help", "contradict", "does not help"),
+        ("A restart does not help", "A restart helps", "contradict", "helps"),
+        (
+            "Restart helps when the disk is full",
+            "Restart does not help when the disk is full",
+            "contradict",
+            "does not help",
+        ),
+        (
+            "Restarting worker A fixes the queue",
+            "Restarting worker B fixes the queue",
+            "new",
+            "another one: b, not a",
+        ),
+        ("Worker 1 takes 60s to start", "Worker 2 takes 10s to start", "new", "another one: 2"),
+        (
+            "The lyrics plugin crashes after an upgrade",
+            "The photo plugin crashes after an upgrade",
+            "new",
+            "photo, not lyrics",
+        ),
+        (
+            "Must be started after WireGuard",
+            "Can be started independently of WireGuard",
+            "contradict",
+            "independently of where the other says must",
+        ),
+    ],
+)
+def test_what_differs_is_named_as_it_was_said(
+    held: str, said: str, label: str, reason: str
+) -> None:
+    verdict = relate(said, held)
+
+    assert (verdict.label, reason in verdict.reason) == (label, True)

@@ -29,6 +29,12 @@ class Word:
     place: int
     condition: bool = False
     name: bool = False
+    said: str = ""
+
+    @property
+    def shown(self) -> str:
+        """As a person said it."""
+        return self.said or self.surface.removeprefix("id_")
 
 
 @dataclass(frozen=True, slots=True)

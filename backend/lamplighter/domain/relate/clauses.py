@@ -47,7 +47,9 @@ def _phrased(row: Sequence[Item], lexicon: Lexicon) -> list[Item]:
         for length in range(min(lexicon.longest, len(row) - at), 0, -1):
             word = lexicon.phrases.get(tuple(roots[at : at + length]))
             if word is not None:
-                found.append(Item("word", word))
+                found.append(
+                    Item("word", word, said=" ".join(each.text for each in row[at : at + length]))
+                )
                 at += length
                 break
         else:

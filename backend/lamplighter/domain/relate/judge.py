@@ -21,6 +21,7 @@ LEAST_SHARED: Final = 0.6
 LEAST_COVER: Final = 0.2
 CAUTION: Final = 1.6
 DOUBT: Final = 0.25
+SURE: Final = 0.9  # where each says one word of weight that the other does not
 REASON_CHARS: Final = 300
 
 
@@ -101,21 +102,34 @@ def judge(new: Analysis, held: Analysis, by: Weights | None = None) -> Verdict:
     if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:
         return Verdict(Relation.UNRELATED, "they have little in common")
     found = compared(held, new, whole)
+    labels = [pair for pair in whole.measures.unlike if _labels(pair)]
+    if labels:
+        old, other = labels[0]
+        return Verdict(
+            Relation.UNRELATED, f"about another one: {_measured(other)}, not {_measured(old)}"
+        )
     same, conflicting, apart = (by or weights()).chances(found.figures)
     if apart >= APART:
         return Verdict(Relation.UNRELATED, _apart(found), apart)
     if conflicting * CAUTION > same:
         return Verdict(Relation.CONFLICTING, _conflict(found), conflicting)
+    if found.figures["one_each"] and same < SURE:
+        return Verdict(Relation.UNRELATED, _apart(found), same)
     if conflicting > DOUBT:
         return Verdict(Relation.UNSURE, f"may conflict: {_conflict(found)}", conflicting)
     return Verdict(Relation.SAME, _same(found), same)
+
+
+def _labels(pair: tuple[Measure, Measure]) -> bool:
+    """Whether two measures are the names of two things of one kind: worker 1 and worker 2."""
+    return "label" in (pair[0].kind, pair[1].kind)
 
 
 def _same(found: Compared) -> str:
     measures = [(a, b) for a, b in found.whole.measures.same if a.text != b.text]
     if measures:
         old, new = measures[0]
-        return f"says the same: {new.text} is {old.text}"
+        return f"says the same: {new.text} for {old.text}"
     return "says the same in other words"
 
 
@@ -139,7 +153,7 @@ def _conflict(found: Compared) -> str:
     opposed = [pair for pair in found.whole.pairs if pair.opposed]
     if opposed:
         pair = opposed[0]
-        return f"says {pair.new.surface} where the other says {pair.old.surface}"
+        return f"says {pair.new.shown} where the other says {pair.old.shown}"
     if found.figures["swapped"]:
         return "puts them in the other order"
     if found.figures["net"]:
@@ -151,9 +165,9 @@ def _conflict(found: Compared) -> str:
 
 
 def _said(words: Sequence[Word]) -> str:
-    return shortened(" ".join(word.surface for word in words[:4]), REASON_CHARS)
+    return shortened(" ".join(word.shown for word in words[:4]), REASON_CHARS)
 
 
 def _measured(measure: Measure) -> str:
     bound = {"min": "at least ", "max": "at most ", "below": "below "}.get(measure.bound, "")
-    return f"{bound}{shortened(measure.text, 80)}"
+    return f"{bound}{shortened(measure.text.removeprefix('id_'), 80)}"

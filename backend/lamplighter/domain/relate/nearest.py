@@ -13,14 +13,16 @@ VISITS: Final = 2_000
 
 
 def terms(analysis: Analysis) -> frozenset[str]:
-    """Return what to look an observation up by: its meanings, and the kinds of its measures.
+    """Return what to look an observation up by: its meanings, and its measures with their kinds.
 
     Words that say little count only where no other says anything.
     """
     words = [word for clause in analysis.clauses for word in clause.words]
     telling = [word for word in words if word.weight > LIGHT] or words
-    kinds = {f"#{each.kind}" for clause in analysis.clauses for each in clause.measures}
-    return frozenset(sense.key for word in telling for sense in word.senses) | kinds
+    measures = [each for clause in analysis.clauses for each in clause.measures]
+    kinds = {f"#{each.kind}" for each in measures}
+    values = {f"={each.low or each.text}".replace(" ", "") for each in measures}
+    return frozenset(sense.key for word in telling for sense in word.senses) | kinds | values
 
 
 @dataclass(slots=True)

@@ -16,6 +16,8 @@ _PORTS: Final = stems("port tcp udp listen listener connector exporter socket")
 _ANSWERS: Final = stems("http status code reply redirect")
 _LABELLED: Final = stems(
     "vm ct lxc node disk pool vlan channel osd slot line rack zone radio instance worker shard bay"
+    " job thread task camera sensor unit site partition broker controller bank fan core gpu room"
+    " floor tunnel peer group team tenant branch build stage step"
 )
 _UN_KEPT: Final = frozenset(
     ["under", "until", "unit", "union", "unique", "unix", "unless", "undo", "unifi", "unbound"]
@@ -49,6 +51,7 @@ class _Reading:
     single: bool = False
     predicate: int = -1
     bound: str = ""
+    phrase: str = ""
     place: int = 0
     measured: int = -1  # where the last measure stood
     commas: list[int] = field(default_factory=list)
@@ -57,9 +60,12 @@ class _Reading:
     def take(self, item: Item, *, last: bool) -> None:
         """Take in the next item."""
         self.place += 1
+        self.phrase = item.said
         if item.kind == "stop":
             self.commas.append(self.place)
             self.condition = False
+        elif item.kind == "name" and self.labels():
+            self.measure(Item("label", item.text))
         elif item.kind in ("word", "name"):
             self.word(item.text, name=item.kind == "name", last=last)
         else:
@@ -121,7 +127,7 @@ class _Reading:
         light = meanings[0] in self.lexicon.light and not name
         polar = senses[0].key.endswith("±")
         weight = POLAR if polar else LIGHT if light else 1.0
-        self.words.append(Word(senses, text, weight, self.place, self.condition, name))
+        self.words.append(Word(senses, text, weight, self.place, self.condition, name, self.phrase))
         self.denying = False
 
     def senses(self, root: str, meanings: tuple[str, ...], *, flipped: bool) -> tuple[Sense, ...]:
@@ -156,10 +162,15 @@ class _Reading:
         )
         self.denying, self.bound, self.measured = False, "", self.place
 
+    def labels(self) -> bool:
+        """Whether the word right before this one is of a thing that there are several of."""
+        before = self.words[-1] if self.words else None
+        near = before is not None and before.place == self.place - 1
+        return bool(near and before and stem(before.surface) in _LABELLED)
+
     def numbered(self, item: Item) -> str:
         """Say what a bare number is: a port, a status, the name of one of several, a count."""
-        before = self.words[-1] if self.words else None
-        if before and before.place == self.place - 1 and stem(before.surface) in _LABELLED:
+        if self.labels():
             return "label"
         if self.roots & _PORTS and int(item.low) in PORTS:
             return "port"

@@ -39,6 +39,8 @@ _WORDED: Final = {
     "sixty": "60", "ninety": "90", "hundred": "100", "dozen": "12", "twice": "2 times",
     "thrice": "3 times", "couple": "2",
 }  # fmt: skip
+# "worker A" is not "worker B", and its A no article
+_LETTER: Final = re.compile(r"(?<=[a-z] )([A-HJ-Z])(?=[\s,.;:)]|$)(?! [A-Z]\b)")
 _NUMBER_WORD: Final = re.compile(rf"\b({'|'.join(_WORDED)})\b")
 _TIMES: Final = "seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?"
 _SPELLED: Final = (
@@ -134,12 +136,14 @@ class Item:
     text: str
     low: float = 0.0
     high: float = 0.0
+    said: str = ""  # the words that a phrase stood in
 
 
 def items(text: str) -> list[Item]:
     """Read the beginning of a text piece by piece; nothing in it can make this fail."""
     # cut again: one character may stand for eighteen
-    plain = unicodedata.normalize("NFKC", text[:READ_CHARS])[:READ_CHARS].translate(_FOLD).lower()
+    plain = unicodedata.normalize("NFKC", text[:READ_CHARS])[:READ_CHARS].translate(_FOLD)
+    plain = _LETTER.sub(r"id_\1", plain).lower()
     for pattern, words in _CONTRACTIONS:
         plain = pattern.sub(words, plain)
     plain = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], plain)

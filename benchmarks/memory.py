@@ -4,7 +4,6 @@ import random
 import tempfile
 import time
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -12,28 +11,49 @@ from typing import Any, Final
 from benchmarks.measure import spread
 from lamplighter.domain.memory import Candidate, Category
 from lamplighter.domain.redact import Redactor
+from lamplighter.domain.relate import built_in
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.database import sqlite_url
 from lamplighter.usecases import recall
+from lamplighter.usecases.analyse import catch_up
 from lamplighter.usecases.remember import Manner, remember
 
 HELD: Final = 10_000
 MANY: Final = 100_000
 NEW: Final = 300
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
+GROUPS: Final = {"of_200_services": 200, "all_of_one_group": 1}
+MANNER: Final = Manner(redact=Redactor())
+THINGS: Final = tuple(f"{one}-{two}" for one in "abcdefghij" for two in range(30))
 COLUMNS: Final = "service, category, observation, confidence, created_at, updated_at, content_hash"
 
 
 async def remember_one() -> dict[str, Any]:
-    """Remember new facts beside 10,000 others; beside it the same statements by raw sqlite3."""
+    """Remember new facts beside 10,000 others, of 200 services and then all of one group.
+
+    Beside each the same statements by raw sqlite3, one transaction a memory. Held to a
+    third of its speed, and to p95 <= 5 ms.
+    """
+    return {name: await _beside_others(services) for name, services in GROUPS.items()}
+
+
+async def _beside_others(services: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
-        url = _filled(Path(directory) / "ours.db", HELD)
+        url = _filled(Path(directory) / "ours.db", HELD, services=services)
         async with Database(url) as db:
-            ours = [await _remembered(db, number) for number in range(NEW)]
-        raw = _raw(Path(directory) / "raw.db")
+            await catch_up(db, built_in(), within=600)
+            await _remembered(db, NEW, services)  # the first one reads the group
+            ours = [await _remembered(db, number, services) for number in range(NEW)]
+        raw = _raw(Path(directory) / "ours.db", services)
     found, floor = spread(ours), spread(raw)
     ratio = floor["p50_ms"] / found["p50_ms"]
-    return {**found, "raw_p50_ms": floor["p50_ms"], "speed_of_raw": round(ratio, 2)}
+    return {
+        **found,
+        "raw_p50_ms": floor["p50_ms"],
+        "speed_of_raw": round(ratio, 2),
+        "limit_ms": 5,
+        "held": found["p95_ms"] <= 5,
+    }
 
 
 async def context() -> dict[str, Any]:
@@ -50,29 +70,30 @@ async def context() -> dict[str, Any]:
     return {**found, "tokens": block.tokens, "limit_ms": 20, "held": found["p95_ms"] <= 20}
 
 
-async def _remembered(db: Database, number: int) -> float:
+async def _remembered(db: Database, number: int, services: int) -> float:
     candidate = Candidate(
         category=Category.TIMING,
-        service=f"svc{number % 200}",
-        observation=f"A new fact number {number}",
+        service=f"svc{number % services}",
+        observation=f"A new fact number {number} of the host",
         tier=1,
         session_id=None,
     )
     began = time.perf_counter()
-    await remember(db, replace(candidate), now=NOW, manner=Manner(redact=Redactor()))
+    await remember(db, candidate, now=NOW, manner=MANNER)
     return time.perf_counter() - began
 
 
-def _filled(path: Path, count: int) -> str:
+def _filled(path: Path, count: int, *, services: int = 200) -> str:
     url = sqlite_url(path)
     migrate.upgrade(url)
     chance = random.Random(1)
     categories = list(Category)[:5]
     rows = (
         (
-            f"svc{number % 200}",
-            categories[number // 200 % 5].value,
-            f"Fact {number}: takes {chance.randint(1, 900)} s after a restart of the host",
+            f"svc{number % services}",
+            categories[number // services % 5 if services > 1 else 0].value,
+            f"Fact {number} of {chance.choice(THINGS)}: takes"
+            f" {chance.randint(1, 900)} s after a restart of the host",
             round(chance.uniform(0.3, 1.0), 2),
             "2026-01-01T00:00:00.000000Z",
             "2026-01-01T00:00:00.000000Z",
@@ -88,36 +109,45 @@ def _filled(path: Path, count: int) -> str:
     return url
 
 
-def _raw(path: Path) -> list[float]:
-    _filled(path, HELD)
+def _raw(path: Path, services: int) -> list[float]:
     taken = []
     with closing(driver.connect(str(path))) as connection:
+        last = connection.execute("SELECT max(seq) FROM changes").fetchone()[0] or 0
         for number in range(NEW):
             began = time.perf_counter()
-            _statements(connection, number)
+            _statements(connection, number, f"svc{number % services}", last + number)
             taken.append(time.perf_counter() - began)
     return taken
 
 
-def _statements(connection: driver.Connection, number: int) -> None:
+def _statements(connection: driver.Connection, number: int, service: str, seq: int) -> None:
     """Run what one `remember` runs, without any of it."""
-    service = f"svc{number % 200}"
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(
         "SELECT service FROM memories WHERE service = ? LIMIT 1", (service,)
     ).fetchone()
-    query = (
-        "SELECT * FROM memories WHERE category = 'timing' AND service IS ?"
-        " AND (active = 1 OR content_hash = ?) ORDER BY confidence DESC, id"
+    heard = (
+        "SELECT 0, '', max(id), '' FROM memories UNION ALL SELECT * FROM (SELECT seq, entity,"
+        " entity_id, op FROM changes WHERE seq > ? ORDER BY seq LIMIT 501)"
     )
-    connection.execute(query, (service, "x")).fetchall()
-    values = (service, "timing", f"A new fact {number}", 0.7, "2026", "2026", str(number))
+    connection.execute(heard, (seq,)).fetchall()
+    near = (
+        "SELECT m.*, a.lexicon, a.observation, a.analysis FROM memories m"
+        " LEFT JOIN analyses a ON a.memory_id = m.id"
+        " WHERE m.id IN (SELECT value FROM json_each(?)) OR m.content_hash = ?"
+        " OR (m.content_hash = '' AND m.observation = ?) ORDER BY m.id"
+    )
+    ids = str([number * 7 % HELD + each for each in range(10)])
+    connection.execute(near, (ids, "x", "x")).fetchall()
+    values = (service, "timing", f"A new fact {number}", 0.7, "2026", "2026", f"raw {number}")
     statement = f"INSERT INTO memories ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING *"
-    connection.execute(statement, values).fetchone()
+    (memory, *_) = connection.execute(statement, values).fetchone()
     statement = "INSERT INTO changes (entity, entity_id, op, version, row, at) VALUES (?,?,?,?,?,?)"
-    connection.execute(statement, ("memory", number, "created", 1, "x" * 400, "2026"))
+    connection.execute(statement, ("memory", memory, "created", 1, "x" * 500, "2026"))
+    statement = "INSERT INTO analyses VALUES (?, ?, ?, ?, ?)"
+    connection.execute(statement, (memory, "x", "x" * 64, "x" * 60, "x" * 900))
     statement = (
         "INSERT INTO history (memory_id, version, at, actor, cause, after) VALUES (?,?,?,?,?,?)"
     )
-    connection.execute(statement, (number, 1, "2026", "session", "learned", "x" * 120))
+    connection.execute(statement, (memory, 1, "2026", "session", "learned", "x" * 260))
     connection.execute("COMMIT")

@@ -15,7 +15,7 @@ from lamplighter.usecases import curate
 from lamplighter.usecases.analyse import catch_up
 from lamplighter.usecases.similar import MOST, similar
 
-SAME = "Starts within a minute after a restart"
+SAME = "Takes a minute to start after a restart"
 OTHERWISE = "Takes 10 minutes to start after restart"
 
 
@@ -94,7 +94,7 @@ async def test_at_most_five_are_shown_the_surest_of_equals_first(db: Database) -
 async def test_one_among_many_is_found(db: Database) -> None:
     same = await known(db, SLOW_START.observation, confidence=0.4)
     for number in range(250):
-        await known(db, f"Nightly job {number} restarts the encoder", confidence=0.9)
+        await known(db, f"Listens on port {8000 + number} after restart", confidence=0.9)
     await catch_up(db, built_in())
 
     assert await typed(db, "Needs 60s to start after restart") == [(same.id, "reinforce", True)]
@@ -111,10 +111,10 @@ async def test_what_was_written_by_hand_is_found(db: Database, url: str) -> None
 
 
 async def test_words_that_the_operator_added_count_at_once(db: Database) -> None:
-    words = extended('[[senses]]\nkey = "hatch"\nwords = ["hatches"]\n')
-    same = await known(db, SLOW_START.observation)
+    words = extended('[synonyms]\ngrommet = "frobnicate"')
+    same = await known(db, "Takes 60s to grommet itself")
     await catch_up(db, built_in())
-    candidate = replace(SLOW_START, observation=SAME)
+    candidate = replace(SLOW_START, observation="Needs a minute to frobnicate itself")
 
     [found] = await similar(db, candidate, lexicon=words, redact=OPEN)
 

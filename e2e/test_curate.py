@@ -34,6 +34,36 @@ def test_add_memory(page: Page, app: App) -> None:
     )
 
 
+def test_what_is_held_already_shows_while_a_memory_is_typed(page: Page, app: App) -> None:
+    same = add(app, "Takes 60s to start")
+    other = add(app, "Takes 10 minutes to start")
+    page.goto(f"{app.url}/memories")
+
+    page.get_by_role("button", name="Add Memory").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Category").select_option("timing")
+    dialog.get_by_label("Service").fill("jellyfin")
+    save = dialog.get_by_role("button", name="Save")
+    before = save.bounding_box()
+    dialog.get_by_label("Observation").fill("Takes a minute (60 seconds) to start")
+
+    expect(dialog.get_by_role("link", name=f"Memory {other} says otherwise")).to_be_visible()
+    assert save.bounding_box() == before
+    dialog.get_by_role("link", name=f"Memory {same} says the same").click()
+    expect(dialog).to_be_hidden()
+    panel = page.get_by_role("complementary").filter(has_text="Takes 60s to start").last
+    expect(panel.get_by_role("heading", name="Takes 60s to start")).to_be_visible()
+    panel.get_by_label("Observation").fill("Takes 600s to start")
+    link = panel.get_by_role("link", name=f"Memory {other} says the same")
+    expect(link).to_be_visible()
+    expect(panel.get_by_role("link", name=f"Memory {same} ")).to_have_count(0)
+
+    page.get_by_role("button", name="Add Memory").first.click()
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_hidden()
+    assert len(app.get("/api/v1/memories")["items"]) == 3
+
+
 def test_edit_the_observation_and_the_confidence(page: Page, app: App) -> None:
     memory = add(app, "Takes 60s")
     page.goto(f"{app.url}/memories/{memory}")

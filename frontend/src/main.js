@@ -106,6 +106,7 @@ const keyboard = add(
     storage,
   }),
 )
+router.onMove(() => writing.open && writing.hide())
 add("ui", { showHelp, hideHelp, togglePause })
 
 Alpine.magic("fmt", () => vocabulary)

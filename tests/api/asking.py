@@ -92,6 +92,7 @@ class Asking:
             shapes.ResolutionIn: {"resolution": "keep_new"},
             shapes.Bulk: {"ids": [self.memory()], "action": "deactivate"},
             shapes.RelateIn: {"old": "Takes 60s to start", "new": "Starts within a minute"},
+            shapes.SimilarIn: {"category": "timing", "observation": "Starts within a minute"},
             shapes.EventIn: {"level": "info", "text": "All is well"},
             shapes.SessionIn: {"tier": 2, "prompt": "Look closer"},
             shapes.Empty: {},

@@ -20,7 +20,8 @@ from lamplighter.domain.access import READS, SCOPES, SESSION_SCOPES, granted
 from lamplighter.domain.relate import built_in
 from living import Home, Server
 
-ONLY_ASKS = ("/api/v1/memories/relate",)  # a body too large for an address
+# a body too large for an address
+ONLY_ASKS = ("/api/v1/memories/relate", "/api/v1/memories/similar")
 CLOSED = [op for op in OPS if op.scope is not None]
 SCOPED = [op for op in CLOSED if op.scope != ANY]
 CHANGING = [op for op in CLOSED if op.method != "GET"]

@@ -67,7 +67,7 @@ async def facets(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """POST /api/v1/memories."""
-    here, given = door(request), await ask.body(request, shapes.MemoryIn, _rules)
+    here, given = door(request), await ask.body(request, shapes.MemoryIn, rules)
     candidate = Candidate(
         category=given.category,
         service=given.service,
@@ -99,7 +99,7 @@ async def show(request: Request) -> Response:
 async def update(request: Request) -> Response:
     """PATCH /api/v1/memories/{id}."""
     here, memory_id = door(request), ask.number(request)
-    given = await ask.body(request, shapes.MemoryEdit, _rules)
+    given = await ask.body(request, shapes.MemoryEdit, rules)
     memory = await curate.edit(
         here.db,
         memory_id,
@@ -169,7 +169,8 @@ async def filter_of(
     )
 
 
-def _rules(values: Mapping[str, Any]) -> list[Wrong]:
+def rules(values: Mapping[str, Any]) -> list[Wrong]:
+    """Return what is wrong with the fields of a memory that somebody writes."""
     edit = Edit(observation=values.get("observation"), service=values.get("service"))
     return wrong_of(lambda: admitted_edit(edit, values.get("category", Category.TIMING), str))
 

@@ -23,10 +23,21 @@ from lamplighter.repository.words import OneOf
 MEMORY: Final = "memory"
 STALE_AT_ONCE: Final = 200
 REREAD: Final = 500
+LIKELY_TERMS: Final = 30
 _decode: Final = msgspec.json.Decoder(Analysis).decode
 _encode: Final = msgspec.json.Encoder().encode
 
 Group = tuple[str | None, Category]
+
+
+def _stale(lexicon: str | sa.BindParameter[str]) -> sa.ColumnElement[bool]:
+    """Whether a memory was not analysed yet, or in other words or by another lexicon."""
+    return sa.or_(
+        analyses.c.memory_id.is_(None),
+        analyses.c.lexicon != lexicon,
+        analyses.c.observation != memories.c.content_hash,
+    )
+
 
 _HELD: Final = (
     sa.select(
@@ -85,11 +96,7 @@ _BESIDE: Final = Statement(
 _PUT: Final = inserting(analyses, "memory_id", "lexicon", "observation", "terms", "analysis")
 _UNREAD: Final = Statement(
     _HELD.where(sa.or_(*(memories.c.category == each for each in OPERATIONAL)))
-    .where(
-        analyses.c.memory_id.is_(None)
-        | (analyses.c.lexicon != sa.bindparam("lexicon"))
-        | (analyses.c.observation != memories.c.content_hash)
-    )
+    .where(_stale(sa.bindparam("lexicon")))
     .where(memories.c.id > sa.bindparam("newest"))
     .order_by(memories.c.id)
     .limit(sa.bindparam("most"))
@@ -139,6 +146,48 @@ async def beside(
     )
     group = (candidate.service, candidate.category)
     return [_said(row, lexicon) for row in rows if (row["service"], row["category"]) == group]
+
+
+async def likely(
+    db: Database, candidate: Candidate, wanted: Iterable[str], lexicon: Lexicon, *, limit: int
+) -> list[tuple[Memory, Analysis | None]]:
+    """Return active memories of a candidate's group that may be related, with what they say.
+
+    Those that share most of the `wanted` terms come first, then those that nobody has read
+    yet; without terms it is those that say the same words. It writes nothing and keeps
+    nothing in memory, so that it may be asked at any time, beside whoever writes.
+    """
+    given = sorted(wanted, key=lambda term: (-len(term), term))[:LIKELY_TERMS]
+    spaced = " " + sa.func.coalesce(analyses.c.terms, "") + " "
+    has = [spaced.contains(f" {term} ", autoescape=True) for term in given]
+    shared = [sa.case((each, 1), else_=0) for each in has]
+    same = sa.or_(
+        memories.c.content_hash == content_hash(candidate.observation),
+        sa.and_(memories.c.content_hash == "", memories.c.observation == candidate.observation),
+    )
+    score = sa.case((same, LIKELY_TERMS + 1), else_=sum(shared, sa.literal(0)))
+    rows = (
+        sa.select(
+            memories,
+            analyses.c.lexicon.label("by"),
+            analyses.c.observation.label("of"),
+            analyses.c.analysis,
+            score.label("score"),
+            (_stale(lexicon.version) if given else sa.false()).label("stale"),
+        )
+        .select_from(memories.outerjoin(analyses, analyses.c.memory_id == memories.c.id))
+        .where(memories.c.active == 1)
+        .where(memories.c.category == candidate.category)
+        .where(memories.c.service.is_not_distinct_from(candidate.service))
+        .subquery("scored")
+    )
+    query = (
+        sa.select(*(column for column in rows.c if column.name not in ("score", "stale")))
+        .where(sa.or_(rows.c.score > 0, rows.c.stale))
+        .order_by(rows.c.score.desc(), rows.c.confidence.desc(), rows.c.id)
+        .limit(limit)
+    )
+    return [_said(row, lexicon) for row in await db.fetch_all(query)]
 
 
 def _said(row: Any, lexicon: Lexicon) -> tuple[Memory, Analysis | None]:

@@ -81,7 +81,7 @@ async def remember(
         held = [memory for memory, _ in found]
         due = [faded(memory, now=now) if manner.fading else memory for memory in held]
         verdicts = {
-            memory.id: _verdict(candidate, analysis, memory, said, manner.lexicon)
+            memory.id: verdict_on(candidate, analysis, memory, said, manner.lexicon)
             for memory, said in found
         }
         decision = reconcile(
@@ -114,9 +114,10 @@ async def _held(
     ]
 
 
-def _verdict(
+def verdict_on(
     candidate: Candidate, analysis: Analysis, held: Memory, said: Analysis | None, words: Lexicon
 ) -> Verdict:
+    """Say how a candidate stands to a held memory; `said` is what that one says, where known."""
     if same_words(candidate.observation) == same_words(held.observation):
         return SAME_WORDS
     return judge(analysis, said or analyse(held.observation, words, service=held.service))

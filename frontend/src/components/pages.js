@@ -17,11 +17,22 @@ export function pages(Alpine) {
   Alpine.data("overviewPage", () => overviewPage(store))
   Alpine.data("cooldownsPage", () => cooldownsPage(store, () => revealIn(store("uses"))))
   Alpine.data("reviewsPage", () => reviewsPage(store, () => revealIn(store("reviews"))))
+  Alpine.data("besideNew", () => beside(store("addMemory")))
+  Alpine.data("besideEdit", () => beside(store("memory")))
   Alpine.data("sessionHead", () => ({
     get session() {
       return store("session").row
     },
   }))
+}
+
+/** What we hold already of what a form says. @param {any} form */
+function beside(form) {
+  return {
+    get similar() {
+      return form.beside
+    },
+  }
 }
 
 /** Show what waited and put the focus on the first of it. @param {any} list */

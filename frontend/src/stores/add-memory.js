@@ -1,19 +1,22 @@
 import { payload } from "./memory.js"
+import { similar } from "./similar.js"
 
 const KEY = "lamplighter.draft.memory"
 const BLANK = { category: "behavior", service: "", observation: "", confidence: 0.7 }
 
 /**
  * A memory being written by hand. What was typed outlives a failure and a reload, until it is saved or cancelled.
- * @param {{api: Api, memories: any, toasts: any, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">}} with_
+ * @param {{api: Api, memories: any, toasts: any, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, beside?: ReturnType<typeof similar>}} with_
  */
-export function addMemory({ api, memories, toasts, storage }) {
+export function addMemory({ api, memories, toasts, storage, beside = similar({ api }) }) {
   return {
     open: false,
     saving: false,
     draft: { ...BLANK, ...kept(storage) },
     errors: /** @type {Record<string, string>} */ ({}),
     problem: "",
+    /** What we hold already of what is typed. */
+    beside,
 
     /** @param {Partial<typeof BLANK>} [prefill] */
     show(prefill) {
@@ -21,11 +24,17 @@ export function addMemory({ api, memories, toasts, storage }) {
       this.errors = {}
       this.problem = ""
       this.open = true
+      this.compare()
+    },
+
+    compare() {
+      this.beside.follow(this.draft)
     },
 
     /** Closed but not given up: the draft stays. */
     hide() {
       this.open = false
+      this.beside.clear()
       if (this.draft.observation.trim()) storage.setItem(KEY, JSON.stringify(this.draft))
     },
 
@@ -36,6 +45,7 @@ export function addMemory({ api, memories, toasts, storage }) {
 
     clear() {
       this.draft = { ...BLANK }
+      this.beside.clear()
       storage.removeItem(KEY)
     },
 

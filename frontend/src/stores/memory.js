@@ -1,4 +1,5 @@
 import { isOperational } from "../format.js"
+import { similar } from "./similar.js"
 
 /** @param {Memory} memory */
 export function draftOf({ observation, category, service, confidence }) {
@@ -27,9 +28,9 @@ export function edits(draft, memory) {
 
 /**
  * The memory in the side panel: its fields to edit, its history, how the next session reads it.
- * @param {{api: Api, memories: any}} with_
+ * @param {{api: Api, memories: any, beside?: ReturnType<typeof similar>}} with_
  */
-export function memory({ api, memories }) {
+export function memory({ api, memories, beside = similar({ api }) }) {
   /** @type {Map<number, MemoryDraft>} what was typed and neither saved nor cancelled */
   const unsaved = new Map()
   const typed = (/** @type {number} */ id) => {
@@ -54,6 +55,8 @@ export function memory({ api, memories }) {
     errors: /** @type {Record<string, string>} */ ({}),
     saving: false,
     theirs: /** @type {Memory | null} */ (null),
+    /** What we hold already of what is typed. */
+    beside,
 
     get open() {
       return this.id !== null
@@ -78,6 +81,7 @@ export function memory({ api, memories }) {
       this.earlier = null
       this.line = this.lineNote = this.problem = ""
       this.errors = {}
+      this.beside.clear()
       this.phase = id === null ? "closed" : "loading"
       if (id !== null) await this.load(id)
     },
@@ -115,6 +119,16 @@ export function memory({ api, memories }) {
     start(row, draft = draftOf(row)) {
       this.base = row
       this.draft = draft
+      this.compare()
+    },
+
+    /** Other memories matter when the text, its category or its service is another than the one we hold. */
+    compare() {
+      const { base, draft } = this
+      const { observation, category, service } = base ? edits(draft, base) : {}
+      if (base && [observation, category, service].some((each) => each !== undefined))
+        this.beside.follow(draft, base.id)
+      else this.beside.clear()
     },
 
     /** @param {number} id */

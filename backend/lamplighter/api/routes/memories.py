@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamplighter.api import audit, bulk, events, memories, relate, shapes
+from lamplighter.api import audit, bulk, events, memories, relate, shapes, similar
 from lamplighter.api.routes.op import op
 
 OPS: Final = (
@@ -61,6 +61,15 @@ OPS: Final = (
         "Say how a new observation stands to an old one.",
         shapes.Related,
         body=shapes.RelateIn,
+    ),
+    op(
+        "POST",
+        "/memories/similar",
+        "memories:read",
+        similar.create,
+        "Find active memories that say the same as a text, or otherwise.",
+        shapes.Similar,
+        body=shapes.SimilarIn,
     ),
     op(
         "GET",

@@ -21,6 +21,8 @@ from lamplighter.api.shapes.memories import MemoryPage as MemoryPage
 from lamplighter.api.shapes.memories import MemoryQuery as MemoryQuery
 from lamplighter.api.shapes.relate import Related as Related
 from lamplighter.api.shapes.relate import RelateIn as RelateIn
+from lamplighter.api.shapes.relate import Similar as Similar
+from lamplighter.api.shapes.relate import SimilarIn as SimilarIn
 from lamplighter.api.shapes.reviews import ResolutionIn as ResolutionIn
 from lamplighter.api.shapes.reviews import Review as Review
 from lamplighter.api.shapes.reviews import ReviewCase as ReviewCase

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from lamplighter.api.shapes.kinds import Name
+from lamplighter.api.shapes.memories import Memory
 from lamplighter.domain.memory import Category
 
 Said = Annotated[str, Meta(min_length=1)]
@@ -29,3 +30,24 @@ class Related(Struct):
     label: Literal["reinforce", "contradict", "new"]
     sure: bool
     reason: str
+
+
+class SimilarIn(Struct):
+    """What somebody is typing; `without` is the memory whose text it is."""
+
+    category: Category
+    observation: str
+    service: str | None = None
+    without: Annotated[int, Meta(ge=1, le=2**63 - 1)] | None = None
+
+
+class Like(Related):
+    """How what is typed stands to a memory that we hold."""
+
+    memory: Memory
+
+
+class Similar(Struct):
+    """At most five memories: those that say the same, then those that do not agree."""
+
+    items: list[Like]

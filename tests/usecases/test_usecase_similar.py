@@ -1,0 +1,164 @@
+"""What is shown while somebody types: what we hold that says the same, or otherwise."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, said, session
+
+import by_hand
+from lamplighter.domain.errors import Invalid
+from lamplighter.domain.memory import Category, Edit, Memory
+from lamplighter.domain.relate import built_in, extended
+from lamplighter.repository import Database, tables
+from lamplighter.usecases import curate
+from lamplighter.usecases.analyse import catch_up
+from lamplighter.usecases.similar import MOST, similar
+
+SAME = "Takes a minute to start after a restart"
+OTHERWISE = "Takes 10 minutes to start after restart"
+
+
+async def typed(db: Database, text: str, **more: Any) -> list[tuple[int, str, bool]]:
+    """Return what is shown beside a text: the memory's number, the label and whether it is sure."""
+    without = more.pop("without", None)
+    candidate = replace(SLOW_START, observation=text, **more)
+    found = await similar(db, candidate, lexicon=built_in(), redact=OPEN, without=without)
+    return [(each.memory.id, each.verdict.label, each.verdict.sure) for each in found]
+
+
+async def known(db: Database, text: str, **more: Any) -> Memory:
+    """Let an operator write a memory; nobody has analysed it yet."""
+    candidate = replace(SLOW_START, observation=text, **more)
+    return await curate.create(db, candidate, now=NOON, redact=OPEN)
+
+
+async def everything(db: Database) -> list[Any]:
+    """Return each row that a look at it could have changed."""
+    names = (tables.memories, tables.analyses, tables.changes, tables.history)
+    return [[dict(row) for row in await db.fetch_all(table.select())] for table in names]
+
+
+@pytest.mark.parametrize("read", [False, True], ids=["unread", "analysed"])
+async def test_the_same_comes_before_what_is_otherwise(db: Database, *, read: bool) -> None:
+    otherwise = await known(db, OTHERWISE, confidence=0.9)
+    same = await known(db, SLOW_START.observation, confidence=0.5)
+    await known(db, "Listens on port 8096")
+    if read:
+        await catch_up(db, built_in())
+
+    assert await typed(db, SAME) == [
+        (same.id, "reinforce", True),
+        (otherwise.id, "contradict", True),
+    ]
+
+
+async def test_what_may_say_otherwise_comes_last(db: Database) -> None:
+    of = {"service": "proxmox", "category": Category.BEHAVIOR}
+    doubt = await known(db, "Live migration never works with local disks attached", **of)
+    text = "Live migration works only without local disks attached"
+    assert await typed(db, text, **of) == [(doubt.id, "new", False)]
+
+    same = await known(db, text, **of)
+    assert await typed(db, text, **of) == [(same.id, "reinforce", True), (doubt.id, "new", False)]
+
+
+async def test_only_active_memories_of_the_group_are_shown(db: Database) -> None:
+    await known(db, SLOW_START.observation, service=None)
+    await known(db, SLOW_START.observation, category=Category.BEHAVIOR)
+    off = await known(db, SLOW_START.observation)
+    await curate.edit(db, off.id, Edit(active=False), version=None, now=LATER, redact=OPEN)
+
+    assert await typed(db, SAME) == []
+
+
+async def test_the_spelling_of_a_service_does_not_matter(db: Database) -> None:
+    same = await known(db, SLOW_START.observation)
+    assert await typed(db, SAME, service="JellyFin") == [(same.id, "reinforce", True)]
+
+
+async def test_the_memory_that_is_edited_is_left_out(db: Database) -> None:
+    edited = await known(db, SLOW_START.observation)
+    other = await known(db, OTHERWISE)
+    assert await typed(db, SAME, without=edited.id) == [(other.id, "contradict", True)]
+
+
+async def test_at_most_five_are_shown_the_surest_of_equals_first(db: Database) -> None:
+    made = [
+        await known(db, SLOW_START.observation, confidence=number / 10) for number in range(3, 10)
+    ]
+    found = await typed(db, SLOW_START.observation)
+    assert [number for number, _, _ in found] == [each.id for each in made[: -MOST - 1 : -1]]
+
+
+async def test_one_among_many_is_found(db: Database) -> None:
+    same = await known(db, SLOW_START.observation, confidence=0.4)
+    for number in range(250):
+        await known(db, f"Listens on port {8000 + number} after restart", confidence=0.9)
+    await catch_up(db, built_in())
+
+    assert await typed(db, "Needs 60s to start after restart") == [(same.id, "reinforce", True)]
+
+
+async def test_what_was_written_by_hand_is_found(db: Database, url: str) -> None:
+    same = await known(db, OTHERWISE)
+    await catch_up(db, built_in())
+    words = f"observation = '{SLOW_START.observation}', content_hash = ''"
+    by_hand.run(url, f"UPDATE memories SET {words} WHERE id = {same.id}")
+
+    assert await typed(db, SAME) == [(same.id, "reinforce", True)]
+    assert await typed(db, SLOW_START.observation) == [(same.id, "reinforce", True)]
+
+
+async def test_words_that_the_operator_added_count_at_once(db: Database) -> None:
+    words = extended('[synonyms]\ngrommet = "frobnicate"')
+    same = await known(db, "Takes 60s to grommet itself")
+    await catch_up(db, built_in())
+    candidate = replace(SLOW_START, observation="Needs a minute to frobnicate itself")
+
+    [found] = await similar(db, candidate, lexicon=words, redact=OPEN)
+
+    assert (found.memory, found.verdict.label) == (same, "reinforce")
+
+
+async def test_of_knowledge_the_same_words_are_found_and_nothing_else(db: Database) -> None:
+    of = {"category": Category.DECISION}
+    same = await known(db, "We restart  at night", **of)
+    await known(db, "We never restart at night", **of)
+    assert await typed(db, "we restart at night", **of) == [(same.id, "reinforce", True)]
+
+
+async def test_it_writes_nothing_and_keeps_nothing(db: Database) -> None:
+    await said(db, await session(db))
+    await known(db, OTHERWISE)
+    db.groups.clear()
+    before = await everything(db)
+
+    assert len(await typed(db, SAME)) == 2
+
+    assert await everything(db) == before
+    assert db.groups == {}
+
+
+async def test_a_secret_is_masked_before_it_is_compared(db: Database) -> None:
+    kept = await curate.create(
+        db,
+        replace(SLOW_START, observation="The password is hunter2-hunter2"),
+        now=NOON,
+        redact=SECRETIVE,
+    )
+    candidate = replace(SLOW_START, observation="The password is hunter2-hunter2")
+    [found] = await similar(db, candidate, lexicon=built_in(), redact=SECRETIVE)
+    assert (found.memory, found.verdict.word_for_word) == (kept, True)
+
+
+async def test_what_may_not_enter_is_said(db: Database) -> None:
+    with pytest.raises(Invalid):
+        await typed(db, " ")
+
+
+async def test_a_text_as_long_as_may_be_is_compared(db: Database) -> None:
+    await known(db, SLOW_START.observation)
+    words = " ".join(f"word{number}" for number in range(5_000))
+    long = await known(db, words)
+    assert await typed(db, words) == [(long.id, "reinforce", True)]

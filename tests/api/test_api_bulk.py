@@ -75,3 +75,14 @@ def test_one_change_tells_of_all(client: httpx2.Client) -> None:
         {"ids": ids, "op": "updated"},
     )
     assert change["seq"] == done["seq"]
+
+
+def test_a_wrong_word_within_a_filter_is_answered_with_those_that_may_be(
+    client: httpx2.Client,
+) -> None:
+    given = {"filter": {"category": "misc"}, "action": "deactivate"}
+    answer = client.post(f"{MEMORIES}/bulk", json=given)
+
+    assert answer.status_code == 422
+    assert "is not one of timing, dependency, " in answer.text
+    assert "(at category)" in answer.text

@@ -20,6 +20,7 @@ function setUp(answers = {}) {
     unchoose() {},
     everything: false,
     wanted: { service: "jellyfin" },
+    filtered: true,
     chosenCount: 1,
   }
   const asker = confirm()
@@ -100,6 +101,17 @@ test("all that match are changed after one question that names their number", as
   assert.equal(await done, true)
   assert.deepEqual(api.asked[0].body, { filter: { service: "jellyfin" }, action: "confidence", value: 0.5 })
   assert.equal(said.items[0].undoable, true)
+})
+
+test("where nothing narrows the list it is said that every memory is meant", async () => {
+  const { store, asker, api, list } = setUp({ "POST /memories/bulk": { changed: 312, left: 0, bulk: 12 } })
+  Object.assign(list, { everything: true, chosenCount: 312, wanted: {}, filtered: false })
+
+  const done = store.change([], "deactivate", 0)
+  asker.answer(true)
+  await done
+
+  assert.deepEqual(api.asked[0].body, { filter: {}, all: true, action: "deactivate" })
 })
 
 test("all that match are read before they are deleted, so that they can be brought back", async () => {

@@ -75,3 +75,36 @@ def test_one_change_tells_of_all(client: httpx2.Client) -> None:
         {"ids": ids, "op": "updated"},
     )
     assert change["seq"] == done["seq"]
+
+
+def test_a_wrong_word_within_a_filter_is_answered_with_those_that_may_be(
+    client: httpx2.Client,
+) -> None:
+    given = {"filter": {"category": "misc"}, "action": "deactivate"}
+    answer = client.post(f"{MEMORIES}/bulk", json=given)
+
+    assert answer.status_code == 422
+    assert "is not one of timing, dependency, " in answer.text
+    assert "(at category)" in answer.text
+
+
+def test_every_memory_is_meant_only_when_that_is_said(client: httpx2.Client) -> None:
+    new(client, "every", 0.5)
+    for empty in ({}, {"state": "all"}, {"q": ""}):
+        given = {"filter": empty, "action": "delete"}
+        refused = client.post(f"{MEMORIES}/bulk", json=given)
+        assert refused.status_code == 422, empty
+    assert '\\"all\\": true beside it' in refused.text
+    assert stood(client, "every") == [(0.5, True)]
+
+    act(client, filter={}, all=True, action="confidence", value=0.6)
+
+    assert stood(client, "every") == [(0.6, True)]
+
+
+def test_an_amount_that_changes_nothing_is_no_change(client: httpx2.Client) -> None:
+    ids = [new(client, "same", confidence) for confidence in (0.0, 0.5, 1.0)]
+
+    done = [act(client, ids=ids, action="adjust", value=by) for by in (0, 0.004, 0.1, -0.2)]
+
+    assert [each["ids"] for each in done] == [[], [], ids[:2], ids]

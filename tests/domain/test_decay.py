@@ -1,5 +1,6 @@
 """What is not confirmed fades."""
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -96,3 +97,27 @@ def test_from_when_on_fading_leaves_it_inactive(change: dict[str, Any], days: in
     expected = None if days is None else NOON + days * DAY
 
     assert falls_inactive(replace(SLOW_START, **change)) == expected
+
+
+@pytest.mark.parametrize("confidence", [math.inf, 1e300, 9.0])
+def test_a_confidence_beyond_all_falls_as_the_surest_does(confidence: float) -> None:
+    surest = falls_inactive(replace(SLOW_START, confidence=1.0))
+
+    assert falls_inactive(replace(SLOW_START, confidence=confidence)) == surest
+
+
+@pytest.mark.parametrize("confidence", [number / 100 for number in range(30, 101)])
+def test_when_it_falls_is_when_fading_makes_it_inactive(confidence: float) -> None:
+    memory = replace(SLOW_START, confidence=confidence)
+    falls = falls_inactive(memory)
+
+    assert falls is not None
+    assert not faded(memory, now=falls).active
+    assert faded(memory, now=falls - timedelta(seconds=1)).active
+
+
+def test_what_would_fall_after_all_time_never_falls() -> None:
+    last = replace(SLOW_START, updated_at=datetime(9999, 12, 31, tzinfo=UTC))
+
+    assert falls_inactive(last) is None
+    assert falls_inactive(replace(SLOW_START, decayed_weeks=10**15)) is None

@@ -53,7 +53,7 @@ def test_a_bad_line_is_told_and_the_others_go_on(home: Home) -> None:
         home,
         "{",
         "[1]",
-        b"\xff",
+        b'{"old": "a\xff", "new": "b"}',
         "[" * 100_000,
         '{"id": 3, "old": "a"}',
         '{"id": 4, "old": "a", "new": "b", "service": 1}',
@@ -64,7 +64,8 @@ def test_a_bad_line_is_told_and_the_others_go_on(home: Home) -> None:
 
     assert status == 1
     assert [each["id"] for each in found] == [None, None, None, None, 3, 4, None, "\ud800", "two"]
-    assert [each.get("error") for each in found[4:6]] == [
+    assert [each.get("error") for each in (found[2], *found[4:6])] == [
+        "not UTF-8",
         "new is missing",
         "service is no text that says something",
     ]

@@ -55,10 +55,23 @@ async def test_what_nobody_confirmed_fades_once_for_each_week(db: Database) -> N
 
 async def test_a_clock_behind_what_was_seen_fades_nothing(db: Database) -> None:
     await held(db)
-    async with writing(db):
-        await memories.insert(db, replace(SLOW_START, service="later"), now=NOON + 400 * DAY)
+    later = replace(SLOW_START, service="later")
+    await curate.create(db, later, now=NOON + 400 * DAY, redact=OPEN)
 
     assert await fade(db, now=NOON + 100 * DAY) == 0
+
+
+async def test_a_row_dated_in_the_future_by_hand_stops_no_other(db: Database, url: str) -> None:
+    memory, ahead = await held(db), await held(db)
+    by_hand.run(
+        url,
+        f"UPDATE memories SET updated_at = '2099-01-01T00:00:00Z' WHERE id = {ahead.id}",
+    )
+
+    assert await fade(db, now=NOON + 44 * DAY) == 1
+
+    found = await memories.several(db, [memory.id, ahead.id])
+    assert [each.confidence for each in found.values()] == [0.5, 0.7]
 
 
 async def test_reinforcement_counts_from_the_faded_confidence(db: Database) -> None:

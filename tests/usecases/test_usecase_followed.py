@@ -12,11 +12,13 @@ from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
 import by_hand
 from lamplighter.domain.memory import Category, Edit, Memory
 from lamplighter.domain.reconcile import Outcome
+from lamplighter.domain.relate import built_in
 from lamplighter.domain.relate.lexicon import read, source
 from lamplighter.repository import Database, changes, writing
 from lamplighter.repository.analyses import STALE_AT_ONCE
 from lamplighter.repository.database import sqlite_url
 from lamplighter.usecases import bulk, curate
+from lamplighter.usecases.analyse import catch_up
 from lamplighter.usecases.bulk import Act
 from lamplighter.usecases.remember import Manner, Remembered, remember
 
@@ -114,23 +116,40 @@ async def test_a_row_of_ten_columns_written_by_hand_is_found(
     assert (effect.before.id, effect.after.confidence) == (again.memory.id, 0.6)
 
 
-async def test_many_rows_written_by_hand_are_read_some_at_a_time_until_all_are_found(
-    db: Database, url: str
-) -> None:
-    await look(db)
-    texts = [*odd(300), "Takes 60s to start after restart", *odd(300, 300)]
+def write_by_hand(url: str, texts: Sequence[str]) -> None:
     values = ", ".join(
         f"('jellyfin', 'timing', '{words}', 0.7, 1, {STAMPS}, NULL, 1)" for words in texts
     )
     by_hand.run(url, f"{BY_HAND} VALUES {values}")
 
-    for _ in range(len(texts) // STALE_AT_ONCE):
-        assert len(await rows(db, "analyses")) < len(texts)
-        await heard(db, STRANGE)
+
+async def test_many_rows_written_by_hand_are_all_found_at_once(db: Database, url: str) -> None:
+    await look(db)
+    write_by_hand(url, [*odd(400), SLOW_START.observation])
+
     again = await heard(db, MINUTE)
 
     assert again.outcome is Outcome.REINFORCED
-    assert again.memory.observation == "Takes 60s to start after restart"
+    assert again.memory.observation == SLOW_START.observation
+
+
+@pytest.mark.parametrize("ahead", [False, True], ids=["by who asks", "by a session that begins"])
+async def test_very_many_rows_are_read_some_at_a_time_until_all_are_found(
+    db: Database, url: str, ahead: bool
+) -> None:
+    await look(db)
+    write_by_hand(url, [*odd(2 * STALE_AT_ONCE), SLOW_START.observation])
+
+    await heard(db, STRANGE)
+    assert len(await rows(db, "analyses")) < 2 * STALE_AT_ONCE
+    if ahead:
+        while await catch_up(db, built_in()):
+            pass
+    await heard(db, STRANGE)
+    again = await heard(db, MINUTE)
+
+    assert again.outcome is Outcome.REINFORCED
+    assert again.memory.observation == SLOW_START.observation
 
 
 @pytest.mark.parametrize(

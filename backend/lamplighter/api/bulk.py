@@ -15,6 +15,7 @@ from lamplighter.repository.memories import Filter
 from lamplighter.usecases import bulk
 
 MEANT = {"confidence": "the confidence to set", "adjust": "what to add to each confidence"}
+EVERY = 'is empty, which is every memory: if that is meant, say "all": true beside it'
 
 
 async def act(request: Request) -> Response:
@@ -42,7 +43,10 @@ async def _chosen(here: Door, given: shapes.Bulk) -> list[int] | Filter:
     if given.ids is not None and given.filter is None:
         return given.ids
     if given.filter is not None and given.ids is None:
-        return await filter_of(here.db, given.filter, here.known())
+        found = await filter_of(here.db, given.filter, here.known())
+        if found.everything and not given.all:
+            raise Invalid(Wrong("filter", EVERY))
+        return found
     raise Invalid(Wrong("ids", "or a filter says which memories: one of the two"))
 
 

@@ -5,7 +5,10 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, Final, Literal, get_args, get_origin
 
+import msgspec
+
 _AT: Final = re.compile(r" - at `\$(.*)`$")
+_NAME: Final = re.compile(r"[^\W\d]\w*")
 _KINDS: Final = {
     "str": "text",
     "int": "a whole number",
@@ -38,7 +41,21 @@ def in_words(message: str, kind: Any) -> str:
     """Turn the message of a failed conversion to `kind` into words."""
     found = _AT.search(message)
     where = f" (at {found[1].lstrip('.')})" if found and found[1] else ""
-    return _said(_AT.sub("", message), kind) + where
+    return _said(_AT.sub("", message), _within(kind, found[1] if found else "")) + where
+
+
+def _within(kind: Any, path: str) -> Any:
+    """Return the kind of the value that a path leads to; of a list, that of the list."""
+    for name in _NAME.findall(path):
+        fields = [each for form in _structs(kind) for each in msgspec.structs.fields(form)]
+        kind = next((each.type for each in fields if each.encode_name == name), kind)
+    return kind
+
+
+def _structs(kind: Any) -> list[type[msgspec.Struct]]:
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return [kind]
+    return [form for each in get_args(kind) for form in _structs(each)]
 
 
 def choices(kind: Any) -> list[str]:

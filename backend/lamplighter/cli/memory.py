@@ -86,13 +86,20 @@ def _answer(line: bytes, words: "Lexicon") -> dict[str, Any]:
 
     given: Any = None
     try:
-        given = json.loads(line)
+        given = json.loads(_decoded(line))
         old, new, service = (_text(given, name) for name in ("old", "new", "service"))
     except (ValueError, RecursionError) as error:
         mark = given.get("id") if isinstance(given, dict) else None
         return {"id": mark, "error": one_line(str(error))}
     found = related(new or "", old or "", service=service, lexicon=words)
     return {"id": given.get("id"), **plain.verdict(found)}
+
+
+def _decoded(line: bytes) -> str:
+    try:
+        return line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError("not UTF-8") from error
 
 
 def _text(given: Any, name: str) -> str | None:

@@ -15,6 +15,7 @@ from lamplighter.domain.memory import (
 GRACE: Final = timedelta(days=30)
 WEEK: Final = timedelta(weeks=1)
 WEEKLY_DECAY: Final = 0.1
+WEEKS_AT_MOST: Final = 10  # after so many nothing is left of any confidence
 
 
 def faded(memory: Memory, *, now: datetime) -> Memory:
@@ -44,7 +45,11 @@ def falls_inactive(memory: Memory) -> datetime | None:
     """Return from when on fading leaves a memory inactive unless it is confirmed; None: never."""
     if not memory.active or memory.pinned or memory.category not in OPERATIONAL:
         return None
-    weeks = 1
-    while clamp(memory.confidence - WEEKLY_DECAY * weeks) >= ACTIVE_THRESHOLD:
-        weeks += 1
-    return memory.updated_at + GRACE + WEEK * (memory.decayed_weeks + weeks)
+    surest = min(1.0, memory.confidence)
+    weeks = sum(
+        clamp(surest - WEEKLY_DECAY * week) >= ACTIVE_THRESHOLD for week in range(1, WEEKS_AT_MOST)
+    )
+    try:
+        return memory.updated_at + GRACE + WEEK * (memory.decayed_weeks + weeks + 1)
+    except OverflowError:
+        return None  # after all time

@@ -21,7 +21,7 @@ from lamplighter.repository.tables import analyses, changes, memories
 from lamplighter.repository.words import OneOf
 
 MEMORY: Final = "memory"
-STALE_AT_ONCE: Final = 200
+STALE_AT_ONCE: Final = 2_000
 REREAD: Final = 500
 LIKELY_TERMS: Final = 30
 _decode: Final = msgspec.json.Decoder(Analysis).decode
@@ -295,6 +295,7 @@ async def _add(
     }
     if fresh:
         await store(db, stale[:STALE_AT_ONCE], fresh)
+    known.unread.difference_update(also)  # others may have read them meanwhile
     known.unread.update(row["id"] for row in stale)
     known.unread.difference_update(fresh)
     for row in rows:

@@ -49,6 +49,7 @@ _HELD: Final = memories.c
 _BULK: Final = given("bulk", NUMBER)
 _UNDOES: Final = given("undoes", NUMBER)
 _VALUE: Final = given("value", CONFIDENCE)
+_ADJUSTED: Final = rounded(_HELD.confidence + _VALUE)
 _WORDS: Final = given("reason", sa.Text)
 _BY_OPERATOR: Final = Entry(cause="edited", actor=OPERATOR, reason=_WORDS, bulk=_BULK)
 _CONFIRMED: Final = {"updated_at": NOW, "decayed_weeks": sa.literal(0, NUMBER)}
@@ -61,8 +62,8 @@ _ON: Final = {"active": sa.literal(1, NUMBER), "inactive_reason": sa.null()}
 ACTS: Final[dict[str, Act]] = {
     "confidence": act((), {**with_confidence(_VALUE), **_CONFIRMED}, _BY_OPERATOR),
     "adjust": act(
-        (),
-        {**with_confidence(rounded(_HELD.confidence + _VALUE)), **_CONFIRMED},
+        (_HELD.confidence != _ADJUSTED,),
+        {**with_confidence(_ADJUSTED), **_CONFIRMED},
         _BY_OPERATOR,
     ),
     "deactivate": act((_HELD.active == 1,), _OFF, _BY_OPERATOR),

@@ -97,6 +97,13 @@ async def of(
     return Page([_entry(row) for row in found.items], found.position)
 
 
+async def newest(db: Database) -> datetime | None:
+    """Return the latest moment at which a memory changed; None while none has."""
+    query = sa.select(history.c.at).order_by(history.c.at.desc()).limit(1)
+    found: datetime | None = await db.fetch_val(query)
+    return found
+
+
 async def get(db: Database, memory_id: int, number: int) -> Entry | None:
     """Return one change of a memory."""
     mine = history.c.memory_id == memory_id

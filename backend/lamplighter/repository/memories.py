@@ -74,6 +74,11 @@ class Filter:
     scope: str | None = None
     active: bool | None = None
 
+    @property
+    def everything(self) -> bool:
+        """Whether every memory is asked for."""
+        return replace(self, q=self.q or None) == Filter()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tellable:
@@ -204,13 +209,6 @@ async def tellable(
     asked, sort = partial(_told, wanted), Sort.CONFIDENCE
     found = await ordered.page(db, wanted.at, asked, sort, limit=limit, position=position)
     return _memories(found, wanted.at)
-
-
-async def newest(db: Database) -> datetime | None:
-    """Return when a memory was last confirmed; None while there is none."""
-    query = sa.select(memories.c.updated_at).order_by(memories.c.updated_at.desc()).limit(1)
-    found: datetime | None = await db.fetch_val(query)
-    return found
 
 
 async def shortest(db: Database, *, at: datetime | None = None) -> int:

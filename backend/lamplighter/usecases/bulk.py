@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.memory import Edit, Memory, edited
+from lamplighter.domain.memory import Edit, Memory, clamp, edited
 from lamplighter.repository import Database, bulk, history, memories, writing
 from lamplighter.repository.batches import in_batches
 from lamplighter.repository.memories import Filter
@@ -30,7 +30,8 @@ class Act:
             case "confidence":
                 return Edit(confidence=self.value)
             case "adjust":
-                return Edit(confidence=memory.confidence + round(self.value, 2))
+                adjusted = clamp(memory.confidence + round(self.value, 2))
+                return Edit() if adjusted == memory.confidence else Edit(confidence=adjusted)
         return Edit(active=self.action == "activate")
 
 

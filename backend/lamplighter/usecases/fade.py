@@ -20,11 +20,11 @@ async def fade(db: Database, *, now: datetime) -> int:
 
     It is done in batches, each a short write of its own: a process that ends between
     two of them has the rest done at the next session, and nobody waits long meanwhile.
-    Held back when `now` is before a time already seen: a clock that was wrong
-    must not cost a belief.
+    Held back when `now` is before a time at which we wrote: a clock that was wrong
+    must not cost a belief. What a row written by hand says of its time is not asked.
     """
     async with reading(db):
-        seen = await memories.newest(db), await sessions.newest(db)
+        seen = await history.newest(db), await sessions.newest(db)
     if now < max((each for each in seen if each is not None), default=now):
         logger.warning("The clock is behind what was already seen; nothing fades.")
         return 0

@@ -63,7 +63,7 @@ export function curate({ api, memories, confirm, toasts }) {
         verb: "Delete",
       })
       if (!yes) return false
-      if (many) return tell(() => removed([], () => erase({ filter: memories.wanted }), n))
+      if (many) return tell(() => removed([], () => erase(allThatMatch()), n))
       return tell(async () => {
         const rows = memories.everything ? (await api.all("/memories", memories.wanted)).items : ticked
         await removed(rows, () => erase({ ids: idsOf(rows) }))
@@ -85,9 +85,14 @@ export function curate({ api, memories, confirm, toasts }) {
     },
   }
 
+  /** Where nothing narrows the list it has to be said that every memory is meant. */
+  function allThatMatch() {
+    return memories.filtered ? { filter: memories.wanted } : { filter: {}, all: true }
+  }
+
   /** @param {Memory[]} rows @param {Act} act @param {number} value */
   async function changed(rows, act, value) {
-    const whom = memories.everything ? { filter: memories.wanted } : { ids: idsOf(rows) }
+    const whom = memories.everything ? allThatMatch() : { ids: idsOf(rows) }
     const answer = await api.post("/memories/bulk", { ...whom, ...askOf(act, value) })
     memories.unchoose()
     toasts.say(doneWords(act, value, answer.changed, answer.left), { undo: () => takeBack(answer.bulk) })

@@ -120,7 +120,10 @@ class BulkFilter(FacetQuery, forbid_unknown_fields=True):
 
 
 class Bulk(Struct):
-    """One act on several memories: those of `ids`, or all that a `filter` finds."""
+    """One act on several memories: those of `ids`, or all that a `filter` finds.
+
+    A filter that asks for nothing finds every memory: it needs `all` beside it.
+    """
 
     action: Literal["delete", "confidence", "adjust", "deactivate", "activate"]
     ids: (
@@ -130,6 +133,7 @@ class Bulk(Struct):
         | None
     ) = None
     filter: BulkFilter | None = None
+    all: bool = False
     value: float | None = None
 
 

@@ -189,11 +189,7 @@ async def _take_effect(
     old = effect.before
     if effect.weakens:
         await memories.update(db, effect.after, now=now)
-        reason = f"memory {memory.id} {effect.reason}"
-        why = _why(candidate, history.CONTRADICTED, reason)
-        await history.append(db, old, effect.after, why, now=now)
-        await _link(db, candidate, memory, old.id, links.CONTRADICTS, now=now)
-    await open_review(
+    review = await open_review(
         db,
         effect.kind,
         old,
@@ -203,6 +199,11 @@ async def _take_effect(
         session_id=candidate.session_id,
         now=now,
     )
+    if effect.weakens:
+        reason = f"memory {memory.id} {effect.reason}"
+        why = replace(_why(candidate, history.CONTRADICTED, reason), review_id=review.id)
+        await history.append(db, old, effect.after, why, now=now)
+        await _link(db, candidate, memory, old.id, links.CONTRADICTS, now=now)
 
 
 async def _link(

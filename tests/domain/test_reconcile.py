@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lamplighter.domain.memory import Candidate, Category, InactiveReason, Memory, MemoryId
 from lamplighter.domain.reconcile import (
     ECHO,
+    REFUSED,
     TOLD,
     Decision,
     Echo,
@@ -261,10 +262,31 @@ def test_whatever_is_held_at_most_one_is_raised_and_only_what_conflicts_loses(
     told = {each.before.id: each for each in decision.effects}
     for each in held:
         relation = relations[each.id - 1]
-        asks = each.active and relation in (CONFLICTING, UNSURE)
+        own = each.session_id == SAYS.session_id
+        asks = each.active and not own and relation in (CONFLICTING, UNSURE)
         assert (each.id in told) == asks
         if asks:
             after = told[each.id].after
             lost = round(each.confidence - after.confidence, 2)
             assert lost == (min(0.2, each.confidence) if relation is CONFLICTING else 0)
             assert after.active == (after.confidence >= 0.3)
+
+
+def test_what_a_person_decided_against_does_nothing_unless_it_is_believed_again() -> None:
+    aside = replace(HELD, active=False, inactive_reason=InactiveReason.SUPERSEDED)
+    kept = replace(HELD, id=MemoryId(1), observation="Takes 5s to start")
+    again = replace(HELD, id=MemoryId(9))
+    standing = Standing(refused=[aside.id])
+
+    found = reconcile(SAYS, [kept, aside], says(SAYS), now=LATER, standing=standing)
+    believed = reconcile(SAYS, [aside, again], says(SAYS), now=LATER, standing=standing)
+
+    assert found == Decision(Outcome.UNCHANGED, aside, reason=REFUSED)
+    assert believed.outcome is Outcome.REINFORCED
+
+
+def test_two_claims_of_one_session_are_not_weighed_against_each_other() -> None:
+    own = replace(HELD, observation="Takes 5s to start", session_id=SAYS.session_id)
+
+    assert decide(SAYS, [own]).effects == ()
+    assert decide(SAYS, [replace(own, session_id=1)]).effects != ()

@@ -108,6 +108,33 @@ def test_merged_into_what_was_superseded_it_is_told_again() -> None:
     assert (merged.active, merged.inactive_reason) == (True, None)
 
 
+@pytest.mark.parametrize("reason", list(InactiveReason))
+@pytest.mark.parametrize(("confidence", "then"), [(0.1, 0.3), (0.7, 0.7)])
+def test_what_is_kept_is_told_again_unless_it_ended_for_another_reason(
+    reason: InactiveReason, confidence: float, then: float
+) -> None:
+    off = replace(NEW, active=False, inactive_reason=reason, confidence=confidence)
+    answer = Answer(resolution=Resolution.KEEP_NEW)
+
+    moves = judged(CASE, answer, OLD, off, now=LATER).moves
+
+    ended = reason in (InactiveReason.ARCHIVED, InactiveReason.EXPIRED, InactiveReason.DELETED)
+    assert [each.before for each in moves] == ([OLD] if ended else [off, OLD])
+    if not ended:
+        kept = moves[0]
+        assert (kept.after.active, kept.after.confidence) == (True, then)
+        assert ("0.30 again" in kept.reason) is (confidence < 0.3)
+
+
+def test_merged_of_two_that_are_hardly_believed_it_is_told_again() -> None:
+    low = {"confidence": 0.1, "active": False, "inactive_reason": InactiveReason.LOW}
+    answer = Answer(resolution=Resolution.MERGE, observation="Takes a while")
+
+    found = judged(CASE, answer, replace(OLD, **low), replace(NEW, **low), now=LATER)
+
+    assert (found.moves[0].after.active, found.moves[0].after.confidence) == (True, 0.3)
+
+
 def test_dismissed_nothing_changes() -> None:
     assert answered(Resolution.DISMISS) == []
 

@@ -56,6 +56,7 @@ class Kept:
     reason: str = ""
     before: dict[str, Any] | None
     after: dict[str, Any] | None
+    bulk_id: int | None = None
 
 
 class Life:

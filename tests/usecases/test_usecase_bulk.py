@@ -20,7 +20,7 @@ from lamplighter.repository import Database, driver, history, memories, writing
 from lamplighter.repository.batches import FIRST
 from lamplighter.repository.columns import stamp
 from lamplighter.repository.memories import Filter
-from lamplighter.usecases import bulk, curate
+from lamplighter.usecases import bulk, curate, undo
 from lamplighter.usecases.bulk import Act
 
 ACTS = st.one_of(
@@ -188,6 +188,21 @@ async def test_taking_back_can_be_taken_back(db: Database) -> None:
         "operator",
         f"undoes bulk {back.bulk}",
     )
+
+
+async def test_what_was_taken_back_as_one_is_not_taken_back_again_alone(db: Database) -> None:
+    [one] = await made(db, 0.7)
+    done = await bulk.act_on(db, [one], Act(action="adjust", value=0.2), now=LATER)
+    await bulk.undo(db, done.bulk, now=LATER)
+    steps = (await history.of(db, one, limit=9)).items
+
+    able = [each for _, each in await undo.shown(db, one, steps)]
+    with pytest.raises(Conflict, match=r"undone already, in version 3"):
+        await undo.undo_step(db, one, steps[1].id, version=None, now=LATER)
+
+    assert able == [True, False, True]
+    again = await undo.undo_step(db, one, steps[0].id, version=None, now=LATER)
+    assert again.confidence == 0.9
 
 
 async def test_deleting_takes_the_words_away(db: Database) -> None:

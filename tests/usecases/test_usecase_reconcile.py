@@ -14,7 +14,7 @@ from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session, s
 import by_hand
 from lamplighter.domain.marks import Look
 from lamplighter.domain.memory import Category, Edit, InactiveReason, Memory
-from lamplighter.domain.reconcile import ECHO, ONCE, OWN, TOLD, Echo, Outcome
+from lamplighter.domain.reconcile import ECHO, ONCE, OWN, REFUSED, TOLD, Echo, Outcome
 from lamplighter.domain.review import Answer, Resolution, Review, ReviewKind, ReviewState
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Session
@@ -406,3 +406,63 @@ async def test_a_person_who_edits_the_old_one_meanwhile_keeps_the_edit(db: Datab
 
     [effect] = done.effects
     assert (effect.before.observation, effect.after.confidence) == (change.observation, 0.7)
+
+
+async def test_a_claim_a_person_decided_against_stays_out_while_the_other_is_believed(
+    db: Database,
+) -> None:
+    for resolution in (Resolution.KEEP_OLD, Resolution.KEEP_NEW):
+        service = str(resolution)
+        old = (await heard(db, SLOW_START.observation, service=service)).memory
+        new = (await heard(db, HALF, service=service)).memory
+        [review] = await waiting(db)
+        answer = Answer(resolution=resolution)
+        await resolve(db, review.id, answer, version=None, now=LATER, redact=OPEN)
+        kept, aside = (old, new) if resolution is Resolution.KEEP_OLD else (new, old)
+        before = await held(db)
+
+        again = await heard(db, aside.observation.upper(), service=service, now=LATER)
+
+        assert (again.outcome, again.memory.id, again.reason) == (
+            Outcome.UNCHANGED,
+            aside.id,
+            REFUSED,
+        )
+        assert (await held(db), await waiting(db)) == (before, [])
+        off = Edit(active=False)
+        await curate.edit(db, kept.id, off, version=None, now=LATER, redact=OPEN)
+        back = await heard(db, aside.observation, service=service, now=LATER)
+        assert back.outcome is Outcome.LEARNED
+
+
+async def test_one_session_does_not_flood_a_person_with_what_it_said_itself(db: Database) -> None:
+    one = await session(db)
+    for power in range(1, 12):
+        await said(db, one, observation=f"Takes {2**power}s to start after restart")
+
+    assert (await waiting(db), await confidences(db)) == ([], [0.7] * 11)
+
+    await heard(db, "Takes 9000s to start after restart")
+    assert 0 < len(await waiting(db)) <= 11
+
+
+async def test_what_was_settled_is_open_again_when_one_of_them_says_something_else(
+    db: Database,
+) -> None:
+    old = await typed(db)
+    await heard(db, HALF)
+    [review] = await waiting(db)
+    answer = Answer(resolution=Resolution.DISMISS)
+    await resolve(db, review.id, answer, version=None, now=LATER, redact=OPEN)
+    await heard(db, HALF, now=LATER)
+    assert await waiting(db) == []
+
+    words = Edit(observation="Takes 600s to start after restart")
+    after = LATER + timedelta(minutes=1)
+    await curate.edit(db, old.id, words, version=None, now=after, redact=OPEN)
+    await heard(db, HALF, now=after)
+
+    assert [each.old_id for each in await waiting(db)] == [old.id]
+    words = Edit(observation=SLOW_START.observation)
+    await curate.edit(db, old.id, words, version=None, now=after, redact=OPEN)
+    assert await reviews.settled_among(db, [review.old_id, review.new_id]) != set()

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -294,6 +294,57 @@ async def test_what_others_took_is_not_given_back(db: Database) -> None:
     assert (await now_is(db, old)).confidence == 0.7
     given = (await history.of(db, old.id, limit=1)).items[0]
     assert given.reason == "undoes contradicted of version 2"
+
+
+async def test_what_each_session_took_is_given_back(db: Database) -> None:
+    old = await believed(db, await session(db))
+    new = (await said(db, await session(db), observation=FAST)).memory
+    for hour in (1, 2):
+        await said(db, await session(db), observation=FAST, now=NOON + timedelta(hours=hour))
+    [review] = (await reviews.page(db, Filter(), limit=9)).items
+    assert (review.old_id, review.new_id) == (old.id, new.id)
+    assert told(await now_is(db, old)) == (OLD, 0.1, False, InactiveReason.LOW)
+
+    await decided(db, review, "keep old")
+    assert told(await now_is(db, old)) == (OLD, 0.7, *HERE)
+
+    await undone(db, review)
+    assert told(await now_is(db, old)) == (OLD, 0.1, False, InactiveReason.LOW)
+    await decided(db, review, "keep old")
+    assert told(await now_is(db, old)) == (OLD, 0.7, *HERE)
+
+
+@pytest.mark.parametrize(("decision", "left"), [("merge", 0.4), ("both", 0.4), ("keep old", 0.4)])
+async def test_weeks_that_are_due_are_taken_before_a_decision(
+    db: Database, decision: str, left: float
+) -> None:
+    old, _, review = await contradicted(db)
+    later, answer = NOON + timedelta(days=52), DECISIONS[decision]
+
+    await resolve(db, review.id, answer, version=None, now=later, redact=OPEN)
+
+    assert (await now_is(db, old)).confidence == left
+    await reopen(db, review.id, version=None, now=later)
+    back = await now_is(db, old)
+    assert (back.confidence, back.updated_at, back.decayed_weeks) == (0.2, NOON, 3)
+
+
+@pytest.mark.parametrize("decision", ["keep old", "keep new"])
+async def test_what_a_person_calls_true_is_believed_again_until_that_is_undone(
+    db: Database, decision: str
+) -> None:
+    old, new, review = await contradicted(db)
+    kept = old if decision == "keep old" else new
+    await raised(db, kept, confidence=0.05)
+    aside = await now_is(db, kept)
+    assert not aside.active
+
+    await decided(db, review, decision)
+    now = await now_is(db, kept)
+    assert (now.active, now.confidence) == (True, 0.3)
+
+    await undone(db, review)
+    assert replace(await now_is(db, kept), version=0) == replace(aside, version=0)
 
 
 async def test_what_was_taken_is_given_back_once(db: Database) -> None:

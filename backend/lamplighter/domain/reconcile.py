@@ -14,6 +14,7 @@ Relate = Callable[[Memory], Verdict]
 OWN: Final = "the session that learned it says it again"
 ONCE: Final = "this session has reinforced it already"
 ECHO: Final = "it was told to this session, which repeats it word for word without looking"
+REFUSED: Final = "a person decided against it"
 TOLD: Final = "it was told to this session, which says it word for word"
 
 
@@ -38,7 +39,8 @@ class Standing:
 
     `up` and `down` are the memories it has moved; `told` those that were told to
     it; `looked` whether it looked at the candidate's service itself; `settled`
-    pairs of memories of which a person said that both stand.
+    pairs of memories of which a person said that both stand; `refused` those
+    that a person put aside for another one that is still believed.
     """
 
     up: Collection[MemoryId] = ()
@@ -47,6 +49,7 @@ class Standing:
     looked: bool = True
     echo: Echo = Echo.COUNT
     settled: Collection[frozenset[MemoryId]] = ()
+    refused: Collection[MemoryId] = ()
 
 
 NOTHING_DONE: Final = Standing()
@@ -95,9 +98,14 @@ def reconcile(
     `held` are memories of its service and category: the active ones that may be
     related, and inactive twins. The best that says the same is reinforced, or
     the candidate is learned; every one it contradicts loses 0.2 and a person is
-    asked; where it is not sure, a person is asked and nothing is lost.
+    asked; where it is not sure, a person is asked and nothing is lost. What a
+    person decided against word for word does nothing, and two claims of one
+    session are not weighed against each other.
     """
     verdicts = [(memory, relate(memory)) for memory in held]
+    refused = _refused(verdicts, standing)
+    if refused is not None:
+        return Decision(Outcome.UNCHANGED, refused, reason=REFUSED)
     active = [(memory, verdict) for memory, verdict in verdicts if memory.active]
     same = [each for each in active if each[1].relation is Relation.SAME]
     best = max(same, key=_standing, default=None)
@@ -105,6 +113,7 @@ def reconcile(
         _effect(memory, verdict, standing)
         for memory, verdict in active
         if verdict.relation in (Relation.CONFLICTING, Relation.UNSURE)
+        and not _own(candidate, memory)
         and not (best and frozenset((best[0].id, memory.id)) in standing.settled)
     )
     if best is None:
@@ -129,13 +138,26 @@ def _held_back(
     candidate: Candidate, best: Memory, verdict: Verdict, standing: Standing
 ) -> str | None:
     """Say why a memory that is said again is not reinforced; None when it is."""
-    if candidate.session_id is not None and best.session_id == candidate.session_id:
+    if _own(candidate, best):
         return OWN
     if best.id in standing.up:
         return ONCE
     if _echoes(best, verdict, standing) and standing.echo is Echo.IGNORE and not standing.looked:
         return ECHO
     return None
+
+
+def _own(candidate: Candidate, memory: Memory) -> bool:
+    """Whether the session that speaks is the one that a memory was learned from."""
+    return candidate.session_id is not None and memory.session_id == candidate.session_id
+
+
+def _refused(verdicts: Sequence[tuple[Memory, Verdict]], standing: Standing) -> Memory | None:
+    twins = [memory for memory, verdict in verdicts if verdict.word_for_word]
+    if any(each.active for each in twins):
+        return None
+    against = [each for each in twins if each.id in standing.refused]
+    return max(against, key=lambda each: each.id, default=None)
 
 
 def _echoes(memory: Memory, verdict: Verdict, standing: Standing) -> bool:

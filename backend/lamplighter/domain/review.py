@@ -6,10 +6,21 @@ from enum import StrEnum
 from typing import Final
 
 from lamplighter.domain.errors import Wrong
-from lamplighter.domain.memory import Category, Edit, InactiveReason, Memory, MemoryId, edited
+from lamplighter.domain.memory import (
+    ACTIVE_THRESHOLD,
+    Category,
+    Edit,
+    InactiveReason,
+    Memory,
+    MemoryId,
+    edited,
+)
 
 SUPERSEDES: Final = "supersedes"
 MERGED_INTO: Final = "merged_into"
+
+WAKES: Final = (InactiveReason.LOW, InactiveReason.OPERATOR, InactiveReason.SUPERSEDED)
+"""Why a claim was put aside that a person may yet call true."""
 
 DELETION: Final = "deletion"
 """Who resolved the reviews of a memory that was deleted."""
@@ -72,7 +83,7 @@ class Answer:
 
     @property
     def gives_back(self) -> bool:
-        """Whether the old memory gets back what the contradiction took."""
+        """Whether the old memory gets back what contradictions took."""
         return self.resolution in (Resolution.KEEP_OLD, Resolution.BOTH, Resolution.MERGE)
 
 
@@ -114,11 +125,11 @@ def judged(review: Review, answer: Answer, old: Memory, new: Memory, *, now: dat
     said = f"review {review.id}"
     match answer.resolution:
         case Resolution.KEEP_OLD:
-            move = _superseded(new, f"{said}: memory {old.id} is true instead")
-            return Verdict(move, (old.id, new.id, SUPERSEDES))
+            moves = _kept(old, new, said, now=now)
+            return Verdict(moves, (old.id, new.id, SUPERSEDES))
         case Resolution.KEEP_NEW:
-            move = _superseded(old, f"{said}: memory {new.id} is true instead")
-            return Verdict(move, (new.id, old.id, SUPERSEDES))
+            moves = _kept(new, old, said, now=now)
+            return Verdict(moves, (new.id, old.id, SUPERSEDES))
         case Resolution.BOTH:
             scopes = ((old, answer.old_scope), (new, answer.new_scope))
             why = f"{said}: both are true"
@@ -126,7 +137,7 @@ def judged(review: Review, answer: Answer, old: Memory, new: Memory, *, now: dat
                 tuple(_scoped(each, text, why, now=now) for each, text in scopes if text)
             )
         case Resolution.MERGE:
-            confidence = max(old.confidence, new.confidence)
+            confidence = max(old.confidence, new.confidence, ACTIVE_THRESHOLD)
             edit = Edit(observation=answer.observation, confidence=confidence, active=True)
             merged = Move(old, edited(old, edit, now=now), f"{said}: merged with memory {new.id}")
             moves = (merged, *_superseded(new, f"{said}: merged into memory {old.id}"))
@@ -142,6 +153,17 @@ def scoped(observation: str, scope: str) -> str:
 def _scoped(memory: Memory, scope: str, why: str, *, now: datetime) -> Move:
     edit = Edit(observation=scoped(memory.observation, scope))
     return Move(memory, edited(memory, edit, now=now), f"{why}, this one {scope}")
+
+
+def _kept(kept: Memory, other: Memory, said: str, *, now: datetime) -> tuple[Move, ...]:
+    aside = _superseded(other, f"{said}: memory {kept.id} is true instead")
+    if kept.active or kept.inactive_reason not in WAKES:
+        return aside
+    why, edit = f"{said}: it is true instead of memory {other.id}", Edit(active=True)
+    if kept.confidence < ACTIVE_THRESHOLD:
+        why = f"{why}, so its confidence is {ACTIVE_THRESHOLD:.2f} again"
+        edit = replace(edit, confidence=ACTIVE_THRESHOLD)
+    return (Move(kept, edited(kept, edit, now=now), why), *aside)
 
 
 def _superseded(memory: Memory, why: str) -> tuple[Move, ...]:

@@ -61,6 +61,10 @@ class Step(Protocol):
     def after(self) -> Mapping[str, Any] | None:
         """What the memory became; None where it ended."""
 
+    @property
+    def bulk_id(self) -> int | None:
+        """The act on many memories that it was part of."""
+
 
 S = TypeVar("S", bound=Step)
 
@@ -109,10 +113,18 @@ def undoes(step: Step) -> str:
     return f"undoes {step.cause} of version {step.version}"
 
 
+def undoes_bulk(bulk_id: int) -> str:
+    """Return the reason that the undo of an act on many memories is kept with, in each."""
+    return f"undoes bulk {bulk_id}"
+
+
 def taken_back(step: Step, later: Sequence[S]) -> S | None:
     """Return the undo of a step; there is at most one, and it can be undone in its turn."""
+    reasons = {undoes(step)}
+    if step.bulk_id is not None:
+        reasons.add(undoes_bulk(step.bulk_id))
     for each in later:
-        if each.cause in UNDOING and each.id > step.id and each.reason == undoes(step):
+        if each.cause in UNDOING and each.id > step.id and each.reason in reasons:
             return each
     return None
 

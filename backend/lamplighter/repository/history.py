@@ -37,7 +37,8 @@ class Entry:
     """One change of a memory; `before` and `after` hold what `state` tells of it.
 
     Entries from before revision 0014 hold less. `review_id` is the review whose
-    resolution made the change, `bulk_id` the act on many memories that it was part of.
+    resolution made the change, or that a contradiction asks a person with; `bulk_id`
+    the act on many memories that it was part of.
     """
 
     id: int
@@ -135,20 +136,24 @@ async def of_review(db: Database, review_id: int) -> list[Entry]:
 
 
 async def contradicted(
-    db: Database, memory_id: int, *, session_id: int | None, at: datetime
-) -> Entry | None:
-    """Return by which change a memory lost confidence to what a session said at a moment."""
+    db: Database, memory_id: int, *, review_id: int, session_id: int | None, at: datetime | None
+) -> list[Entry]:
+    """Return by which changes a memory lost confidence to the other one of a review, in order.
+
+    Older entries do not tell the review: of those it is what a session said at a moment.
+    """
+    first = (
+        history.c.review_id.is_(None)
+        & history.c.session_id.is_not_distinct_from(session_id)
+        & (history.c.at == at)
+    )
     query = (
         sa.select(history)
         .where(history.c.memory_id == memory_id)
         .where(history.c.cause == CONTRADICTED)
-        .where(history.c.session_id.is_not_distinct_from(session_id))
-        .where(history.c.at == at)
-        .order_by(history.c.id.desc())
-        .limit(1)
+        .where((history.c.review_id == review_id) | first)
     )
-    found = await _fetch(db, query)
-    return found[0] if found else None
+    return await _fetch(db, query.order_by(history.c.id))
 
 
 async def said(db: Database, memory_id: int, *, limit: int) -> list[Entry]:

@@ -9,11 +9,13 @@ import sqlalchemy as sa
 
 from lamplighter.domain import plain
 from lamplighter.domain.change import Op
-from lamplighter.domain.memory import GENERAL, Category, Memory, MemoryId
+from lamplighter.domain.memory import GENERAL, Category, InactiveReason, Memory, MemoryId
 from lamplighter.domain.review import DELETION, Resolution, Review, ReviewKind, ReviewState
+from lamplighter.domain.text import same_words
 from lamplighter.repository import changes, memories
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.tables import memories as memories_table
 from lamplighter.repository.tables import reviews
 
 ENTITY: Final = "review"
@@ -85,15 +87,44 @@ async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | Non
 
 
 async def settled_among(db: Database, ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
-    """Return the pairs of these memories of which a person said that both stand."""
+    """Return the pairs of these memories of which a person said that both stand.
+
+    Of a memory that says something else since then nothing was said.
+    """
     query = (
-        sa.select(reviews.c.old_id, reviews.c.new_id)
+        sa.select(reviews.c.old_id, reviews.c.new_id, reviews.c.resolved_at)
         .where(reviews.c.resolution.in_([Resolution.BOTH, Resolution.DISMISS]))
         .where(reviews.c.old_id.in_(ids))
         .where(reviews.c.new_id.in_(ids))
     )
-    rows = await db.fetch_all(query)
-    return {frozenset((MemoryId(row["old_id"]), MemoryId(row["new_id"]))) for row in rows}
+    found: set[frozenset[MemoryId]] = set()
+    for row in await db.fetch_all(query):
+        pair = [MemoryId(row["old_id"]), MemoryId(row["new_id"])]
+        if await _says(db, pair) == await _says(db, pair, at=row["resolved_at"]):
+            found.add(frozenset(pair))
+    return found
+
+
+async def refused(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]:
+    """Return which of these memories a person put aside for another one, while that is believed."""
+    aside, kept = memories_table.alias("aside"), memories_table.alias("kept")
+    decided = [
+        (reviews.c.resolution == resolution) & (aside.c.id == other) & (kept.c.id == one)
+        for resolution, one, other in (
+            (Resolution.KEEP_OLD, reviews.c.old_id, reviews.c.new_id),
+            (Resolution.KEEP_NEW, reviews.c.new_id, reviews.c.old_id),
+        )
+    ]
+    query = (
+        sa.select(aside.c.id)
+        .distinct()
+        .select_from(reviews, aside, kept)
+        .where(sa.or_(*decided))
+        .where(reviews.c.old_id.in_(ids) | reviews.c.new_id.in_(ids))
+        .where(aside.c.id.in_(ids), aside.c.inactive_reason == InactiveReason.SUPERSEDED)
+        .where(kept.c.active == 1)
+    )
+    return {MemoryId(row["id"]) for row in await db.fetch_all(query)}
 
 
 async def page(
@@ -168,6 +199,13 @@ async def as_json(db: Database, found: Sequence[Review]) -> list[dict[str, Any]]
     """Return reviews as JSON, each with both memories as they are now."""
     beside = await memories.several(db, _sides(found))
     return [plain.review(each, beside.get(each.old_id), beside.get(each.new_id)) for each in found]
+
+
+async def _says(
+    db: Database, ids: Sequence[MemoryId], *, at: datetime | None = None
+) -> list[str | None]:
+    held = [await memories.get(db, number, at=at) for number in ids]
+    return [None if each is None else same_words(each.observation) for each in held]
 
 
 def _sides(found: Iterable[Review]) -> list[MemoryId]:

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory import Edit, Memory, clamp, edited
+from lamplighter.domain.undo import undoes_bulk
 from lamplighter.repository import Database, bulk, history, memories, writing
 from lamplighter.repository.batches import in_batches
 from lamplighter.repository.memories import Filter
@@ -75,7 +76,7 @@ async def undo(db: Database, bulk_id: int, *, now: datetime) -> Done:
         raise Conflict("What was deleted is deleted for good; its words are gone.")
     entries = await bulk.steps(db, bulk_id)
     number = await _begun(db, UNDO, undoes=bulk_id, now=now)
-    reason = f"undoes bulk {bulk_id}"
+    reason = undoes_bulk(bulk_id)
 
     async def put_back(some: Sequence[int]) -> list[int]:
         return await bulk.undo(db, some, bulk=number, reason=reason, now=now)

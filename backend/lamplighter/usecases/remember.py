@@ -7,7 +7,7 @@ from typing import Final
 
 from lamplighter.domain.admit import Redact, admitted
 from lamplighter.domain.decay import faded
-from lamplighter.domain.memory import Candidate, Memory, MemoryId
+from lamplighter.domain.memory import Candidate, InactiveReason, Memory, MemoryId
 from lamplighter.domain.reconcile import Decision, Echo, Effect, Outcome, Standing, reconcile
 from lamplighter.domain.relate import (
     SAME_WORDS,
@@ -132,14 +132,26 @@ async def _standing(
 ) -> Standing:
     """Return what matters of what the session has done, and of what people decided."""
     session, related = candidate.session_id, [each for each in held if each.active]
-    if session is None or not related:
+    if session is None:
         return Standing()
+    aside = [each.id for each in held if each.inactive_reason is InactiveReason.SUPERSEDED]
+    refused = await reviews.refused(db, aside) if aside else set()
+    if not related:
+        return Standing(refused=refused)
     up, down = await history.moved_by(db, session)
     word_for_word = [each.id for each in related if verdicts[each.id].word_for_word]
     told = await exposures.told_of(db, session, word_for_word) if word_for_word else set()
     looked = not told or await _looked(db, session, candidate.service, manner)
     settled = await reviews.settled_among(db, [each.id for each in related])
-    return Standing(up=up, down=down, told=told, looked=looked, echo=manner.echo, settled=settled)
+    return Standing(
+        up=up,
+        down=down,
+        told=told,
+        looked=looked,
+        echo=manner.echo,
+        settled=settled,
+        refused=refused,
+    )
 
 
 async def _looked(db: Database, session: int, service: str | None, manner: Manner) -> bool:
@@ -190,11 +202,7 @@ async def _take_effect(
     old = effect.before
     if effect.weakens:
         await memories.update(db, effect.after, now=now)
-        reason = f"memory {memory.id} {effect.reason}"
-        why = _why(candidate, history.CONTRADICTED, reason)
-        await history.append(db, old, effect.after, why, now=now)
-        await _link(db, candidate, memory, old.id, links.CONTRADICTS, now=now)
-    await open_review(
+    review = await open_review(
         db,
         effect.kind,
         old,
@@ -204,6 +212,11 @@ async def _take_effect(
         session_id=candidate.session_id,
         now=now,
     )
+    if effect.weakens:
+        reason = f"memory {memory.id} {effect.reason}"
+        why = replace(_why(candidate, history.CONTRADICTED, reason), review_id=review.id)
+        await history.append(db, old, effect.after, why, now=now)
+        await _link(db, candidate, memory, old.id, links.CONTRADICTS, now=now)
 
 
 async def _link(

@@ -22,6 +22,7 @@ from lamplighter.domain.text import one_line, without_private
 from lamplighter.domain.undo import REVIEW, UNDONE, in_force
 from lamplighter.repository import Database, history, links, memories, reviews, writing
 from lamplighter.usecases.curate import OPERATOR
+from lamplighter.usecases.fade import apply_due
 from lamplighter.usecases.undo import take_back
 
 
@@ -72,6 +73,7 @@ async def resolve(
         answer = _admitted(answer, old, new, redact)
         if answer.gives_back:
             old = await _give_back(db, review, old, now=now)
+        old, new = await apply_due(db, [old, new], now=now)
         verdict = judged(review, answer, old, new, now=now)
         for move in verdict.moves:
             await memories.update(db, move.after, now=now)
@@ -146,17 +148,18 @@ def _admitted(answer: Answer, old: Memory, new: Memory, redact: Redact) -> Answe
 
 
 async def _give_back(db: Database, review: Review, old: Memory, *, now: datetime) -> Memory:
-    """Undo what the contradiction took from the old memory, unless it has it back already."""
-    if review.kind is not ReviewKind.CONFLICT:
-        return old
-    moment, by = review.created_at, review.session_id
-    taken = await history.contradicted(db, old.id, session_id=by, at=moment)
-    if taken is None:
-        return old
-    step = in_force(taken, await history.undos(db, old.id, taken.id))
-    if step is None:
-        return old
-    return await take_back(db, old, step, now=now, cause=REVIEW, review_id=review.id)
+    """Undo what contradictions took from the old memory, but for what it has back already.
+
+    Each session that said the new claim has taken its part since the review was opened.
+    """
+    number, by = review.id, review.session_id
+    at = review.created_at if review.kind is ReviewKind.CONFLICT else None
+    taken = await history.contradicted(db, old.id, review_id=number, session_id=by, at=at)
+    for each in reversed(taken):
+        step = in_force(each, await history.undos(db, old.id, each.id))
+        if step is not None:
+            old = await take_back(db, old, step, now=now, cause=REVIEW, review_id=number)
+    return old
 
 
 async def _take_back(db: Database, review: Review, made: history.Entry, *, now: datetime) -> None:

@@ -16,7 +16,8 @@ export function historyWords({ cause, actor, session_id: session, reason, before
   const by = session ? `by session #${session}` : actor === "operator" ? "by hand" : `by the ${actor}`
   const back = backWords(reason)
   const word = cause === "undone" && back ? `took back ${back}` : causeOf(cause)
-  const why = back ? (cause === "undone" ? "" : `takes back ${back}`) : reason
+  const [, rest = ""] = /^undoes [^;]+; (.*)$/.exec(reason) ?? []
+  const why = back ? (cause === "undone" ? rest : `takes back ${back}`) : reason
   const moved =
     before && after && before.confidence !== after.confidence
       ? `, ${confidence(before.confidence)} → ${confidence(after.confidence)}`
@@ -26,7 +27,7 @@ export function historyWords({ cause, actor, session_id: session, reason, before
 
 /** Which step an undo is of, as one reads it. @param {string} reason */
 function backWords(reason) {
-  const [, cause, version] = /^undoes (\w+) of version (\d+)$/.exec(reason) ?? []
+  const [, cause, version] = /^undoes (\w+) of version (\d+)(?:; |$)/.exec(reason) ?? []
   return version ? `version ${version} (${causeOf(cause)})` : ""
 }
 
@@ -40,7 +41,7 @@ const UNDOING = ["undone", "review"]
 /** The step that took a step back. @param {HistoryEntry} step @param {HistoryEntry[]} history */
 export function undoOf({ id, cause, version }, history) {
   const reason = `undoes ${cause} of version ${version}`
-  return history.find((each) => each.id > id && UNDOING.includes(each.cause) && each.reason === reason)
+  return history.find((each) => each.id > id && UNDOING.includes(each.cause) && each.reason.split(";")[0] === reason)
 }
 
 /** Does a step still count? It was not undone, or its undo was. @param {HistoryEntry} step @param {HistoryEntry[]} history @returns {boolean} */

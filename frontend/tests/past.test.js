@@ -24,6 +24,15 @@ test("an undo says what it took back", () => {
   assert.equal(historyWords({ ...undo, cause: "review" }), "Settled in a review by hand: takes back version 5 (edited)")
 })
 
+test("an undo says what comes of it", () => {
+  const undo = { cause: "undone", actor: "operator", before: null, after: null }
+
+  assert.equal(
+    historyWords({ ...undo, reason: "undoes faded of version 5; it fades again" }),
+    "Took back version 5 (faded) by hand: it fades again",
+  )
+})
+
 const IS = { observation: "Takes 60s", confidence: 0.7, active: true, category: "timing", service: "jellyfin" }
 const became = (changes) => ({ before: IS, after: { ...IS, ...changes } })
 

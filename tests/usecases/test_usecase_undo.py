@@ -72,6 +72,37 @@ async def test_an_undo_is_a_step_that_can_be_undone(db: Database) -> None:
     assert [able for _, able in steps] == [True, False, True, True, False, True]
 
 
+async def test_a_fade_that_is_undone_says_that_it_comes_again(db: Database) -> None:
+    memory = (await said(db, await session(db))).memory
+    await fade(db, now=SPRING)
+
+    back = await undone(db, memory, 1)
+
+    step = (await past(db, memory))[-1]
+    assert (back.confidence, step.reason) == (
+        0.7,
+        "undoes faded of version 2; "
+        "it fades again at the next session unless you set its confidence",
+    )
+    shown = [able for _, able in await undo.shown(db, memory.id, await past(db, memory))]
+    assert shown == [True, False, True]
+    assert await fade(db, now=SPRING) == 1
+    again = await undone(db, memory, -1)
+    await curate.edit(db, memory.id, Edit(confidence=0.7), version=None, now=SPRING, redact=OPEN)
+    assert await fade(db, now=SPRING) == 0
+    assert (await held(db))[0].confidence == again.confidence == 0.7
+
+
+async def test_a_fade_before_an_edit_is_undone_for_good(db: Database) -> None:
+    memory = await lived(db)
+
+    back = await undone(db, memory, 2)
+
+    assert (await past(db, memory))[-1].reason == "undoes faded of version 3"
+    assert await fade(db, now=SPRING) == 0
+    assert back.confidence == 0.8
+
+
 async def test_what_somebody_else_changed_first_is_not_undone(db: Database) -> None:
     memory = await lived(db)
     step = (await past(db, memory))[-1]

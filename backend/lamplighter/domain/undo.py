@@ -22,6 +22,9 @@ REVIEW: Final = "review"
 UNDOING: Final = (UNDONE, REVIEW)
 """The causes of steps that may take an earlier one back; their reason says which."""
 
+FADED: Final = "faded"
+FADES_AGAIN: Final = "it fades again at the next session unless you set its confidence"
+
 SETTINGS: Final = {
     "observation": "text",
     "category": "category",
@@ -109,8 +112,15 @@ def possible(memory: Memory | None, step: Step, later: Sequence[Step]) -> bool:
 
 
 def undoes(step: Step) -> str:
-    """Return the reason that the undo of a step is kept with."""
+    """Return what the reason of the undo of a step begins with."""
     return f"undoes {step.cause} of version {step.version}"
+
+
+def kept_as(step: Step, before: Memory, after: Memory) -> str:
+    """Return the reason that the undo of a step is kept with: what it is, and what comes of it."""
+    weeks = before.decayed_weeks - after.decayed_weeks
+    due = step.cause == FADED and weeks > 0 and not after.pinned
+    return f"{undoes(step)}; {FADES_AGAIN}" if due else undoes(step)
 
 
 def undoes_bulk(bulk_id: int) -> str:
@@ -124,7 +134,7 @@ def taken_back(step: Step, later: Sequence[S]) -> S | None:
     if step.bulk_id is not None:
         reasons.add(undoes_bulk(step.bulk_id))
     for each in later:
-        if each.cause in UNDOING and each.id > step.id and each.reason in reasons:
+        if each.cause in UNDOING and each.id > step.id and _first(each.reason) in reasons:
             return each
     return None
 
@@ -152,6 +162,10 @@ def in_the_way(left: Sequence[str], later: Sequence[Step]) -> str:
         return f"The {what} it gave was changed again since."
     last = max(changes, key=lambda each: each.id)
     return f"The {what} it gave was changed again later: {last.cause}, version {last.version}."
+
+
+def _first(reason: str) -> str:
+    return reason.partition(";")[0]
 
 
 def _set_aside(memory: Memory) -> Memory:

@@ -9,10 +9,10 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import Op
 from lamplighter.domain.memory import ACTIVE_THRESHOLD, InactiveReason, clamp
-from lamplighter.repository import reviews
+from lamplighter.repository import marks, reviews
 from lamplighter.repository.columns import NUMBER
 from lamplighter.repository.database import Database
-from lamplighter.repository.history import Why
+from lamplighter.repository.history import Why, forget_quotes
 from lamplighter.repository.many import (
     CHOSEN,
     IDS,
@@ -149,6 +149,8 @@ async def remove(db: Database, ids: Sequence[int], *, bulk: int, now: datetime) 
     for statement in _REMOVAL:
         await db.execute(statement(**values))
     await tell(db, there, Op.DELETED, now=now)
+    await forget_quotes(db, there)
+    await marks.forget(db, there)
     await reviews.forget(db, there, now=now)
     return there
 

@@ -73,6 +73,17 @@ async def forget_row(db: Database, entity: str, entity_id: int) -> None:
     await db.execute(statement)
 
 
+async def forget_rows(db: Database, entity: str, ids: sa.Select[tuple[int]]) -> None:
+    """Blank the payloads of those rows that a query tells the numbers of."""
+    statement = (
+        sa.update(changes)
+        .where(changes.c.entity == entity)
+        .where(changes.c.entity_id.in_(ids))
+        .values(row=None)
+    )
+    await db.execute(statement)
+
+
 async def prune(db: Database, *, before: datetime) -> int:
     """Remove changes from before a moment and return how many; the newest always stays.
 

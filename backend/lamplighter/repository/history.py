@@ -11,9 +11,10 @@ from lamplighter.domain.memory import Memory, MemoryId
 from lamplighter.domain.undo import REVIEW, UNDOING
 from lamplighter.repository.columns import stamp
 from lamplighter.repository.database import Database
+from lamplighter.repository.links import CONTRADICTS
 from lamplighter.repository.paging import Page, newest_first
 from lamplighter.repository.prepared import Statement, inserting
-from lamplighter.repository.tables import history
+from lamplighter.repository.tables import history, links
 
 REINFORCED: Final = "reinforced"
 CONTRADICTED: Final = "contradicted"
@@ -177,6 +178,25 @@ async def forget_texts(db: Database, memory_id: int) -> None:
         sa.update(history)
         .where(history.c.memory_id == memory_id)
         .values(before=sa.null(), after=sa.null(), reason="")
+    )
+    await db.execute(statement)
+
+
+async def forget_quotes(db: Database, ids: Sequence[MemoryId]) -> None:
+    """Blank what the histories of others quote of memories that were deleted for good.
+
+    It is the reason of each contradiction by one of them, which names its number.
+    """
+    by_them = (links.c.memory_id.in_(ids), links.c.what == CONTRADICTS)
+    names = sa.literal("memory ").concat(sa.cast(links.c.memory_id, sa.Text)).concat(" %")
+    quotes = sa.exists().where(
+        *by_them, links.c.target_id == history.c.memory_id, history.c.reason.like(names)
+    )
+    statement = (
+        sa.update(history)
+        .where(history.c.memory_id.in_(sa.select(links.c.target_id).where(*by_them)))
+        .where(history.c.cause == CONTRADICTED, quotes)
+        .values(reason="")
     )
     await db.execute(statement)
 

@@ -77,6 +77,13 @@ async def count(db: Database, session_id: int) -> int:
     return int(await db.fetch_val(_COUNT(session=session_id)))
 
 
+async def forget(db: Database, ids: Sequence[int]) -> None:
+    """Blank the words of the markers that memories which were deleted for good came from."""
+    theirs = markers.c.memory_id.in_(ids)
+    await changes.forget_rows(db, ENTITY, sa.select(markers.c.id).where(theirs))
+    await db.execute(sa.update(markers).where(theirs).values(text="", reason=""))
+
+
 async def _tell(db: Database, mark: Mark, op: Op, *, now: datetime) -> None:
     row = plain.mark(mark)
     await changes.append(db, ENTITY, mark.id, op, now=now, version=mark.version, row=row)

@@ -8,7 +8,7 @@ from typing import Final
 from lamplighter.domain.admit import Redact, admitted, admitted_edit
 from lamplighter.domain.errors import Invalid, NotFound, Stale, Wrong
 from lamplighter.domain.memory import GENERAL, Candidate, Edit, Memory, edited
-from lamplighter.repository import Database, history, memories, reviews, writing
+from lamplighter.repository import Database, history, marks, memories, reviews, writing
 from lamplighter.usecases.fade import apply_due
 from lamplighter.usecases.naming import spelled
 
@@ -86,4 +86,6 @@ async def _remove(db: Database, memory: Memory, *, now: datetime) -> None:
     await memories.delete(db, memory, now=now)
     await history.append(db, memory, None, _by("deleted"), now=now)
     await history.forget_texts(db, memory.id)
+    await history.forget_quotes(db, [memory.id])
+    await marks.forget(db, [memory.id])
     await reviews.forget(db, [memory.id], now=now)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from lamplighter.domain.errors import Conflict, NotFound, Stale
 from lamplighter.domain.memory import Memory
-from lamplighter.domain.undo import UNDONE, in_the_way, possible, undo, undoes
+from lamplighter.domain.undo import UNDONE, in_the_way, kept_as, possible, undo, undoes
 from lamplighter.repository import Database, history, memories, writing
 from lamplighter.usecases.curate import OPERATOR
 
@@ -27,7 +27,8 @@ async def undo_step(
         found = undo(memory, step, later)
         if found.memory == memory:
             raise Conflict(in_the_way(found.left, later))
-        why = history.Why(cause=UNDONE, actor=OPERATOR, reason=undoes(step))
+        reason = kept_as(step, memory, found.memory)
+        why = history.Why(cause=UNDONE, actor=OPERATOR, reason=reason)
         return await _keep(db, memory, found.memory, why, now=now)
 
 

@@ -17,6 +17,7 @@ from lamplighter.repository import memories as memories_
 from lamplighter.repository.changes import last
 from lamplighter.repository.database import Database
 from lamplighter.repository.prepared import Statement, inserting
+from lamplighter.repository.readable import is_readable
 from lamplighter.repository.tables import analyses, changes, memories
 from lamplighter.repository.words import OneOf
 
@@ -145,7 +146,8 @@ async def beside(
         )
     )
     group = (candidate.service, candidate.category)
-    return [_said(row, lexicon) for row in rows if (row["service"], row["category"]) == group]
+    own = [dict(row) for row in rows if (row["service"], row["category"]) == group]
+    return [_said(row, lexicon) for row in own if is_readable(row)]
 
 
 async def likely(
@@ -187,11 +189,11 @@ async def likely(
         .order_by(rows.c.score.desc(), rows.c.confidence.desc(), rows.c.id)
         .limit(limit)
     )
-    return [_said(row, lexicon) for row in await db.fetch_all(query)]
+    own = [dict(row) for row in await db.fetch_all(query)]
+    return [_said(row, lexicon) for row in own if is_readable(row)]
 
 
-def _said(row: Any, lexicon: Lexicon) -> tuple[Memory, Analysis | None]:
-    fields = dict(row)
+def _said(fields: dict[str, Any], lexicon: Lexicon) -> tuple[Memory, Analysis | None]:
     by, of, analysis = (fields.pop(name) for name in ("by", "of", "analysis"))
     memory = memories_.from_row(fields)
     fresh = by == lexicon.version and of == content_hash(memory.observation)
@@ -287,7 +289,8 @@ async def _add(
         again = _HELD.where(memories.c.id.in_(sorted(also)), memories.c.category == category)
         again = again.where(memories.c.service.is_not_distinct_from(service))
         rows = [*await db.fetch_all(again), *rows]
-        _drop(known, also - {row["id"] for row in rows})
+    rows = [row for row in rows if is_readable(dict(row))]
+    _drop(known, also - {row["id"] for row in rows})
     stale = [row for row in rows if not _fresh(row, lexicon)]
     fresh = {
         row["id"]: analyse(row["observation"], lexicon, service=row["service"])

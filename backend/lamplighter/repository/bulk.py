@@ -140,7 +140,7 @@ def those(chosen: Sequence[int] | Filter) -> list[Any]:
     return conditions(chosen, _HELD) if isinstance(chosen, Filter) else [among(chosen)]
 
 
-async def remove(db: Database, ids: Sequence[int], *, bulk: int, now: datetime) -> list[int]:
+async def remove(db: Database, ids: Sequence[int], *, bulk: int | None, now: datetime) -> list[int]:
     """Remove memories for good, with their words everywhere but in what sessions were told."""
     values = {"ids": numbers(ids), "bulk": bulk, "now": now}
     rows = await db.fetch_all(_THERE(**values))

@@ -30,6 +30,19 @@ class UTCDateTime(TypeDecorator[datetime]):
         return None if value is None else moment(value)
 
 
+class HandMoment(UTCDateTime):
+    """A moment where people write too: what is none is given as it stands, for others to judge."""
+
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: Any) -> Any:
+        """Read a moment back."""
+        try:
+            return super().process_result_value(value, dialect)
+        except (ValueError, TypeError, OverflowError):
+            return value
+
+
 class Stamp(TypeDecorator[str]):
     """A moment as the text that is stored: to page by, for a row written by hand may differ."""
 
@@ -52,6 +65,19 @@ class Json(TypeDecorator[Any]):
     def process_result_value(self, value: str | None, dialect: Any) -> Any:
         """Read a value back."""
         return None if value is None else json.loads(value)
+
+
+class HandJson(Json):
+    """JSON where people write too: what is none is given as it stands."""
+
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: Any) -> Any:
+        """Read a value back."""
+        try:
+            return super().process_result_value(value, dialect)
+        except (ValueError, TypeError, RecursionError):
+            return value
 
 
 class Flag(TypeDecorator[bool]):

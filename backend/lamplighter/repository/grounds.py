@@ -13,6 +13,7 @@ from lamplighter.repository.database import Database
 from lamplighter.repository.memories import from_row
 from lamplighter.repository.ordered import UPDATED, surest_first
 from lamplighter.repository.paging import Key, Page, after
+from lamplighter.repository.readable import fetched
 from lamplighter.repository.tables import exposures, history, links, memories, reviews, sessions
 
 CONFIRMED: Final = "reinforced"
@@ -30,8 +31,8 @@ async def believed(
     query = sa.select(memories, keys[2].column.label(UPDATED)).where(_on(topic, service))
     if position is not None:
         query = query.where(after(keys, position))
-    query = query.order_by(*(key.ordered() for key in keys)).limit(limit + 1)
-    rows = await db.fetch_all(query)
+    query = query.order_by(*(key.ordered() for key in keys))
+    rows = await fetched(db, query, limit + 1)
     behind = None
     if len(rows) > limit:
         last = rows[limit - 1]

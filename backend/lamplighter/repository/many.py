@@ -16,7 +16,7 @@ from lamplighter.repository.database import Database
 from lamplighter.repository.memories import ENTITY
 from lamplighter.repository.prepared import Statement
 from lamplighter.repository.tables import CONFIDENCE, history, memories
-from lamplighter.repository.words import Object, OneOf, Truth
+from lamplighter.repository.words import NoText, Object, OneOf, Truth
 
 Values = Mapping[str, Any]
 
@@ -62,7 +62,11 @@ def rounded(value: Any) -> sa.ColumnElement[float]:
 
 
 STAMP: Final = canonical(memories.c.updated_at)
-ODD: Final = STAMP.is_(None) | (memories.c.confidence != rounded(memories.c.confidence))
+ODD: Final = (
+    STAMP.is_(None)
+    | (memories.c.confidence != rounded(memories.c.confidence))
+    | sa.or_(*(NoText(memories.c[name]) for name in ("observation", "service", "category")))
+)
 """Rows written by hand in a form that is left to the rules of the domain, one by one."""
 
 

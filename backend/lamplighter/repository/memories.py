@@ -34,6 +34,7 @@ from lamplighter.repository.ordered import Sort as Sort
 from lamplighter.repository.paging import Page
 from lamplighter.repository.past import parts
 from lamplighter.repository.prepared import Statement, inserting
+from lamplighter.repository.readable import Unreadable, fault, is_readable
 from lamplighter.repository.tables import KNOWLEDGE, analyses, memories
 
 ENTITY: Final = "memory"
@@ -123,7 +124,7 @@ async def several(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memor
 async def some(db: Database, ids: Sequence[int]) -> list[Memory]:
     """Return those of some memories that are there, in the order of their ids."""
     query = sa.select(memories).where(memories.c.id.in_(ids)).order_by(memories.c.id)
-    return [from_row(row) for row in await db.fetch_all(query)]
+    return [from_row(row) for row in await db.fetch_all(query) if is_readable(dict(row))]
 
 
 async def spelling(db: Database, service: str) -> str | None:
@@ -131,7 +132,8 @@ async def spelling(db: Database, service: str) -> str | None:
     if await db.fetch_val(_SPELLED(service=service)) is not None:
         return service
     query = sa.select(memories.c.service).distinct().order_by(memories.c.service)
-    names = [row["service"] for row in await db.fetch_all(query) if row["service"]]
+    names = [row["service"] for row in await db.fetch_all(query)]
+    names = [name for name in names if name and isinstance(name, str)]
     return next((name for name in names if fold(name) == fold(service)), None)
 
 
@@ -273,7 +275,12 @@ def conditions(wanted: Filter, columns: Any) -> list[sa.ColumnElement[bool]]:
 
 def _memories(found: Page[Any], at: datetime | None) -> Page[Memory]:
     return Page(
-        [from_row(row) if at is None else _as_it_was(row) for row in found.items], found.position
+        [
+            from_row(row) if at is None else _as_it_was(row)
+            for row in found.items
+            if at is None or is_readable(dict(row))
+        ],
+        found.position,
     )
 
 
@@ -302,9 +309,12 @@ def _changeable(memory: Memory) -> dict[str, Any]:
 
 
 def from_row(row: Any) -> Memory:
-    """Return the memory that a row holds."""
+    """Return the memory that a row holds; raises Unreadable."""
     fields = dict(row)
     fields.pop(UPDATED, None)
+    column = fault(fields)
+    if column is not None:
+        raise Unreadable(fields["id"], column, fields[column])
     fields["id"] = MemoryId(fields["id"])
     fields["category"] = Category(fields["category"])
     fields["kind"] = Kind(fields["kind"])

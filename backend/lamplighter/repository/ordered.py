@@ -12,10 +12,12 @@ from lamplighter.repository.columns import Stamp
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Key, Page, after
 from lamplighter.repository.past import parts
+from lamplighter.repository.readable import fetched
 from lamplighter.repository.tables import memories
 
 NAMELESS: Final = "\U0010ffff"
 UPDATED: Final = "updated_text"
+_PLACING: Final = ("id", "confidence", "service", "updated_at")
 
 Conditions = Callable[[Any], Sequence[sa.ColumnElement[bool]]]
 
@@ -63,12 +65,12 @@ async def _rows(
     whole: bool,
 ) -> list[Any]:
     keys = _order(sort, rows.c)
-    columns = [rows] if whole else [rows.c.id, rows.c.confidence, rows.c.service]
+    columns = [rows] if whole else [rows.c[name] for name in _PLACING]
     query = sa.select(*columns, _stamp(rows.c).label(UPDATED)).where(*wanted(rows.c))
     if position is not None:
         query = query.where(after(keys, position))
-    query = query.order_by(*(key.ordered() for key in keys)).limit(limit)
-    return list(await db.fetch_all(query))
+    query = query.order_by(*(key.ordered() for key in keys))
+    return list(await fetched(db, query, limit))
 
 
 async def _rebuilt(db: Database, placed: Sequence[Any], at: datetime) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from lamplighter.repository.columns import NUMBER, Flag, Json, UTCDateTime
+from lamplighter.repository.columns import NUMBER, Flag, HandJson, HandMoment, Json, UTCDateTime
 from lamplighter.repository.columns import metadata as metadata
 from lamplighter.repository.tables_access import codes as codes
 from lamplighter.repository.tables_access import logins as logins
@@ -131,14 +131,14 @@ memories = sa.Table(
     sa.Column("observation", sa.Text, nullable=False),
     sa.Column("confidence", CONFIDENCE, nullable=False),
     sa.Column("active", Flag, nullable=False),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("updated_at", UTCDateTime, nullable=False),
+    sa.Column("created_at", HandMoment, nullable=False),
+    sa.Column("updated_at", HandMoment, nullable=False),
     sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
     sa.Column("tier", NUMBER, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("trust", sa.Text, nullable=False),
     sa.Column("title", sa.Text, nullable=False),
-    sa.Column("tags", Json, nullable=False),
+    sa.Column("tags", HandJson, nullable=False),
     sa.Column("project", sa.Text, nullable=False),
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("topic_key", sa.Text),

@@ -33,6 +33,13 @@ class Truth(FunctionElement[Any]):
     inherit_cache = True
 
 
+class NoText(FunctionElement[bool]):
+    """Whether bytes stand where text belongs: SQLite takes them, and makes no JSON of them."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+
+
 class Seconds(FunctionElement[int]):
     """The whole seconds since 1970 of a moment in our text form; NULL when there is no such day."""
 
@@ -86,6 +93,17 @@ def _truth(element: Truth, compiler: Any, **how: Any) -> str:
 def _truth_boolean(element: Truth, compiler: Any, **how: Any) -> str:
     (flag,) = element.clauses
     return _said(compiler, flag == _number(1), how)
+
+
+@compiles(NoText, "sqlite")
+def _no_text(element: NoText, compiler: Any, **how: Any) -> str:
+    (column,) = element.clauses
+    return _said(compiler, sa.func.typeof(column) == _text("blob"), how)
+
+
+@compiles(NoText, "postgresql")
+def _no_text_never(element: NoText, compiler: Any, **how: Any) -> str:
+    return "false"
 
 
 @compiles(Seconds, "sqlite")

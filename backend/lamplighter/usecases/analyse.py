@@ -7,6 +7,7 @@ from typing import Final
 
 from lamplighter.domain.relate import Lexicon, analyse
 from lamplighter.repository import Database, analyses, writing
+from lamplighter.repository.readable import is_readable
 
 logger = logging.getLogger(__name__)
 
@@ -21,12 +22,14 @@ async def catch_up(db: Database, lexicon: Lexicon, *, within: float = WITHIN_SEC
     """
     began, newest, done = time.monotonic(), 0, 0
     while rows := await analyses.unread(db, lexicon, newest=newest, limit=AT_ONCE):
+        newest = rows[-1]["id"]
+        rows = [row for row in rows if is_readable(dict(row))]
         found = {
             row["id"]: analyse(row["observation"], lexicon, service=row["service"]) for row in rows
         }
         async with writing(db):
             await analyses.store(db, rows, found)
-        newest, done = rows[-1]["id"], done + len(rows)
+        done += len(rows)
         if time.monotonic() - began > within:
             logger.info("%s memories were analysed; more wait for the next session.", done)
             break

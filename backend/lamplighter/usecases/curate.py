@@ -8,7 +8,8 @@ from typing import Final
 from lamplighter.domain.admit import Redact, admitted, admitted_edit
 from lamplighter.domain.errors import Invalid, NotFound, Stale, Wrong
 from lamplighter.domain.memory import GENERAL, Candidate, Edit, Memory, edited
-from lamplighter.repository import Database, history, marks, memories, reviews, writing
+from lamplighter.repository import Database, bulk, history, marks, memories, reviews, writing
+from lamplighter.repository.readable import Unreadable
 from lamplighter.usecases.fade import apply_due
 from lamplighter.usecases.naming import spelled
 
@@ -72,7 +73,11 @@ async def edit(
 async def delete(db: Database, memory_id: int, *, version: int | None, now: datetime) -> None:
     """Remove a memory and its texts for good; that it was, who deleted it and when stays."""
     async with writing(db):
-        memory = await get(db, memory_id)
+        try:
+            memory = await get(db, memory_id)
+        except Unreadable:  # then nobody can have read a version either
+            await bulk.remove(db, [memory_id], bulk=None, now=now)
+            return
         if version is not None and version != memory.version:
             raise Stale(memory)
         await _remove(db, memory, now=now)

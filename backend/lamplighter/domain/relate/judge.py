@@ -21,7 +21,8 @@ LEAST_SHARED: Final = 0.6
 LEAST_COVER: Final = 0.2
 CAUTION: Final = 1.6
 DOUBT: Final = 0.25
-SURE: Final = 0.9  # where each says one word of weight that the other does not
+SURE: Final = 0.9  # where each says a word of weight that the other does not, or little is shared
+THIN: Final = 0.45
 REASON_CHARS: Final = 300
 
 
@@ -113,7 +114,7 @@ def judge(new: Analysis, held: Analysis, by: Weights | None = None) -> Verdict:
         return Verdict(Relation.UNRELATED, _apart(found), apart)
     if conflicting * CAUTION > same:
         return Verdict(Relation.CONFLICTING, _conflict(found), conflicting)
-    if found.figures["one_each"] and same < SURE:
+    if same < SURE and (found.figures["one_each"] or whole.least < THIN):
         return Verdict(Relation.UNRELATED, _apart(found), same)
     if conflicting > DOUBT:
         return Verdict(Relation.UNSURE, f"may conflict: {_conflict(found)}", conflicting)

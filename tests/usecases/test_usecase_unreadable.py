@@ -1,0 +1,127 @@
+"""A row written by hand in which nothing can be read stops nobody, and can be deleted."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
+
+import by_hand
+from lamplighter.domain.memory import Edit
+from lamplighter.domain.reconcile import Outcome
+from lamplighter.domain.relate import built_in
+from lamplighter.repository import Database, memories
+from lamplighter.repository.database import is_postgres
+from lamplighter.repository.memories import Filter, Sort
+from lamplighter.repository.readable import Unreadable
+from lamplighter.usecases import bulk, curate
+from lamplighter.usecases.analyse import catch_up
+from lamplighter.usecases.audit import audit
+from lamplighter.usecases.bulk import Act
+from lamplighter.usecases.fade import fade
+from lamplighter.usecases.recall import build_memory_context
+
+LONG_AFTER = NOON + timedelta(days=44)
+FAULTS = [
+    ("category", "'misc'"),
+    ("category", "'Timing'"),
+    ("updated_at", "'yesterday'"),
+    ("updated_at", "'1760000000'"),
+    ("updated_at", "'2026-13-45T99:99:99.000000Z'"),
+    ("created_at", "''"),
+    ("tags", "'none'"),
+    ("confidence", "1.5"),
+    ("confidence", "-0.1"),
+]
+SQLITE = [
+    ("confidence", "9e999"),
+    ("confidence", "'high'"),
+    ("observation", "X'fffe'"),
+    ("service", "X'fffe'"),
+    ("updated_at", "X'fffe'"),
+    ("decayed_weeks", "'many'"),
+]
+POSTGRES = [("confidence", "'Infinity'"), ("confidence", "'NaN'")]
+
+
+@pytest.fixture(params=[*FAULTS, *SQLITE, *POSTGRES], ids=" ".join)
+async def bad(request: pytest.FixtureRequest, db: Database, url: str) -> tuple[int, str]:
+    """Let a person break one of two memories; return its number and which column."""
+    column, value = request.param
+    if request.param in (POSTGRES if not is_postgres(url) else SQLITE):
+        pytest.skip("the other database takes that")
+    for service in ("jellyfin", "plex"):
+        candidate = replace(SLOW_START, service=service)
+        memory = await curate.create(db, candidate, now=NOON, redact=OPEN)
+    broken = await curate.create(db, SLOW_START, now=NOON, redact=OPEN)
+    assert memory.id < broken.id
+    by_hand.run(url, f"UPDATE memories SET {column} = {value} WHERE id = {broken.id}")
+    return broken.id, column
+
+
+async def test_it_is_passed_over_by_sessions(db: Database, bad: tuple[int, str]) -> None:
+    number, _ = bad
+
+    block = await build_memory_context(db, focus=["jellyfin"])
+    assert [each.memory.id for each in block.placements] == [1, 2]
+    await catch_up(db, built_in())
+    again = await said(db, await session(db))
+    assert (again.outcome, again.memory.id) == (Outcome.REINFORCED, 1)
+    await fade(db, now=LONG_AFTER)
+    stood = await memories.several(db, [1, 2, number])  # type: ignore[list-item]
+    assert {each.id: each.confidence for each in stood.values()} == {1: 0.6, 2: 0.5}
+
+
+async def test_it_is_left_out_of_every_list(db: Database, bad: tuple[int, str]) -> None:
+    for sort in Sort:
+        for at in (None, LATER):
+            seen, position = [], None
+            for _ in range(3):
+                page = await memories.page(
+                    db, Filter(), sort=sort, limit=1, position=position, at=at
+                )
+                seen += [each.id for each in page.items]
+                position = page.position
+                if position is None:
+                    break
+            assert sorted(seen) == [1, 2], (sort, at)
+    found = await audit(db, "takes", limit=10)
+    assert [each.memory.id for each in found.beliefs] == [1, 2]
+
+
+async def test_it_is_told_by_its_column_and_can_only_be_deleted(
+    db: Database, bad: tuple[int, str]
+) -> None:
+    number, column = bad
+
+    with pytest.raises(Unreadable, match=f"^Memory {number} cannot be read: its {column} is "):
+        await curate.get(db, number)
+    change = Edit(confidence=0.5)
+    with pytest.raises(Unreadable):
+        await curate.edit(db, number, change, version=None, now=LATER, redact=OPEN)
+    await curate.delete(db, number, version=None, now=LATER)
+
+    assert [each.id for each in await held(db)] == [1, 2]
+    assert [row["id"] for row in await rows(db, "memories")] == [1, 2]
+
+
+async def test_an_act_on_all_passes_over_it_and_a_deletion_takes_it_too(
+    db: Database, bad: tuple[int, str]
+) -> None:
+    done = await bulk.act_on(db, Filter(), Act(action="adjust", value=0.1), now=LATER)
+    assert {1, 2} <= set(done.ids)
+    await bulk.act_on(db, Filter(), Act(action="delete"), now=LATER)
+    assert await rows(db, "memories") == []
+
+
+async def test_one_that_can_be_read_is_found_behind_many_that_cannot(
+    db: Database, url: str
+) -> None:
+    first = await curate.create(db, SLOW_START, now=NOON, redact=OPEN)
+    for _ in range(20):
+        await curate.create(db, SLOW_START, now=LATER, redact=OPEN)
+    by_hand.run(url, f"UPDATE memories SET category = 'misc' WHERE id <> {first.id}")
+
+    page = await memories.page(db, Filter(), sort=Sort.UPDATED, limit=2)
+
+    assert ([each.id for each in page.items], page.position) == ([first.id], None)

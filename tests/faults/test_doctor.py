@@ -277,3 +277,12 @@ def test_a_read_only_home(disk: SmallDisk, small_home: Home) -> None:
 
     assert status == 1
     assert f"Home {small_home.path}" in bad
+
+
+def test_a_row_that_cannot_be_read_is_named(sound: Home) -> None:
+    sound.value("UPDATE memories SET updated_at = 'yesterday'")
+
+    text, advice = only(looked(sound))
+
+    assert text == "Memory 1 cannot be read: its updated_at is 'yesterday', not a moment."
+    assert advice == "Mend the row in the database, or delete it. It is passed over."

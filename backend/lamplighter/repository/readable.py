@@ -7,14 +7,19 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
+import sqlalchemy as sa
+
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory import Category, InactiveReason, Kind, Source, Trust
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.repository.database import Database
+from lamplighter.repository.tables import memories
 
 SHOWN_CHARS: Final = 60
 TIMES_AS_MANY: Final = 4
 NAMED: Final = 1_000
+AT_ONCE: Final = 1_000
+MEND: Final = "Mend the row in the database, or delete it."
 
 logger = logging.getLogger(__name__)
 
@@ -48,8 +53,7 @@ class Unreadable(Conflict):
         self.number, self.column = number, column
         said = shortened(one_line(repr(value)), SHOWN_CHARS)
         super().__init__(
-            f"Memory {number} cannot be read: its {column} is {said}, not {_meant(column)}."
-            " Mend the row in the database, or delete it."
+            f"Memory {number} cannot be read: its {column} is {said}, not {_meant(column)}. {MEND}"
         )
 
 
@@ -83,6 +87,21 @@ async def fetched(db: Database, query: Any, limit: int) -> list[dict[str, Any]]:
         if len(found) >= limit or len(rows) < most:
             return found[:limit]
         most *= TIMES_AS_MANY
+
+
+async def unreadable(url: str, most: int) -> list[Unreadable]:
+    """Return what is wrong with the first rows that cannot be read; changes nothing."""
+    found: list[Unreadable] = []
+    async with Database(url) as db:
+        query, last = sa.select(memories).order_by(memories.c.id).limit(AT_ONCE), 0
+        while rows := [dict(row) for row in await db.fetch_all(query.where(memories.c.id > last))]:
+            last = rows[-1]["id"]
+            for row in rows:
+                if column := fault(row):
+                    found.append(Unreadable(row["id"], column, row[column]))
+            if len(found) >= most:
+                break
+    return found[:most]
 
 
 @lru_cache(NAMED)

@@ -1,5 +1,6 @@
 """The doctor: what is wrong with an installation, and what to do about it."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -23,10 +24,12 @@ from lamplighter.repository import driver, migrate
 from lamplighter.repository.condition import Condition, condition
 from lamplighter.repository.database import file_of, is_postgres, shown
 from lamplighter.repository.feed import run_directory
+from lamplighter.repository.readable import MEND, unreadable
 from lamplighter.serve import access, web
 from lamplighter.serve.home import SESSIONS, ServicesFile
 
 FREE_BYTES: Final = 64 * 2**20
+UNREADABLE_SHOWN: Final = 20
 CLOCK_SLACK: Final = timedelta(minutes=5)
 
 ASKING_SECONDS: Final = 5.0
@@ -49,6 +52,7 @@ def look(settings: Settings) -> list[Finding]:
         _space,
         _run_directory,
         _database,
+        _memories,
         _session_files,
         _services,
         _lexicon,
@@ -171,6 +175,16 @@ def _at_odds(found: Condition) -> Iterator[Finding]:
             f"The clock says {now:%Y-%m-%d %H:%M} UTC, the newest row {found.newest:%Y-%m-%d %H:%M}"
         )
         yield Finding(False, text, "Set the clock. Until then no memory fades.")
+
+
+def _memories(settings: Settings) -> Iterator[Finding]:
+    """Name the rows that cannot be read; of a database that is sick itself the look at it tells."""
+    url = settings.database_url
+    if not is_postgres(url) and not file_of(url).exists():
+        return
+    with suppress(LamplighterError, driver.Error, OSError):
+        for error in asyncio.run(unreadable(url, UNREADABLE_SHOWN)):
+            yield Finding(False, str(error).removesuffix(f" {MEND}"), f"{MEND} It is passed over.")
 
 
 def _session_files(settings: Settings) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from lamplighter.repository.tables import analyses, changes, memories
 from lamplighter.repository.words import OneOf
 
 MEMORY: Final = "memory"
-STALE_AT_ONCE: Final = 2_000
+STALE_AT_ONCE: Final = 500
 REREAD: Final = 500
 LIKELY_TERMS: Final = 30
 _decode: Final = msgspec.json.Decoder(Analysis).decode

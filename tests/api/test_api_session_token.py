@@ -14,6 +14,8 @@ from lamplighter.api.routes import OPS, Op
 from lamplighter.domain.access import SESSION_SCOPES, granted
 from living import Ran, Server
 
+# questions that are too long for an address; they change nothing
+ASKS = {f"POST /api/v1/memories/{each}" for each in ("relate", "similar")}
 ENGINE = Path(__file__).parents[1] / "fakes" / "tries_all.py"
 NEVER = ("tokens", "settings", "approvals")
 
@@ -54,7 +56,7 @@ def test_an_engine_that_tries_every_route_reads_and_tells_events_and_nothing_els
         name(op) for op in OPS if allowed(op)
     }
     changed = {each for each, status in found.items() if status < 400 and each[:3] != "GET"}
-    assert changed == {"POST /api/v1/events"}
+    assert changed - ASKS == {"POST /api/v1/events"}
     assert {found[name(op)] for op in OPS if op.scope and op.scope.startswith(NEVER)} == {403}
     assert found["DELETE /api/v1/login"] == 409
     assert told["told"] == found["POST /api/v1/events"] == 201

@@ -22,7 +22,7 @@ PRAGMAS: Final = (
     "PRAGMA foreign_keys=ON",
     "PRAGMA temp_store=MEMORY",
     "PRAGMA cache_size=-8192",
-    "PRAGMA wal_autocheckpoint=4000",  # many rows at once would else wait for the disk all the time
+    "PRAGMA wal_autocheckpoint=2000",  # many rows at once would else wait for the disk all the time
     "PRAGMA journal_size_limit=16777216",  # a log that once grew is cut back
 )
 

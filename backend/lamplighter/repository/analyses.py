@@ -195,7 +195,7 @@ async def likely(
 
 def _said(fields: dict[str, Any], lexicon: Lexicon) -> tuple[Memory, Analysis | None]:
     by, of, analysis = (fields.pop(name) for name in ("by", "of", "analysis"))
-    memory = memories_.from_row(fields)
+    memory = memories_.of_fields(fields)
     fresh = by == lexicon.version and of == content_hash(memory.observation)
     return memory, _decode(analysis) if fresh else None
 

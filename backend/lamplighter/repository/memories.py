@@ -276,12 +276,17 @@ def conditions(wanted: Filter, columns: Any) -> list[sa.ColumnElement[bool]]:
 def _memories(found: Page[Any], at: datetime | None) -> Page[Memory]:
     return Page(
         [
-            from_row(row) if at is None else _as_it_was(row)
+            _placed(row) if at is None else _as_it_was(row)
             for row in found.items
             if at is None or is_readable(dict(row))
         ],
         found.position,
     )
+
+
+def _placed(row: dict[str, Any]) -> Memory:
+    """Return the memory of a row of a page, which holds readable ones only."""
+    return of_fields({name: value for name, value in row.items() if name != UPDATED})
 
 
 async def _tell(db: Database, memory: Memory, op: Op, *, now: datetime) -> None:
@@ -315,6 +320,11 @@ def from_row(row: Any) -> Memory:
     column = fault(fields)
     if column is not None:
         raise Unreadable(fields["id"], column, fields[column])
+    return of_fields(fields)
+
+
+def of_fields(fields: dict[str, Any]) -> Memory:
+    """Return the memory of a row's columns, which have been found to be readable."""
     fields["id"] = MemoryId(fields["id"])
     fields["category"] = Category(fields["category"])
     fields["kind"] = Kind(fields["kind"])

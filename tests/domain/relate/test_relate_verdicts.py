@@ -140,6 +140,12 @@ def test_a_long_reason_is_cut() -> None:
             "new",
             "another one: b, not a",
         ),
+        (
+            "Import job number 17 takes 22 minutes",
+            "Import job number 18 takes 45 minutes",
+            "new",
+            "another one: 18, not 17",
+        ),
         ("Worker 1 takes 60s to start", "Worker 2 takes 10s to start", "new", "another one: 2"),
         (
             "The lyrics plugin crashes after an upgrade",

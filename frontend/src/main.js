@@ -17,11 +17,13 @@ import { confirm } from "./stores/confirm.js"
 import { cooldowns } from "./stores/cooldowns.js"
 import { curate } from "./stores/curate.js"
 import { events } from "./stores/events.js"
+import { health } from "./stores/health.js"
 import { log } from "./stores/log.js"
 import { login } from "./stores/login.js"
 import { memories } from "./stores/memories.js"
 import { memory } from "./stores/memory.js"
 import { overview } from "./stores/overview.js"
+import { preview } from "./stores/preview.js"
 import { requests } from "./stores/requests.js"
 import { review } from "./stores/review.js"
 import { reviews } from "./stores/reviews.js"
@@ -29,6 +31,7 @@ import { runNow } from "./stores/run-now.js"
 import { services } from "./stores/services.js"
 import { session } from "./stores/session.js"
 import { sessions } from "./stores/sessions.js"
+import { settings } from "./stores/settings.js"
 import { steps } from "./stores/steps.js"
 import { supervisor } from "./stores/supervisor.js"
 import { theme } from "./stores/theme.js"
@@ -83,6 +86,9 @@ const details = {
     "overview",
     overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
   ),
+  preview: add("preview", preview({ api })),
+  health: add("health", health({ api })),
+  settings: add("settings", settings({ api })),
   cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),
 }
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))

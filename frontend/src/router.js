@@ -10,6 +10,9 @@ const PAGES = [
   { page: "cooldowns", pattern: /^\/cooldowns\/?$/ },
   { page: "reviews", pattern: /^\/reviews\/?$/ },
   { page: "reviews", pattern: /^\/reviews\/(\d{1,15})\/?$/ },
+  { page: "preview", pattern: /^\/preview\/?$/ },
+  { page: "health", pattern: /^\/health\/?$/ },
+  { page: "settings", pattern: /^\/settings\/?$/ },
 ]
 export const HOME = "/overview"
 

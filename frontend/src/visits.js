@@ -7,6 +7,9 @@ const TITLES = new Map([
   ["memories", "Memories"],
   ["cooldowns", "Cooldowns"],
   ["reviews", "Reviews"],
+  ["preview", "Prompt preview"],
+  ["health", "Health"],
+  ["settings", "Settings"],
   ["elsewhere", "Nothing is kept here"],
 ])
 
@@ -38,6 +41,9 @@ export function visits(with_) {
     uses,
     reviews,
     review,
+    preview,
+    health,
+    settings,
     requests,
     supervisor,
     services,
@@ -90,6 +96,9 @@ export function visits(with_) {
     else review.visit(null)
     if (page === "events") events.visit(params)
     else events.leave()
+    for (const [name, store] of Object.entries({ preview, health, settings }))
+      if (page === name) store.visit(params)
+      else if (before.page === name) store.leave()
     if (page === "sessions") (sessions.visit(params), requests.load())
     if (page === "session") session.visit(id, params.get("part") ?? "")
     else if (before.page === "session") session.leave()
@@ -113,6 +122,9 @@ export function visits(with_) {
     if (sessions.phase !== "loading" || page === "sessions") sessions.load()
     if (reviews.phase !== "loading" || page === "reviews") reviews.load()
     if (page === "reviews" && id !== null) review.load(id)
+    if (page === "preview") preview.load()
+    if (page === "health") health.load()
+    if (page === "settings") settings.load()
     if (page === "session") session.reload()
     if (page === "memories" && id !== null) memory.load(id)
   }

@@ -1,3 +1,4 @@
+import { plot as plotIn } from "../charts/plot.js"
 import { logView } from "./log-view.js"
 import { stripView } from "./strip-view.js"
 
@@ -14,6 +15,7 @@ export function directives(Alpine) {
   Alpine.directive("strip", strip)
   Alpine.directive("typed", typed)
   Alpine.directive("diff", diff)
+  Alpine.directive("plot", plot)
   Alpine.directive("focus", (/** @type {HTMLElement} */ el) => queueMicrotask(() => el.focus()))
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
@@ -73,6 +75,14 @@ export function directives(Alpine) {
     effect(() =>
       evaluate((/** @type {import("../diff.js").Part[]} */ parts) => el.replaceChildren(...parts.flatMap(pieces))),
     )
+  }
+
+  /** A chart of what the expression says. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function plot(el, { expression }, { evaluateLater, effect, cleanup }) {
+    const view = plotIn(el)
+    const evaluate = evaluateLater(expression)
+    effect(() => evaluate((/** @type {import("../charts/plot.js").Spec | null} */ spec) => spec && view.show(spec)))
+    cleanup(() => view.close())
   }
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */

@@ -1,0 +1,118 @@
+import "uplot/dist/uPlot.min.css"
+import uPlot from "uplot"
+
+const HEIGHT = 96
+const DOT = 3.5
+
+/** @typedef {import("./plot.js").Spec} Spec @typedef {import("./plot.js").Role} Role @typedef {ReturnType<typeof draw>} Drawing */
+
+/** Draw specs into an element, in the colours of its theme. @param {HTMLElement} el */
+export function draw(el) {
+  /** @type {uPlot | null} */
+  let chart = null
+  return {
+    /** @param {Spec} spec */
+    show(spec) {
+      chart?.destroy()
+      el.style.blockSize = `${spec.height ?? HEIGHT}px`
+      chart = new uPlot(options(el, spec), [spec.x, ...spec.series.map(({ values }) => values)], el)
+    },
+
+    fit() {
+      if (chart && el.clientWidth) chart.setSize({ width: el.clientWidth, height: chart.height })
+    },
+
+    close() {
+      chart?.destroy()
+    },
+  }
+}
+
+/** @param {HTMLElement} el @param {Spec} spec @returns {uPlot.Options} */
+function options(el, spec) {
+  const colour = colours(el)
+  const { y = {}, bare = false, choose } = spec
+  return {
+    width: el.clientWidth || 300,
+    height: spec.height ?? HEIGHT,
+    legend: { show: false },
+    padding: bare ? [4, 4, 4, 4] : [6, 8, 0, 0],
+    cursor: choose ? { x: false, y: false, points: { show: false }, drag: { x: true, y: false } } : { show: false },
+    scales: { x: { time: true }, y: { range: (_, low, high) => [y.min ?? low, y.max ?? Math.max(high, 1)] } },
+    axes: [axis(colour, bare, 50), { ...axis(colour, bare, 24), size: 34 }],
+    series: [{}, ...spec.series.map((each) => seriesOf(each, colour))],
+    hooks: { draw: [(chart) => overlay(chart, spec, colour)], setSelect: [(chart) => chosen(chart, choose)] },
+  }
+}
+
+/** @param {(role: Role | "ink-3" | "line-2") => string} colour @param {boolean} bare @param {number} space @returns {uPlot.Axis} */
+function axis(colour, bare, space) {
+  if (bare) return { show: false }
+  const line = { stroke: colour("line-2"), width: 1 }
+  return {
+    stroke: colour("ink-3"),
+    font: "11px Inter, system-ui, sans-serif",
+    grid: line,
+    ticks: { show: false },
+    space,
+  }
+}
+
+/** @param {import("./plot.js").Series} each @param {(role: Role) => string} colour @returns {uPlot.Series} */
+function seriesOf({ kind, role, dash }, colour) {
+  const { bars, stepped } = uPlot.paths
+  const paths = kind === "bars" ? bars?.({ size: [0.85, 24] }) : kind === "steps" ? stepped?.({ align: 1 }) : undefined
+  return {
+    stroke: colour(role),
+    width: kind === "bars" ? 0 : 2,
+    fill: kind === "bars" ? colour(role) : undefined,
+    dash: dash ? [3, 4] : undefined,
+    points: { show: false },
+    paths,
+  }
+}
+
+/** The line across and the dots, over what is drawn. @param {uPlot} chart @param {Spec} spec @param {(role: Role) => string} colour */
+function overlay(chart, { y, dots = [] }, colour) {
+  const { ctx, bbox } = chart
+  ctx.save()
+  if (y?.floor !== undefined) {
+    const at = chart.valToPos(y.floor, "y", true)
+    ctx.strokeStyle = colour("ink")
+    ctx.globalAlpha = 0.45
+    ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio])
+    ctx.beginPath()
+    ctx.moveTo(bbox.left, at)
+    ctx.lineTo(bbox.left + bbox.width, at)
+    ctx.stroke()
+    ctx.globalAlpha = 1
+  }
+  for (const dot of dots) {
+    ctx.fillStyle = colour(dot.role)
+    ctx.beginPath()
+    ctx.arc(chart.valToPos(dot.x, "x", true), chart.valToPos(dot.y, "y", true), DOT * devicePixelRatio, 0, 2 * Math.PI)
+    ctx.fill()
+  }
+  ctx.restore()
+}
+
+/** @param {uPlot} chart @param {Spec["choose"]} choose */
+function chosen(chart, choose) {
+  const { left, width } = chart.select
+  if (!choose || width < 3) return
+  choose(chart.posToVal(left, "x"), chart.posToVal(left + width, "x"))
+  chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+}
+
+/** A token as the canvas takes it: the browser resolves light-dark() only in a property. @param {HTMLElement} el */
+function colours(el) {
+  const probe = document.createElement("i")
+  el.append(probe)
+  const found = new Map()
+  for (const role of ["flame", "ink", "good", "warn", "bad", "line", "ink-3", "line-2"]) {
+    probe.style.color = `var(--${role})`
+    found.set(role, getComputedStyle(probe).color)
+  }
+  probe.remove()
+  return (/** @type {string} */ role) => found.get(role)
+}

@@ -1,0 +1,59 @@
+/**
+ * @typedef {"flame" | "ink" | "good" | "warn" | "bad" | "line"} Role a colour by what it means
+ * @typedef {{values: (number | null)[], role: Role, kind: "line" | "steps" | "bars", dash?: boolean}} Series
+ * @typedef {{x: number, y: number, role: Role}} Dot
+ * @typedef {{
+ *   x: number[], series: Series[], height?: number, bare?: boolean,
+ *   y?: {min?: number, max?: number, floor?: number},
+ *   dots?: Dot[],
+ *   choose?: (from: number, to: number) => void,
+ * }} Spec `x` in seconds since 1970, rising; `bare` leaves the axes out; `floor` is a line drawn across; `choose`
+ *   is told of a range that was dragged over
+ */
+
+/**
+ * A chart in an element of fixed height, drawn once its library has come; it follows its width and the theme.
+ * What it shows has to stand beside it in words: it is hidden from readers of screens.
+ * @param {HTMLElement} el
+ */
+export function plot(el) {
+  /** @type {Spec | null} */
+  let spec = null
+  /** @type {import("./drawing.js").Drawing | null} */
+  let drawing = null
+  let closed = false
+  el.setAttribute("aria-hidden", "true")
+  const resized = new ResizeObserver(() => drawing?.fit())
+  const themed = new MutationObserver(redraw)
+  const dark = matchMedia("(prefers-color-scheme: dark)")
+  resized.observe(el)
+  themed.observe(document.documentElement, { attributeFilter: ["data-theme"] })
+  dark.addEventListener("change", redraw)
+  return {
+    /** @param {Spec} next */
+    show(next) {
+      const loading = spec === null
+      spec = next
+      if (loading) import("./drawing.js").then(({ draw }) => !closed && begin(draw))
+      else redraw()
+    },
+
+    close() {
+      closed = true
+      resized.disconnect()
+      themed.disconnect()
+      dark.removeEventListener("change", redraw)
+      drawing?.close()
+    },
+  }
+
+  /** @param {typeof import("./drawing.js").draw} draw */
+  function begin(draw) {
+    drawing = draw(el)
+    redraw()
+  }
+
+  function redraw() {
+    if (drawing && spec) drawing.show(spec)
+  }
+}

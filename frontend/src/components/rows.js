@@ -1,0 +1,12 @@
+const CONTROLS = "a, button, input, select, label"
+
+/** Show what waited and put the focus on the first of it. @param {any} list */
+export function revealIn(list) {
+  const [first] = list.reveal()
+  if (first) setTimeout(() => /** @type {HTMLElement} */ (document.querySelector("tr.is-fresh [data-row]"))?.focus())
+}
+
+/** A click on a row opens it; a click on something in it is its own. @param {Event} click */
+export function onControl(click) {
+  return Boolean(/** @type {Element} */ (click.target).closest(CONTROLS)) || String(getSelection()) !== ""
+}

@@ -1,0 +1,4 @@
+/** @param {(name: string) => any} store */
+export function settingsPage(store) {
+  return { retry: () => store("settings").load() }
+}

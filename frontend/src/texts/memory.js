@@ -1,0 +1,2 @@
+/** What the page says of this area: a key, and its sentence or its plural forms. */
+export const memory = {}

@@ -7,6 +7,8 @@ from lamplighter.api.shapes.access import TokenIn as TokenIn
 from lamplighter.api.shapes.access import TokenPage as TokenPage
 from lamplighter.api.shapes.audit import AuditPage as AuditPage
 from lamplighter.api.shapes.audit import AuditQuery as AuditQuery
+from lamplighter.api.shapes.grounds import Grounds as Grounds
+from lamplighter.api.shapes.grounds import GroundsQuery as GroundsQuery
 from lamplighter.api.shapes.memories import AsOfQuery as AsOfQuery
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed

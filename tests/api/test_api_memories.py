@@ -297,6 +297,10 @@ def test_the_history_tells_who_changed_what(client: httpx2.Client) -> None:
         "pinned": False,
         "trust": "trusted",
         "decayed_weeks": 0,
+        "title": "",
+        "tags": [],
+        "scope": "project",
+        "topic_key": None,
         "updated_at": made["updated_at"],
     }
     low = {"confidence": 0.2, "active": False, "inactive_reason": "low"}

@@ -1,0 +1,25 @@
+const NOTHING = { said: { total: 0, sessions: 0, items: [] }, told: { total: 0, items: [] }, partners: [] }
+
+/**
+ * What a memory rests on: who said it, who was told it, what contradicts it.
+ * @param {{api: Api}} with_
+ */
+export function grounds({ api }) {
+  return {
+    /** @type {Grounds} */
+    ...structuredClone(NOTHING),
+    phase: "closed",
+
+    clear() {
+      Object.assign(this, structuredClone(NOTHING), { phase: "loading" })
+    },
+
+    /** It is beside the point when it cannot be had: the memory is there all the same. @param {number} id @param {() => boolean} still whether it is still asked for */
+    async load(id, still) {
+      const found = await api.get(`/memories/${id}/grounds`).catch(() => null)
+      if (!still()) return
+      if (found) Object.assign(this, found)
+      this.phase = found ? "ready" : "failed"
+    },
+  }
+}

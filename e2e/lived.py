@@ -111,7 +111,7 @@ def look(service: str, *, ok: bool, n: int) -> list[dict[str, Any]]:
 
 async def _round(home: Home, day: int, n: int) -> None:
     down = MONTH["bad"].get(str(day), "") if n % 6 == 3 else ""
-    session = await home.begin(Plan(engine="exec", trigger=Trigger.SCHEDULED))
+    session = await home.begin(Plan(engine="probe", trigger=Trigger.SCHEDULED))
     lines = [each for name in CHECKS for each in look(name, ok=name != down, n=n)]
     if day == 19 and n % 6 == 1:
         lines.append(text("[EVENT:warning:nextcloud] Answers in 8.2 s"))
@@ -184,6 +184,10 @@ async def _write(path: Path, url: str, now: datetime) -> None:
         for n in range(rounds):
             home.now = now - timedelta(days=DAYS) + n * EVERY
             await _round(home, DAYS - n * EVERY // timedelta(days=1), n)
+        home.now = now - timedelta(minutes=55)
+        session = await home.begin(Plan(tier=3, trigger=Trigger.MANUAL, services=("postgres",)))
+        await _mend(home, session, "postgres")
+        await home.end(session, "postgres is well again.", cost=0.02, turns=4)
     finally:
         await db.disconnect()
 

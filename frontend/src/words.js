@@ -119,6 +119,9 @@ export function words({ clock, live, router }) {
       return router.page === "session" && page === "sessions" ? "true" : null
     },
 
+    /** Is this one of the pages that a phone keeps under "More"? */
+    inRest: () => ["cooldowns", "preview", "health", "settings"].includes(router.page),
+
     feedState: () => (live.paused ? "paused" : live.stale || !live.live ? "lost" : "live"),
 
     feedWords() {

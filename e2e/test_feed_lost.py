@@ -94,7 +94,6 @@ def test_a_server_that_hangs_is_told_as_well(page: Page, app: App) -> None:
 
 def test_a_browser_that_was_offline_catches_up(page: Page, app: App) -> None:
     learn(app, 1)
-    [tab] = [page]
     page.goto(f"{app.url}/memories")
     row = page.get_by_role("row", name=re.compile("Chore 01"))
     expect(row).to_be_visible()

@@ -1,11 +1,11 @@
 import Alpine from "@alpinejs/csp"
 import { createApi } from "./api.js"
-import { commandsOf } from "./commands.js"
+import { registry } from "./commands/index.js"
 import { directives } from "./components/directives.js"
 import { pages } from "./components/pages.js"
 import { createFeed } from "./feed.js"
 import { connect } from "./feed/connect.js"
-import { isForUs, keys } from "./keys.js"
+import { isForPalette, isForUs, keys } from "./keys.js"
 import { lastVisit } from "./last-visit.js"
 import { leaving } from "./leave.js"
 import { createRouter, inner } from "./router.js"
@@ -23,6 +23,7 @@ import { login } from "./stores/login.js"
 import { memories } from "./stores/memories.js"
 import { memory } from "./stores/memory.js"
 import { overview } from "./stores/overview.js"
+import { palette } from "./stores/palette.js"
 import { preview } from "./stores/preview.js"
 import { requests } from "./stores/requests.js"
 import { review } from "./stores/review.js"
@@ -41,11 +42,16 @@ import { whatIf } from "./stores/what-if.js"
 import { visits } from "./visits.js"
 import { words } from "./words.js"
 
+/** @type {Record<string, any>} what commands are made of */
+const byName = {}
+/** @type {import("./commands/index.js").Listed[]} */
+let commands = []
+
 /** The composition root: every store gets what it needs here, and nothing reaches for anything else. */
 /** @template T @param {string} name @param {T} value @returns {T} the reactive one */
 function add(name, value) {
   Alpine.store(name, /** @type {any} */ (value))
-  return /** @type {any} */ (Alpine.store(name))
+  return (byName[name] = /** @type {any} */ (Alpine.store(name)))
 }
 
 const reload = () => location.reload()
@@ -97,23 +103,15 @@ add("login", login({ api, reload, toasts: toaster }))
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
 const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage }))
 const running = add("runNow", runNow({ requests: asked, services: known, toasts: toaster }))
-const keyboard = add(
-  "keys",
-  keys({
-    commands: commandsOf({
-      router,
-      writing,
-      running,
-      toaster,
-      review: details.review,
-      reviews: lists.reviews,
-      help: showHelp,
-    }),
-    storage,
-  }),
+const keyboard = add("keys", keys({ commands: () => commands, storage }))
+const finder = add(
+  "palette",
+  palette({ api, commands: () => commands, router, services: known, runNow: running, storage }),
 )
 router.onMove(() => writing.open && writing.hide())
-add("ui", { showHelp, hideHelp, togglePause })
+const ui = add("ui", { togglePause, more: false, toggleMore, hideMore })
+router.onMove(hideMore)
+commands = registry(import.meta.glob("./commands/*.js", { eager: true }), byName)
 
 Alpine.magic("fmt", () => vocabulary)
 const vocabulary = words(stores)
@@ -129,21 +127,24 @@ document.addEventListener("click", (click) => {
 })
 addEventListener("popstate", () => router.arrive())
 document.addEventListener("keydown", (event) => {
-  if (keyboard.on && isForUs(event) && keyboard.press(event.key)) event.preventDefault()
+  if (isForPalette(event)) {
+    event.preventDefault()
+    if (!finder.open) finder.show()
+  } else if (keyboard.on && isForUs(event) && keyboard.press(event.key)) event.preventDefault()
 })
 
 connect(feed)
 Alpine.start()
 
-function showHelp() {
-  keyboard.help = true
-}
-
-function hideHelp() {
-  keyboard.help = false
-}
-
 function togglePause() {
   if (feed.state.paused) feed.resume()
   else feed.pause()
+}
+
+function toggleMore() {
+  ui.more = !ui.more
+}
+
+function hideMore() {
+  ui.more = false
 }

@@ -299,7 +299,7 @@ type FeedMessage =
   | { kind: "joined"; seq: number | null; live: boolean }
   | { kind: "hello"; seq: number; version: string }
   | { kind: "live" }
-  | { kind: "lost" }
+  | { kind: "lost"; at?: number }
   | { kind: "refused" }
   | { kind: "changes"; items: Change[] }
   | { kind: "reset"; seq: number }
@@ -319,7 +319,9 @@ interface Feed {
   read(seq: number): void
   replay(seq: number, entity: string, apply: (change: Change) => void): void
   receive(message: FeedMessage): void
+  goOffline(): void
+  goOnline(): void
   pause(): void
   resume(): void
-  state: { live: boolean; stale: boolean; at: Date | null; paused: boolean; behind: number }
+  state: { live: boolean; stale: boolean; offline: boolean; at: Date | null; paused: boolean; behind: number }
 }

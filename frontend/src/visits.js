@@ -1,4 +1,5 @@
 import { FOLLOWED } from "./stores/overview.js"
+import { t } from "./texts.js"
 
 const TITLES = new Map([
   ["overview", "Overview"],
@@ -76,12 +77,11 @@ export function visits(with_) {
     document.addEventListener(name, () => overview.touch(), { passive: true })
   document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
   Alpine.effect(() => cooldowns.tick(clock.second))
-  Alpine.effect(() => announce(overview.here && overview.sentence))
-  Alpine.effect(() => announce(uses.waiting.length && uses.pill))
-  Alpine.effect(() => announce(memories.waiting.length && memories.pill))
-  Alpine.effect(() => announce(events.waiting.length && events.pill))
-  Alpine.effect(() => announce(reviews.waiting.length && reviews.pill))
-  Alpine.effect(() => announce(sessions.waiting.length && sessions.pill))
+  Alpine.effect(() => announce("overview", overview.here && overview.sentence))
+  for (const [name, list] of Object.entries({ uses, memories, events, reviews, sessions }))
+    Alpine.effect(() => announce(name, list.waiting.length && list.pill))
+  let away = ""
+  Alpine.effect(() => (away = feedSaid(away)))
 
   /** @param {{page: string, id: number | null, params: URLSearchParams}} now @param {{page: string, id: number | null}} before */
   function arrive({ page, id, params }, before) {
@@ -143,9 +143,17 @@ export function visits(with_) {
     chain.follow(change)
   }
 
-  /** One polite sentence for what waits, not one for each row. @param {string | 0 | false} words */
-  function announce(words) {
-    if (words) toasts.whisper(words)
+  /** One polite sentence for what waits, not one for each row. @param {string} source @param {string | 0 | false} words */
+  function announce(source, words) {
+    if (words) toasts.whisper(words, source)
+  }
+
+  /** Once when the feed is lost and once when it is back, however often the banner counts. @param {string} before */
+  function feedSaid(before) {
+    const { stale, offline } = feed.state
+    const said = offline ? t("hands.offline_said") : stale ? t("hands.stale_said") : ""
+    if (said !== before) announce("feed", said || t("hands.live_again"))
+    return said
   }
 
   /** @param {string} selector */

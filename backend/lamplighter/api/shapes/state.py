@@ -102,14 +102,39 @@ class Diff(Struct):
     text: str
 
 
+class Placed(Struct):
+    """A memory in or out of the next prompt: its place, its cost and why.
+
+    `rank` counts from 0 in the order of choice, `left` is what was left of the budget then;
+    `position` is its place among those told.
+    """
+
+    id: int
+    version: int
+    service: str | None
+    category: str
+    confidence: float
+    line: str
+    tokens: int
+    why: str
+    circle: Literal["focus", "neighbour", "general", "other"]
+    rank: int
+    left: int
+    position: int | UnsetType = UNSET
+
+
 class Context(Struct):
     """What the next session would be told, and why each memory is in or out."""
 
     text: str
     tokens: int
     budget: int
-    included: list[dict[str, Any]]
-    excluded: list[dict[str, Any]]
+    in_force: int
+    total: int
+    system: str
+    prompt: str
+    included: list[Placed]
+    excluded: list[Placed]
     seq: int
     as_of: str | UnsetType = UNSET
     diff: Diff | UnsetType = UNSET

@@ -86,7 +86,7 @@ const details = {
     "overview",
     overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
   ),
-  preview: add("preview", preview({ api })),
+  preview: add("preview", preview({ api, router, services: known, clock: stores.clock })),
   health: add("health", health({ api })),
   settings: add("settings", settings({ api })),
   cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),

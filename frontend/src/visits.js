@@ -133,6 +133,7 @@ export function visits(with_) {
   function followMemory(change) {
     memories.follow(change)
     memory.follow(change)
+    preview.follow(change)
     review.followMemory(change)
   }
 

@@ -31,7 +31,7 @@ def test_the_ends_of_time_are_ranges_too(asking: Asking, moment: str) -> None:
             query = {name: moment, "buckets": buckets}
             answer = asking.client.get(f"{EVENTS}/density", params=query)
             assert answer.status_code == 200
-            assert 1 <= len(answer.json()["items"]) <= buckets
+            assert 1 <= len(answer.json()["stretches"]) <= buckets
 
 
 def test_what_is_counted_is_what_is_listed(own_server: Server, own_client: httpx2.Client) -> None:

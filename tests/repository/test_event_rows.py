@@ -99,16 +99,16 @@ async def test_events_are_counted_along_time_under_the_same_filters(filled: Data
     some = (await density(filled, chosen, most=10, now=now)).as_json()
 
     assert (found["seconds"], found["total"]) == (60, 6)
-    assert [each["critical"] for each in found["items"]] == [1, 1, 1, 0, 1, 0]
-    assert found["items"][3] == {
+    assert [each["critical"] for each in found["stretches"]] == [1, 1, 1, 0, 1, 0]
+    assert found["stretches"][3] == {
         "at": "2026-01-01T12:03:00.000000Z",
         "info": 0,
         "warning": 1,
         "critical": 0,
     }
     assert (few["seconds"], few["total"]) == (300, 4)
-    assert [each["critical"] for each in few["items"]] == [3, 0]
-    assert (some["seconds"], some["total"], len(some["items"])) == (30, 2, 4)
+    assert [each["critical"] for each in few["stretches"]] == [3, 0]
+    assert (some["seconds"], some["total"], len(some["stretches"])) == (30, 2, 4)
 
 
 @pytest.mark.parametrize("seconds", [1, 10, 60, 600, 3_600, 86_400])
@@ -125,4 +125,4 @@ async def test_each_unit_is_read_back_as_the_moment_it_begins(db: Database, seco
 async def test_where_nothing_happened_there_is_nothing_to_count(db: Database) -> None:
     found = await density(db, Filter(), most=10, now=NOON)
 
-    assert found.as_json() == {"seconds": 0, "total": 0, "items": []}
+    assert found.as_json() == {"seconds": 0, "total": 0, "stretches": []}

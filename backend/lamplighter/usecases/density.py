@@ -24,7 +24,7 @@ class Density:
         return {
             "seconds": self.axis.seconds if self.axis else 0,
             "total": sum(sum(each.values()) for each in self.counts),
-            "items": [
+            "stretches": [
                 {"at": plain.at(at), **counts}
                 for at, counts in zip(begins, self.counts, strict=True)
             ],

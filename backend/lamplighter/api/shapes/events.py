@@ -92,7 +92,7 @@ class Density(Struct):
 
     seconds: int
     total: int
-    items: list[Stretch]
+    stretches: list[Stretch]
     seq: int
 
 

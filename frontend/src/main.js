@@ -16,6 +16,8 @@ import { clock } from "./stores/clock.js"
 import { confirm } from "./stores/confirm.js"
 import { cooldowns } from "./stores/cooldowns.js"
 import { curate } from "./stores/curate.js"
+import { density } from "./stores/density.js"
+import { eventGroups } from "./stores/event-groups.js"
 import { events } from "./stores/events.js"
 import { health } from "./stores/health.js"
 import { log } from "./stores/log.js"
@@ -66,9 +68,11 @@ const stores = {
   live: feed.state,
 }
 const { router, toasts: toaster, confirm: asker, requests: asked, services: known } = stores
+const grouped = add("eventGroups", eventGroups({ api, feed }))
+const counted = add("density", density({ api }))
 const lists = {
   memories: add("memories", memories({ api, feed, router })),
-  events: add("events", events({ api, feed, router })),
+  events: add("events", events({ api, feed, router, groups: grouped, density: counted })),
   sessions: add("sessions", sessions({ api, feed, router })),
   uses: add("uses", uses({ api, feed, router })),
   reviews: add("reviews", reviews({ api, feed, router })),

@@ -79,7 +79,7 @@ export function visits(with_) {
   Alpine.effect(() => announce(overview.here && overview.sentence))
   Alpine.effect(() => announce(uses.waiting.length && uses.pill))
   Alpine.effect(() => announce(memories.waiting.length && memories.pill))
-  Alpine.effect(() => announce(events.waiting.length && events.pill))
+  Alpine.effect(() => announce(events.list.waiting.length && events.list.pill))
   Alpine.effect(() => announce(reviews.waiting.length && reviews.pill))
   Alpine.effect(() => announce(sessions.waiting.length && sessions.pill))
 
@@ -118,7 +118,7 @@ export function visits(with_) {
     if (page === "cooldowns") cooldowns.load()
     if (uses.phase !== "loading" || page === "cooldowns") uses.load()
     if (memories.phase !== "loading" || page === "memories") memories.load()
-    if (events.phase !== "loading" || page === "events") events.load()
+    if (events.phase !== "loading" || page === "events") events.reload()
     if (sessions.phase !== "loading" || page === "sessions") sessions.load()
     if (reviews.phase !== "loading" || page === "reviews") reviews.load()
     if (page === "reviews" && id !== null) review.load(id)

@@ -271,20 +271,24 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       const { against: id, text, added, removed } = this.diff
       if (!text) return t("preview.same", { id })
       if (!added.length && !removed.length) return t("preview.moved", { id })
-      const lines = (/** @type {string[]} */ of) => t("preview.lines", { n: of.length })
-      return t("preview.differs", { id, gone: lines(removed), come: lines(added) })
+      const gone = t("preview.lacks", { n: removed.length })
+      return t("preview.differs", { id, gone, come: t("preview.newTo", { n: added.length }) })
     },
 
     /** What session N was told and this prompt does not tell, then the other way round. */
-    get differences() {
-      const of = (/** @type {"gone" | "new"} */ kind, /** @type {string[]} */ texts) =>
-        texts.map((text, at) => ({ key: `${kind}${at}`, part: [{ kind, text }] }))
-      return this.diff ? [...of("gone", this.diff.removed), ...of("new", this.diff.added)] : []
+    get sides() {
+      if (!this.diff) return []
+      const { against: id, removed, added } = this.diff
+      return [side("gone", t("preview.onlyThen", { id }), removed), side("new", t("preview.onlyHere"), added)].filter(
+        ({ lines }) => lines.length > 0,
+      )
     },
 
     /** @returns {{id: string, words: string}[]} */
     get choices() {
-      return this.sessions.map(({ id, tier, services, started_at }) => ({
+      const { against } = this.query
+      const beyond = against && !this.sessions.some(({ id }) => String(id) === against)
+      const last = this.sessions.map(({ id, tier, services, started_at }) => ({
         id: String(id),
         words: t("preview.session", {
           id: String(id),
@@ -293,8 +297,14 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
           ago: ago(started_at, clock.now),
         }),
       }))
+      return beyond ? [{ id: against, words: `#${against}` }, ...last] : last
     },
   }
+}
+
+/** @param {string} kind @param {string} title @param {string[]} texts */
+function side(kind, title, texts) {
+  return { kind, title, lines: texts.map((text, key) => ({ key, text })) }
 }
 
 /** What the prompt in force depends on. @param {PreviewQuery} query */

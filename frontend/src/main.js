@@ -16,6 +16,8 @@ import { clock } from "./stores/clock.js"
 import { confirm } from "./stores/confirm.js"
 import { cooldowns } from "./stores/cooldowns.js"
 import { curate } from "./stores/curate.js"
+import { density } from "./stores/density.js"
+import { eventGroups } from "./stores/event-groups.js"
 import { events } from "./stores/events.js"
 import { health } from "./stores/health.js"
 import { log } from "./stores/log.js"
@@ -72,9 +74,11 @@ const stores = {
   live: feed.state,
 }
 const { router, toasts: toaster, confirm: asker, requests: asked, services: known } = stores
+const grouped = add("eventGroups", eventGroups({ api, feed }))
+const counted = add("density", density({ api }))
 const lists = {
   memories: add("memories", memories({ api, feed, router })),
-  events: add("events", events({ api, feed, router })),
+  events: add("events", events({ api, feed, router, groups: grouped, density: counted })),
   sessions: add("sessions", sessions({ api, feed, router })),
   uses: add("uses", uses({ api, feed, router })),
   reviews: add("reviews", reviews({ api, feed, router })),
@@ -92,7 +96,7 @@ const details = {
     "overview",
     overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
   ),
-  preview: add("preview", preview({ api })),
+  preview: add("preview", preview({ api, router, services: known, clock: stores.clock })),
   health: add("health", health({ api })),
   settings: add("settings", settings({ api })),
   cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),

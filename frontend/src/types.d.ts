@@ -278,6 +278,38 @@ interface Handoff {
   created_at: Time
 }
 
+/** A memory in or out of a prompt: its turn in the order of choice, its cost and why. */
+interface Placed {
+  id: number
+  version: number
+  service: string | null
+  category: string
+  confidence: number
+  line: string
+  tokens: number
+  why: string
+  circle: "focus" | "neighbour" | "general" | "other"
+  rank: number
+  left: number
+  position?: number
+}
+
+/** What a session would be told. */
+interface Told {
+  text: string
+  system: string
+  prompt: string
+  tokens: number
+  budget: number
+  in_force: number
+  total: number
+  included: Placed[]
+  excluded: Placed[]
+  seq: number
+  as_of?: Time
+  diff?: { against: string; added: string[]; removed: string[]; text: string }
+}
+
 interface Change {
   seq: number
   entity: string

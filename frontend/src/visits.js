@@ -78,8 +78,9 @@ export function visits(with_) {
   document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
   Alpine.effect(() => cooldowns.tick(clock.second))
   Alpine.effect(() => announce("overview", overview.here && overview.sentence))
-  for (const [name, list] of Object.entries({ uses, memories, events, reviews, sessions }))
+  for (const [name, list] of Object.entries({ uses, memories, reviews, sessions }))
     Alpine.effect(() => announce(name, list.waiting.length && list.pill))
+  Alpine.effect(() => announce("events", events.list.waiting.length && events.list.pill))
   let away = ""
   Alpine.effect(() => (away = feedSaid(away)))
 
@@ -118,7 +119,7 @@ export function visits(with_) {
     if (page === "cooldowns") cooldowns.load()
     if (uses.phase !== "loading" || page === "cooldowns") uses.load()
     if (memories.phase !== "loading" || page === "memories") memories.load()
-    if (events.phase !== "loading" || page === "events") events.load()
+    if (events.phase !== "loading" || page === "events") events.reload()
     if (sessions.phase !== "loading" || page === "sessions") sessions.load()
     if (reviews.phase !== "loading" || page === "reviews") reviews.load()
     if (page === "reviews" && id !== null) review.load(id)
@@ -133,6 +134,7 @@ export function visits(with_) {
   function followMemory(change) {
     memories.follow(change)
     memory.follow(change)
+    preview.follow(change)
     review.followMemory(change)
   }
 

@@ -25,6 +25,11 @@ export function pages(Alpine) {
   Alpine.data("settingsPage", () => settingsPage(store))
   Alpine.data("besideNew", () => beside(store("addMemory")))
   Alpine.data("besideEdit", () => beside(store("memory")))
+  Alpine.data("linkedEvent", () => ({
+    get event() {
+      return store("events").linked ?? {}
+    },
+  }))
   Alpine.data("sessionHead", () => ({
     get session() {
       return store("session").row

@@ -7,6 +7,14 @@ from lamplighter.api.shapes.access import TokenIn as TokenIn
 from lamplighter.api.shapes.access import TokenPage as TokenPage
 from lamplighter.api.shapes.audit import AuditPage as AuditPage
 from lamplighter.api.shapes.audit import AuditQuery as AuditQuery
+from lamplighter.api.shapes.events import Density as Density
+from lamplighter.api.shapes.events import DensityQuery as DensityQuery
+from lamplighter.api.shapes.events import Event as Event
+from lamplighter.api.shapes.events import EventFilter as EventFilter
+from lamplighter.api.shapes.events import EventIn as EventIn
+from lamplighter.api.shapes.events import EventPage as EventPage
+from lamplighter.api.shapes.events import EventQuery as EventQuery
+from lamplighter.api.shapes.events import GroupPage as GroupPage
 from lamplighter.api.shapes.memories import AsOfQuery as AsOfQuery
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed
@@ -69,10 +77,6 @@ from lamplighter.api.shapes.state import Context as Context
 from lamplighter.api.shapes.state import ContextQuery as ContextQuery
 from lamplighter.api.shapes.state import Diff as Diff
 from lamplighter.api.shapes.state import Empty as Empty
-from lamplighter.api.shapes.state import Event as Event
-from lamplighter.api.shapes.state import EventIn as EventIn
-from lamplighter.api.shapes.state import EventPage as EventPage
-from lamplighter.api.shapes.state import EventQuery as EventQuery
 from lamplighter.api.shapes.state import Health as Health
 from lamplighter.api.shapes.state import Nothing as Nothing
 from lamplighter.api.shapes.state import PageQuery as PageQuery

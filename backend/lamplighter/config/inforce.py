@@ -26,7 +26,7 @@ def in_force(settings: Settings, environ: Mapping[str, str] = os.environ) -> dic
     lines = _lines(settings)
     later, refused = _at_next_start(environ)
     return {
-        "items": [_described(each, lines, later) for each in settings.found],
+        "settings": [_described(each, lines, later) for each in settings.found],
         "warnings": [*settings.warnings, *_ignored(settings, environ, lines)],
         "refused": refused,
     }

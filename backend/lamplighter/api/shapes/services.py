@@ -196,7 +196,15 @@ class ResetIn(Struct):
 
 
 class Cleared(Struct):
-    """How many uses count no more."""
+    """How many uses count no more; `reset` tells which reset to take back."""
 
     service: str
     cleared: Annotated[int, Meta(ge=0)]
+    reset: str
+
+
+class Restored(Struct):
+    """How many uses count again."""
+
+    service: str
+    restored: Annotated[int, Meta(ge=0)]

@@ -17,6 +17,15 @@ OPS: Final = (
     ),
     op(
         "GET",
+        "/learned",
+        "memories:read",
+        services.learned,
+        "List what was learned, newest first.",
+        shapes.LearnedPage,
+        query=shapes.LearnedQuery,
+    ),
+    op(
+        "GET",
         "/services",
         "services:read",
         services.index,

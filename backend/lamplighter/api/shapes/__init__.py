@@ -33,6 +33,8 @@ from lamplighter.api.shapes.services import ActionOut as ActionOut
 from lamplighter.api.shapes.services import CheckOut as CheckOut
 from lamplighter.api.shapes.services import Cleared as Cleared
 from lamplighter.api.shapes.services import DayOut as DayOut
+from lamplighter.api.shapes.services import LearnedPage as LearnedPage
+from lamplighter.api.shapes.services import LearnedQuery as LearnedQuery
 from lamplighter.api.shapes.services import LookOut as LookOut
 from lamplighter.api.shapes.services import LookPage as LookPage
 from lamplighter.api.shapes.services import Overview as Overview

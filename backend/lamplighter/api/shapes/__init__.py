@@ -41,11 +41,14 @@ from lamplighter.api.shapes.services import ActionOut as ActionOut
 from lamplighter.api.shapes.services import CheckOut as CheckOut
 from lamplighter.api.shapes.services import Cleared as Cleared
 from lamplighter.api.shapes.services import DayOut as DayOut
+from lamplighter.api.shapes.services import LearnedPage as LearnedPage
+from lamplighter.api.shapes.services import LearnedQuery as LearnedQuery
 from lamplighter.api.shapes.services import LookOut as LookOut
 from lamplighter.api.shapes.services import LookPage as LookPage
 from lamplighter.api.shapes.services import Overview as Overview
 from lamplighter.api.shapes.services import OverviewQuery as OverviewQuery
 from lamplighter.api.shapes.services import ResetIn as ResetIn
+from lamplighter.api.shapes.services import Restored as Restored
 from lamplighter.api.shapes.services import Service as Service
 from lamplighter.api.shapes.services import ServicePage as ServicePage
 from lamplighter.api.shapes.services import Slot as Slot
@@ -70,6 +73,10 @@ from lamplighter.api.shapes.sessions import SessionIn as SessionIn
 from lamplighter.api.shapes.sessions import SessionPage as SessionPage
 from lamplighter.api.shapes.sessions import SessionQuery as SessionQuery
 from lamplighter.api.shapes.sessions import Told as Told
+from lamplighter.api.shapes.standing import SettingIn as SettingIn
+from lamplighter.api.shapes.standing import SettingLine as SettingLine
+from lamplighter.api.shapes.standing import SettingsOut as SettingsOut
+from lamplighter.api.shapes.standing import Vitals as Vitals
 from lamplighter.api.shapes.state import Change as Change
 from lamplighter.api.shapes.state import ChangesPage as ChangesPage
 from lamplighter.api.shapes.state import ChangesQuery as ChangesQuery

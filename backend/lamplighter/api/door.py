@@ -13,6 +13,7 @@ from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER
+from lamplighter.engines import Engine
 from lamplighter.repository import Database
 
 
@@ -30,6 +31,10 @@ class Door:
     session_files: Path
     budget: int = DEFAULT_BUDGET
     max_tier: int = MAX_TIER
+    engines: tuple[Engine, ...] = ()
+    engine: str = "probe"
+    session_seconds: float = 900.0
+    idle_seconds: float = 300.0
     hosts: tuple[str, ...] = ()
     lexicon: Lexicon = field(default_factory=built_in)
 

@@ -16,6 +16,7 @@ import { clock } from "./stores/clock.js"
 import { confirm } from "./stores/confirm.js"
 import { cooldowns } from "./stores/cooldowns.js"
 import { curate } from "./stores/curate.js"
+import { engines } from "./stores/engines.js"
 import { events } from "./stores/events.js"
 import { health } from "./stores/health.js"
 import { log } from "./stores/log.js"
@@ -60,6 +61,7 @@ const stores = {
   toasts: add("toasts", toasts()),
   confirm: add("confirm", confirm()),
   services: add("services", services({ api })),
+  engines: add("engines", engines({ api })),
   requests: add("requests", requests({ api, feed })),
   log: add("log", log({ api })),
   theme: add("theme", theme({ root: document.documentElement, storage })),
@@ -81,7 +83,7 @@ const details = {
   supervisor: leader,
   memory: add("memory", memory({ api, memories: lists.memories })),
   review: add("review", review({ api, reviews: lists.reviews, toasts: toaster, router })),
-  session: add("session", session({ api, feed, log: stores.log, chain: linked })),
+  session: add("session", session({ api, feed, log: stores.log, chain: linked, engines: stores.engines })),
   overview: add(
     "overview",
     overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
@@ -96,7 +98,7 @@ add("whatIf", whatIf({ api }))
 add("login", login({ api, reload, toasts: toaster }))
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
 const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage }))
-const running = add("runNow", runNow({ requests: asked, services: known, toasts: toaster }))
+const running = add("runNow", runNow({ requests: asked, services: known, engines: stores.engines, toasts: toaster }))
 const keyboard = add(
   "keys",
   keys({
@@ -125,7 +127,7 @@ document.addEventListener("click", (click) => {
   const link = inner(click)
   if (!link) return
   click.preventDefault()
-  router.go(link.pathname + link.search)
+  router.go(link.pathname + link.search + link.hash)
 })
 addEventListener("popstate", () => router.arrive())
 document.addEventListener("keydown", (event) => {

@@ -18,6 +18,7 @@ import { cooldowns } from "./stores/cooldowns.js"
 import { curate } from "./stores/curate.js"
 import { density } from "./stores/density.js"
 import { eventGroups } from "./stores/event-groups.js"
+import { engines } from "./stores/engines.js"
 import { events } from "./stores/events.js"
 import { health } from "./stores/health.js"
 import { log } from "./stores/log.js"
@@ -68,6 +69,7 @@ const stores = {
   toasts: add("toasts", toasts()),
   confirm: add("confirm", confirm()),
   services: add("services", services({ api })),
+  engines: add("engines", engines({ api })),
   requests: add("requests", requests({ api, feed })),
   log: add("log", log({ api })),
   theme: add("theme", theme({ root: document.documentElement, storage })),
@@ -91,7 +93,7 @@ const details = {
   supervisor: leader,
   memory: add("memory", memory({ api, memories: lists.memories })),
   review: add("review", review({ api, reviews: lists.reviews, toasts: toaster, router })),
-  session: add("session", session({ api, feed, log: stores.log, chain: linked })),
+  session: add("session", session({ api, feed, log: stores.log, chain: linked, engines: stores.engines })),
   overview: add(
     "overview",
     overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
@@ -106,7 +108,7 @@ add("whatIf", whatIf({ api }))
 add("login", login({ api, reload, toasts: toaster }))
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
 const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage }))
-const running = add("runNow", runNow({ requests: asked, services: known, toasts: toaster }))
+const running = add("runNow", runNow({ requests: asked, services: known, engines: stores.engines, toasts: toaster }))
 const keyboard = add("keys", keys({ commands: () => commands, storage }))
 const finder = add(
   "palette",
@@ -127,7 +129,7 @@ document.addEventListener("click", (click) => {
   const link = inner(click)
   if (!link) return
   click.preventDefault()
-  router.go(link.pathname + link.search)
+  router.go(link.pathname + link.search + link.hash)
 })
 addEventListener("popstate", () => router.arrive())
 document.addEventListener("keydown", (event) => {

@@ -109,6 +109,8 @@ interface Session extends Row {
   exit_code: number | null
   summary: string
   duration_ms: number | null
+  cost_usd: number | null
+  turns: number | null
   log_offset: number
   learned: number
   reinforced: number

@@ -53,7 +53,7 @@ export function visits(with_) {
   } = with_
 
   feed.on("memory", (/** @type {Change} */ change) => followMemory(change))
-  feed.on("review", (/** @type {Change} */ change) => (reviews.follow(change), review.follow(change)))
+  feed.on("review", (/** @type {Change} */ change) => followReview(change))
   feed.on("event", (/** @type {Change} */ change) => (events.follow(change), session.followEvent(change)))
   feed.on("session", (/** @type {Change} */ change) => followSession(change))
   feed.on("marker", (/** @type {Change} */ change) => session.followMarker(change))
@@ -101,7 +101,7 @@ export function visits(with_) {
       if (page === name) store.visit(params)
       else if (before.page === name) store.leave()
     if (page === "sessions") (sessions.visit(params), requests.load())
-    if (page === "session") session.visit(id, params.get("part") ?? "")
+    if (page === "session") session.visit(id, params.get("part") ?? "", router.hash)
     else if (before.page === "session") session.leave()
     if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon("main h1")
     else if (before.page && id !== null && id !== before.id) focusSoon(page === "reviews" ? ".case h2" : ".panel h2")
@@ -136,6 +136,14 @@ export function visits(with_) {
     memory.follow(change)
     preview.follow(change)
     review.followMemory(change)
+  }
+
+  /** @param {Change} change */
+  function followReview(change) {
+    reviews.follow(change)
+    review.follow(change)
+    session.followReview(change)
+    sessions.followReview(change)
   }
 
   /** @param {Change} change */

@@ -58,6 +58,8 @@ from lamplighter.api.shapes.services import Use as Use
 from lamplighter.api.shapes.services import UsePage as UsePage
 from lamplighter.api.shapes.services import UseQuery as UseQuery
 from lamplighter.api.shapes.sessions import Chain as Chain
+from lamplighter.api.shapes.sessions import Engine as Engine
+from lamplighter.api.shapes.sessions import Engines as Engines
 from lamplighter.api.shapes.sessions import Escalation as Escalation
 from lamplighter.api.shapes.sessions import Log as Log
 from lamplighter.api.shapes.sessions import LogEntry as LogEntry

@@ -8,8 +8,21 @@ const OPERATIONAL = ["timing", "dependency", "behavior", "remediation", "mainten
 const GRACE_DAYS = 30
 const WEEKLY_DECAY = 0.1
 
-const exactly = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" })
-const clockTime = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" })
+const exactly = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZoneName: "short",
+})
+const clockTime = new Intl.DateTimeFormat("en-GB", {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZoneName: "short",
+})
 const dayOfYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
 const dayAndYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" })
 

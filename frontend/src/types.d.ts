@@ -139,6 +139,8 @@ interface Session extends Row {
   exit_code: number | null
   summary: string
   duration_ms: number | null
+  cost_usd: number | null
+  turns: number | null
   log_offset: number
   learned: number
   reinforced: number
@@ -308,6 +310,38 @@ interface Handoff {
   created_at: Time
 }
 
+/** A memory in or out of a prompt: its turn in the order of choice, its cost and why. */
+interface Placed {
+  id: number
+  version: number
+  service: string | null
+  category: string
+  confidence: number
+  line: string
+  tokens: number
+  why: string
+  circle: "focus" | "neighbour" | "general" | "other"
+  rank: number
+  left: number
+  position?: number
+}
+
+/** What a session would be told. */
+interface Told {
+  text: string
+  system: string
+  prompt: string
+  tokens: number
+  budget: number
+  in_force: number
+  total: number
+  included: Placed[]
+  excluded: Placed[]
+  seq: number
+  as_of?: Time
+  diff?: { against: string; added: string[]; removed: string[]; text: string }
+}
+
 interface Change {
   seq: number
   entity: string
@@ -329,7 +363,7 @@ type FeedMessage =
   | { kind: "joined"; seq: number | null; live: boolean }
   | { kind: "hello"; seq: number; version: string }
   | { kind: "live" }
-  | { kind: "lost" }
+  | { kind: "lost"; at?: number }
   | { kind: "refused" }
   | { kind: "changes"; items: Change[] }
   | { kind: "reset"; seq: number }
@@ -349,7 +383,9 @@ interface Feed {
   read(seq: number): void
   replay(seq: number, entity: string, apply: (change: Change) => void): void
   receive(message: FeedMessage): void
+  goOffline(): void
+  goOnline(): void
   pause(): void
   resume(): void
-  state: { live: boolean; stale: boolean; at: Date | null; paused: boolean; behind: number }
+  state: { live: boolean; stale: boolean; offline: boolean; at: Date | null; paused: boolean; behind: number }
 }

@@ -1,4 +1,5 @@
 import { FOLLOWED } from "./stores/overview.js"
+import { t } from "./texts.js"
 
 const TITLES = new Map([
   ["overview", "Overview"],
@@ -52,7 +53,7 @@ export function visits(with_) {
   } = with_
 
   feed.on("memory", (/** @type {Change} */ change) => followMemory(change))
-  feed.on("review", (/** @type {Change} */ change) => (reviews.follow(change), review.follow(change)))
+  feed.on("review", (/** @type {Change} */ change) => followReview(change))
   feed.on("event", (/** @type {Change} */ change) => (events.follow(change), session.followEvent(change)))
   feed.on("session", (/** @type {Change} */ change) => followSession(change))
   feed.on("marker", (/** @type {Change} */ change) => session.followMarker(change))
@@ -76,12 +77,12 @@ export function visits(with_) {
     document.addEventListener(name, () => overview.touch(), { passive: true })
   document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
   Alpine.effect(() => cooldowns.tick(clock.second))
-  Alpine.effect(() => announce(overview.here && overview.sentence))
-  Alpine.effect(() => announce(uses.waiting.length && uses.pill))
-  Alpine.effect(() => announce(memories.waiting.length && memories.pill))
-  Alpine.effect(() => announce(events.waiting.length && events.pill))
-  Alpine.effect(() => announce(reviews.waiting.length && reviews.pill))
-  Alpine.effect(() => announce(sessions.waiting.length && sessions.pill))
+  Alpine.effect(() => announce("overview", overview.here && overview.sentence))
+  for (const [name, list] of Object.entries({ uses, memories, reviews, sessions }))
+    Alpine.effect(() => announce(name, list.waiting.length && list.pill))
+  Alpine.effect(() => announce("events", events.list.waiting.length && events.list.pill))
+  let away = ""
+  Alpine.effect(() => (away = feedSaid(away)))
 
   /** @param {{page: string, id: number | null, params: URLSearchParams}} now @param {{page: string, id: number | null}} before */
   function arrive({ page, id, params }, before) {
@@ -100,7 +101,7 @@ export function visits(with_) {
       if (page === name) store.visit(params)
       else if (before.page === name) store.leave()
     if (page === "sessions") (sessions.visit(params), requests.load())
-    if (page === "session") session.visit(id, params.get("part") ?? "")
+    if (page === "session") session.visit(id, params.get("part") ?? "", router.hash)
     else if (before.page === "session") session.leave()
     if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon("main h1")
     else if (before.page && id !== null && id !== before.id) focusSoon(page === "reviews" ? ".case h2" : ".panel h2")
@@ -118,7 +119,7 @@ export function visits(with_) {
     if (page === "cooldowns") cooldowns.load()
     if (uses.phase !== "loading" || page === "cooldowns") uses.load()
     if (memories.phase !== "loading" || page === "memories") memories.load()
-    if (events.phase !== "loading" || page === "events") events.load()
+    if (events.phase !== "loading" || page === "events") events.reload()
     if (sessions.phase !== "loading" || page === "sessions") sessions.load()
     if (reviews.phase !== "loading" || page === "reviews") reviews.load()
     if (page === "reviews" && id !== null) review.load(id)
@@ -133,7 +134,16 @@ export function visits(with_) {
   function followMemory(change) {
     memories.follow(change)
     memory.follow(change)
+    preview.follow(change)
     review.followMemory(change)
+  }
+
+  /** @param {Change} change */
+  function followReview(change) {
+    reviews.follow(change)
+    review.follow(change)
+    session.followReview(change)
+    sessions.followReview(change)
   }
 
   /** @param {Change} change */
@@ -143,9 +153,17 @@ export function visits(with_) {
     chain.follow(change)
   }
 
-  /** One polite sentence for what waits, not one for each row. @param {string | 0 | false} words */
-  function announce(words) {
-    if (words) toasts.whisper(words)
+  /** One polite sentence for what waits, not one for each row. @param {string} source @param {string | 0 | false} words */
+  function announce(source, words) {
+    if (words) toasts.whisper(words, source)
+  }
+
+  /** Once when the feed is lost and once when it is back, however often the banner counts. @param {string} before */
+  function feedSaid(before) {
+    const { stale, offline } = feed.state
+    const said = offline ? t("hands.offline_said") : stale ? t("hands.stale_said") : ""
+    if (said !== before) announce("feed", said || t("hands.live_again"))
+    return said
   }
 
   /** @param {string} selector */

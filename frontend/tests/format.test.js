@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { ago, count, duration, fadesOut, outlook, stateWords, tierWords, until } from "../src/format.js"
-import { keys } from "../src/keys.js"
 import { supervisorWords } from "../src/stores/supervisor.js"
 import { theme } from "../src/stores/theme.js"
 import { titleOf } from "../src/visits.js"
@@ -77,31 +76,6 @@ test("the drawn line starts at the oldest confidence and ends where fading leads
 
   assert.match(past, /^M0\.0 21\.6H/)
   assert.match(next, /V57\.6$/)
-})
-
-test("two keys in a row are one command, too late they are two", () => {
-  let now = 0
-  const pressed = []
-  const commands = [
-    { keys: "g m", label: "memories", run: () => pressed.push("g m") },
-    { keys: "m", label: "m", run: () => pressed.push("m") },
-  ]
-  const board = keys({ commands, storage: fakeStorage(), now: () => now })
-
-  board.press("g")
-  board.press("m")
-  board.press("g")
-  now = 1_500
-  board.press("m")
-
-  assert.deepEqual(pressed, ["g m", "m"])
-})
-
-test("turned off keys stay off", () => {
-  const storage = fakeStorage()
-  keys({ commands: [], storage }).turn(false)
-
-  assert.equal(keys({ commands: [], storage }).on, false)
 })
 
 test("the theme goes round, and the system's needs no memory", () => {

@@ -165,6 +165,20 @@ async def said(db: Database, memory_id: int, *, limit: int) -> list[Entry]:
     return await _fetch(db, query.order_by(history.c.id).limit(limit))
 
 
+async def contradictions(db: Database, sessions: Sequence[int]) -> dict[int, int]:
+    """Return how many memories each of these sessions contradicted, where there were any."""
+    if not sessions:
+        return {}
+    query = (
+        sa.select(history.c.session_id, sa.func.count().label("count"))
+        .where(history.c.session_id.in_(sessions))
+        .where(history.c.cause == CONTRADICTED)
+        .group_by(history.c.session_id)
+        .order_by(history.c.session_id)
+    )
+    return {row["session_id"]: row["count"] for row in await db.fetch_all(query)}
+
+
 async def moved_by(db: Database, session_id: int) -> tuple[set[MemoryId], set[MemoryId]]:
     """Return the memories that a session has reinforced and contradicted so far."""
     found: dict[str, set[MemoryId]] = {REINFORCED: set(), CONTRADICTED: set()}

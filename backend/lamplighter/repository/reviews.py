@@ -28,6 +28,7 @@ class Filter:
     state: ReviewState | None = None
     service: str | None = None
     kind: ReviewKind | None = None
+    session: int | None = None
 
 
 async def insert(
@@ -231,6 +232,8 @@ def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
         found.append(reviews.c.state == wanted.state)
     if wanted.kind is not None:
         found.append(reviews.c.kind == wanted.kind)
+    if wanted.session is not None:
+        found.append(reviews.c.session_id == wanted.session)
     if wanted.service is not None:
         service = None if wanted.service == GENERAL else wanted.service
         found.append(reviews.c.service.is_not_distinct_from(service))

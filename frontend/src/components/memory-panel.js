@@ -1,8 +1,11 @@
 import { t } from "../texts.js"
-import { THRESHOLD, causeWords } from "../format.js"
+import { THRESHOLD, confidence, isOperational } from "../format.js"
 import { newSide, oldSide, wordDiff } from "../diff.js"
-import { decidedWords } from "../outcomes.js"
+import { decidedWords, saidWords } from "../outcomes.js"
+import { historyWords } from "../past.js"
 import { steps, trend } from "./trend.js"
+
+const BY_SESSION = " by the session"
 
 /** What a click in the panel of one memory means, and what stands there in words. @param {(name: string) => any} store */
 export function memoryPanel(store) {
@@ -38,6 +41,7 @@ export function memoryPanel(store) {
 
     /** Knowledge has a title of its own; else what is observed is the title. */
     title: () => memory.row.title || memory.row.observation,
+    knowledge: () => !isOperational(memory.row.category),
     titled: () => Boolean(memory.row.title),
     topic: () => [memory.row.topic_key, memory.row.scope === "global" ? "global" : ""].filter(Boolean).join(" · "),
 
@@ -49,16 +53,17 @@ export function memoryPanel(store) {
     chart: () => trend(memory.row, memory.history, Date.now()),
     chartWords: () => steps(memory.row, memory.history, store("clock").now),
 
-    /** @param {Saying} each */
-    saying({ cause, session_id: session, before, after }) {
-      const what = causeWords(cause)
-      const moved =
-        before === null || after === null || before === after ? "" : `, ${before.toFixed(2)} → ${after.toFixed(2)}`
-      return (
-        t(session ? "memory.said_session" : "memory.said_hand", { what: `${what[0].toUpperCase()}${what.slice(1)}` }) +
-        moved
-      )
+    /** How somebody came to say it, and what that did. @param {Saying} each */
+    saying(each) {
+      const { before, after } = each
+      const words = saidWords(each)
+      const what = words[0].toUpperCase() + words.slice(1)
+      if (before === null || after === null || before === after) return what
+      return t("memory.said", { what, was: confidence(before), is: confidence(after) })
     },
+
+    /** What happened; which session it was stands beside it as a link. @param {HistoryEntry} entry */
+    step: (entry) => historyWords({ ...entry, session_id: null }).replace(BY_SESSION, ""),
 
     /** The two claims beside each other, what is only in one of them marked. @param {Partner} partner */
     claims({ memory: other }) {

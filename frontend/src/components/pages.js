@@ -28,6 +28,11 @@ export function pages(Alpine) {
   Alpine.data("memoryPanel", () => memoryPanel(store))
   Alpine.data("newMemory", () => memoryFields(store("addMemory"), "add"))
   Alpine.data("editedMemory", () => memoryFields(store("memory"), "edit"))
+  Alpine.data("linkedEvent", () => ({
+    get event() {
+      return store("events").linked ?? {}
+    },
+  }))
   Alpine.data("sessionHead", () => ({
     get session() {
       return store("session").row

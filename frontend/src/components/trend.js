@@ -2,6 +2,8 @@ import { THRESHOLD, causeWords, confidence, fadesOut, onDay } from "../format.js
 import { t } from "../texts.js"
 
 const WEEK_MS = 7 * 86_400_000
+/** As tall as its place, on which the words beside the floor count. */
+const HEIGHT = 88
 const HOUR_MS = 3_600_000
 const ROLES = new Map([
   ["reinforced", "good"],
@@ -37,6 +39,7 @@ export function trend(memory, history, now) {
       },
     ],
     bare: true,
+    height: HEIGHT,
     y: { min: 0, max: 1, floor: THRESHOLD },
     dots: points.filter(({ cause }) => ROLES.has(cause)).map(dotOf),
   }

@@ -180,7 +180,8 @@ export function memory({
     async read() {
       const row = this.row
       this.line = this.lineNote = ""
-      if (!row || !isOperational(row.category)) return
+      if (!row) return
+      if (!isOperational(row.category)) return void (this.lineNote = t("memory.knowledge"))
       const { as_of } = this
       const sections = { tier: 1, services: row.service ?? "", sections: "operational", as_of }
       const context = await api.get("/context", sections).catch(() => null)

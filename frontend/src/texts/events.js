@@ -1,2 +1,23 @@
 /** What the page says of this area: a key, and its sentence or its plural forms. */
-export const events = {}
+export const events = {
+  new: { one: "{n} new event", other: "{n} new events" },
+  newKinds: { one: "{n} new kind of event", other: "{n} new kinds of events" },
+  count: { one: "{n} event", other: "{n} events" },
+  critical: { one: "{n} critical", other: "{n} critical" },
+  warnings: { one: "{n} warning", other: "{n} warnings" },
+  busiest: { one: "most at {when}: {n}", other: "most at {when}: {n}" },
+  fromTo: "{from} to {to}",
+  hour: "last hour",
+  day: "last 24 hours",
+  week: "last 7 days",
+  month: "last 30 days",
+  times: "×{n}",
+  unfold: { one: "Show the {n} event", other: "Show the {n} events" },
+  fold: { one: "Hide the {n} event", other: "Hide the {n} events" },
+  sessions: { one: "{n} session", other: "{n} sessions" },
+  newer: { one: "{n} newer: show it", other: "{n} newer: show them" },
+  linked: "Event {id}",
+  copied: "The link is copied.",
+  notCopied: "The browser did not let us copy. The link is {link}",
+  dropSession: "Remove the filter for session {id}",
+}

@@ -2,6 +2,7 @@
 export const memory = {
   // whether and how it is told
   line: "{tokens} tokens, place {place} of {all}.",
+  knowledge: "Knowledge is not told to rounds: they read what is operational.",
   not_told: "It is not in the next prompt.",
   not_told_why: "It is not in the next prompt: {why}.",
   seen: { one: "seen in {n} session", other: "seen in {n} sessions" },
@@ -17,9 +18,9 @@ export const memory = {
   merged: "Saved. Meanwhile somebody else had changed {what}; that stays.",
   written: "The memory is written.",
   empty: "Write what is to be remembered.",
-  turns_inactive: "Below 0.30 it turns inactive: no session reads it.",
-  brings_back: "Saving brings it back: it is active again, and sessions read it.",
-  stays_inactive: "It stays inactive all the same: {why}.",
+  turns_inactive: "Below 0.30 it turns inactive.",
+  brings_back: "Saving makes it active again.",
+  stays_inactive: "It stays inactive: {why}.",
   not_read: "Below 0.30 no session reads it.",
   // drafts
   kept: "Your unsaved text of {at} is here.",
@@ -57,8 +58,7 @@ export const memory = {
   as_it_was: "It is as it was.",
   undo_step: "Undo: {step}",
   // who said it, and what speaks against it
-  said_session: "{what} by session",
-  said_hand: "{what} by hand",
+  said: "{what}, {was} → {is}",
   case_open: "One of the two may be wrong. Review {id} waits for you.",
   case_possible: "They may contradict each other. Review {id} waits for you.",
   case_settled: "{decision} Review {id}.",

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.shapes.kinds import Limit, Name
+from lamplighter.api.shapes.kinds import Limit, Name, Seq
 from lamplighter.api.shapes.memories import HistoryEntry, Memory
 from lamplighter.domain.memory import MAX_OBSERVATION_CHARS, Category
 
@@ -61,6 +61,7 @@ class ReviewQuery(Struct):
     state: Literal["open", "resolved", "all"] = "open"
     service: Name | None = None
     kind: Literal["conflict", "possible"] | None = None
+    session: Seq | None = None
     cursor: str | None = None
     limit: Limit = 50
 

@@ -47,6 +47,7 @@ export function memoryPanel(store) {
 
     seen: () => (grounds.said.sessions ? t("memory.seen", { n: grounds.said.sessions }) : ""),
     told: () => (grounds.told.total ? t("memory.told", { n: grounds.told.total }) : t("memory.told_none")),
+    earlier: () => grounds.more(memory.id, sameAs(memory, memory.id)),
     toldMore: () => more(grounds.told),
     saidMore: () => more(grounds.said),
 
@@ -88,6 +89,11 @@ export function memoryPanel(store) {
 /** @param {Memory} memory @param {import("../diff.js").Part[]} parts */
 function claim({ id, confidence, active }, parts) {
   return { id, parts, confidence, active }
+}
+
+/** Is it still the one that was asked about? @param {any} memory @param {number} id */
+function sameAs(memory, id) {
+  return () => memory.id === id
 }
 
 /** @param {{total: number, items: unknown[]}} counted */

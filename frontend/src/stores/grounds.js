@@ -1,3 +1,4 @@
+const ALL = 200
 const NOTHING = { said: { total: 0, sessions: 0, items: [] }, told: { total: 0, items: [] }, partners: [] }
 
 /**
@@ -14,12 +15,20 @@ export function grounds({ api }) {
       Object.assign(this, structuredClone(NOTHING), { phase: "loading" })
     },
 
-    /** It is beside the point when it cannot be had: the memory is there all the same. @param {number} id @param {() => boolean} still whether it is still asked for */
-    async load(id, still) {
-      const found = await api.get(`/memories/${id}/grounds`).catch(() => null)
+    /**
+     * It is beside the point when it cannot be had: the memory is there all the same.
+     * @param {number} id @param {() => boolean} still whether it is still asked for @param {number} [limit]
+     */
+    async load(id, still, limit) {
+      const found = await api.get(`/memories/${id}/grounds`, { limit }).catch(() => null)
       if (!still()) return
       if (found) Object.assign(this, found)
       this.phase = found ? "ready" : "failed"
+    },
+
+    /** The earlier ones too. @param {number} id @param {() => boolean} still */
+    more(id, still) {
+      return this.load(id, still, ALL)
     },
   }
 }

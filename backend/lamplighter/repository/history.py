@@ -252,4 +252,13 @@ def _entry(row: Any) -> Entry:
 def _read(kept: dict[str, Any] | None) -> dict[str, Any] | None:
     if kept is None or "tags" not in kept:
         return kept
-    return {**kept, "tags": json.loads(kept["tags"])}
+    return {**kept, "tags": _tags(kept["tags"])}
+
+
+def _tags(text: str) -> list[str]:
+    """Read tags as an entry keeps them; of what a person broke there are none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return []
+    return found if isinstance(found, list) else []

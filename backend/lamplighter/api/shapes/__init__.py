@@ -7,8 +7,6 @@ from lamplighter.api.shapes.access import TokenIn as TokenIn
 from lamplighter.api.shapes.access import TokenPage as TokenPage
 from lamplighter.api.shapes.audit import AuditPage as AuditPage
 from lamplighter.api.shapes.audit import AuditQuery as AuditQuery
-from lamplighter.api.shapes.grounds import Grounds as Grounds
-from lamplighter.api.shapes.grounds import GroundsQuery as GroundsQuery
 from lamplighter.api.shapes.events import Density as Density
 from lamplighter.api.shapes.events import DensityQuery as DensityQuery
 from lamplighter.api.shapes.events import Event as Event
@@ -17,6 +15,8 @@ from lamplighter.api.shapes.events import EventIn as EventIn
 from lamplighter.api.shapes.events import EventPage as EventPage
 from lamplighter.api.shapes.events import EventQuery as EventQuery
 from lamplighter.api.shapes.events import GroupPage as GroupPage
+from lamplighter.api.shapes.grounds import Grounds as Grounds
+from lamplighter.api.shapes.grounds import GroundsQuery as GroundsQuery
 from lamplighter.api.shapes.memories import AsOfQuery as AsOfQuery
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed

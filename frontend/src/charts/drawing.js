@@ -52,7 +52,7 @@ function options(el, spec) {
       y: { range: (_, low, high) => [y.min ?? low, y.max ?? Math.max(high, 1)] },
     },
     axes: [
-      { ...axis(colour, bare, 70), values: moments },
+      { ...axis(colour, bare, 70), values: moments, size: 24 },
       { ...axis(colour, bare, 24), size: 34 },
     ],
     series: [{}, ...spec.series.map((each) => seriesOf(each, colour, spec.range !== undefined))],

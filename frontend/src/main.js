@@ -3,6 +3,7 @@ import { createApi } from "./api.js"
 import { registry } from "./commands/index.js"
 import { directives } from "./components/directives.js"
 import { pages } from "./components/pages.js"
+import { drafts } from "./drafts.js"
 import { createFeed } from "./feed.js"
 import { connect } from "./feed/connect.js"
 import { isForPalette, isForUs, keys } from "./keys.js"
@@ -14,6 +15,7 @@ import { addMemory } from "./stores/add-memory.js"
 import { chain } from "./stores/chain.js"
 import { clock } from "./stores/clock.js"
 import { confirm } from "./stores/confirm.js"
+import { conflict } from "./stores/conflict.js"
 import { cooldowns } from "./stores/cooldowns.js"
 import { curate } from "./stores/curate.js"
 import { density } from "./stores/density.js"
@@ -88,10 +90,15 @@ const lists = {
 const linked = add("chain", chain({ api, feed }))
 const leader = add("supervisor", supervisor({ api, clock: stores.clock }))
 const visit = lastVisit({ storage })
+const unsaved = drafts({ storage })
+const clashing = add("conflict", conflict())
 const details = {
   chain: linked,
   supervisor: leader,
-  memory: add("memory", memory({ api, memories: lists.memories })),
+  memory: add(
+    "memory",
+    memory({ api, memories: lists.memories, drafts: unsaved, conflict: clashing, toasts: toaster }),
+  ),
   review: add("review", review({ api, reviews: lists.reviews, toasts: toaster, router })),
   session: add("session", session({ api, feed, log: stores.log, chain: linked, engines: stores.engines })),
   overview: add(
@@ -107,7 +114,7 @@ add("steps", steps({ api, memory: details.memory, toasts: toaster }))
 add("whatIf", whatIf({ api }))
 add("login", login({ api, reload, toasts: toaster }))
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
-const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage }))
+const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage, unsaved }))
 const running = add("runNow", runNow({ requests: asked, services: known, engines: stores.engines, toasts: toaster }))
 const keyboard = add("keys", keys({ commands: () => commands, storage }))
 const finder = add(

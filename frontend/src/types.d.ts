@@ -26,8 +26,34 @@ interface Memory extends Row {
   source: string
   title: string
   tags: string[]
+  scope: "project" | "global"
+  topic_key: string | null
   inactive_reason: string | null
   pinned: boolean
+}
+
+/** A time that a memory was said, by a session or (tier 0) by a person. */
+interface Saying {
+  session_id: number | null
+  tier: number
+  at: Time
+  cause: string
+  before: number | null
+  after: number | null
+}
+
+/** What a memory rests on: the newest of each, and how many there are. */
+interface Grounds {
+  said: { total: number; sessions: number; items: Saying[] }
+  told: { total: number; items: { session_id: number; tier: number; at: Time; position: number }[] }
+  partners: Partner[]
+}
+
+/** A memory that contradicts another one, and the last review of the two. */
+interface Partner {
+  memory_id: number
+  memory: Memory | null
+  review: { id: number; kind: string; state: string; resolution: string | null } | null
 }
 
 /** What a history keeps of a memory; entries of long ago hold the first three only. */
@@ -40,6 +66,10 @@ interface MemoryState {
   inactive_reason?: string | null
   pinned?: boolean
   trust?: string
+  title?: string
+  tags?: string[]
+  scope?: string
+  topic_key?: string | null
 }
 
 interface HistoryEntry {

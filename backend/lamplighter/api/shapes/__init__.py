@@ -15,6 +15,8 @@ from lamplighter.api.shapes.events import EventIn as EventIn
 from lamplighter.api.shapes.events import EventPage as EventPage
 from lamplighter.api.shapes.events import EventQuery as EventQuery
 from lamplighter.api.shapes.events import GroupPage as GroupPage
+from lamplighter.api.shapes.grounds import Grounds as Grounds
+from lamplighter.api.shapes.grounds import GroundsQuery as GroundsQuery
 from lamplighter.api.shapes.memories import AsOfQuery as AsOfQuery
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed

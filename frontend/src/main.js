@@ -36,6 +36,7 @@ import { steps } from "./stores/steps.js"
 import { supervisor } from "./stores/supervisor.js"
 import { theme } from "./stores/theme.js"
 import { toasts } from "./stores/toasts.js"
+import { tokens } from "./stores/tokens.js"
 import { uses } from "./stores/uses.js"
 import { whatIf } from "./stores/what-if.js"
 import { visits } from "./visits.js"
@@ -76,6 +77,7 @@ const lists = {
 const linked = add("chain", chain({ api, feed }))
 const leader = add("supervisor", supervisor({ api, clock: stores.clock }))
 const visit = lastVisit({ storage })
+const keyring = add("tokens", tokens({ api, confirm: asker, toasts: toaster }))
 const details = {
   chain: linked,
   supervisor: leader,
@@ -87,8 +89,8 @@ const details = {
     overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
   ),
   preview: add("preview", preview({ api })),
-  health: add("health", health({ api })),
-  settings: add("settings", settings({ api })),
+  health: add("health", health({ api, toasts: toaster, clock: stores.clock })),
+  settings: add("settings", settings({ api, tokens: keyring })),
   cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),
 }
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))

@@ -91,7 +91,7 @@ const details = {
   preview: add("preview", preview({ api })),
   health: add("health", health({ api, toasts: toaster, clock: stores.clock })),
   settings: add("settings", settings({ api, tokens: keyring })),
-  cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),
+  cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, toasts: toaster })),
 }
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))
 add("whatIf", whatIf({ api }))

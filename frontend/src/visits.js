@@ -76,6 +76,7 @@ export function visits(with_) {
     document.addEventListener(name, () => overview.touch(), { passive: true })
   document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
   Alpine.effect(() => cooldowns.tick(clock.second))
+  Alpine.effect(() => overview.tick(clock.second))
   Alpine.effect(() => health.follow(supervisor.away))
   Alpine.effect(() => announce(overview.here && overview.sentence))
   Alpine.effect(() => announce(uses.waiting.length && uses.pill))

@@ -77,7 +77,7 @@ export function visits(with_) {
   document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
   Alpine.effect(() => cooldowns.tick(clock.second))
   Alpine.effect(() => overview.tick(clock.second))
-  Alpine.effect(() => health.follow(supervisor.away))
+  Alpine.effect(() => health.follow(supervisor.away, feed.state.live))
   Alpine.effect(() => announce(overview.here && overview.sentence))
   Alpine.effect(() => announce(uses.waiting.length && uses.pill))
   Alpine.effect(() => announce(memories.waiting.length && memories.pill))

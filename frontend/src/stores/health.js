@@ -46,6 +46,17 @@ export function signName({ name }) {
   return NAMES[name] ? t(NAMES[name]) : name.replaceAll("_", " ")
 }
 
+/** What was seen, without the name that stands beside it. @param {{name: string, words: string}} sign */
+export function signWords(sign) {
+  const name = `${signName(sign)} `
+  return sign.words.startsWith(name) ? sign.words.slice(name.length) : sign.words
+}
+
+/** A sentence in its parts: what stands between back-ticks is typed. @param {string} text */
+export function parts(text) {
+  return text.split("`").map((words, at) => ({ at, words, typed: at % 2 === 1 }))
+}
+
 /** The checks by what they look at; one that we do not know is of the installation. @param {VitalSign[]} checks */
 export function grouped(checks) {
   const known = new Set(GROUPS.flatMap(([, names]) => names))
@@ -86,7 +97,7 @@ export function health({ api, toasts, clock, now = Date.now }) {
     busy: false,
     closer: false,
     here: false,
-    away: /** @type {boolean | null} */ (null),
+    known: "",
 
     visit() {
       this.here = true
@@ -142,10 +153,11 @@ export function health({ api, toasts, clock, now = Date.now }) {
       this.phase = this.checks.length ? this.phase : "failed"
     },
 
-    /** The supervisor came or went: what is known of it is old. @param {boolean} away */
-    follow(away) {
-      const news = this.away !== null && this.away !== away
-      this.away = away
+    /** The supervisor or the feed came or went: what is known of them is old. @param {boolean} away @param {boolean} live */
+    follow(away, live) {
+      const now = `${away} ${live}`
+      const news = this.known !== "" && this.known !== now
+      this.known = now
       if (news && this.here) this.load()
     },
 
@@ -168,6 +180,10 @@ export function health({ api, toasts, clock, now = Date.now }) {
     },
 
     name: signName,
+    words: signWords,
+
+    /** @param {VitalSign} sign */
+    advice: (sign) => parts(sign.what_to_do),
 
     /** @param {VitalSign} sign */
     word: (sign) => t(STATES[sign.state]),

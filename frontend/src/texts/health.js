@@ -23,7 +23,7 @@ export const health = {
   feed: "Change feed",
   size: "Size",
   log: "Log of writes",
-  space: "Free space",
+  space: "Space",
   schema: "Revision",
   sqlite: "SQLite",
   clock: "Clock",

@@ -42,6 +42,7 @@ import { steps } from "./stores/steps.js"
 import { supervisor } from "./stores/supervisor.js"
 import { theme } from "./stores/theme.js"
 import { toasts } from "./stores/toasts.js"
+import { tokens } from "./stores/tokens.js"
 import { uses } from "./stores/uses.js"
 import { whatIf } from "./stores/what-if.js"
 import { visits } from "./visits.js"
@@ -92,6 +93,7 @@ const leader = add("supervisor", supervisor({ api, clock: stores.clock }))
 const visit = lastVisit({ storage })
 const unsaved = drafts({ storage })
 const clashing = add("conflict", conflict())
+const keyring = add("tokens", tokens({ api, confirm: asker, toasts: toaster }))
 const details = {
   chain: linked,
   supervisor: leader,
@@ -106,9 +108,9 @@ const details = {
     overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
   ),
   preview: add("preview", preview({ api, router, services: known, clock: stores.clock })),
-  health: add("health", health({ api })),
-  settings: add("settings", settings({ api })),
-  cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),
+  health: add("health", health({ api, toasts: toaster, clock: stores.clock })),
+  settings: add("settings", settings({ api, tokens: keyring })),
+  cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, toasts: toaster })),
 }
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))
 add("whatIf", whatIf({ api }))

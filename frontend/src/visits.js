@@ -77,6 +77,8 @@ export function visits(with_) {
     document.addEventListener(name, () => overview.touch(), { passive: true })
   document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
   Alpine.effect(() => cooldowns.tick(clock.second))
+  Alpine.effect(() => overview.tick(clock.second))
+  Alpine.effect(() => health.follow(supervisor.away, feed.state.live))
   Alpine.effect(() => announce("overview", overview.here && overview.sentence))
   for (const [name, list] of Object.entries({ uses, memories, reviews, sessions }))
     Alpine.effect(() => announce(name, list.waiting.length && list.pill))

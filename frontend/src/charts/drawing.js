@@ -50,7 +50,7 @@ function options(el, spec) {
     width: el.clientWidth || 300,
     height: spec.height ?? HEIGHT,
     legend: { show: false },
-    padding: bare ? [4, 4, 4, 4] : [6, 8, 0, 0],
+    padding: bare ? [4, 4, 4, 4] : [6, spec.range ? 18 : 8, 0, 0],
     cursor: choose
       ? { x: false, y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } }
       : { show: false },

@@ -19,5 +19,10 @@ export const events = {
   linked: "Event {id}",
   copied: "The link is copied.",
   notCopied: "The browser did not let us copy. The link is {link}",
+  doGroup: "Group events that say the same",
+  doApart: "Show events one by one",
+  doDay: "Show the events of the last 24 hours",
+  doWhole: "Show the events of the whole time",
+  doClear: "Clear the filters of the events",
   dropSession: "Remove the filter for session {id}",
 }

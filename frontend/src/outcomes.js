@@ -8,7 +8,7 @@ export const KEYS = { keep_old: "d", keep_new: "a", reword: "e", both: "c", merg
 const VERBS = {
   keep_old: "Keep the old one",
   keep_new: "Keep the new one",
-  reword: "Keep it in other words",
+  reword: "Keep it, reworded",
   both: "Both are true",
   merge: "Merge them",
   dismiss: "Dismiss",

@@ -1,13 +1,14 @@
 import { THRESHOLD, confidence } from "./format.js"
 import { inForce } from "./past.js"
 
-/** @typedef {"keep_old" | "keep_new" | "both" | "merge" | "dismiss"} Resolution */
+/** @typedef {"keep_old" | "keep_new" | "reword" | "both" | "merge" | "dismiss"} Resolution */
 /** @typedef {{resolution: Resolution, key: string, verb: string, then: string, form: boolean}} Way */
 
-export const KEYS = { keep_old: "d", keep_new: "a", both: "c", merge: "m", dismiss: "s" }
+export const KEYS = { keep_old: "d", keep_new: "a", reword: "e", both: "c", merge: "m", dismiss: "s" }
 const VERBS = {
   keep_old: "Keep the old one",
   keep_new: "Keep the new one",
+  reword: "Keep it, reworded",
   both: "Both are true",
   merge: "Merge them",
   dismiss: "Dismiss",
@@ -50,6 +51,7 @@ export function waysOf({ old, new: fresh }, loss) {
   return [
     way("keep_new", `${stays("The new one", fresh)} ${leaves("The old one")}`),
     way("keep_old", `${back} ${leaves("The new one")}`),
+    way("reword", `The new one says what you write. ${leaves("The old one")}`, true),
     way("both", `Each is told with the scope you name. ${back}`, true),
     way("merge", `The old one says what you write, at ${confidence(top)}. ${leaves("The new one")}`, true),
     way("dismiss", `${stays("The old one", old)} ${stays("The new one", fresh)}`),

@@ -71,7 +71,7 @@ def test_each_memory_comes_exactly_once_while_others_are_added(
     ("sort", "key"),
     [
         ("confidence", lambda row: (-row["confidence"], _down(row["updated_at"]), row["id"])),
-        ("updated", lambda row: (_down(row["updated_at"]), row["id"])),
+        ("updated", lambda row: (_down(row["updated_at"]), -row["id"])),
         ("created", lambda row: -row["id"]),
         (
             "service",

@@ -45,7 +45,7 @@ FILTERS = (
 )
 KEYS: dict[Sort, Callable[[Memory], Any]] = {
     Sort.CONFIDENCE: lambda each: (-each.confidence, -each.updated_at.timestamp(), each.id),
-    Sort.UPDATED: lambda each: (-each.updated_at.timestamp(), each.id),
+    Sort.UPDATED: lambda each: (-each.updated_at.timestamp(), -each.id),
     Sort.CREATED: lambda each: -each.id,
     Sort.SERVICE: lambda each: (each.service is None, each.service, -each.confidence, each.id),
     Sort.CATEGORY: lambda each: (each.category, -each.confidence, each.id),

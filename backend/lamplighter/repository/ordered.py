@@ -147,7 +147,7 @@ def _order(sort: Sort, columns: Any) -> list[Key]:
         case Sort.CONFIDENCE:
             return [surest, newest, number]
         case Sort.UPDATED:
-            return [newest, number]
+            return [newest, Key(columns.id, descending=True)]
         case Sort.CREATED:
             return [Key(columns.id, descending=True)]
         case Sort.SERVICE:
@@ -159,7 +159,8 @@ def _order(sort: Sort, columns: Any) -> list[Key]:
             return [Key(active, descending=True), surest, number]
         case Sort.SOURCE:
             # what a person wrote has no session, and comes last
-            session = sa.func.coalesce(columns.session_id, 0, type_=sa.Integer)
+            # in the words of its index
+            session = sa.func.coalesce(columns.session_id, sa.literal_column("0"))
             return [Key(session, descending=True), Key(columns.id, descending=True)]
 
 

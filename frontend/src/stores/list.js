@@ -93,12 +93,14 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
 
     /** The next rows, or the ones that were already read. At most 200 stand in the page. */
     async more() {
+      if (this.busy) return
       if (this.first + this.size >= this.rows.length && this.next !== null) await this.fetchMore()
       if (this.size < IN_DOM) this.size += STEP
       else this.first = Math.max(0, Math.min(this.first + STEP, this.rows.length - IN_DOM))
     },
 
     async fetchMore() {
+      if (this.busy) return
       const mine = turn
       this.busy = true
       try {
@@ -140,7 +142,7 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
       if (this.rows.some((each) => each.id === row.id) || !matches(row)) return
       if (this.total !== null) this.total += 1
       if (this.beyond(row)) return
-      if (!own && (this.held || this.waiting.length > 0)) this.waiting.push(row)
+      if (!own && (this.moves || this.waiting.length > 0)) this.waiting.push(row)
       else this.place(row)
     },
 
@@ -149,6 +151,11 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
       replaced(this.waiting, row)
       this.waiting = this.waiting.filter((each) => matches(each) && !(own && each.id === row.id))
       if (own) this.place(row)
+    },
+
+    /** Would a row more move others that are to stay? */
+    get moves() {
+      return this.held && this.rows.length > 0
     },
 
     /** Beyond what was read so far: "Show more" will bring it. @param {T} row */

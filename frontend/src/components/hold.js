@@ -1,5 +1,4 @@
 const SLIDE_MS = 160
-const FEW = 12 // of more new rows it is another list
 
 /**
  * Rows stay where they are while a pointer or the focus is inside. A list of rows that may wait also keeps still where
@@ -17,7 +16,7 @@ export function hold(el, list, cleanup) {
     pointer = inside
     settle()
   }
-  const ends = waits ? [slide(el), on(document, "scroll", settle), on(calm, "change", settle)] : []
+  const ends = waits ? [slide(el, list), on(document, "scroll", settle), on(calm, "change", settle)] : []
   el.addEventListener("pointerenter", enter(true))
   el.addEventListener("pointerleave", enter(false))
   el.addEventListener("focusin", settle)
@@ -29,11 +28,12 @@ export function hold(el, list, cleanup) {
   })
 }
 
-/** Rows that others push aside glide there; nothing on the page jumps. @param {HTMLElement} el */
-function slide(el) {
+/** Rows that others push aside glide there; nothing on the page jumps. @param {HTMLElement} el @param {any} list */
+function slide(el, list) {
   const rows = () => /** @type {HTMLElement[]} */ ([...el.querySelectorAll(".row")])
   /** @type {WeakMap<HTMLElement, number>} */
   let places = new WeakMap()
+  let moved = list.moved
   const note = () => {
     const all = rows()
     const tops = all.map((row) => row.offsetTop)
@@ -43,8 +43,9 @@ function slide(el) {
   const watch = new MutationObserver(() => {
     const before = places
     const { all, tops } = note()
-    const others = all.filter((row) => !before.has(row)).length
-    if (others > FEW || scrollY >= 1 || matchMedia("(prefers-reduced-motion: reduce)").matches) return
+    const same = moved === list.moved
+    moved = list.moved
+    if (same || scrollY >= 1 || matchMedia("(prefers-reduced-motion: reduce)").matches) return
     all.forEach((row, at) => glide(row, (before.get(row) ?? tops[at]) - tops[at]))
   })
   watch.observe(el, { childList: true, subtree: true })

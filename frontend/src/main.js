@@ -33,6 +33,7 @@ import { preview } from "./stores/preview.js"
 import { requests } from "./stores/requests.js"
 import { review } from "./stores/review.js"
 import { reviews } from "./stores/reviews.js"
+import { rowEdit } from "./stores/row-edit.js"
 import { runNow } from "./stores/run-now.js"
 import { services } from "./stores/services.js"
 import { session } from "./stores/session.js"
@@ -42,6 +43,7 @@ import { steps } from "./stores/steps.js"
 import { supervisor } from "./stores/supervisor.js"
 import { theme } from "./stores/theme.js"
 import { toasts } from "./stores/toasts.js"
+import { tokens } from "./stores/tokens.js"
 import { uses } from "./stores/uses.js"
 import { whatIf } from "./stores/what-if.js"
 import { visits } from "./visits.js"
@@ -92,6 +94,7 @@ const leader = add("supervisor", supervisor({ api, clock: stores.clock }))
 const visit = lastVisit({ storage })
 const unsaved = drafts({ storage })
 const clashing = add("conflict", conflict())
+const keyring = add("tokens", tokens({ api, confirm: asker, toasts: toaster }))
 const details = {
   chain: linked,
   supervisor: leader,
@@ -106,13 +109,14 @@ const details = {
     overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
   ),
   preview: add("preview", preview({ api, router, services: known, clock: stores.clock })),
-  health: add("health", health({ api })),
-  settings: add("settings", settings({ api })),
-  cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),
+  health: add("health", health({ api, toasts: toaster, clock: stores.clock })),
+  settings: add("settings", settings({ api, tokens: keyring })),
+  cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, toasts: toaster })),
 }
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))
 add("whatIf", whatIf({ api }))
 add("login", login({ api, reload, toasts: toaster }))
+add("rowEdit", rowEdit({ api, memories: lists.memories, memory: details.memory, router, toasts: toaster }))
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
 const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage, unsaved }))
 const running = add("runNow", runNow({ requests: asked, services: known, engines: stores.engines, toasts: toaster }))

@@ -277,7 +277,60 @@ interface OverviewState {
   learned: { since: Time; learned: number; reinforced: number; weakened: number; faded: number; items: Learned[] }
   events: { since: Time; critical: number; warning: number }
   sessions: { since: Time; total: number; by_tier: Record<string, number>; cost_usd: number | null }
+  reviews: { open: number; oldest_at: Time | null }
+  run: {
+    days: { day: string; by_tier: Record<string, number> }[]
+    ended: Record<string, Record<string, number>>
+    today: { turns: number | null; cost_usd: number | null }
+    month: { turns: number | null; cost_usd: number | null }
+  }
   seq: number
+}
+
+/** One thing that was looked at, of Lamplighter itself. */
+interface VitalSign {
+  name: string
+  state: ServiceState
+  words: string
+  what_to_do: string
+  figure: number | null
+  at: Time
+}
+
+interface Setting {
+  name: string
+  variable: string
+  value: string
+  default: string
+  source: string
+  line: number | null
+  about: string
+  range: string
+  next: string | null
+}
+
+interface SettingsState {
+  settings: Setting[]
+  warnings: string[]
+  refused: string[]
+  files: { name: string; path: string; exists: boolean; says: string; problems: any[] }[]
+  about: {
+    version: string
+    license: string
+    python: string
+    database: string
+    database_at: string
+    started_at: Time
+  }
+}
+
+interface AccessToken extends Row {
+  name: string
+  scopes: string[]
+  created_at: Time
+  expires_at: Time | null
+  used_at: Time | null
+  revoked_at: Time | null
 }
 
 /** One use of a cooldown, or a refusal. */

@@ -2,24 +2,29 @@ import { FOLLOWED } from "./stores/overview.js"
 import { t } from "./texts.js"
 
 const TITLES = new Map([
-  ["overview", "Overview"],
-  ["sessions", "Sessions"],
-  ["events", "Events"],
-  ["memories", "Memories"],
-  ["cooldowns", "Cooldowns"],
-  ["reviews", "Reviews"],
-  ["preview", "Prompt preview"],
-  ["health", "Health"],
-  ["settings", "Settings"],
-  ["elsewhere", "Nothing is kept here"],
+  ["overview", t("common.overview_page")],
+  ["sessions", t("common.sessions_page")],
+  ["events", t("common.events_page")],
+  ["memories", t("common.memories_page")],
+  ["cooldowns", t("common.cooldowns_page")],
+  ["reviews", t("common.reviews_page")],
+  ["preview", t("common.preview_page")],
+  ["health", t("common.health_page")],
+  ["settings", t("common.settings_page")],
+  ["elsewhere", t("common.elsewhere_page")],
 ])
 
 /** The name of a page in the browser's tab. @param {{page: string, id: number | null}} place */
 export function titleOf({ page, id }) {
-  if (page === "session") return `Session ${id} · Lamplighter`
-  if (page === "memories" && id !== null) return `Memory ${id} · Lamplighter`
-  if (page === "reviews" && id !== null) return `Review ${id} · Lamplighter`
-  return `${TITLES.get(page)} · Lamplighter`
+  if (page === "session") return titled(t("hands.session_n", { id: String(id) }))
+  if (page === "memories" && id !== null) return titled(t("hands.memory_n", { id: String(id) }))
+  if (page === "reviews" && id !== null) return titled(t("hands.review_n", { id: String(id) }))
+  return titled(TITLES.get(page) ?? "")
+}
+
+/** @param {string} page */
+function titled(page) {
+  return t("common.title", { page })
 }
 
 /**
@@ -77,6 +82,8 @@ export function visits(with_) {
     document.addEventListener(name, () => overview.touch(), { passive: true })
   document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
   Alpine.effect(() => cooldowns.tick(clock.second))
+  Alpine.effect(() => overview.tick(clock.second))
+  Alpine.effect(() => health.follow(supervisor.away, feed.state.live))
   Alpine.effect(() => announce("overview", overview.here && overview.sentence))
   for (const [name, list] of Object.entries({ uses, memories, reviews, sessions }))
     Alpine.effect(() => announce(name, list.waiting.length && list.pill))

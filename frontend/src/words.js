@@ -84,7 +84,8 @@ export function words({ clock, live, router }) {
     on: (/** @type {Memory | null} */ memory) => (memory?.active ? "on" : "off"),
     stateOf: (/** @type {Memory | null} */ memory) => (memory ? format.stateWords(memory) : ""),
     memoryAddress: (/** @type {Memory | null} */ memory) => (memory ? `/memories/${memory.id}` : null),
-    memoryName: (/** @type {Memory | null} */ memory) => (memory ? `memory ${memory.id}` : ""),
+    memoryName: (/** @type {Memory | null} */ memory) =>
+      memory ? t("common.memory_name", { id: String(memory.id) }) : "",
     decided: outcomes.decidedWords,
     decider: outcomes.deciderWords,
     said: (/** @type {Said} */ said) => outcomes.saidWords(said),
@@ -111,7 +112,7 @@ export function words({ clock, live, router }) {
 
     /** @param {RunRequest} request */
     request({ tier, services, prompt, dry_run: dry }) {
-      const parts = [format.tierWords(tier), format.serviceNames(services), dry ? "dry run" : "", prompt]
+      const parts = [format.tierWords(tier), format.serviceNames(services), dry ? t("common.dry_run") : "", prompt]
       return parts.filter(Boolean).join(" · ")
     },
 

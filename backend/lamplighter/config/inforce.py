@@ -26,7 +26,9 @@ def in_force(settings: Settings, environ: Mapping[str, str] = os.environ) -> dic
     lines = _lines(settings)
     later, refused = _at_next_start(environ)
     return {
-        "settings": [_described(each, lines, later) for each in settings.found],
+        "settings": [
+            _described(each, lines, later, whole=_whole(each, settings)) for each in settings.found
+        ],
         "warnings": [*settings.warnings, *_ignored(settings, environ, lines)],
         "refused": refused,
     }
@@ -55,13 +57,20 @@ def _in_toml(setting: Setting, text: str) -> str:
     return f'"{text.strip().translate(_ESCAPES)}"'
 
 
-def _described(found: Found, lines: Mapping[str, int], later: Mapping[str, str]) -> dict[str, Any]:
+def _whole(found: Found, settings: Settings) -> str:
+    """Return what an empty value stands for."""
+    return settings.database_url if found.setting.name == "database_url" else ""
+
+
+def _described(
+    found: Found, lines: Mapping[str, int], later: Mapping[str, str], *, whole: str
+) -> dict[str, Any]:
     setting = found.setting
     text = later.get(setting.name, found.text)
     return {
         "name": setting.name,
         "variable": setting.variable,
-        "value": masked(found.text),
+        "value": masked(found.text or whole),
         "default": setting.default,
         "source": found.source,
         "line": lines.get(setting.name) if found.source == FILE else None,

@@ -29,6 +29,13 @@ export function draw(el) {
   }
 }
 
+const WHOLE = [1, 2, 5].flatMap((each) => [0, 1, 2, 3, 4, 5].map((power) => each * 10 ** power)).sort((a, b) => a - b)
+
+/** What is counted has no halves. @param {Spec} spec */
+function counted({ series }) {
+  return series[0]?.kind === "bars"
+}
+
 /** What is dragged over wears the colour of what is chosen. @param {HTMLElement} el */
 function tinted(el) {
   const area = /** @type {HTMLElement | null} */ (el.querySelector(".u-select"))
@@ -43,7 +50,7 @@ function options(el, spec) {
     width: el.clientWidth || 300,
     height: spec.height ?? HEIGHT,
     legend: { show: false },
-    padding: bare ? [4, 4, 4, 4] : [6, 8, 0, 0],
+    padding: bare ? [4, 4, 4, 4] : [6, spec.range ? 18 : 8, 0, 0],
     cursor: choose
       ? { x: false, y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } }
       : { show: false },
@@ -52,8 +59,8 @@ function options(el, spec) {
       y: { range: (_, low, high) => [y.min ?? low, y.max ?? Math.max(high, 1)] },
     },
     axes: [
-      { ...axis(colour, bare, 70), values: moments },
-      { ...axis(colour, bare, 24), size: 34 },
+      { ...axis(colour, bare, 70), values: moments, size: 26 },
+      { ...axis(colour, bare, 24), size: 34, incrs: counted(spec) ? WHOLE : undefined },
     ],
     series: [{}, ...spec.series.map((each) => seriesOf(each, colour, spec.range !== undefined))],
     hooks: { draw: [(chart) => overlay(chart, spec, colour)], setSelect: [(chart) => chosen(chart, choose)] },

@@ -30,11 +30,25 @@ export function eventsPage(store) {
         { values: worst, role: "bad", kind: "bars" },
       ]
       const choose = (/** @type {number} */ from, /** @type {number} */ to) => events.choose(from, to)
-      return x.length ? { x, series, range: density.range, height: HEIGHT, choose } : null
+      return x.length ? { x, series, range: density.range, y: { min: 0 }, height: HEIGHT, choose } : null
     },
 
     ranges: () => RANGES.map(({ key }) => ({ key, words: t(/** @type {any} */ (`events.${key}`)) })),
-    lately: (/** @type {string} */ key) => events.lately(key, Date.now()),
+
+    /** A range of the operator's own is asked for: its two fields are shown. */
+    picking: false,
+
+    get showsRange() {
+      return this.picking || events.ranged
+    },
+
+    /** @param {string} key */
+    lately(key) {
+      this.picking = key === "chosen"
+      if (!this.picking) events.lately(key, Date.now())
+      else setTimeout(() => /** @type {HTMLElement} */ (document.querySelector(".when-range input"))?.focus())
+    },
+
     from: () => localTime(events.filters.from),
     to: () => localTime(events.filters.to),
     setFrom: (/** @type {string} */ value) => events.filter({ from: momentOf(value) }),
@@ -47,7 +61,8 @@ export function eventsPage(store) {
     held: (/** @type {any} */ group) => groups.unfolded[group.id] ?? NOTHING,
     unfoldLabel: (/** @type {any} */ group) =>
       t(groups.unfolded[group.id] ? "events.fold" : "events.unfold", { n: group.count }),
-    sessions: (/** @type {any} */ group) => t("events.sessions", { n: group.sessions }),
+    others: (/** @type {any} */ group) => `+${(group.sessions - 1).toLocaleString("en")}`,
+    othersTitle: (/** @type {any} */ group) => t("events.others", { n: group.sessions - 1 }),
     newer: (/** @type {any} */ group) => t("events.newer", { n: groups.behind(group) }),
 
     linkedTitle: () => t("events.linked", { id: events.linkedId }),

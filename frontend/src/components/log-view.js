@@ -21,7 +21,7 @@ export function logView(el, log) {
   let [stamp, above, width, frame, goal] = [-1, 0, 0, 0, /** @type {any} */ (null)]
   let measure = { line: 20, characters: 80 }
   let anchor = { row: 0, within: 0 }
-  let set = -1
+  let set = 0
   el.addEventListener("scroll", scrolled, { passive: true })
   el.addEventListener("click", clicked)
   const resized = new ResizeObserver(() => el.clientWidth !== width && soon())
@@ -53,6 +53,7 @@ export function logView(el, log) {
   }
 
   function paint() {
+    heed()
     settle()
     aim()
     place()
@@ -93,6 +94,13 @@ export function logView(el, log) {
     const to = log.following ? end : Math.max(0, Math.min(end, places.top(anchor.row) + anchor.within))
     if (Math.abs(el.scrollTop - to) >= 1) el.scrollTop = to
     set = el.scrollTop
+    if (log.following) stand()
+  }
+
+  /** The row in sight on top, and how far it is scrolled. */
+  function stand() {
+    const row = places.at(set)
+    anchor = { row, within: set - places.top(row) }
   }
 
   function draw() {
@@ -176,15 +184,18 @@ export function logView(el, log) {
   }
 
   function scrolled() {
-    const row = places.at(el.scrollTop)
-    anchor = { row, within: el.scrollTop - places.top(row) }
-    if (Math.abs(el.scrollTop - set) >= 1) {
-      const away = el.scrollHeight - el.clientHeight - el.scrollTop
-      if (away > NEAR_THE_END && log.following) log.pause()
-      else if (away <= NEAR_THE_END && !log.following) log.follow()
-    }
-    set = el.scrollTop
+    heed()
     soon()
+  }
+
+  /** Where the reader went, if it was not we who moved. */
+  function heed() {
+    if (Math.abs(el.scrollTop - set) < 1) return
+    set = el.scrollTop
+    stand()
+    const away = el.scrollHeight - el.clientHeight - set
+    if (away > NEAR_THE_END && log.following) log.pause()
+    else if (away <= NEAR_THE_END && !log.following) log.follow()
   }
 
   /** @param {Event} click */

@@ -178,7 +178,7 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
     },
 
     clear() {
-      router.go("/events")
+      this.filter({ q: "", service: "", level: [], session: "", from: "", to: "" })
     },
   })
 }

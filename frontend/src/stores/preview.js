@@ -250,15 +250,22 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       return t("preview.since", { n: this.since })
     },
 
-    /** What the budget does to what is told, in one sentence. */
+    /** What the other budget, and what is left out, do to what is told; in one sentence. */
     get effect() {
-      const { budget, in_force } = this.told
       if (!this.changed) return t("preview.asInForce")
-      const [falls, comes] = ["falls", "comes"].map((state) => this.rows.filter((row) => row.state === state).length)
-      if (!falls && !comes) return budget === in_force ? "" : t("preview.fallsNone", { budget })
-      if (!falls) return `${t("preview.comesAlone", { n: comes, budget })}.`
-      const more = comes ? `, ${t("preview.comes", { n: comes })}` : ""
-      return `${t("preview.falls", { n: falls, budget })}${more}.`
+      const count = (/** @type {string} */ state) => this.rows.filter((row) => row.state === state).length
+      const [n, m, lead] = [count("falls"), count("comes"), this.lead]
+      if (n && m) return t("preview.both", { lead, n, m })
+      if (n) return t("preview.falls", { lead, n })
+      return m ? t("preview.comes", { lead, n: m }) : t("preview.neither", { lead })
+    },
+
+    get lead() {
+      const { without } = this.query
+      const { budget, in_force: inForce } = this.told
+      if (!without.length) return t("preview.atBudget", { n: budget })
+      if (budget === inForce) return t("preview.without", { n: without.length })
+      return t("preview.atWithout", { n: without.length, budget })
     },
 
     get sum() {

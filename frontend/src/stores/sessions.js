@@ -50,6 +50,7 @@ export function sessions({ api, feed, router, later = setTimeout }) {
     matches: (/** @type {Session} */ session) => sessionMatches(session, filters),
     compare: runningFirst,
   })
+  const { apply } = list
   return extend(list, {
     filters,
     /** Whether each row is a chain of sessions, or one session. */
@@ -77,9 +78,14 @@ export function sessions({ api, feed, router, later = setTimeout }) {
     },
 
     /** @param {Change} change */
-    follow(change) {
-      if (change.row) linked.keep(change.row)
+    apply(change) {
+      if (change.row && change.op !== "batch") linked.keep(change.row)
       this.stamp += 1
+      apply.call(this, change)
+    },
+
+    /** @param {Change} change */
+    follow(change) {
       if (this.phase === "ready") this.apply(change)
       const rest = this.running.filter((id) => id !== change.id)
       this.running = change.row?.status === "running" ? [...rest, change.id] : rest

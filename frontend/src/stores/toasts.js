@@ -1,3 +1,5 @@
+import { t } from "../texts.js"
+
 const STAY_MS = 30_000
 const GLANCE_MS = 6_000
 const APART_MS = 3_000
@@ -52,7 +54,7 @@ export function toasts({ timers = globalThis } = {}) {
       try {
         await undo?.()
       } catch (problem) {
-        this.say(`That could not be undone. ${/** @type {Error} */ (problem).message}`, { bad: true })
+        this.say(t("hands.not_undone", { why: /** @type {Error} */ (problem).message }), { bad: true })
       }
     },
 

@@ -88,6 +88,6 @@ OPS: Final = (
         cooldowns.restore,
         "Take a reset back.",
         shapes.Restored,
-        problems=(404,),
+        problems=(404, 422),
     ),
 )

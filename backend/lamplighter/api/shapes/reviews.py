@@ -67,7 +67,10 @@ class ReviewQuery(Struct):
 
 
 class ResolutionIn(Struct):
-    """What a person decides; `both` needs a scope, `merge` the words that hold both."""
+    """What a person decides; `both` needs a scope, `merge` the words that hold both.
+
+    `keep_new` may say the new one in other words.
+    """
 
     resolution: Literal["keep_old", "keep_new", "both", "merge", "dismiss"]
     old_scope: Scope = ""

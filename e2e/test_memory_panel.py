@@ -97,10 +97,10 @@ def test_knowledge_has_a_form_of_its_own(page: Page, app: App, expected: set[int
     page.goto(f"{app.url}/memories")
     page.get_by_role("button", name="Add Memory").first.click()
     dialog = page.get_by_role("dialog", name="Add Memory")
-    expect(dialog.get_by_label("Topic")).to_have_count(0)
+    expect(dialog.get_by_label("Topic key")).to_have_count(0)
     dialog.get_by_label("Category").select_option("decision")
     dialog.get_by_label("Title").fill("Use WAL mode")
-    dialog.get_by_label("Topic").fill("config/db/pool")
+    dialog.get_by_label("Topic key").fill("config/db/pool")
     dialog.get_by_label("Tags").fill("sqlite, performance")
     dialog.get_by_label("Category").select_option("timing")
     expect(dialog.get_by_label("Title")).to_have_count(0)
@@ -109,7 +109,7 @@ def test_knowledge_has_a_form_of_its_own(page: Page, app: App, expected: set[int
     dialog.get_by_label("Observation").fill("Reads go on beside writes.")
     dialog.get_by_role("button", name="Save").click()
 
-    topic = dialog.get_by_label("Topic")
+    topic = dialog.get_by_label("Topic key")
     expect(topic).to_have_attribute("aria-invalid", "true")
     expect(topic).to_have_accessible_description(
         f"is that of memory {held}: correct that one instead"

@@ -9,6 +9,17 @@ export const memory = {
   told: { one: "Told to {n} session.", other: "Told to {n} sessions." },
   told_none: "No session was told it yet.",
   more: { one: "and {n} earlier one", other: "and {n} earlier ones" },
+  line_now: "As the next session will read it",
+  line_then: "As a session would have read it",
+  missing: "This memory is gone",
+  missing_why: "It was deleted, or it never had this number. What it caused is kept with its sessions.",
+  missing_then: "This memory was not there",
+  missing_then_why: "It was not known then, or it was deleted since.",
+  name: "memory {id}",
+  session: "session #{id}",
+  review: "review {id}",
+  settle: "Settle it: one of them, or both are true…",
+  see: "See it",
   // saving
   saved: "Saved.",
   saved_active: "Saved. It is active again: sessions read it.",
@@ -63,7 +74,6 @@ export const memory = {
   case_possible: "They may contradict each other. Review {id} waits for you.",
   case_settled: "{decision} Review {id}.",
   case_none: "A session contradicted the one with the other.",
-  gone: "It was deleted.",
   // what if
   what_if: "{included} of {all} memories, {tokens} of {budget} tokens",
   // similar ones

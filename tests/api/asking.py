@@ -75,6 +75,7 @@ class Asking:
             return op.path.replace("{id:int}", str(self.bulk()))
         makes = {
             "memories": self.memory,
+            "events": self.event,
             "reviews": self.resolved if op.method == "DELETE" else self.review,
             "sessions": self.running if op.path.endswith("/stop") else self.session,
             "markers": self.ignored,
@@ -108,6 +109,10 @@ class Asking:
     def memory(self, **more: Any) -> int:
         given = {"category": "timing", "observation": "Takes 60s to start", **more}
         return int(self.made("/api/v1/memories", given)["id"])
+
+    def event(self, **more: Any) -> int:
+        given = {"level": "info", "text": "All is well", **more}
+        return int(self.made("/api/v1/events", given)["id"])
 
     def review(self, **more: Any) -> int:
         """Let a session say otherwise than a memory, as one that has ended did."""

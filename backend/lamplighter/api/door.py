@@ -15,6 +15,7 @@ from lamplighter.domain.relate import Lexicon, built_in
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.domain.vitals import Sign
+from lamplighter.engines import Engine
 from lamplighter.repository import Database
 
 
@@ -54,6 +55,10 @@ class Door:
     session_files: Path
     budget: int = DEFAULT_BUDGET
     max_tier: int = MAX_TIER
+    engines: tuple[Engine, ...] = ()
+    engine: str = "probe"
+    session_seconds: float = 900.0
+    idle_seconds: float = 300.0
     hosts: tuple[str, ...] = ()
     lexicon: Lexicon = field(default_factory=built_in)
 

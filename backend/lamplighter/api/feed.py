@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, Required, TypedDict
 
 import msgspec
-from sse_starlette import EventSourceResponse
+from sse_starlette import EventSourceResponse, ServerSentEvent
 from sse_starlette.sse import SendTimeoutError
 from starlette.requests import Request
 from starlette.responses import Response
@@ -30,6 +30,13 @@ REPLAY_AT_ONCE: Final = 500
 LAST_EVENT_ID: Final = "last-event-id"
 
 
+class Pings(TypedDict, total=False):
+    """How often, and with what, a silent stream says that it is there."""
+
+    ping: Required[int]
+    ping_message_factory: Callable[[], ServerSentEvent]
+
+
 async def index(request: Request) -> Response:
     """GET /api/v1/changes."""
     here, wanted = door(request), ask.query(request, shapes.ChangesQuery)
@@ -49,7 +56,18 @@ async def stream(request: Request) -> Response:
     after = int(last) if last.isdecimal() and len(last) < 19 else wanted.after
     admitted = Admitted(callers_of(request), caller_of(request))
     frames = _frames(here, after, admitted)
-    return Stream(frames, ping=PING_SECONDS, send_timeout=SEND_SECONDS, sep="\n")
+    return Stream(frames, send_timeout=SEND_SECONDS, sep="\n", **_pings(wanted.ping))
+
+
+def _pings(seconds: int | None) -> Pings:
+    """Return what is sent while nothing happens: a comment, or an event to count on."""
+    if seconds is None:
+        return {"ping": PING_SECONDS}
+    return {"ping": seconds, "ping_message_factory": _ping}
+
+
+def _ping() -> ServerSentEvent:
+    return ServerSentEvent(event="ping", data="{}", sep="\n")
 
 
 class Stream(EventSourceResponse):

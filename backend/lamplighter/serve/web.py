@@ -107,6 +107,10 @@ async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
             session_files=settings.home / home.SESSIONS,
             budget=settings.memory_budget,
             max_tier=settings.max_tier,
+            engines=home.engines(settings),
+            engine=settings.engine,
+            session_seconds=settings.session_timeout,
+            idle_seconds=settings.idle_timeout,
             lexicon=words,
         )
 

@@ -7,6 +7,16 @@ from lamplighter.api.shapes.access import TokenIn as TokenIn
 from lamplighter.api.shapes.access import TokenPage as TokenPage
 from lamplighter.api.shapes.audit import AuditPage as AuditPage
 from lamplighter.api.shapes.audit import AuditQuery as AuditQuery
+from lamplighter.api.shapes.events import Density as Density
+from lamplighter.api.shapes.events import DensityQuery as DensityQuery
+from lamplighter.api.shapes.events import Event as Event
+from lamplighter.api.shapes.events import EventFilter as EventFilter
+from lamplighter.api.shapes.events import EventIn as EventIn
+from lamplighter.api.shapes.events import EventPage as EventPage
+from lamplighter.api.shapes.events import EventQuery as EventQuery
+from lamplighter.api.shapes.events import GroupPage as GroupPage
+from lamplighter.api.shapes.grounds import Grounds as Grounds
+from lamplighter.api.shapes.grounds import GroundsQuery as GroundsQuery
 from lamplighter.api.shapes.memories import AsOfQuery as AsOfQuery
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed
@@ -19,6 +29,8 @@ from lamplighter.api.shapes.memories import MemoryEdit as MemoryEdit
 from lamplighter.api.shapes.memories import MemoryIn as MemoryIn
 from lamplighter.api.shapes.memories import MemoryPage as MemoryPage
 from lamplighter.api.shapes.memories import MemoryQuery as MemoryQuery
+from lamplighter.api.shapes.memories import ViewQuery as ViewQuery
+from lamplighter.api.shapes.memories import Views as Views
 from lamplighter.api.shapes.relate import Related as Related
 from lamplighter.api.shapes.relate import RelateIn as RelateIn
 from lamplighter.api.shapes.relate import Similar as Similar
@@ -50,6 +62,8 @@ from lamplighter.api.shapes.services import Use as Use
 from lamplighter.api.shapes.services import UsePage as UsePage
 from lamplighter.api.shapes.services import UseQuery as UseQuery
 from lamplighter.api.shapes.sessions import Chain as Chain
+from lamplighter.api.shapes.sessions import Engine as Engine
+from lamplighter.api.shapes.sessions import Engines as Engines
 from lamplighter.api.shapes.sessions import Escalation as Escalation
 from lamplighter.api.shapes.sessions import Log as Log
 from lamplighter.api.shapes.sessions import LogEntry as LogEntry
@@ -76,10 +90,6 @@ from lamplighter.api.shapes.state import Context as Context
 from lamplighter.api.shapes.state import ContextQuery as ContextQuery
 from lamplighter.api.shapes.state import Diff as Diff
 from lamplighter.api.shapes.state import Empty as Empty
-from lamplighter.api.shapes.state import Event as Event
-from lamplighter.api.shapes.state import EventIn as EventIn
-from lamplighter.api.shapes.state import EventPage as EventPage
-from lamplighter.api.shapes.state import EventQuery as EventQuery
 from lamplighter.api.shapes.state import Health as Health
 from lamplighter.api.shapes.state import Nothing as Nothing
 from lamplighter.api.shapes.state import PageQuery as PageQuery

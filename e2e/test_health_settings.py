@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from app import App
 from lamplighter.repository import driver
 from postgres_server import PostgresServer
-from test_round import AXE, RULES
+from test_round import RULES, violations
 
 PASSWORD = "hunter2-hunter2"
 
@@ -25,12 +25,6 @@ def set_up(tmp_path: Path) -> Iterator[App]:
     started = App(home, env={"LAMPLIGHTER_INTERVAL": "2h"}).start()
     yield started
     started.stop()
-
-
-def unwell(page: Page) -> list[str]:
-    page.evaluate(AXE.read_text())
-    found = page.evaluate(f"axe.run(document, {{ runOnly: {RULES} }})")["violations"]
-    return [f"{each['id']}: {each['nodes'][0]['target']}" for each in found]
 
 
 def test_health_turns_red_when_the_supervisor_is_killed_and_says_what_to_do(
@@ -49,7 +43,7 @@ def test_health_turns_red_when_the_supervisor_is_killed_and_says_what_to_do(
     row = page.get_by_role("listitem").filter(has_text="No supervisor is running")
     expect(row).to_contain_text("failing")
     expect(row).to_contain_text("Start it with lamplighter up")
-    assert unwell(page) == []
+    assert violations(page, RULES) == []
 
 
 def test_a_closer_look_is_asked_for_and_kept(page: Page, app: App) -> None:
@@ -143,13 +137,13 @@ def test_a_token_is_made_shown_once_and_revoked(page: Page, app: App) -> None:
     page.goto(f"{app.url}/settings")
     page.get_by_role("button", name="New token").click()
     page.get_by_label("Name").fill("backup script")
-    assert unwell(page) == []
+    assert violations(page, RULES) == []
     page.get_by_role("button", name="Make the token").click()
 
     words = page.get_by_label("The words of the token")
     expect(words).to_have_text(re.compile(r"^lamp_\d+_\S{20,}$"))
     told = words.inner_text()
-    assert unwell(page) == []
+    assert violations(page, RULES) == []
     page.get_by_role("button", name="I have kept it").click()
     expect(words).to_have_count(0)
     page.reload()

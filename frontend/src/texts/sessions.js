@@ -24,7 +24,6 @@ export const sessions = {
   keyWrap: "wrap long lines, or not",
   learned: "learned",
   left: "{time} left",
-  line: "Line {n}",
   lineUnnumbered: "This line",
   match: "{place} of {n}",
   newLines: { one: "{n} new line", other: "{n} new lines" },

@@ -12,7 +12,7 @@ export function sessionPage(store) {
     ...["session", "log", "router", "runNow", "engines", "clock"],
   ].map(store)
   return {
-    ...output({ log }),
+    ...output({ log, toasts: store("toasts") }),
     reason: () => (session.row && !badly(session.row) ? session.row.reason : ""),
     bad: () => Boolean(session.row && badly(session.row)),
     stopping: () => Boolean(session.row?.stopping),
@@ -74,8 +74,8 @@ function compared(row, id) {
   }
 }
 
-/** What a click means in the output. @param {{log: any}} with_ */
-function output({ log }) {
+/** What a click means in the output. @param {{log: any, toasts: any}} with_ */
+function output({ log, toasts }) {
   return {
     logWords() {
       const lines = t("sessions.folded", { n: log.size })
@@ -112,11 +112,17 @@ function output({ log }) {
     /** @param {{line: string}} entry */
     showLine: ({ line }) => log.choose(line),
 
+    /** Where the browser gives no clipboard (over http it does not), the line is selected instead. */
     async copyLine() {
-      await navigator.clipboard.writeText(log.text(log.chosen))
+      try {
+        await navigator.clipboard.writeText(log.text(log.chosen))
+        toasts.say(t("sessions.copied"))
+      } catch {
+        const line = document.querySelector(".line[data-chosen] .line-text")
+        if (line) getSelection()?.selectAllChildren(line)
+        toasts.say(t("sessions.selected"))
+      }
     },
-
-    chosenWords: () => t("sessions.chosen"),
   }
 }
 

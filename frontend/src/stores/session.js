@@ -152,7 +152,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     keepReading() {
       timers.clearTimeout(this.timer)
       if (this.id === null) return
-      if (this.running || this.phase === "loading" || !log.complete) this.readOn()
+      if (this.running || this.phase === "loading" || !log.complete || !log.whole) this.readOn()
       this.timer = timers.setTimeout(() => this.keepReading(), READ_AGAIN_MS)
     },
 

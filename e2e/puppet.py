@@ -1,8 +1,8 @@
 """An engine whose words a test decides: it prints what is written into a FIFO, line by line.
 
 A line `json …` is printed as it is, of `file …` what the file holds, `end` ends the session well,
-any other line is said as the assistant's text. `{now}` becomes the moment of printing
-in milliseconds.
+any other line is said as the assistant's text. `{now}` becomes the moment of printing in
+milliseconds.
 """
 
 import json

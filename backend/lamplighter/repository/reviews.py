@@ -87,6 +87,19 @@ async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | Non
     return found[0] if found else None
 
 
+async def between(db: Database, one: MemoryId, others: Sequence[MemoryId]) -> list[Review]:
+    """Return the reviews of a memory and any of some others, oldest first."""
+    pairs = [
+        (mine == one) & its.in_(others)
+        for mine, its in (
+            (reviews.c.old_id, reviews.c.new_id),
+            (reviews.c.new_id, reviews.c.old_id),
+        )
+    ]
+    query = sa.select(reviews).where(sa.or_(*pairs)).order_by(reviews.c.id)
+    return await _fetch(db, query)
+
+
 async def settled_among(db: Database, ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
     """Return the pairs of these memories of which a person said that both stand.
 

@@ -1,21 +1,11 @@
 /** What the page says of this area: a key, and its sentence or its plural forms. */
 export const reviews = {
   fresh: { one: "{n} new case", other: "{n} new cases" },
-  keepNew: "keep the new one",
-  keepOld: "keep the old one",
-  reword: "keep the new one in other words",
-  both: "both are true",
-  merge: "merge them",
-  dismiss: "dismiss",
-  later: "decide later",
   lastOne: "It is the last one that waits.",
-  next: "next case",
-  before: "case before",
   submit_both: "Keep both",
   submit_merge: "Merge",
   submit_reword: "Keep it so",
   toldNone: "told to no session yet",
   toldTo: "told to",
-  undo: "undo the last decision",
   waitSince: { one: "{n} case waits, since {since}.", other: "{n} cases wait, the oldest since {since}." },
 }

@@ -1,0 +1,56 @@
+import { t } from "../texts.js"
+
+const STEP = 0.05
+
+/** What keys do to the row of the list that has the focus. @param {any} stores */
+export function memoriesCommands({ router, memory, memories, rowEdit }) {
+  const row = () => rowOf(memories, document.activeElement)
+  const when = () => router.page === "memories" && !memories.past && Boolean(row())
+  const edit = (/** @type {string} */ field, by = 0) => {
+    rowEdit.start({ ...row() })
+    if (by) rowEdit.nudge(by)
+    setTimeout(() => focusField(field))
+  }
+  return [
+    { keys: "e", label: t("memories.keyEdit"), when, run: () => edit("observation") },
+    {
+      keys: "e",
+      label: t("hands.edit_memory"),
+      when: () => router.page === "memories" && !memories.past && memory.open && !row(),
+      run: () => panelText()?.focus(),
+    },
+    {
+      keys: "Space",
+      label: t("hands.peek_memory"),
+      when: () => router.page === "memories" && Boolean(row()),
+      run: () => router.go(router.keeping(`/memories/${row().id}`)),
+    },
+    { keys: "+", label: t("memories.keySurer"), when, run: () => edit("confidence", STEP) },
+    { keys: "-", label: t("memories.keyLessSure"), when, run: () => edit("confidence", -STEP) },
+    {
+      keys: "x",
+      label: t("memories.keySelect"),
+      when,
+      run: () => memories.choose(row().id, !memories.chosen[row().id]),
+    },
+    { keys: "X", label: t("memories.keyRange"), when, run: () => memories.chooseTo(row().id) },
+  ]
+}
+
+/** The memory whose row holds an element. @param {any} memories @param {Element | null} el */
+export function rowOf(memories, el) {
+  const id = Number(/** @type {HTMLElement | null} */ (el?.closest("tr[data-id]"))?.dataset.id)
+  return memories.rows.find((/** @type {Memory} */ each) => each.id === id)
+}
+
+/** @param {string} field */
+export function focusField(field) {
+  const el = /** @type {HTMLInputElement | null} */ (document.querySelector(`[data-edit="${field}"]`))
+  el?.focus()
+  if (field !== "category") el?.select()
+}
+
+/** @returns {HTMLElement | null} */
+function panelText() {
+  return document.querySelector(".panel textarea")
+}

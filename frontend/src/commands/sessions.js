@@ -22,13 +22,6 @@ export function sessionsCommands({ router, session, log, runNow, sessions }) {
       when: listed,
       run: () => sessions.filter({ group: sessions.grouped ? "" : "chain" }),
     },
-    { keys: "]", label: t("sessions.keyNewer"), when: here, run: () => router.go(`/sessions/${session.id + 1}`) },
-    {
-      keys: "[",
-      label: t("sessions.keyOlder"),
-      when: () => here() && session.id > 1,
-      run: () => router.go(`/sessions/${session.id - 1}`),
-    },
   ]
 
   function follow() {

@@ -57,9 +57,11 @@ function inPanel({ page, id }) {
   return id !== null && (page === "memories" || page === "reviews")
 }
 
-/** @param {any} router */
+/** Back to the list, with the focus on the row that was open. @param {any} router */
 function close(router) {
+  const row = `a[data-row][href^="/${router.page}/${router.id}"]`
   router.go(router.keeping(`/${router.page}`))
+  setTimeout(() => /** @type {HTMLElement | null} */ (document.querySelector(row))?.focus())
 }
 
 /** From one case to the next. @param {{router: any, review: any, reviews: any}} with_ @param {number} by */

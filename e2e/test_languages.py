@@ -56,6 +56,7 @@ def test_no_sentence_is_cut_off_on_a_phone(page: Page, app: App, foreign: Path) 
     for path in PLACES:
         page.goto(f"{app.url}{path}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
+        expect(page.get_by_role("navigation").first).to_contain_text("\u27e6")
         page.wait_for_timeout(200)
         wrong += [f"{path}: cut off: {each}" for each in page.evaluate(CUT)]
         if page.evaluate(OVERFLOW):

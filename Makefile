@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 WEB := frontend/dist/.stamp
 WEB_SOURCES := $(shell find frontend -path frontend/node_modules -prune -o -path frontend/dist -prune -o -type f -print 2>/dev/null)
 
-.PHONY: up test check unit web-test e2e bench lock fix dev clean
+.PHONY: up test check unit web-test e2e bench pictures lock fix dev clean
 
 up: .venv/.stamp $(WEB)
 	@$(BIN)/lamplighter up
@@ -28,6 +28,9 @@ e2e: .venv/.stamp $(WEB)
 
 bench: .venv/.stamp $(WEB)
 	$(BIN)/python e2e/chromium.py && $(BIN)/python -m benchmarks
+
+pictures: .venv/.stamp $(WEB)
+	$(BIN)/python e2e/chromium.py && $(BIN)/python e2e/pictures.py
 
 .venv/.stamp: requirements/dev.lock pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install -q --disable-pip-version-check uv==0.13.9

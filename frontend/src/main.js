@@ -3,6 +3,7 @@ import { createApi } from "./api.js"
 import { registry } from "./commands/index.js"
 import { directives } from "./components/directives.js"
 import { pages } from "./components/pages.js"
+import { drafts } from "./drafts.js"
 import { createFeed } from "./feed.js"
 import { connect } from "./feed/connect.js"
 import { isForPalette, isForUs, keys } from "./keys.js"
@@ -14,8 +15,12 @@ import { addMemory } from "./stores/add-memory.js"
 import { chain } from "./stores/chain.js"
 import { clock } from "./stores/clock.js"
 import { confirm } from "./stores/confirm.js"
+import { conflict } from "./stores/conflict.js"
 import { cooldowns } from "./stores/cooldowns.js"
 import { curate } from "./stores/curate.js"
+import { density } from "./stores/density.js"
+import { eventGroups } from "./stores/event-groups.js"
+import { engines } from "./stores/engines.js"
 import { events } from "./stores/events.js"
 import { health } from "./stores/health.js"
 import { log } from "./stores/log.js"
@@ -28,6 +33,7 @@ import { preview } from "./stores/preview.js"
 import { requests } from "./stores/requests.js"
 import { review } from "./stores/review.js"
 import { reviews } from "./stores/reviews.js"
+import { rowEdit } from "./stores/row-edit.js"
 import { runNow } from "./stores/run-now.js"
 import { services } from "./stores/services.js"
 import { session } from "./stores/session.js"
@@ -37,6 +43,7 @@ import { steps } from "./stores/steps.js"
 import { supervisor } from "./stores/supervisor.js"
 import { theme } from "./stores/theme.js"
 import { toasts } from "./stores/toasts.js"
+import { tokens } from "./stores/tokens.js"
 import { uses } from "./stores/uses.js"
 import { whatIf } from "./stores/what-if.js"
 import { visits } from "./visits.js"
@@ -66,15 +73,18 @@ const stores = {
   toasts: add("toasts", toasts()),
   confirm: add("confirm", confirm()),
   services: add("services", services({ api })),
+  engines: add("engines", engines({ api })),
   requests: add("requests", requests({ api, feed })),
   log: add("log", log({ api })),
   theme: add("theme", theme({ root: document.documentElement, storage })),
   live: feed.state,
 }
 const { router, toasts: toaster, confirm: asker, requests: asked, services: known } = stores
+const grouped = add("eventGroups", eventGroups({ api, feed }))
+const counted = add("density", density({ api }))
 const lists = {
   memories: add("memories", memories({ api, feed, router })),
-  events: add("events", events({ api, feed, router })),
+  events: add("events", events({ api, feed, router, groups: grouped, density: counted })),
   sessions: add("sessions", sessions({ api, feed, router })),
   uses: add("uses", uses({ api, feed, router })),
   reviews: add("reviews", reviews({ api, feed, router })),
@@ -82,27 +92,34 @@ const lists = {
 const linked = add("chain", chain({ api, feed }))
 const leader = add("supervisor", supervisor({ api, clock: stores.clock }))
 const visit = lastVisit({ storage })
+const unsaved = drafts({ storage })
+const clashing = add("conflict", conflict())
+const keyring = add("tokens", tokens({ api, confirm: asker, toasts: toaster }))
 const details = {
   chain: linked,
   supervisor: leader,
-  memory: add("memory", memory({ api, memories: lists.memories })),
+  memory: add(
+    "memory",
+    memory({ api, memories: lists.memories, drafts: unsaved, conflict: clashing, toasts: toaster }),
+  ),
   review: add("review", review({ api, reviews: lists.reviews, toasts: toaster, router })),
-  session: add("session", session({ api, feed, log: stores.log, chain: linked })),
+  session: add("session", session({ api, feed, log: stores.log, chain: linked, engines: stores.engines })),
   overview: add(
     "overview",
     overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
   ),
-  preview: add("preview", preview({ api })),
-  health: add("health", health({ api })),
-  settings: add("settings", settings({ api })),
-  cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),
+  preview: add("preview", preview({ api, router, services: known, clock: stores.clock })),
+  health: add("health", health({ api, toasts: toaster, clock: stores.clock })),
+  settings: add("settings", settings({ api, tokens: keyring })),
+  cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, toasts: toaster })),
 }
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))
 add("whatIf", whatIf({ api }))
 add("login", login({ api, reload, toasts: toaster }))
+add("rowEdit", rowEdit({ api, memories: lists.memories, memory: details.memory, router, toasts: toaster }))
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
-const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage }))
-const running = add("runNow", runNow({ requests: asked, services: known, toasts: toaster }))
+const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage, unsaved }))
+const running = add("runNow", runNow({ requests: asked, services: known, engines: stores.engines, toasts: toaster }))
 const keyboard = add("keys", keys({ commands: () => commands, storage }))
 const finder = add(
   "palette",
@@ -123,7 +140,7 @@ document.addEventListener("click", (click) => {
   const link = inner(click)
   if (!link) return
   click.preventDefault()
-  router.go(link.pathname + link.search)
+  router.go(link.pathname + link.search + link.hash)
 })
 addEventListener("popstate", () => router.arrive())
 document.addEventListener("keydown", (event) => {

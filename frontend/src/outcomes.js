@@ -2,13 +2,14 @@ import { THRESHOLD, confidence } from "./format.js"
 import { inForce } from "./past.js"
 import { t } from "./texts.js"
 
-/** @typedef {"keep_old" | "keep_new" | "both" | "merge" | "dismiss"} Resolution */
+/** @typedef {"keep_old" | "keep_new" | "reword" | "both" | "merge" | "dismiss"} Resolution */
 /** @typedef {{resolution: Resolution, key: string, verb: string, then: string, form: boolean}} Way */
 
-export const KEYS = { keep_old: "d", keep_new: "a", both: "c", merge: "m", dismiss: "s" }
+export const KEYS = { keep_old: "d", keep_new: "a", reword: "e", both: "c", merge: "m", dismiss: "s" }
 const VERBS = {
   keep_old: t("hands.review_keep_old"),
   keep_new: t("hands.review_keep_new"),
+  reword: t("hands.review_reword"),
   both: t("hands.review_both"),
   merge: t("hands.review_merge"),
   dismiss: t("hands.review_dismiss"),
@@ -52,6 +53,7 @@ export function waysOf({ old, new: fresh }, loss) {
   return [
     way("keep_new", `${stays(newer, fresh)} ${leaves(older)}`),
     way("keep_old", `${back} ${leaves(newer)}`),
+    way("reword", `${t("common.new_says_what_you_write")} ${leaves(older)}`, true),
     way("both", `${t("common.told_with_scope")} ${back}`, true),
     way("merge", `${t("common.says_what_you_write", { at: confidence(top) })} ${leaves(newer)}`, true),
     way("dismiss", `${stays(older, old)} ${stays(newer, fresh)}`),

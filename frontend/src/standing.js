@@ -1,4 +1,4 @@
-import { count, onDay, past, span, until } from "./format.js"
+import { count, onDay, span, until } from "./format.js"
 import { t } from "./texts.js"
 
 const REASON_CHARS = 140
@@ -77,12 +77,6 @@ function reason({ checks, detail, state }) {
   const bad = checks.find((check) => (state === "failing" ? check.ok === false : check.warned))
   const words = (bad?.detail || detail).trim().replace(/\.$/, "")
   return words.length > REASON_CHARS ? `${words.slice(0, REASON_CHARS).trimEnd()}…` : words
-}
-
-/** When one looked and when one will again. @param {Time | null} at @param {string} next @param {number} now */
-export function lookedWords(at, next, now) {
-  const looked = at ? t("common.looked", { when: past(at, now) }) : t("common.not_looked")
-  return `${looked}${next && `, ${next.charAt(0).toLowerCase()}${next.slice(1)}`}.`
 }
 
 /** How long it has been so. @param {Service} service @param {number} now */
@@ -165,7 +159,8 @@ function badDays(days) {
 
 /** @param {Pick<Cooldown, "action" | "used" | "limit">} cooldown */
 export function slotWords({ action, used, limit }) {
-  return t("common.slots_used", { used, limit: count(limit, action) })
+  const all = t(action === "restart" ? "overview.restarts" : "overview.redeployments", { n: limit })
+  return t("overview.used", { used, all })
 }
 
 /** When a slot comes back on its own; null when none is used. @param {Cooldown} cooldown */
@@ -179,10 +174,10 @@ export function freeWords(cooldown, now) {
   const { used, limit } = cooldown
   const at = nextSlot(cooldown)
   const when = at === null ? "" : until(new Date(at).toISOString(), now, { fine: true })
-  if (!used) return t("common.free")
-  if (used >= limit) return when === t("common.now") ? t("common.next_free_now") : t("common.next_free", { when })
+  if (!used) return t("overview.free")
+  if (used >= limit) return when === t("common.now") ? t("overview.nextFreeNow") : t("overview.nextFree", { when })
   const n = limit - used
-  return when && when !== t("common.now") ? t("common.free_and_more", { n, when }) : t("common.free_now", { n })
+  return when && when !== t("common.now") ? t("overview.freeAndMore", { n, when }) : t("overview.freeNow", { n })
 }
 
 /** How much of the window is left, from 1 down to 0. @param {Cooldown} cooldown @param {number} now */

@@ -58,7 +58,7 @@ export function visits(with_) {
   } = with_
 
   feed.on("memory", (/** @type {Change} */ change) => followMemory(change))
-  feed.on("review", (/** @type {Change} */ change) => (reviews.follow(change), review.follow(change)))
+  feed.on("review", (/** @type {Change} */ change) => followReview(change))
   feed.on("event", (/** @type {Change} */ change) => (events.follow(change), session.followEvent(change)))
   feed.on("session", (/** @type {Change} */ change) => followSession(change))
   feed.on("marker", (/** @type {Change} */ change) => session.followMarker(change))
@@ -82,9 +82,12 @@ export function visits(with_) {
     document.addEventListener(name, () => overview.touch(), { passive: true })
   document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
   Alpine.effect(() => cooldowns.tick(clock.second))
+  Alpine.effect(() => overview.tick(clock.second))
+  Alpine.effect(() => health.follow(supervisor.away, feed.state.live))
   Alpine.effect(() => announce("overview", overview.here && overview.sentence))
-  for (const [name, list] of Object.entries({ uses, memories, events, reviews, sessions }))
+  for (const [name, list] of Object.entries({ uses, memories, reviews, sessions }))
     Alpine.effect(() => announce(name, list.waiting.length && list.pill))
+  Alpine.effect(() => announce("events", events.list.waiting.length && events.list.pill))
   let away = ""
   Alpine.effect(() => (away = feedSaid(away)))
 
@@ -105,7 +108,7 @@ export function visits(with_) {
       if (page === name) store.visit(params)
       else if (before.page === name) store.leave()
     if (page === "sessions") (sessions.visit(params), requests.load())
-    if (page === "session") session.visit(id, params.get("part") ?? "")
+    if (page === "session") session.visit(id, params.get("part") ?? "", router.hash)
     else if (before.page === "session") session.leave()
     if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon("main h1")
     else if (before.page && id !== null && id !== before.id) focusSoon(page === "reviews" ? ".case h2" : ".panel h2")
@@ -123,7 +126,7 @@ export function visits(with_) {
     if (page === "cooldowns") cooldowns.load()
     if (uses.phase !== "loading" || page === "cooldowns") uses.load()
     if (memories.phase !== "loading" || page === "memories") memories.load()
-    if (events.phase !== "loading" || page === "events") events.load()
+    if (events.phase !== "loading" || page === "events") events.reload()
     if (sessions.phase !== "loading" || page === "sessions") sessions.load()
     if (reviews.phase !== "loading" || page === "reviews") reviews.load()
     if (page === "reviews" && id !== null) review.load(id)
@@ -138,7 +141,16 @@ export function visits(with_) {
   function followMemory(change) {
     memories.follow(change)
     memory.follow(change)
+    preview.follow(change)
     review.followMemory(change)
+  }
+
+  /** @param {Change} change */
+  function followReview(change) {
+    reviews.follow(change)
+    review.follow(change)
+    session.followReview(change)
+    sessions.followReview(change)
   }
 
   /** @param {Change} change */

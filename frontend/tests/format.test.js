@@ -72,10 +72,14 @@ test("no tier is manual", () => {
 })
 
 test("the drawn line starts at the oldest confidence and ends where fading leads", () => {
-  const { past, next } = trend(memory({ confidence: 0.7, updated_at: before(0) }), [], NOON)
+  const { x, series } = trend(memory({ confidence: 0.7, updated_at: before(0) }), [], NOON)
 
-  assert.match(past, /^M0\.0 21\.6H/)
-  assert.match(next, /V57\.6$/)
+  assert.ok(x.every((at, n) => n === 0 || at > x[n - 1]))
+  assert.deepEqual(series[0].values.slice(0, 2), [0.7, 0.7])
+  assert.deepEqual(
+    series[1].values.slice(1, -1).map((value) => value.toFixed(2)),
+    ["0.70", "0.60", "0.50", "0.40", "0.30", "0.20"],
+  )
 })
 
 test("the theme goes round, and the system's needs no memory", () => {

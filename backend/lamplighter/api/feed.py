@@ -87,20 +87,21 @@ class Stream(EventSourceResponse):
 
 async def _frames(here: Door, after: int | None, admitted: Admitted) -> AsyncIterator[bytes]:
     seq = await changes.last(here.db) if after is None else after
-    yield b"retry: 2000\n" + _event("hello", seq, version=__version__)
-    while await admitted():
-        found = here.hub.since(seq)
-        if found:
-            seq = found[-1][0]
-            yield b"".join(encoded for _, encoded in found)
-        elif found is None or seq > here.hub.seq:
-            seq, replayed = await _replay(here, seq)
-            if replayed:
-                yield replayed
-            elif here.hub.seq <= seq:  # it may have gone on while we looked
+    with here.hub.following(seq) as follower:
+        yield b"retry: 2000\n" + _event("hello", seq, version=__version__)
+        while await admitted():
+            found = here.hub.since(follower.seq)
+            if found:
+                follower.seq = found[-1][0]
+                yield b"".join(encoded for _, encoded in found)
+            elif found is None or follower.seq > here.hub.seq:
+                follower.seq, replayed = await _replay(here, follower.seq)
+                if replayed:
+                    yield replayed
+                elif here.hub.seq <= follower.seq:  # it may have gone on while we looked
+                    await here.hub.more(CHECK_SECONDS)
+            else:
                 await here.hub.more(CHECK_SECONDS)
-        else:
-            await here.hub.more(CHECK_SECONDS)
 
 
 async def _replay(here: Door, seq: int) -> tuple[int, bytes]:

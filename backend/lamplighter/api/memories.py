@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 import msgspec
 from starlette.requests import Request
@@ -12,28 +11,40 @@ from starlette.responses import Response
 
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, page, versioned
-from lamplighter.api.door import door
+from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
 from lamplighter.domain.admit import admitted_edit
 from lamplighter.domain.errors import Invalid, Wrong, wrong_of
-from lamplighter.domain.memory import GENERAL, Candidate, Category, Edit, Source, Trust
+from lamplighter.domain.memory import (
+    GENERAL,
+    NO_TOPIC,
+    Candidate,
+    Category,
+    Edit,
+    Source,
+    Trust,
+)
 from lamplighter.domain.service import fold
-from lamplighter.repository import Database, changes, history, memories, reading
+from lamplighter.repository import changes, history, memories, reading
 from lamplighter.repository import facets as counts
-from lamplighter.repository.memories import Filter, Sort
+from lamplighter.repository.memories import Filter, Order, Sort, View
 from lamplighter.usecases import curate, undo
+from lamplighter.usecases.ground import ground
 from lamplighter.usecases.naming import spelled
+
+SOON: Final = timedelta(days=30)
+"""How far the view of those that fade looks ahead."""
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/memories."""
     here, wanted = door(request), ask.query(request, shapes.MemoryQuery)
     position = ask.position(wanted.cursor)
-    sort, at = Sort(wanted.sort), moments.past(wanted.as_of, "as_of", now=here.now())
+    at = _moment(wanted, here.now())
     async with reading(here.db):
-        chosen = await filter_of(here.db, wanted, here.known())
+        chosen = await filter_of(here, wanted)
         found = await memories.page(
-            here.db, chosen, sort=sort, limit=wanted.limit, position=position, at=at
+            here.db, chosen, sort=_order(wanted), limit=wanted.limit, position=position, at=at
         )
         total = await memories.count(here.db, chosen, at=at)
         seq = await changes.last(here.db)
@@ -44,15 +55,12 @@ async def index(request: Request) -> Response:
 async def facets(request: Request) -> Response:
     """GET /api/v1/memories/facets."""
     here, wanted = door(request), ask.query(request, shapes.FacetQuery)
-    at = moments.past(wanted.as_of, "as_of", now=here.now())
+    at = _moment(wanted, here.now())
     async with reading(here.db):
-        chosen = await filter_of(here.db, wanted, here.known())
+        chosen = await filter_of(here, wanted)
         services = await counts.services(here.db, chosen, at=at)
         categories = await counts.categories(here.db, chosen, at=at)
-        states = {
-            state: await memories.count(here.db, replace(chosen, active=active), at=at)
-            for state, active in (("active", True), ("inactive", False))
-        }
+        states = await counts.states(here.db, chosen, at=at)
         seq = await changes.last(here.db)
     return answer(
         {
@@ -63,6 +71,15 @@ async def facets(request: Request) -> Response:
             **_as_of(at),
         }
     )
+
+
+async def views(request: Request) -> Response:
+    """GET /api/v1/memories/views."""
+    here, wanted = door(request), ask.query(request, shapes.ViewQuery)
+    async with reading(here.db):
+        found = await counts.views(here.db, await filter_of(here, wanted))
+        seq = await changes.last(here.db)
+    return answer({"views": found, "seq": seq})
 
 
 async def create(request: Request) -> Response:
@@ -79,6 +96,8 @@ async def create(request: Request) -> Response:
         trust=Trust.TRUSTED,
         title=given.title,
         tags=tuple(given.tags),
+        scope=given.scope,
+        topic_key=given.topic_key,
     )
     memory = await curate.create(
         here.db, candidate, now=here.now(), redact=here.redact, known=here.known()
@@ -133,6 +152,13 @@ async def past(request: Request) -> Response:
     return page(request, [entry(each, undoable=able) for each, able in items], found.position, seq)
 
 
+async def grounds(request: Request) -> Response:
+    """GET /api/v1/memories/{id}/grounds."""
+    here, wanted = door(request), ask.query(request, shapes.GroundsQuery)
+    found = await ground(here.db, ask.number(request), limit=wanted.limit)
+    return answer(found.as_json())
+
+
 async def undone(request: Request) -> Response:
     """POST /api/v1/memories/{id}/history/{entry}/undo."""
     here, memory_id = door(request), ask.number(request)
@@ -150,14 +176,12 @@ def _as_of(at: datetime | None) -> dict[str, str | None]:
     return {} if at is None else {"as_of": plain.at(at)}
 
 
-async def filter_of(
-    db: Database, wanted: shapes.MemoryQuery | shapes.FacetQuery, known: list[str]
-) -> Filter:
+async def filter_of(here: Door, wanted: shapes.MemoryQuery | shapes.ViewQuery) -> Filter:
     """Return what a query asks for, its service as it is spelled here."""
     service = wanted.service
     if service is not None:
         plain_name = GENERAL if fold(service) == GENERAL else service
-        service = await spelled(db, plain_name, known) or GENERAL
+        service = await spelled(here.db, plain_name, here.known()) or GENERAL
     return Filter(
         q=wanted.q,
         service=service,
@@ -165,13 +189,33 @@ async def filter_of(
         kind=wanted.kind,
         project=wanted.project,
         scope=wanted.scope,
-        active={"active": True, "inactive": False, "all": None}[wanted.state],
+        active={"active": True, "inactive": False}.get(wanted.state),
+        in_review=wanted.state == "review",
+        view=None if wanted.view is None else View(wanted.view),
+        by=here.now() + SOON,
     )
+
+
+def _moment(wanted: shapes.MemoryQuery | shapes.FacetQuery, now: datetime) -> datetime | None:
+    """Return which moment is asked for. Raises Invalid: some things are known of now only."""
+    at = moments.past(wanted.as_of, "as_of", now=now)
+    of_now = {"view": wanted.view is not None, "state": wanted.state == "review"}
+    wrong = [Wrong(name, "is known of now only, not with as_of") for name in of_now if of_now[name]]
+    if at is not None and wrong:
+        raise Invalid(*wrong)
+    return at
+
+
+def _order(wanted: shapes.MemoryQuery) -> Order:
+    sort = Sort(wanted.sort)
+    falling = sort.falling if wanted.order is None else wanted.order == "desc"
+    return Order(sort, backward=falling != sort.falling, grouped=wanted.group is not None)
 
 
 def rules(values: Mapping[str, Any]) -> list[Wrong]:
     """Return what is wrong with the fields of a memory that somebody writes."""
-    edit = Edit(observation=values.get("observation"), service=values.get("service"))
+    asked = {name: values.get(name) for name in ("observation", "service", "title", "topic_key")}
+    edit = Edit(**{name: value for name, value in asked.items() if value is not msgspec.UNSET})
     return wrong_of(lambda: admitted_edit(edit, values.get("category", Category.TIMING), str))
 
 
@@ -183,6 +227,10 @@ def _edit(given: shapes.MemoryEdit) -> Edit:
     }
     if "service" in fields and fields["service"] is None:
         fields["service"] = GENERAL
+    if "topic_key" in fields and fields["topic_key"] is None:
+        fields["topic_key"] = NO_TOPIC
+    if "tags" in fields:
+        fields["tags"] = tuple(fields["tags"])
     if "confidence" in fields:
         fields["confidence"] = finite(fields["confidence"])
     return Edit(**fields)

@@ -35,6 +35,8 @@ export const hands = {
   open_palette: "Find a page, a memory or a command",
   review_keep_new: "Keep the new one",
   review_keep_old: "Keep the old one",
+  review_reword: "Keep it, reworded",
+  review_later: "Decide later",
   review_both: "Both are true",
   review_merge: "Merge them",
   review_dismiss: "Dismiss",

@@ -7,6 +7,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from lamplighter.api.shapes.kinds import Limit, Name, Words
 from lamplighter.domain.memory import Category, Kind
 
+Scope = Literal["project", "global"]
+Tags = Annotated[list[Annotated[str, Meta(max_length=100)]], Meta(max_length=20)]
+
 
 class Memory(Struct):
     """One memory."""
@@ -28,7 +31,7 @@ class Memory(Struct):
     title: str
     tags: list[str]
     project: str
-    scope: Literal["project", "global"]
+    scope: Scope
     topic_key: str | None
     inactive_reason: str | None
     pinned: bool
@@ -54,23 +57,7 @@ class MemoryPage(Struct):
     as_of: str | UnsetType = UNSET
 
 
-class MemoryQuery(Struct):
-    """Which memories, in which order; with `as_of` as they stood then."""
-
-    q: Words | None = None
-    service: Name | None = None
-    category: Category | None = None
-    kind: Kind | None = None
-    project: Name | None = None
-    scope: Literal["project", "global"] | None = None
-    state: Literal["active", "inactive", "all"] = "all"
-    sort: Literal["confidence", "updated", "created", "service"] = "confidence"
-    cursor: str | None = None
-    limit: Limit = 50
-    as_of: Words | None = None
-
-
-class FacetQuery(Struct):
+class ViewQuery(Struct):
     """Which memories are counted."""
 
     q: Words | None = None
@@ -78,9 +65,27 @@ class FacetQuery(Struct):
     category: Category | None = None
     kind: Kind | None = None
     project: Name | None = None
-    scope: Literal["project", "global"] | None = None
-    state: Literal["active", "inactive", "all"] = "all"
+    scope: Scope | None = None
+    state: Literal["active", "inactive", "review", "all"] = "all"
+    view: Literal["fading", "unused", "single", "edited"] | None = None
+
+
+class FacetQuery(ViewQuery):
+    """Which memories are counted; with `as_of` as they stood then."""
+
     as_of: Words | None = None
+
+
+class MemoryQuery(FacetQuery):
+    """Which memories, in which order; with `as_of` as they stood then."""
+
+    sort: Literal["confidence", "updated", "created", "service", "category", "state", "source"] = (
+        "confidence"
+    )
+    order: Literal["asc", "desc"] | None = None
+    group: Literal["service"] | None = None
+    cursor: str | None = None
+    limit: Limit = 50
 
 
 class Facets(Struct):
@@ -93,6 +98,13 @@ class Facets(Struct):
     as_of: str | UnsetType = UNSET
 
 
+class Views(Struct):
+    """How many memories each view has."""
+
+    views: dict[str, int]
+    seq: int
+
+
 class MemoryIn(Struct):
     """A memory that an operator adds."""
 
@@ -101,7 +113,9 @@ class MemoryIn(Struct):
     service: str | None = None
     confidence: float = 0.7
     title: str = ""
-    tags: Annotated[list[Annotated[str, Meta(max_length=100)]], Meta(max_length=20)] = []
+    tags: Tags = []
+    scope: Scope = "project"
+    topic_key: str | None = None
 
 
 class MemoryEdit(Struct):
@@ -113,16 +127,21 @@ class MemoryEdit(Struct):
     service: str | UnsetType | None = UNSET
     active: bool | UnsetType = UNSET
     pinned: bool | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    scope: Scope | UnsetType = UNSET
+    topic_key: str | UnsetType | None = UNSET
 
 
-class BulkFilter(FacetQuery, forbid_unknown_fields=True):
+class BulkFilter(ViewQuery, forbid_unknown_fields=True):
     """Which memories an act is on, as a list asks for them."""
 
 
 class Bulk(Struct):
     """One act on several memories: those of `ids`, or all that a `filter` finds.
 
-    A filter that asks for nothing finds every memory: it needs `all` beside it.
+    A filter that asks for nothing finds every memory: it needs `all` beside it. With
+    `preview` nothing is done: the answer says what would be.
     """
 
     action: Literal["delete", "confidence", "adjust", "deactivate", "activate"]
@@ -135,16 +154,37 @@ class Bulk(Struct):
     filter: BulkFilter | None = None
     all: bool = False
     value: float | None = None
+    preview: bool = False
+
+
+class Example(Struct):
+    """A memory as it is, and as an act would leave it; null: deleted."""
+
+    before: Memory
+    after: Memory | None
+
+
+class Preview(Struct):
+    """What an act would do to those it is on."""
+
+    matched: int
+    turn_inactive: int
+    turn_active: int
+    examples: list[Example]
 
 
 class Changed(Struct):
-    """How many memories an act changed, how many it had to leave, and which of those given."""
+    """How many memories an act changed, how many it had to leave, and which of those given.
+
+    With `preview`: how many it would; there is no `bulk` then.
+    """
 
     changed: int
     left: int
     seq: int
-    bulk: int
+    bulk: int | None
     ids: list[int] | UnsetType = UNSET
+    preview: Preview | UnsetType = UNSET
 
 
 class HistoryEntry(Struct):

@@ -1,0 +1,201 @@
+"""A month of a small homelab as its sessions left it, by the real use cases: for pictures.
+
+`write` fills an empty home: rounds every four hours, three chains, contradictions, cooldowns.
+"""
+
+import asyncio
+import json
+import tomllib
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from lamplighter.config.services import load
+from lamplighter.domain.cooldown import Use
+from lamplighter.domain.memory import Candidate, Category, Source
+from lamplighter.domain.redact import redactor
+from lamplighter.domain.service import Action, ActionKind, Services
+from lamplighter.domain.session import Plan, Session, Status, Trigger
+from lamplighter.domain.transcript import Finished, Line
+from lamplighter.repository import Database, leases, migrate, writing
+from lamplighter.usecases import act, observe
+from lamplighter.usecases.chain import following
+from lamplighter.usecases.ingest import Ingest
+from lamplighter.usecases.remember import Manner, remember
+from lamplighter.usecases.sessions import Ending, begin, finish
+
+DAYS: Final = 45
+EVERY: Final = timedelta(hours=4)
+CHECKS: Final = {
+    "jellyfin": "http",
+    "caddy": "http",
+    "postgres": "tcp",
+    "nextcloud": "http",
+    "adguard": "dns",
+    "grafana": "http",
+    "vaultwarden": "tls",
+}
+MONTH: Final = tomllib.loads((Path(__file__).parent / "month.toml").read_text())
+SERVICES: Final = (Path(__file__).parent / "month.yaml").read_text()
+
+
+@dataclass(slots=True)
+class Home:
+    """A home whose month is being written, and the moment it has come to."""
+
+    path: Path
+    db: Database
+    services: Services
+    now: datetime
+    sizes: dict[int, int] = field(default_factory=dict)
+
+    async def say(self, session: Session, *lines: dict[str, Any]) -> None:
+        """Let a session print these lines, and take them in."""
+        directory = self.path / "sessions"
+        directory.mkdir(exist_ok=True)
+        start = self.sizes.get(session.id, 0)
+        taken = []
+        with (directory / f"{session.id}.jsonl").open("ab") as out:
+            for line in lines:
+                content = json.dumps(line).encode()
+                out.write(content + b"\n")
+                taken.append(Line(start, start + len(content) + 1, content))
+                start = taken[-1].end
+        self.sizes[session.id] = start
+        names = [each.name for each in self.services]
+        ingest = Ingest(self.db, session, redactor([]), names)
+        await observe.ingest(ingest, taken, now=self.now)
+
+    async def begin(self, plan: Plan) -> Session:
+        """Open a session."""
+        opened = await begin(self.db, plan, services=self.services, epoch=1, now=self.now)
+        await self.say(opened.session, {"type": "system", "subtype": "init"})
+        return opened.session
+
+    async def end(self, session: Session, words: str, *, cost: float, turns: int) -> Session:
+        """End a session well."""
+        report = {"type": "result", "is_error": False, "num_turns": turns, "result": words}
+        await self.say(session, {**report, "total_cost_usd": cost})
+        finished = Finished(is_error=False, response=words, turns=turns, cost_usd=cost)
+        ending = Ending(status=Status.COMPLETED, exit_code=0, finished=finished, said=(words,))
+        return await finish(self.db, session, ending, redact=redactor([]), now=self.now)
+
+
+def text(words: str) -> dict[str, Any]:
+    """Return an assistant's words as the stream carries them."""
+    return {"type": "assistant", "message": {"content": [{"type": "text", "text": words}]}}
+
+
+def tool(name: str, asked: dict[str, Any], answer: str, **found: Any) -> list[dict[str, Any]]:
+    """Return a use of a tool and its answer."""
+    use = {"type": "tool_use", "id": "t1", "name": name, "input": asked}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": answer}
+    back = {"type": "user", "message": {"content": [result]}}
+    return [
+        {"type": "assistant", "message": {"content": [use]}},
+        {**back, "tool_use_result": found} if found else back,
+    ]
+
+
+def look(service: str, *, ok: bool, n: int) -> list[dict[str, Any]]:
+    """Return a check of a service as the stream carries it."""
+    kind = CHECKS[service]
+    took = 12.0 + (n * 7) % 30
+    words = f"{service}: {kind} ok in {took:.0f} ms" if ok else f"{service}: connection refused"
+    found = {"service": service, "check": kind, "kind": kind, "ok": ok, "latency_ms": took}
+    return tool(
+        "check", {"service": service}, words, **found, detail="" if ok else "connection refused"
+    )
+
+
+async def _round(home: Home, day: int, n: int) -> None:
+    down = MONTH["bad"].get(str(day), "") if n % 6 == 3 else ""
+    session = await home.begin(Plan(engine="probe", trigger=Trigger.SCHEDULED))
+    lines = [each for name in CHECKS for each in look(name, ok=name != down, n=n)]
+    if day == 19 and n % 6 == 1:
+        lines.append(text("[EVENT:warning:nextcloud] Answers in 8.2 s"))
+    if n % 6 == 4 and day % 5 == 0:
+        lines.append(text("[EVENT:warning:vaultwarden] Certificate expires in 12 days"))
+    if down:
+        lines.append(text(f"[EVENT:critical:{down}] Connection refused"))
+        lines.append(text(f"[ESCALATE:{down}] Refuses connections since the last round"))
+    elif n % 6 == 0:
+        lines.append(text("All seven services answered. [EVENT:info] A quiet round"))
+    if n % 6 == 2 and str(day) in MONTH["said"]:
+        lines.append(text(f"I looked twice to be sure.\n{MONTH['said'][str(day)]}"))
+    await home.say(session, *lines)
+    home.now += timedelta(seconds=50)
+    ended = await home.end(session, "Round done.", cost=0.004, turns=3)
+    if down:
+        await _chain(home, ended, down)
+
+
+async def _chain(home: Home, session: Session, service: str) -> None:
+    for tier in (2, 3):
+        session = await home.begin(await following(home.db, session))
+        home.now += timedelta(seconds=70)
+        if tier == 2:
+            words = f"The container of {service} has stopped. [ESCALATE:{service}] Restart it"
+            await home.say(
+                session,
+                *tool("Bash", {"command": "docker ps -a"}, "Exited (137)\n" * 40),
+                text(words),
+            )
+        else:
+            await _mend(home, session, service)
+        session = await home.end(session, f"{service} looked into.", cost=0.03, turns=6)
+
+
+async def _mend(home: Home, session: Session, service: str) -> Use:
+    action = Action(name="restart", kind=ActionKind.RESTART, argv=("docker", "restart", service))
+    use = await act.reserve(home.db, session, service, action, now=home.now)
+    home.now += timedelta(seconds=62)
+    use = await act.settle(home.db, use, ok=True, text="Healthy after 61 s", now=home.now)
+    await home.say(session, text(f"[EVENT:info:{service}] Restarted; healthy after 61 s"))
+    return use
+
+
+async def _write(path: Path, url: str, now: datetime) -> None:
+    db = Database(url)
+    await db.connect()
+    try:
+        home = Home(path, db, load(path / "services.yaml"), now - timedelta(days=DAYS))
+        async with writing(db):
+            await leases.take(
+                db,
+                pid=1,
+                engine="exec",
+                interval_seconds=EVERY.total_seconds(),
+                dry_run=False,
+                now=home.now,
+            )
+        for each in MONTH["written"]:
+            candidate = Candidate(
+                category=Category(each["category"]),
+                service=each.get("service"),
+                observation=each["observation"],
+                tier=0,
+                session_id=None,
+                source=Source.OPERATOR,
+            )
+            await remember(db, candidate, now=home.now, manner=Manner(redact=redactor([])))
+        rounds = int(timedelta(days=DAYS) / EVERY)
+        for n in range(rounds):
+            home.now = now - timedelta(days=DAYS) + n * EVERY
+            await _round(home, DAYS - n * EVERY // timedelta(days=1), n)
+        home.now = now - timedelta(minutes=55)
+        session = await home.begin(Plan(tier=3, trigger=Trigger.MANUAL, services=("postgres",)))
+        await _mend(home, session, "postgres")
+        await home.end(session, "postgres is well again.", cost=0.02, turns=4)
+    finally:
+        await db.disconnect()
+
+
+def write(home: Path, now: datetime | None = None) -> None:
+    """Write the month that ends at `now` into an empty home, with its services.yaml."""
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "services.yaml").write_text(SERVICES)
+    url = f"sqlite:///{home / 'lamplighter.db'}"
+    migrate.upgrade(url)
+    asyncio.run(_write(home, url, now or datetime.now(UTC) - timedelta(minutes=12)))

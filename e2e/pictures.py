@@ -1,0 +1,78 @@
+"""Pictures of every page for the docs: `make pictures` takes them of a month that was lived.
+
+The same pages in both themes at desk width, and in the light one at the width of a phone.
+"""
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Browser, sync_playwright
+
+from app import App
+from chromium import ARGUMENTS, executable
+from lived import write
+
+OUT = Path(__file__).parents[1] / "docs" / "pictures" / "app"
+PAGES = {
+    "overview": "/overview",
+    "sessions": "/sessions",
+    "session": "/sessions/{running}",
+    "events": "/events",
+    "memories": "/memories",
+    "memory": "/memories/8",
+    "preview": "/preview?services=caddy",
+    "cooldowns": "/cooldowns",
+    "review": "/reviews/1",
+    "health": "/health",
+    "settings": "/settings",
+}
+LOOKS = {"light": ("light", 1280, 800), "dark": ("dark", 1280, 800), "phone": ("light", 390, 800)}
+SETTLED_MS = 1_500
+LIVE = (
+    "All but one answered. Looking at nextcloud again.",
+    "[EVENT:warning:nextcloud] Answers in 8.1 s",
+    "[MEMORY:timing:nextcloud] The cron job at 04:00 makes it answer in 8s for ten minutes",
+    "`[MEMORY:timing:caddy] an example in code`",
+)
+
+
+def take(browser: Browser, app: App, out: Path, running: int) -> None:
+    """Take every page as it looks in each of LOOKS."""
+    for look, (theme, width, height) in LOOKS.items():
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if theme == "dark" else "light",
+            timezone_id="Europe/Berlin",
+        )
+        page = context.new_page()
+        app.log_in(page)
+        for name, path in PAGES.items():
+            page.goto(app.url + path.format(running=running))
+            page.wait_for_timeout(SETTLED_MS)
+            page.screenshot(path=str(out / f"{name}-{look}.jpeg"), type="jpeg", quality=70)
+        context.close()
+
+
+def main(out: Path = OUT) -> None:
+    """Live a month, look at it, and keep the pictures."""
+    out.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as directory:
+        home = Path(directory) / "home"
+        write(home)
+        app = App(home).start()
+        try:
+            for words in LIVE:
+                app.says(words)
+            running = app.get("/api/v1/sessions?limit=1")["items"][0]["id"]
+            with sync_playwright() as playwright:
+                path = executable()
+                browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+                take(browser, app, out, running)
+                browser.close()
+        finally:
+            app.stop()
+
+
+if __name__ == "__main__":
+    main(*(Path(each) for each in sys.argv[1:]))

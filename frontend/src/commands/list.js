@@ -1,27 +1,14 @@
 import { t } from "../texts.js"
 
 /** Moving through the rows of whatever list is in sight. @param {any} stores */
-export function listCommands({ router, review, reviews, session }) {
+export function listCommands({ router, review, reviews }) {
   const move = (/** @type {number} */ by) => (review.open ? turn({ router, review, reviews }, by) : step(by))
-  const besides = () => router.page === "session" && router.id !== null
   return [
     { keys: "/", label: t("hands.filter"), when: () => Boolean(field()), run: focusField },
     { keys: "j", label: t("hands.next_row"), when: hasRows, run: () => move(1) },
     { keys: "k", label: t("hands.row_before"), when: hasRows, run: () => move(-1) },
     { keys: "Enter", label: t("hands.open_row"), when: hasRows, run: () => {}, native: true },
     { keys: "Escape", label: t("hands.close_panel"), when: () => inPanel(router), run: () => close(router) },
-    {
-      keys: "[",
-      label: t("hands.session_before"),
-      when: () => besides() && router.id > 1,
-      run: () => router.go(`/sessions/${router.id - 1}`),
-    },
-    {
-      keys: "]",
-      label: t("hands.session_after"),
-      when: () => besides() && session.phase !== "missing",
-      run: () => router.go(`/sessions/${router.id + 1}`),
-    },
   ]
 }
 
@@ -57,9 +44,11 @@ function inPanel({ page, id }) {
   return id !== null && (page === "memories" || page === "reviews")
 }
 
-/** @param {any} router */
+/** Back to the list, with the focus on the row that was open. @param {any} router */
 function close(router) {
+  const row = `a[data-row][href^="/${router.page}/${router.id}"]`
   router.go(router.keeping(`/${router.page}`))
+  setTimeout(() => /** @type {HTMLElement | null} */ (document.querySelector(row))?.focus())
 }
 
 /** From one case to the next. @param {{router: any, review: any, reviews: any}} with_ @param {number} by */

@@ -22,6 +22,13 @@ export function sessionsCommands({ router, session, log, runNow, sessions }) {
       when: listed,
       run: () => sessions.filter({ group: sessions.grouped ? "" : "chain" }),
     },
+    { keys: "]", label: t("sessions.keyNewer"), when: here, run: () => router.go(`/sessions/${router.id + 1}`) },
+    {
+      keys: "[",
+      label: t("sessions.keyOlder"),
+      when: () => router.page === "session" && router.id > 1, // also from a number that no session has
+      run: () => router.go(`/sessions/${router.id - 1}`),
+    },
   ]
 
   function follow() {

@@ -27,11 +27,11 @@ export const memories = {
   staysOff: "It stays inactive all the same: {why}.",
   activeAgain: "It is active again: sessions read it.",
 
-  keyEdit: "edit the row",
-  keySelect: "select the row",
-  keyRange: "select up to the row",
-  keySurer: "make the row surer",
-  keyLessSure: "make the row less sure",
+  keyEdit: "Edit the row",
+  keySelect: "Select the row",
+  keyRange: "Select up to the row",
+  keySurer: "Make the row surer",
+  keyLessSure: "Make the row less sure",
 
   askConfidence: { one: "Set {n} memory to {by}?", other: "Set {n} memories to {by}?" },
   askRaise: { one: "Raise {n} memory by {by}?", other: "Raise {n} memories by {by}?" },

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict"
+import { readFileSync, readdirSync } from "node:fs"
+import { test } from "node:test"
+import { registry } from "../src/commands/index.js"
+
+const PLACE = new URL("../src/commands/", import.meta.url)
+
+/** Whatever a command is made of, it is there. */
+const anything = new Proxy(() => {}, {
+  get: (_, name) => (typeof name === "symbol" ? undefined : anything),
+  apply: () => anything,
+})
+
+async function commands() {
+  const modules = {}
+  for (const name of readdirSync(PLACE)) modules[name] = await import(new URL(name, PLACE))
+  return registry(modules, new Proxy({}, { get: () => anything }))
+}
+
+test("the keys in the docs are those of the registry, with what they do", async () => {
+  const page = readFileSync(new URL("../../docs/app.md", import.meta.url), "utf8")
+  const [, section] = page.split("\n## Keys\n")
+  const told = [...section.split("\n## ")[0].matchAll(/^\| `(.+?)` \| (.+) \|$/gm)].map(
+    ([, keys, label]) => `${keys}: ${label}`,
+  )
+
+  const held = (await commands()).filter(({ keys }) => keys).map(({ keys, label }) => `${keys}: ${label}`)
+
+  assert.deepEqual(told.sort(), [...new Set(held)].sort())
+})

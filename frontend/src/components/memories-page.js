@@ -1,6 +1,5 @@
-import { THRESHOLD, count, serviceName } from "../format.js"
+import { count, serviceName } from "../format.js"
 import { onControl, revealIn } from "./rows.js"
-import { trend } from "./trend.js"
 
 /** @param {(name: string) => any} store */
 export function memoriesPage(store) {
@@ -44,34 +43,6 @@ export function memoriesPage(store) {
       if (!onControl(click)) router.go(router.keeping(`/memories/${row.id}`))
     },
 
-    closePanel() {
-      const { id } = memory
-      router.go(router.keeping("/memories"))
-      setTimeout(() =>
-        /** @type {HTMLElement} */ (document.querySelector(`a[data-row][href^="/memories/${id}"]`))?.focus(),
-      )
-    },
-
-    async save() {
-      const { active } = memory.row
-      if (!(await memory.save())) return
-      store("toasts").say(active === memory.row?.active ? "Saved." : savedWords(memory.row))
-    },
-
-    /** Could sessions read it again just like that? */
-    mayReturn: () => !memory.past && !memory.row.active && memory.row.confidence >= THRESHOLD,
-
-    async bringBack() {
-      const { id, version } = memory.row
-      if (await memory.send(id, version, { active: true })) store("toasts").say("It is active again: sessions read it.")
-    },
-
-    raisedWords: () => raisedWords(memory.row, memory.draft.confidence),
-
-    async deleteOpen() {
-      if (await curate.remove({ ...memory.row })) router.go(router.keeping("/memories"))
-    },
-
     deleteChosen: () => curate.removeMany(chosen()),
 
     changeChosen() {
@@ -102,30 +73,12 @@ export function memoriesPage(store) {
 
     everyShown: () => `All ${count(memories.chosenIds.length, "row")} shown are selected.`,
     everyMatch: () => `Select all ${count(memories.total ?? 0, "memory", "memories")} that match`,
-
-    whatIf: () => store("whatIf").id !== null && store("whatIf").id === memory.id,
-
-    chart: () => trend(memory.row, memory.history, store("clock").now),
   }
 }
 
 /** A moment as a field for date and time takes it. @param {Date} time */
 function localTime(time) {
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
-}
-
-/** @param {Memory} row */
-function savedWords({ active }) {
-  return active ? "Saved. It is active again: sessions read it." : "Saved. It is inactive now: no session reads it."
-}
-
-/** What saving this confidence does to whether sessions read it. @param {Memory} row @param {number} confidence */
-function raisedWords({ active, inactive_reason: reason, confidence: before }, confidence) {
-  if (confidence < THRESHOLD) return active ? "Below 0.30 it turns inactive: no session reads it." : ""
-  if (active || confidence === before) return ""
-  return ["low", "operator"].includes(reason ?? "low")
-    ? "Saving brings it back: it is active again, and sessions read it."
-    : `It stays inactive all the same: ${reason}.`
 }
 
 /** @param {string} name @param {number} n */

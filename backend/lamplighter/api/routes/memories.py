@@ -114,6 +114,16 @@ OPS: Final = (
         problems=(404,),
     ),
     op(
+        "GET",
+        "/memories/{id:int}/grounds",
+        "memories:read",
+        memories.grounds,
+        "Read who said a memory, who was told it, and what contradicts it.",
+        shapes.Grounds,
+        query=shapes.GroundsQuery,
+        problems=(404,),
+    ),
+    op(
         "POST",
         "/memories/{id:int}/history/{entry:int}/undo",
         "memories:write",

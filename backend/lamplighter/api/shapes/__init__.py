@@ -15,6 +15,8 @@ from lamplighter.api.shapes.events import EventIn as EventIn
 from lamplighter.api.shapes.events import EventPage as EventPage
 from lamplighter.api.shapes.events import EventQuery as EventQuery
 from lamplighter.api.shapes.events import GroupPage as GroupPage
+from lamplighter.api.shapes.grounds import Grounds as Grounds
+from lamplighter.api.shapes.grounds import GroundsQuery as GroundsQuery
 from lamplighter.api.shapes.memories import AsOfQuery as AsOfQuery
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed
@@ -41,11 +43,14 @@ from lamplighter.api.shapes.services import ActionOut as ActionOut
 from lamplighter.api.shapes.services import CheckOut as CheckOut
 from lamplighter.api.shapes.services import Cleared as Cleared
 from lamplighter.api.shapes.services import DayOut as DayOut
+from lamplighter.api.shapes.services import LearnedPage as LearnedPage
+from lamplighter.api.shapes.services import LearnedQuery as LearnedQuery
 from lamplighter.api.shapes.services import LookOut as LookOut
 from lamplighter.api.shapes.services import LookPage as LookPage
 from lamplighter.api.shapes.services import Overview as Overview
 from lamplighter.api.shapes.services import OverviewQuery as OverviewQuery
 from lamplighter.api.shapes.services import ResetIn as ResetIn
+from lamplighter.api.shapes.services import Restored as Restored
 from lamplighter.api.shapes.services import Service as Service
 from lamplighter.api.shapes.services import ServicePage as ServicePage
 from lamplighter.api.shapes.services import Slot as Slot
@@ -55,6 +60,8 @@ from lamplighter.api.shapes.services import Use as Use
 from lamplighter.api.shapes.services import UsePage as UsePage
 from lamplighter.api.shapes.services import UseQuery as UseQuery
 from lamplighter.api.shapes.sessions import Chain as Chain
+from lamplighter.api.shapes.sessions import Engine as Engine
+from lamplighter.api.shapes.sessions import Engines as Engines
 from lamplighter.api.shapes.sessions import Escalation as Escalation
 from lamplighter.api.shapes.sessions import Log as Log
 from lamplighter.api.shapes.sessions import LogEntry as LogEntry
@@ -70,6 +77,10 @@ from lamplighter.api.shapes.sessions import SessionIn as SessionIn
 from lamplighter.api.shapes.sessions import SessionPage as SessionPage
 from lamplighter.api.shapes.sessions import SessionQuery as SessionQuery
 from lamplighter.api.shapes.sessions import Told as Told
+from lamplighter.api.shapes.standing import SettingIn as SettingIn
+from lamplighter.api.shapes.standing import SettingLine as SettingLine
+from lamplighter.api.shapes.standing import SettingsOut as SettingsOut
+from lamplighter.api.shapes.standing import Vitals as Vitals
 from lamplighter.api.shapes.state import Change as Change
 from lamplighter.api.shapes.state import ChangesPage as ChangesPage
 from lamplighter.api.shapes.state import ChangesQuery as ChangesQuery

@@ -130,6 +130,7 @@ class StreamQuery(Struct):
     """After which number the feed goes on."""
 
     after: Seq | None = None
+    ping: Annotated[int, Meta(ge=1, le=60)] | None = None
 
 
 class Supervisor(Struct):

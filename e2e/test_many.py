@@ -48,7 +48,7 @@ def test_rows_stand_under_their_services(page: Page, app: App) -> None:
     add(app, "Of caddy", service="caddy")
     add(app, "Of jellyfin")
 
-    page.goto(f"{app.url}/memories?sort=service")
+    page.goto(f"{app.url}/memories?group=service")
 
     heads = page.get_by_role("rowheader")
     expect(heads).to_have_text(["caddy 1", "jellyfin 1", "general 1"])

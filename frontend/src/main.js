@@ -33,6 +33,7 @@ import { preview } from "./stores/preview.js"
 import { requests } from "./stores/requests.js"
 import { review } from "./stores/review.js"
 import { reviews } from "./stores/reviews.js"
+import { rowEdit } from "./stores/row-edit.js"
 import { runNow } from "./stores/run-now.js"
 import { services } from "./stores/services.js"
 import { session } from "./stores/session.js"
@@ -115,6 +116,7 @@ const details = {
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))
 add("whatIf", whatIf({ api }))
 add("login", login({ api, reload, toasts: toaster }))
+add("rowEdit", rowEdit({ api, memories: lists.memories, memory: details.memory, router, toasts: toaster }))
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
 const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage, unsaved }))
 const running = add("runNow", runNow({ requests: asked, services: known, engines: stores.engines, toasts: toaster }))

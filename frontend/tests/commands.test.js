@@ -10,7 +10,13 @@ import * as reviews from "../src/commands/reviews.js"
 import { keys } from "../src/keys.js"
 import { fakeStorage } from "./fakes.js"
 
-const ROW = { querySelector: () => ROW, closest: () => ROW, offsetParent: true, matches: () => true }
+const ROW = {
+  dataset: { id: "7" },
+  querySelector: () => ROW,
+  closest: () => ROW,
+  offsetParent: true,
+  matches: () => true,
+}
 globalThis.document = { querySelector: () => ROW, querySelectorAll: () => [ROW], activeElement: ROW }
 
 const PAGES = ["overview", "sessions", "session", "events", "memories", "cooldowns", "reviews", "preview", "elsewhere"]
@@ -22,7 +28,8 @@ function stores({ page = "overview", id = null, review = {}, paused = false, on 
     reviews: {},
     session: { phase: "ready" },
     memory: { open: page === "memories" && id !== null },
-    memories: { past: false },
+    memories: { past: false, rows: [{ id: 7 }], chosen: {} },
+    rowEdit: { id: null },
     live: { paused },
     keys: { on },
   }

@@ -69,17 +69,18 @@ const SENT = [
   ["deactivate", 0.1, { action: "deactivate" }, "3 memories deactivated."],
 ]
 for (const [act, value, body] of SENT) {
-  test(`to ${act} the ticked ones is done at once, with one way back`, async () => {
+  test(`to ${act} the ticked ones is foreseen and then done at once, with one way back`, async () => {
     const { store, api, said } = setUp({
-      "POST /memories/bulk": { changed: 3, left: 0, bulk: 12 },
+      "POST /memories/bulk": acting(foreseen(3), { changed: 3, left: 0, bulk: 12 }),
       "POST /memories/bulk/12/undo": { changed: 3, left: 0 },
     })
 
     await store.change([memory()], act, value)
+    await store.carryOut()
     await said.undo(said.items[0])
 
-    assert.deepEqual(api.asked[0].body, { ids: [7], ...body })
-    assert.equal(api.asked[1].path, "/memories/bulk/12/undo")
+    assert.deepEqual(api.asked[1].body, { ids: [7], ...body })
+    assert.equal(api.asked[2].path, "/memories/bulk/12/undo")
     assert.equal(said.items.at(-1).text, "They are as they were.")
   })
 }
@@ -89,29 +90,60 @@ test("what an act did is said with what it left", () => {
   for (const [act, value, , words] of SENT) assert.equal(doneWords(act, value, 3), words)
 })
 
-test("all that match are changed after one question that names their number", async () => {
-  const { store, asker, api, list, said } = setUp({ "POST /memories/bulk": { changed: 312, left: 0, bulk: 12 } })
+const foreseen = (matched, { changed = matched, left = 0, falls = 0, rises = 0, examples = [] } = {}) => ({
+  ...{ changed, left, bulk: null },
+  preview: { matched, turn_inactive: falls, turn_active: rises, examples },
+})
+const acting = (plan, done) => (body) => (body.preview ? plan : done)
+
+test("all that match are changed after what would become of them was shown", async () => {
+  const example = { before: memory({ confidence: 0.4 }), after: memory({ confidence: 0.2, active: false }) }
+  const plan = foreseen(312, { changed: 300, falls: 40, examples: [example] })
+  const { store, api, list, said } = setUp({
+    "POST /memories/bulk": acting(plan, { changed: 300, left: 0, bulk: 12 }),
+  })
   Object.assign(list, { everything: true, chosenCount: 312 })
 
-  const done = store.change([], "confidence", 0.5)
-  assert.equal(asker.title, "Set 312 memories to 0.50?")
-  assert.equal(asker.text, "All that match: jellyfin")
-  asker.answer(true)
+  await store.change([], "lower", 0.2)
+  const { title, about, lines, examples } = store.plan
+  assert.equal(title, "Lower 312 memories by 0.20?")
+  assert.equal(about, "All that match: jellyfin")
+  assert.deepEqual(lines, ["300 memories change.", "40 turn inactive: no session reads them.", "12 stay as they are."])
+  assert.deepEqual([examples[0].before, examples[0].after, examples[0].state], ["0.40", "0.20", "off"])
+  assert.equal(await store.carryOut(), true)
 
-  assert.equal(await done, true)
-  assert.deepEqual(api.asked[0].body, { filter: { service: "jellyfin" }, action: "confidence", value: 0.5 })
+  const body = { filter: { service: "jellyfin" }, action: "adjust", value: -0.2 }
+  assert.deepEqual(
+    api.asked.map((each) => each.body),
+    [{ ...body, preview: true }, body],
+  )
   assert.equal(said.items[0].undoable, true)
+  assert.equal(store.plan, null)
+})
+
+test("who leaves what was foreseen changes nothing", async () => {
+  const { store, api } = setUp({ "POST /memories/bulk": foreseen(1, { changed: 0, left: 1 }) })
+
+  await store.change([memory()], "activate", 0)
+  const { lines } = store.plan
+  store.leave()
+
+  assert.deepEqual(lines, [
+    "Nothing would change.",
+    "1 stays as it is.",
+    "1 is below 0.30: more confidence alone brings it back.",
+  ])
+  assert.equal(await store.carryOut(), false)
+  assert.equal(api.asked.length, 1)
 })
 
 test("where nothing narrows the list it is said that every memory is meant", async () => {
-  const { store, asker, api, list } = setUp({ "POST /memories/bulk": { changed: 312, left: 0, bulk: 12 } })
+  const { store, api, list } = setUp({ "POST /memories/bulk": foreseen(312) })
   Object.assign(list, { everything: true, chosenCount: 312, wanted: {}, filtered: false })
 
-  const done = store.change([], "deactivate", 0)
-  asker.answer(true)
-  await done
+  await store.change([], "deactivate", 0)
 
-  assert.deepEqual(api.asked[0].body, { filter: {}, all: true, action: "deactivate" })
+  assert.deepEqual(api.asked[0].body, { filter: {}, all: true, action: "deactivate", preview: true })
 })
 
 test("all that match are read before they are deleted, so that they can be brought back", async () => {

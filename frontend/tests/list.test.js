@@ -8,7 +8,7 @@ const A = memory({ id: 1, confidence: 0.9 })
 const B = memory({ id: 2, confidence: 0.6 })
 const C = memory({ id: 3, confidence: 0.7 })
 
-async function listOf(items, { next = null, answers = {}, matches = () => true } = {}) {
+async function listOf(items, { next = null, answers = {}, matches = () => true, later = () => {} } = {}) {
   const api = fakeApi({ "/memories": { items: [...items], next, seq: 5, total: items.length }, ...answers })
   const list = liveList({
     api,
@@ -17,8 +17,8 @@ async function listOf(items, { next = null, answers = {}, matches = () => true }
     entity: "memory",
     query: () => ({}),
     matches,
-    compare: memoryOrder(""),
-    later: () => {},
+    compare: memoryOrder({}),
+    later,
   })
   await list.load()
   return list
@@ -44,6 +44,48 @@ test("under a pointer nothing moves: a new row waits", async () => {
 
   assert.deepEqual(ids(list), [1, 2])
   assert.deepEqual(list.waiting, [C])
+})
+
+test("into an empty list a row comes at once, whatever holds it", async () => {
+  const list = await listOf([])
+  list.hold()
+
+  list.apply(change("created", C))
+
+  assert.deepEqual(ids(list), [3])
+})
+
+test("what is being read is not asked for twice", async () => {
+  const asked = []
+  const list = await listOf([A], { next: "more" })
+  list.fetchMore = () => asked.push("more")
+  list.busy = true
+
+  await list.more()
+
+  assert.deepEqual([asked, list.size], [[], 50])
+})
+
+test("at rest rows come a few at a time; many at once wait", async () => {
+  const later = []
+  const list = await listOf([A], { later: (run, ms) => ms < 1_000 && later.push(run) })
+  const arrive = (...ids) => ids.forEach((id) => list.apply(change("created", memory({ id }))))
+
+  arrive(11, 12, 13)
+  const first = ids(list)
+  later.shift()()
+  const second = ids(list)
+  arrive(21, 22, 23, 24, 25, 26)
+  later.shift()()
+
+  assert.deepEqual(
+    [first, second],
+    [
+      [1, 11],
+      [1, 11, 12, 13],
+    ],
+  )
+  assert.deepEqual([ids(list).length, list.waiting.length, list.total], [4, 6, 10])
 })
 
 test("once a row waits the next ones wait behind it, pointer or not", async () => {
@@ -170,7 +212,7 @@ test("of two answers the later question's counts", async () => {
   const list = await listOf([])
   const slow = liveList({
     ...{ feed: fakeFeed(), path: "/memories", entity: "memory", query: () => ({}), matches: () => true },
-    compare: memoryOrder(""),
+    compare: memoryOrder({}),
     api: { get: () => new Promise((resolve) => open.push(resolve)) },
     later: () => {},
   })

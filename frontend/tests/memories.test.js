@@ -4,25 +4,22 @@ import { memories, memoryFilters, memoryMatches, memoryOrder } from "../src/stor
 import { change, fakeApi, fakeFeed, memory } from "./fakes.js"
 
 const filters = (text) => memoryFilters(new URLSearchParams(text))
-const FACETS = { services: [], categories: [], states: { active: 2, inactive: 1 } }
+const FACETS = { services: [], categories: [], states: { active: 2, inactive: 1, review: 3 } }
+const VIEWS = { fading: 4, unused: 0, single: 0, edited: 0 }
+const settled = () => new Promise((resolve) => setTimeout(resolve, 5))
 
 function setUp(answer = () => ({ items: [], next: null, seq: 1, total: 0 })) {
-  const api = fakeApi({ "/memories": answer, "/memories/facets": FACETS })
+  const api = fakeApi({ "/memories": answer, "/memories/facets": FACETS, "/memories/views": { views: VIEWS } })
   const went = []
-  const router = { with: (changes) => JSON.stringify(changes), go: (to) => went.push(to) }
+  const router = { page: "memories", with: (changes) => JSON.stringify(changes), go: (to) => went.push(to) }
   const later = []
   const store = memories({ api, feed: fakeFeed(), router, later: (run) => later.push(run) })
   return { store, api, went, later }
 }
 
 test("what an address may not say is left out", () => {
-  assert.deepEqual(filters("state=odd&sort=sideways&q=dns&category=timing"), {
-    q: "dns",
-    service: "",
-    category: "timing",
-    state: "",
-    sort: "",
-    as_of: "",
+  assert.deepEqual(filters("state=odd&sort=sideways&order=up&group=x&view=all&q=dns&category=timing"), {
+    ...{ q: "dns", service: "", category: "timing", state: "", view: "", sort: "", order: "", group: "", as_of: "" },
   })
 })
 
@@ -54,9 +51,67 @@ test("the surest come first, and the order is total", () => {
   ]
 
   assert.deepEqual(
-    rows.sort(memoryOrder("")).map(({ id }) => id),
+    rows.sort(memoryOrder({})).map(({ id }) => id),
     [2, 1, 3],
   )
+})
+
+const ROWS = [
+  memory({ id: 1, service: "caddy", category: "timing", confidence: 0.5, session_id: null }),
+  memory({ id: 2, service: null, category: "behavior", confidence: 0.9, session_id: 9 }),
+  memory({ id: 3, service: "caddy", category: "behavior", confidence: 0.2, active: false, session_id: 42 }),
+  memory({ id: 4, service: "adguard", category: "timing", confidence: 0.9, session_id: 9 }),
+]
+const RUNS = [
+  ["sort=confidence", [2, 4, 1, 3]],
+  ["sort=confidence&order=asc", [3, 1, 4, 2]],
+  ["sort=created&order=asc", [1, 2, 3, 4]],
+  ["sort=service", [4, 1, 3, 2]],
+  ["sort=service&order=desc", [2, 1, 3, 4]],
+  ["sort=category&order=desc", [4, 1, 2, 3]],
+  ["sort=state", [2, 4, 1, 3]],
+  ["sort=state&order=desc", [3, 2, 4, 1]],
+  ["sort=source", [3, 4, 2, 1]],
+  ["group=service&order=asc", [4, 3, 1, 2]],
+]
+for (const [text, expected] of RUNS) {
+  test(`"${text}" runs as on the server`, () => {
+    assert.deepEqual(
+      [...ROWS].sort(memoryOrder(filters(text))).map(({ id }) => id),
+      expected,
+    )
+  })
+}
+
+test("the past has neither reviews nor views", () => {
+  const { state, view } = filters("as_of=2026-01-01T00:00:00Z&state=review&view=fading")
+
+  assert.deepEqual([state, view], ["", ""])
+})
+
+test("of a view only the server can say what is in it: a change offers to read it again", async () => {
+  const { store, later } = setUp(() => ({ items: [memory()], next: null, seq: 1, total: 1 }))
+  store.visit(new URLSearchParams("view=fading"))
+  await settled()
+  const before = [store.drifted, memoryMatches(memory({ id: 8 }), store.filters)]
+  VIEWS.fading = 1
+  store.follow(change("created", memory({ id: 8 })))
+  await later.at(-1)()
+  await settled()
+
+  assert.deepEqual(before, [true, false])
+  assert.equal(store.drifted, false)
+})
+
+test("with Shift all between two rows are ticked", async () => {
+  const items = [5, 6, 7, 8, 9].map((id) => memory({ id }))
+  const { store } = setUp(() => ({ items, next: null, seq: 1, total: 5 }))
+  await store.load()
+  store.choose(8, true)
+
+  store.chooseTo(6)
+
+  assert.deepEqual(store.chosenIds, [6, 7, 8])
 })
 
 test("other filters are another list, the same ones are not read again", async () => {
@@ -64,7 +119,7 @@ test("other filters are another list, the same ones are not read again", async (
   const lists = () => api.asked.filter(({ path }) => path === "/memories").length
 
   store.visit(new URLSearchParams("q=dns"))
-  await new Promise(setImmediate)
+  await settled()
   store.visit(new URLSearchParams("q=dns"))
   const same = lists()
   store.visit(new URLSearchParams("q=vpn"))
@@ -83,7 +138,7 @@ test("the facets are counted once for a burst of changes", () => {
 test("the sidebar's count is of all memories, whatever the list is filtered by", async () => {
   const { store, api } = setUp()
   store.visit(new URLSearchParams("service=caddy"))
-  await new Promise(setImmediate)
+  await settled()
 
   const asked = api.asked.filter(({ path }) => path === "/memories/facets").map(({ body }) => body?.service)
 
@@ -92,7 +147,7 @@ test("the sidebar's count is of all memories, whatever the list is filtered by",
 })
 
 test("the pill counts in words", async () => {
-  const { store } = setUp()
+  const { store } = setUp(() => ({ items: [memory()], next: null, seq: 1, total: 1 }))
   await store.load()
   store.hold()
 
@@ -108,8 +163,10 @@ test("the default order is not written into the address", () => {
 
   store.sortBy("updated")
   store.sortBy("confidence")
+  store.visit(new URLSearchParams("order=asc"))
+  store.sortBy("confidence")
 
-  assert.deepEqual(went, ['{"sort":"updated"}', '{"sort":""}'])
+  assert.deepEqual(went, ['{"sort":"updated","order":""}', '{"order":"asc"}', '{"order":""}'])
 })
 
 test("a deleted memory is no longer selected", async () => {
@@ -122,12 +179,12 @@ test("a deleted memory is no longer selected", async () => {
   assert.deepEqual(store.chosenIds, [2])
 })
 
-test("under the sort by service rows stand in groups, general last", async () => {
+test("grouped by service rows stand under their names, general last", async () => {
   const rows = [memory({ id: 1, service: null }), memory({ id: 2, service: "caddy" }), memory({ id: 3 })]
-  const { store } = setUp(() => ({ items: rows.sort(memoryOrder("service")), next: null, seq: 1, total: 3 }))
+  const { store } = setUp(() => ({ items: rows.sort(memoryOrder({ group: "service" })), next: null, seq: 1, total: 3 }))
 
-  store.visit(new URLSearchParams("sort=service"))
-  await new Promise(setImmediate)
+  store.visit(new URLSearchParams("group=service"))
+  await settled()
 
   assert.deepEqual(
     store.groups.map(({ name, rows }) => [name, rows.map(({ id }) => id)]),
@@ -142,7 +199,7 @@ test("under the sort by service rows stand in groups, general last", async () =>
 test("more than what is shown can be chosen once all of that is, and other filters choose nothing", async () => {
   const { store } = setUp(() => ({ items: [memory()], next: "x", seq: 1, total: 312 }))
   store.visit(new URLSearchParams("service=jellyfin"))
-  await new Promise(setImmediate)
+  await settled()
 
   const before = store.mayChooseEverything
   store.chooseAll(true)
@@ -158,7 +215,7 @@ test("more than what is shown can be chosen once all of that is, and other filte
 test("a list of the past asks for that moment and takes in no change", async () => {
   const { store, api } = setUp(() => ({ items: [], next: null, seq: 1, total: 0 }))
   store.visit(new URLSearchParams("as_of=2026-01-01T00:00:00Z"))
-  await new Promise(setImmediate)
+  await settled()
 
   store.follow(change("created", memory()))
 

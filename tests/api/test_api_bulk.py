@@ -42,6 +42,23 @@ def test_a_filter_is_changed_and_put_back_as_one(client: httpx2.Client) -> None:
     assert [each["cause"] for each in past] == ["created"]
 
 
+def test_a_preview_says_what_would_be_and_changes_nothing(client: httpx2.Client) -> None:
+    ids = [new(client, "foreseen", confidence) for confidence in (0.2, 0.35, 0.9)]
+    given = {"filter": {"service": "foreseen"}, "action": "adjust", "value": -0.1}
+
+    found = act(client, **given, preview=True)
+
+    seen = found["preview"]
+    assert (found["changed"], found["left"], found["bulk"]) == (3, 0, None)
+    assert (seen["matched"], seen["turn_inactive"], seen["turn_active"]) == (3, 1, 0)
+    first = seen["examples"][0]
+    assert (first["before"]["id"], first["after"]["confidence"]) == (ids[1], 0.25)
+    assert (first["before"]["active"], first["after"]["active"]) == (True, False)
+    assert stood(client, "foreseen") == [(0.2, False), (0.35, True), (0.9, True)]
+    done = act(client, **given)
+    assert (done["changed"], done["left"]) == (found["changed"], found["left"])
+
+
 def test_what_is_too_low_is_left(client: httpx2.Client) -> None:
     ids = [new(client, "low", confidence) for confidence in (0.1, 0.5)]
     act(client, ids=ids, action="deactivate")

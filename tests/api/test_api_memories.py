@@ -459,7 +459,7 @@ def test_facets_count_what_is_listed(client: httpx2.Client) -> None:
         {"category": "behavior", "count": 1},
         {"category": "timing", "count": 2},
     ]
-    assert found["states"] == {"active": 2, "inactive": 1}
+    assert found["states"] == {"active": 2, "inactive": 1, "review": 0}
 
 
 def test_a_row_of_the_ten_columns_of_the_specification_is_a_whole_memory(asking: Asking) -> None:
@@ -576,3 +576,45 @@ def test_what_a_memory_rests_on_is_one_answer(client: httpx2.Client) -> None:
     assert found["told"] == {"total": 0, "items": []}
     assert client.get(f"{MEMORIES}/999999/grounds").status_code == 404
     assert client.get(f"{MEMORIES}/{made['id']}/grounds?limit=0").status_code == 422
+
+
+def test_a_list_runs_either_way_and_in_groups(client: httpx2.Client) -> None:
+    for service, confidence in (("way-b", 0.9), ("way-a", 0.5), ("way-b", 0.4), ("way-a", 0.8)):
+        given = {"category": "config", "observation": "Either way", "confidence": confidence}
+        assert client.post(MEMORIES, json={**given, "service": service}).status_code == 201
+
+    def listed(**asked: str) -> list[tuple[str, float]]:
+        asked = {"category": "config", "q": "either way", **asked}
+        rows = client.get(MEMORIES, params=asked).json()["items"]
+        return [(row["service"][-1], row["confidence"]) for row in rows]
+
+    assert listed(order="asc") == [("b", 0.4), ("a", 0.5), ("a", 0.8), ("b", 0.9)]
+    assert listed(sort="service", order="desc") == [
+        *[("b", 0.9), ("b", 0.4)],
+        *[("a", 0.8), ("a", 0.5)],
+    ]
+    assert listed(group="service", order="asc") == [
+        *[("a", 0.5), ("a", 0.8)],
+        *[("b", 0.4), ("b", 0.9)],
+    ]
+
+
+def test_views_are_counted_and_listed(client: httpx2.Client) -> None:
+    given = {"category": "config", "observation": "Seen", "service": "viewed"}
+    number = client.post(MEMORIES, json=given).json()["id"]
+    client.post(MEMORIES, json={**given, "observation": "Not touched"})
+    client.patch(f"{MEMORIES}/{number}", json={"observation": "Seen by hand"})
+
+    counts = client.get(f"{MEMORIES}/views", params={"service": "viewed"}).json()["views"]
+    rows = client.get(MEMORIES, params={"service": "viewed", "view": "edited"}).json()["items"]
+
+    assert counts == {"fading": 0, "unused": 2, "single": 2, "edited": 1}
+    assert [row["id"] for row in rows] == [number]
+
+
+@pytest.mark.parametrize("asked", ["view=fading", "state=review"])
+def test_what_is_known_of_now_only_has_no_past(client: httpx2.Client, asked: str) -> None:
+    answer = client.get(f"{MEMORIES}?{asked}&as_of=2026-01-01T00:00:00Z")
+
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == asked.partition("=")[0]

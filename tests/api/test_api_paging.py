@@ -52,7 +52,9 @@ def filled(asking: Asking) -> list[int]:
     return [id for (id,) in asking.home.rows("SELECT id FROM memories WHERE category = 'pattern'")]
 
 
-@pytest.mark.parametrize("sort", ["confidence", "updated", "created", "service"])
+@pytest.mark.parametrize(
+    "sort", ["confidence", "updated", "created", "service", "category", "state", "source"]
+)
 def test_each_memory_comes_exactly_once_while_others_are_added(
     asking: Asking, filled: list[int], sort: str
 ) -> None:
@@ -69,7 +71,7 @@ def test_each_memory_comes_exactly_once_while_others_are_added(
     ("sort", "key"),
     [
         ("confidence", lambda row: (-row["confidence"], _down(row["updated_at"]), row["id"])),
-        ("updated", lambda row: (_down(row["updated_at"]), row["id"])),
+        ("updated", lambda row: (_down(row["updated_at"]), -row["id"])),
         ("created", lambda row: -row["id"]),
         (
             "service",

@@ -35,7 +35,7 @@ from lamplighter.repository import (
     writing,
 )
 from lamplighter.repository.columns import stamp
-from lamplighter.repository.memories import Filter, Sort, Tellable
+from lamplighter.repository.memories import Filter, Order, Sort, Tellable
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SLOW = Candidate(
@@ -72,7 +72,9 @@ async def several(db: Database) -> list[Memory]:
     ]
 
 
-async def listed(db: Database, wanted: Filter, sort: Sort, *, limit: int) -> list[list[int]]:
+async def listed(
+    db: Database, wanted: Filter, sort: Sort | Order, *, limit: int
+) -> list[list[int]]:
     """Return the ids of every page."""
     pages: list[list[int]] = []
     position: Any = None
@@ -220,13 +222,25 @@ async def test_a_service_keeps_its_first_spelling(db: Database) -> None:
     ("sort", "order"),
     [
         (Sort.CONFIDENCE, [2, 5, 3, 1, 4, 6]),
-        (Sort.UPDATED, [3, 6, 2, 5, 1, 4]),
+        (Sort.UPDATED, [6, 3, 5, 2, 4, 1]),
         (Sort.CREATED, [6, 5, 4, 3, 2, 1]),
         (Sort.SERVICE, [6, 5, 4, 2, 1, 3]),
+        (Sort.CATEGORY, [2, 5, 4, 3, 1, 6]),
+        (Sort.STATE, [2, 5, 1, 3, 4, 6]),
+        (Sort.SOURCE, [6, 5, 4, 3, 2, 1]),
+        (Order(Sort.CONFIDENCE, backward=True), [6, 4, 1, 3, 5, 2]),
+        (Order(Sort.UPDATED, backward=True), [1, 4, 2, 5, 3, 6]),
+        (Order(Sort.CREATED, backward=True), [1, 2, 3, 4, 5, 6]),
+        (Order(Sort.SOURCE, backward=True), [1, 2, 3, 4, 5, 6]),
+        (Order(Sort.SERVICE, backward=True), [3, 2, 1, 5, 4, 6]),
+        (Order(Sort.CATEGORY, backward=True), [1, 6, 3, 4, 5, 2]),
+        (Order(Sort.STATE, backward=True), [6, 2, 5, 1, 3, 4]),
+        (Order(Sort.CREATED, grouped=True), [6, 5, 4, 2, 1, 3]),
+        (Order(Sort.UPDATED, backward=True, grouped=True), [6, 4, 5, 1, 2, 3]),
     ],
 )
 async def test_pages_of_every_order_show_each_memory_once(
-    db: Database, sort: Sort, order: list[int], limit: int
+    db: Database, sort: Sort | Order, order: list[int], limit: int
 ) -> None:
     await several(db)
 

@@ -90,6 +90,48 @@ async def test_an_act_on_many_is_what_it_is_on_each_and_can_be_taken_back(
     )
 
 
+@LOOSE
+@given(given=st.lists(ROWS, min_size=1, max_size=20), act=ACTS)
+async def test_what_an_act_would_do_is_what_it_does_to_each(
+    db: Database, url: str, given: list[dict[str, Any]], act: Act
+) -> None:
+    await asyncio.to_thread(written, url, given, NOON)
+    before = await held(db)
+    after = [edited(each, act.on(each), now=NOON) for each in before]
+    moved = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
+
+    found = await bulk.foresee(db, Filter(), act, now=NOON)
+
+    assert (found.matched, found.changed) == (len(before), len(moved))
+    assert found.falling == sum(old.active and not new.active for old, new in moved)
+    assert found.rising == sum(new.active and not old.active for old, new in moved)
+    assert set(found.examples) <= set(moved)
+    assert len(found.examples) == min(len(moved), bulk.EXAMPLES)
+    assert await held(db) == before
+    assert not [row for row in await rows(db, "history") if row["cause"] == "edited"]
+
+
+async def test_what_a_deletion_would_take_is_said_before_it_is_gone(db: Database) -> None:
+    ids = await made(db, 0.9, 0.5)
+
+    found = await bulk.foresee(db, ids[:1], Act(action="delete"), now=NOON)
+
+    assert (found.matched, found.changed) == (1, 1)
+    assert [(old.id, new) for old, new in found.examples] == [(ids[0], None)]
+    assert len(await held(db)) == 2
+
+
+async def test_what_turns_is_shown_first_and_what_is_too_low_is_left(db: Database) -> None:
+    ids = await made(db, 0.9, 0.35, 0.1)
+
+    lowered = await bulk.foresee(db, ids, Act(action="adjust", value=-0.1), now=NOON)
+    switched = await bulk.foresee(db, ids, Act(action="activate"), now=NOON)
+
+    assert [old.id for old, _ in lowered.examples] == [ids[1], ids[0], ids[2]]
+    assert (lowered.falling, lowered.rising) == (1, 0)
+    assert (switched.matched, switched.changed, switched.left) == (3, 0, 1)
+
+
 @pytest.mark.parametrize(
     ("act", "after", "left"),
     [

@@ -45,9 +45,12 @@ FILTERS = (
 )
 KEYS: dict[Sort, Callable[[Memory], Any]] = {
     Sort.CONFIDENCE: lambda each: (-each.confidence, -each.updated_at.timestamp(), each.id),
-    Sort.UPDATED: lambda each: (-each.updated_at.timestamp(), each.id),
+    Sort.UPDATED: lambda each: (-each.updated_at.timestamp(), -each.id),
     Sort.CREATED: lambda each: -each.id,
     Sort.SERVICE: lambda each: (each.service is None, each.service, -each.confidence, each.id),
+    Sort.CATEGORY: lambda each: (each.category, -each.confidence, each.id),
+    Sort.STATE: lambda each: (not each.active, -each.confidence, each.id),
+    Sort.SOURCE: lambda each: (-(each.session_id or 0), -each.id),
 }
 
 

@@ -9,8 +9,9 @@ from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer
 from lamplighter.api.door import Door, door
 from lamplighter.api.memories import filter_of, finite
+from lamplighter.domain import plain
 from lamplighter.domain.errors import Invalid, Wrong
-from lamplighter.repository import changes
+from lamplighter.repository import changes, reading
 from lamplighter.repository.memories import Filter
 from lamplighter.usecases import bulk
 
@@ -22,9 +23,37 @@ async def act(request: Request) -> Response:
     """POST /api/v1/memories/bulk."""
     here, given = door(request), await ask.body(request, shapes.Bulk)
     wanted = _act(given)
+    if given.preview:
+        return await _preview(here, given, wanted)
     done = await bulk.act_on(here.db, await _chosen(here, given), wanted, now=here.now())
     ids = {} if given.ids is None else {"ids": done.ids}
     return answer(await _said(here, done) | ids)
+
+
+async def _preview(here: Door, given: shapes.Bulk, wanted: bulk.Act) -> Response:
+    async with reading(here.db):
+        chosen = await _chosen(here, given)
+        found = await bulk.foresee(here.db, chosen, wanted, now=here.now())
+        seq = await changes.last(here.db)
+    examples = [
+        {"before": plain.memory(before), "after": None if after is None else plain.memory(after)}
+        for before, after in found.examples
+    ]
+    preview = {
+        "matched": found.matched,
+        "turn_inactive": found.falling,
+        "turn_active": found.rising,
+        "examples": examples,
+    }
+    return answer(
+        {
+            "changed": found.changed,
+            "left": found.left,
+            "seq": seq,
+            "bulk": None,
+            "preview": preview,
+        }
+    )
 
 
 async def undo(request: Request) -> Response:
@@ -43,7 +72,7 @@ async def _chosen(here: Door, given: shapes.Bulk) -> list[int] | Filter:
     if given.ids is not None and given.filter is None:
         return given.ids
     if given.filter is not None and given.ids is None:
-        found = await filter_of(here.db, given.filter, here.known())
+        found = await filter_of(here, given.filter)
         if found.everything and not given.all:
             raise Invalid(Wrong("filter", EVERY))
         return found

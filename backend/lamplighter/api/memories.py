@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 import msgspec
 from starlette.requests import Request
@@ -12,7 +11,7 @@ from starlette.responses import Response
 
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, page, versioned
-from lamplighter.api.door import door
+from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
 from lamplighter.domain.admit import admitted_edit
 from lamplighter.domain.errors import Invalid, Wrong, wrong_of
@@ -26,23 +25,26 @@ from lamplighter.domain.memory import (
     Trust,
 )
 from lamplighter.domain.service import fold
-from lamplighter.repository import Database, changes, history, memories, reading
+from lamplighter.repository import changes, history, memories, reading
 from lamplighter.repository import facets as counts
-from lamplighter.repository.memories import Filter, Sort
+from lamplighter.repository.memories import Filter, Order, Sort, View
 from lamplighter.usecases import curate, undo
 from lamplighter.usecases.ground import ground
 from lamplighter.usecases.naming import spelled
+
+SOON: Final = timedelta(days=30)
+"""How far the view of those that fade looks ahead."""
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/memories."""
     here, wanted = door(request), ask.query(request, shapes.MemoryQuery)
     position = ask.position(wanted.cursor)
-    sort, at = Sort(wanted.sort), moments.past(wanted.as_of, "as_of", now=here.now())
+    at = _moment(wanted, here.now())
     async with reading(here.db):
-        chosen = await filter_of(here.db, wanted, here.known())
+        chosen = await filter_of(here, wanted)
         found = await memories.page(
-            here.db, chosen, sort=sort, limit=wanted.limit, position=position, at=at
+            here.db, chosen, sort=_order(wanted), limit=wanted.limit, position=position, at=at
         )
         total = await memories.count(here.db, chosen, at=at)
         seq = await changes.last(here.db)
@@ -53,15 +55,12 @@ async def index(request: Request) -> Response:
 async def facets(request: Request) -> Response:
     """GET /api/v1/memories/facets."""
     here, wanted = door(request), ask.query(request, shapes.FacetQuery)
-    at = moments.past(wanted.as_of, "as_of", now=here.now())
+    at = _moment(wanted, here.now())
     async with reading(here.db):
-        chosen = await filter_of(here.db, wanted, here.known())
+        chosen = await filter_of(here, wanted)
         services = await counts.services(here.db, chosen, at=at)
         categories = await counts.categories(here.db, chosen, at=at)
-        states = {
-            state: await memories.count(here.db, replace(chosen, active=active), at=at)
-            for state, active in (("active", True), ("inactive", False))
-        }
+        states = await counts.states(here.db, chosen, at=at)
         seq = await changes.last(here.db)
     return answer(
         {
@@ -72,6 +71,15 @@ async def facets(request: Request) -> Response:
             **_as_of(at),
         }
     )
+
+
+async def views(request: Request) -> Response:
+    """GET /api/v1/memories/views."""
+    here, wanted = door(request), ask.query(request, shapes.ViewQuery)
+    async with reading(here.db):
+        found = await counts.views(here.db, await filter_of(here, wanted))
+        seq = await changes.last(here.db)
+    return answer({"views": found, "seq": seq})
 
 
 async def create(request: Request) -> Response:
@@ -168,14 +176,12 @@ def _as_of(at: datetime | None) -> dict[str, str | None]:
     return {} if at is None else {"as_of": plain.at(at)}
 
 
-async def filter_of(
-    db: Database, wanted: shapes.MemoryQuery | shapes.FacetQuery, known: list[str]
-) -> Filter:
+async def filter_of(here: Door, wanted: shapes.MemoryQuery | shapes.ViewQuery) -> Filter:
     """Return what a query asks for, its service as it is spelled here."""
     service = wanted.service
     if service is not None:
         plain_name = GENERAL if fold(service) == GENERAL else service
-        service = await spelled(db, plain_name, known) or GENERAL
+        service = await spelled(here.db, plain_name, here.known()) or GENERAL
     return Filter(
         q=wanted.q,
         service=service,
@@ -183,8 +189,27 @@ async def filter_of(
         kind=wanted.kind,
         project=wanted.project,
         scope=wanted.scope,
-        active={"active": True, "inactive": False, "all": None}[wanted.state],
+        active={"active": True, "inactive": False}.get(wanted.state),
+        in_review=wanted.state == "review",
+        view=None if wanted.view is None else View(wanted.view),
+        by=here.now() + SOON,
     )
+
+
+def _moment(wanted: shapes.MemoryQuery | shapes.FacetQuery, now: datetime) -> datetime | None:
+    """Return which moment is asked for. Raises Invalid: some things are known of now only."""
+    at = moments.past(wanted.as_of, "as_of", now=now)
+    of_now = {"view": wanted.view is not None, "state": wanted.state == "review"}
+    wrong = [Wrong(name, "is known of now only, not with as_of") for name in of_now if of_now[name]]
+    if at is not None and wrong:
+        raise Invalid(*wrong)
+    return at
+
+
+def _order(wanted: shapes.MemoryQuery) -> Order:
+    sort = Sort(wanted.sort)
+    falling = sort.falling if wanted.order is None else wanted.order == "desc"
+    return Order(sort, backward=falling != sort.falling, grouped=wanted.group is not None)
 
 
 def rules(values: Mapping[str, Any]) -> list[Wrong]:

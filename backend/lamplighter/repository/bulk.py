@@ -20,6 +20,7 @@ from lamplighter.repository.many import (
     ODD,
     Act,
     Entry,
+    Survey,
     act,
     found,
     given,
@@ -120,9 +121,17 @@ async def change(
     db: Database, ids: Sequence[int], action: str, value: float, *, bulk: int, now: datetime
 ) -> list[int]:
     """Do to each of these what an act does, where it changes something; return those."""
-    value = clamp(value) if action == "confidence" else round(value, 2)
-    reason = why(bulk).reason
+    value, reason = _taken(action, value), why(bulk).reason
     return await ACTS[action].do(db, ids, value=value, bulk=bulk, reason=reason, now=now)
+
+
+async def foresee(db: Database, ids: Sequence[int], action: str, value: float) -> Survey:
+    """Return what `change` would do to these."""
+    return await ACTS[action].foresee(db, ids, value=_taken(action, value))
+
+
+def _taken(action: str, value: float) -> float:
+    return clamp(value) if action == "confidence" else round(value, 2)
 
 
 def why(bulk: int) -> Why:

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from lamplighter.repository.database import Database
-from lamplighter.repository.memories import Filter, conditions
+from lamplighter.repository.memories import Filter, View, conditions, count
 from lamplighter.repository.past import parts
 from lamplighter.repository.tables import memories
 
@@ -38,6 +38,22 @@ async def categories(
 ) -> list[tuple[str, int]]:
     """Return how many memories each category has (with `at`: had), its own filter left out."""
     return sorted((await _counted(db, "category", replace(wanted, category=None), at)).items())
+
+
+async def states(db: Database, wanted: Filter, *, at: datetime | None = None) -> dict[str, int]:
+    """Return how many are active, inactive and (not with `at`) in review, whichever is asked."""
+    asked = {
+        "active": replace(wanted, active=True, in_review=False),
+        "inactive": replace(wanted, active=False, in_review=False),
+    }
+    if at is None:
+        asked["review"] = replace(wanted, active=None, in_review=True)
+    return {name: await count(db, each, at=at) for name, each in asked.items()}
+
+
+async def views(db: Database, wanted: Filter) -> dict[str, int]:
+    """Return how many each view has, its own filter left out."""
+    return {view.value: await count(db, replace(wanted, view=view)) for view in View}
 
 
 async def _counted(db: Database, name: str, wanted: Filter, at: datetime | None) -> Counter[Any]:

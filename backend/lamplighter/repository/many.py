@@ -132,6 +132,15 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Survey:
+    """How many rows a change is of, and how many of those turn inactive and active."""
+
+    changed: int
+    falling: int
+    rising: int
+
+
+@dataclass(frozen=True, slots=True)
 class Act:
     """A change of many rows: which of the chosen it is of, and what becomes of each.
 
@@ -142,6 +151,12 @@ class Act:
     sure: Sequence[Statement]
     careful: Sequence[Statement]
     by_id: bool
+    survey: Statement
+
+    async def foresee(self, db: Database, ids: Sequence[int], **more: Any) -> Survey:
+        """Return what `do` would do to these, and change nothing."""
+        (row,) = await db.fetch_all(self.survey(ids=numbers(ids), **more))
+        return Survey(*(int(row[name]) for name in ("changed", "falling", "rising")))
 
     async def do(
         self, db: Database, ids: Sequence[int], *, now: datetime, **more: Any
@@ -182,7 +197,20 @@ def act(
     by_id = chosen is None
     sure = _updates(rows, to, switches, returning=not by_id)
     careful = _updates((*rows, *where), to, switches, returning=True)
-    return Act(record, sure, careful, by_id)
+    return Act(record, sure, careful, by_id, Statement(_surveying((*rows, *where), to), long=True))
+
+
+def _surveying(where: Sequence[Any], to: Values) -> sa.Select[Any]:
+    held, then = memories.c.active, to.get("active", memories.c.active)
+    falling, rising = (held == 1) & (then == 0), (held == 0) & (then == 1)
+    sums = [
+        sa.func.coalesce(sa.func.sum(sa.case((each, 1), else_=0)), 0) for each in (falling, rising)
+    ]
+    return sa.select(
+        sa.func.count(memories.c.id).label("changed"),
+        sums[0].label("falling"),
+        sums[1].label("rising"),
+    ).where(*where)
 
 
 def _updates(

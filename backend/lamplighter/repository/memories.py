@@ -12,7 +12,6 @@ from lamplighter.domain import plain
 from lamplighter.domain.change import Op
 from lamplighter.domain.memory import (
     ACTIVE_THRESHOLD,
-    GENERAL,
     OPERATIONAL,
     OPERATIONS,
     Candidate,
@@ -30,12 +29,16 @@ from lamplighter.domain.text import content_hash
 from lamplighter.repository import changes, ordered
 from lamplighter.repository.database import Database
 from lamplighter.repository.ordered import UPDATED
+from lamplighter.repository.ordered import Order as Order
 from lamplighter.repository.ordered import Sort as Sort
 from lamplighter.repository.paging import Page
 from lamplighter.repository.past import parts
 from lamplighter.repository.prepared import Statement, inserting
 from lamplighter.repository.readable import Unreadable, fault, is_readable
 from lamplighter.repository.tables import KNOWLEDGE, analyses, memories
+from lamplighter.repository.wanted import Filter as Filter
+from lamplighter.repository.wanted import View as View
+from lamplighter.repository.wanted import conditions as conditions
 
 ENTITY: Final = "memory"
 
@@ -61,24 +64,6 @@ _UNTOLD: Final = Statement(
     .where(memories.c.confidence + 0.0 >= ACTIVE_THRESHOLD),
     long=True,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Which memories are asked for; None asks for all. `service` "general" means NULL."""
-
-    q: str | None = None
-    service: str | None = None
-    category: Category | None = None
-    kind: Kind | None = None
-    project: str | None = None
-    scope: str | None = None
-    active: bool | None = None
-
-    @property
-    def everything(self) -> bool:
-        """Whether every memory is asked for."""
-        return replace(self, q=self.q or None) == Filter()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,14 +174,15 @@ async def page(
     db: Database,
     wanted: Filter,
     *,
-    sort: Sort,
+    sort: Sort | Order,
     limit: int,
     position: Sequence[Any] | None = None,
     at: datetime | None = None,
 ) -> Page[Memory]:
     """Return one page of memories, behind `position` when it is given."""
     asked = partial(conditions, wanted)
-    found = await ordered.page(db, at, asked, sort, limit=limit, position=position)
+    order = sort if isinstance(sort, Order) else Order(sort)
+    found = await ordered.page(db, at, asked, order, limit=limit, position=position)
     return _memories(found, at)
 
 
@@ -209,8 +195,8 @@ async def tellable(
     db: Database, wanted: Tellable, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Memory]:
     """Return active operational memories in the order sessions are told them."""
-    asked, sort = partial(_told, wanted), Sort.CONFIDENCE
-    found = await ordered.page(db, wanted.at, asked, sort, limit=limit, position=position)
+    asked, order = partial(_told, wanted), Order(Sort.CONFIDENCE)
+    found = await ordered.page(db, wanted.at, asked, order, limit=limit, position=position)
     return _memories(found, wanted.at)
 
 
@@ -254,23 +240,6 @@ def _told(wanted: Tellable, columns: Any) -> list[sa.ColumnElement[bool]]:
         found.append(own if wanted.inside else columns.service.is_(None) | ~own)
     if wanted.longest is not None:
         found.append(sa.func.length(columns.observation) <= wanted.longest)
-    return found
-
-
-def conditions(wanted: Filter, columns: Any) -> list[sa.ColumnElement[bool]]:
-    """Return what is true of the memories that are asked for."""
-    found: list[sa.ColumnElement[bool]] = []
-    if wanted.q:
-        found.append(columns.observation.icontains(wanted.q, autoescape=True))
-    if wanted.service is not None:
-        service = None if wanted.service == GENERAL else wanted.service
-        found.append(columns.service.is_not_distinct_from(service))
-    if wanted.active is not None:
-        found.append(columns.active == int(wanted.active))
-    for name in ("category", "kind", "project", "scope"):
-        value = getattr(wanted, name)
-        if value is not None:
-            found.append(columns[name] == value)
     return found
 
 

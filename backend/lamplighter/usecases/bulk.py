@@ -16,6 +16,8 @@ from lamplighter.usecases.fade import ONE_BY_ONE, take_due
 Action = Literal["delete", "confidence", "adjust", "deactivate", "activate"]
 
 UNDO: Final = "undo"
+EXAMPLES: Final = 5
+LOOKED_AT: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,56 @@ async def act_on(db: Database, chosen: Sequence[int] | Filter, act: Act, *, now:
         return Done(bulk=number, ids=await in_batches(db, sorted([*plain, *odd]), remove))
     await take_due(db, *where, now=now)
     return await _changed(db, plain, odd, act, number, now=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """What an act would do: to how many of those it is on, and some of them before and after.
+
+    `falling` and `rising` turn inactive and active; `after` is None of what is deleted.
+    """
+
+    matched: int
+    changed: int
+    falling: int = 0
+    rising: int = 0
+    left: int = 0
+    examples: Sequence[tuple[Memory, Memory | None]] = ()
+
+
+async def foresee(
+    db: Database, chosen: Sequence[int] | Filter, act: Act, *, now: datetime
+) -> Foreseen:
+    """Say what an act would do to memories as they stand, by the statements that do it."""
+    plain, odd = await bulk.matching(db, *bulk.those(chosen))
+    ids = sorted([*plain, *odd])
+    examples = await _examples(db, ids, act, now=now)
+    if act.action == "delete":
+        return Foreseen(matched=len(ids), changed=len(ids), examples=examples)
+    found = await bulk.foresee(db, plain, act.action, act.value)
+    pairs = [(each, edited(each, act.on(each), now=now)) for each in await memories.some(db, odd)]
+    moved = [(before, after) for before, after in pairs if after != before]
+    return Foreseen(
+        matched=len(ids),
+        changed=found.changed + len(moved),
+        falling=found.falling + sum(old.active and not new.active for old, new in moved),
+        rising=found.rising + sum(new.active and not old.active for old, new in moved),
+        left=await bulk.refused(db, ids) if act.action == "activate" else 0,
+        examples=examples,
+    )
+
+
+async def _examples(
+    db: Database, ids: Sequence[int], act: Act, *, now: datetime
+) -> list[tuple[Memory, Memory | None]]:
+    """Return some that an act changes, those that it turns active or inactive first."""
+    held = await memories.some(db, ids[:LOOKED_AT])
+    if act.action == "delete":
+        return [(each, None) for each in held[:EXAMPLES]]
+    pairs = [(each, edited(each, act.on(each), now=now)) for each in held]
+    moved = [(before, after) for before, after in pairs if after != before]
+    moved.sort(key=lambda pair: pair[0].active == pair[1].active)
+    return [*moved[:EXAMPLES]]
 
 
 async def undo(db: Database, bulk_id: int, *, now: datetime) -> Done:

@@ -1,37 +1,56 @@
 import { t } from "../texts.js"
 
-/** What is done to the memory whose row has the focus, or that stands in the panel. @param {any} stores */
-export function memoriesCommands({ router, memory, memories }) {
-  const here = () => router.page === "memories" && !memories.past
+const STEP = 0.05
+
+/** What keys do to the row of the list that has the focus. @param {any} stores */
+export function memoriesCommands({ router, memory, memories, rowEdit }) {
+  const row = () => rowOf(memories, document.activeElement)
+  const when = () => router.page === "memories" && !memories.past && Boolean(row())
+  const edit = (/** @type {string} */ field, by = 0) => {
+    rowEdit.start({ ...row() })
+    if (by) rowEdit.nudge(by)
+    setTimeout(() => focusField(field))
+  }
   return [
-    { keys: "x", label: t("hands.choose_row"), when: () => here() && Boolean(box()), run: () => box()?.click() },
-    { keys: "e", label: t("hands.edit_memory"), when: () => here() && (memory.open || Boolean(row())), run: edit },
+    { keys: "e", label: t("memories.keyEdit"), when, run: () => edit("observation") },
+    {
+      keys: "e",
+      label: t("hands.edit_memory"),
+      when: () => router.page === "memories" && !memories.past && memory.open && !row(),
+      run: () => panelText()?.focus(),
+    },
     {
       keys: "Space",
       label: t("hands.peek_memory"),
       when: () => router.page === "memories" && Boolean(row()),
-      run: () => row()?.click(),
+      run: () => router.go(router.keeping(`/memories/${row().id}`)),
     },
+    { keys: "+", label: t("memories.keySurer"), when, run: () => edit("confidence", STEP) },
+    { keys: "-", label: t("memories.keyLessSure"), when, run: () => edit("confidence", -STEP) },
+    {
+      keys: "x",
+      label: t("memories.keySelect"),
+      when,
+      run: () => memories.choose(row().id, !memories.chosen[row().id]),
+    },
+    { keys: "X", label: t("memories.keyRange"), when, run: () => memories.chooseTo(row().id) },
   ]
-
-  /** Open the panel if need be, and put the cursor into its text. */
-  function edit() {
-    if (row()) row()?.click()
-    const deadline = performance.now() + 2_000
-    requestAnimationFrame(function look() {
-      const text = /** @type {HTMLElement | null} */ (document.querySelector(".panel textarea"))
-      if (text) text.focus()
-      else if (performance.now() < deadline) requestAnimationFrame(look)
-    })
-  }
 }
 
-/** The link of the row that has the focus. @returns {HTMLElement | null | undefined} */
-function row() {
-  return document.activeElement?.closest("main tr")?.querySelector("[data-row]")
+/** The memory whose row holds an element. @param {any} memories @param {Element | null} el */
+export function rowOf(memories, el) {
+  const id = Number(/** @type {HTMLElement | null} */ (el?.closest("tr[data-id]"))?.dataset.id)
+  return memories.rows.find((/** @type {Memory} */ each) => each.id === id)
 }
 
-/** @returns {HTMLElement | null | undefined} */
-function box() {
-  return document.activeElement?.closest("main tr")?.querySelector("input[type=checkbox]:not(:disabled)")
+/** @param {string} field */
+export function focusField(field) {
+  const el = /** @type {HTMLInputElement | null} */ (document.querySelector(`[data-edit="${field}"]`))
+  el?.focus()
+  if (field !== "category") el?.select()
+}
+
+/** @returns {HTMLElement | null} */
+function panelText() {
+  return document.querySelector(".panel textarea")
 }

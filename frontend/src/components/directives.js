@@ -1,5 +1,7 @@
 import { plot as plotIn } from "../charts/plot.js"
+import { hold } from "./hold.js"
 import { logView } from "./log-view.js"
+import { reach } from "./reach.js"
 import { stripView } from "./strip-view.js"
 
 /**
@@ -10,7 +12,16 @@ import { stripView } from "./strip-view.js"
 export function directives(Alpine) {
   Alpine.directive("confidence", confidence)
   Alpine.directive("dialog", dialog)
-  Alpine.directive("hold", hold)
+  Alpine.directive(
+    "hold",
+    (/** @type {HTMLElement} */ el, /** @type {any} */ { expression }, /** @type {any} */ tools) =>
+      hold(el, tools.evaluate(expression), tools.cleanup),
+  )
+  Alpine.directive(
+    "reach",
+    (/** @type {HTMLButtonElement} */ el, /** @type {any} */ { expression }, /** @type {any} */ tools) =>
+      reach(el, tools.evaluate(expression), tools.cleanup),
+  )
   Alpine.directive("log", log)
   Alpine.directive("strip", strip)
   Alpine.directive("typed", typed)
@@ -30,24 +41,6 @@ export function directives(Alpine) {
     const evaluate = evaluateLater(expression)
     effect(() => evaluate((/** @type {unknown} */ open) => toggle(el, Boolean(open))))
     el.addEventListener("click", (event) => event.target === el && el.close())
-  }
-
-  /** Rows stay where they are while a pointer or the focus is inside. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
-  function hold(el, { expression }, { evaluate, cleanup }) {
-    const list = evaluate(expression)
-    let pointer = false
-    const settle = () => (pointer || el.contains(document.activeElement) ? list.hold() : list.release())
-    el.addEventListener("pointerenter", () => {
-      pointer = true
-      settle()
-    })
-    el.addEventListener("pointerleave", () => {
-      pointer = false
-      settle()
-    })
-    el.addEventListener("focusin", settle)
-    el.addEventListener("focusout", () => setTimeout(settle))
-    cleanup(() => list.release())
   }
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */

@@ -1,15 +1,23 @@
-import { count, serviceName } from "../format.js"
+import { focusField, rowOf } from "../commands/memories.js"
+import { serviceName } from "../format.js"
+import { VIEWS } from "../stores/memories.js"
+import { t } from "../texts.js"
 import { onControl, revealIn } from "./rows.js"
+
+const DOUBLE_MS = 180
 
 /** @param {(name: string) => any} store */
 export function memoriesPage(store) {
-  const [memories, memory, curate, router] = ["memories", "memory", "curate", "router"].map(store)
+  const [memories, memory, curate, router, rowEdit] = ["memories", "memory", "curate", "router", "rowEdit"].map(store)
   const chosen = () =>
     memories.rows
       .filter((/** @type {Memory} */ row) => memories.chosen[row.id])
       .map((/** @type {Memory} */ row) => ({ ...row }))
+  let opening = /** @type {any} */ (undefined)
   return {
     act: "confidence",
+    /** The row that was just clicked. */
+    pressed: /** @type {number | null} */ (null),
     picking: false,
     value: "0.5",
 
@@ -30,17 +38,92 @@ export function memoriesPage(store) {
     },
 
     /** @param {Memory} row */
-    rowClass: (row) => ({
-      "is-off": !row.active,
-      "is-open": row.id === memory.id,
-      "is-chosen": memories.chosen[row.id],
-      "is-fresh": memories.fresh[row.id],
-      "is-leaving": memories.leaving[row.id],
-    }),
+    rowClass(row) {
+      return {
+        "is-off": !row.active,
+        "is-open": row.id === memory.id || (memory.id === null && row.id === this.pressed),
+        "is-chosen": memories.chosen[row.id],
+        "is-edited": row.id === rowEdit.id,
+        "is-fresh": memories.fresh[row.id],
+        "is-leaving": memories.leaving[row.id],
+      }
+    },
 
-    /** @param {Memory} row @param {Event} click */
+    /** One click opens it, a moment later: two edit it where it stands. @param {Memory} row @param {MouseEvent} click */
     openRow(row, click) {
-      if (!onControl(click)) router.go(router.keeping(`/memories/${row.id}`))
+      const link = /** @type {Element} */ (click.target).closest("a[data-row]")
+      if (click.ctrlKey || click.metaKey || click.shiftKey || (!link && onControl(click))) return
+      click.preventDefault()
+      clearTimeout(opening)
+      if (click.detail > 1 || rowEdit.id === row.id) return
+      this.pressed = row.id
+      const open = () => {
+        router.go(router.keeping(`/memories/${row.id}`))
+        this.pressed = null
+      }
+      if (click.detail === 0) open()
+      else opening = setTimeout(open, DOUBLE_MS)
+    },
+
+    views: () => VIEWS.map((name) => ({ name, label: t(`memories.${name}`), n: memories.views[name] ?? "" })),
+
+    /** @param {string} name */
+    viewAddress: (name) => router.with({ view: memories.filters.view === name ? "" : name }),
+
+    turnWords: () => t(memories.order === "asc" ? "memories.rising" : "memories.falling"),
+    selectWords: (/** @type {Memory} */ { id }) => t("memories.selectOne", { id: String(id) }),
+    editWords: (/** @type {Memory} */ { id }) => t("memories.editOne", { id: String(id) }),
+    chosenWords: () => t("memories.selected", { n: memories.chosenCount }),
+    toggleWords: () => t(memories.chosenCount > 0 ? "memories.selectNone" : "memories.select"),
+
+    /** One more row, or with Shift all up to it. @param {Memory} row @param {MouseEvent} click */
+    tick({ id }, click) {
+      if (click.shiftKey) memories.chooseTo(id)
+      else memories.choose(id, /** @type {HTMLInputElement} */ (click.target).checked)
+    },
+
+    /** @param {MouseEvent} click */
+    editHere(click) {
+      const row = rowOf(memories, /** @type {Element} */ (click.target))
+      const on = /** @type {Element} */ (click.target)
+      if (!row || memories.past || on.closest("form, button, input")) return
+      clearTimeout(opening)
+      this.pressed = null
+      getSelection()?.removeAllRanges()
+      rowEdit.start({ ...row })
+      const cell = on.closest("td")?.className ?? ""
+      const field = ["confidence", "category", "service"].find((name) => cell.includes(`c-${name}`))
+      setTimeout(() => focusField(field ?? "observation"))
+    },
+
+    /** @param {KeyboardEvent} event */
+    async editKey(event) {
+      const { key, target } = event
+      const { edit } = /** @type {HTMLElement} */ (target).dataset
+      const by = { "+": 0.05, "=": 0.05, "-": -0.05 }[key]
+      if (key === "Escape") this.leaveEdit(event)
+      else if (key === "Enter" && edit && !event.shiftKey && !event.isComposing) this.saveEdit(event)
+      else if (by && edit?.startsWith("confidence")) {
+        event.preventDefault()
+        rowEdit.nudge(by)
+      }
+    },
+
+    /** @param {Event} event */
+    async saveEdit(event) {
+      event.preventDefault()
+      const { id } = rowEdit
+      if (await rowEdit.save()) focusRow(id)
+      else setTimeout(() => focusField("observation"))
+    },
+
+    /** @param {Event} event */
+    leaveEdit(event) {
+      event.preventDefault()
+      event.stopPropagation()
+      const { id } = rowEdit
+      rowEdit.leave()
+      focusRow(id)
     },
 
     deleteChosen: () => curate.removeMany(chosen()),
@@ -71,9 +154,14 @@ export function memoriesPage(store) {
 
     toggleShown: () => memories.chooseAll(memories.chosenCount === 0),
 
-    everyShown: () => `All ${count(memories.chosenIds.length, "row")} shown are selected.`,
-    everyMatch: () => `Select all ${count(memories.total ?? 0, "memory", "memories")} that match`,
+    everyShown: () => t("memories.shownSelected", { n: memories.chosenIds.length }),
+    everyMatch: () => t("memories.selectAll", { n: memories.total ?? 0 }),
   }
+}
+
+/** @param {number | null} id */
+function focusRow(id) {
+  setTimeout(() => /** @type {HTMLElement} */ (document.querySelector(`tr[data-id="${id}"] [data-row]`))?.focus())
 }
 
 /** A moment as a field for date and time takes it. @param {Date} time */

@@ -1,4 +1,4 @@
-const CONTROLS = "a, button, input, select, label"
+const CONTROLS = "a, button, input, select, label, form"
 
 /** Show what waited and put the focus on the first of it. @param {any} list */
 export function revealIn(list) {

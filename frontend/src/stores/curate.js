@@ -1,8 +1,13 @@
-import { count } from "../format.js"
+import { confidence } from "../format.js"
+import { t } from "../texts.js"
 
 const FEW = 1_000
 
 /** @typedef {"confidence" | "raise" | "lower" | "deactivate" | "activate"} Act */
+
+/** @typedef {{id: number, text: string, before: string, after: string, state: string}} Example */
+/** @typedef {{act: Act, value: number, body: Record<string, any>, changed: number, title: string, about: string, lines: string[], examples: Example[]}} Plan */
+/** @typedef {{matched: number, turn_inactive: number, turn_active: number, examples: {before: Memory, after: Memory | null}[]}} Preview */
 
 /** What an act asks of the API. @param {Act} act @param {number} value */
 export function askOf(act, value) {
@@ -11,28 +16,30 @@ export function askOf(act, value) {
   return { action: "adjust", value: act === "raise" ? value : -value }
 }
 
+const WORDS = /** @type {const} */ ({
+  confidence: "Confidence",
+  raise: "Raise",
+  lower: "Lower",
+  deactivate: "Deactivate",
+  activate: "Activate",
+})
+
 /** What an act did, in a sentence. @param {Act} act @param {number} value @param {number} changed @param {number} [left] */
 export function doneWords(act, value, changed, left = 0) {
-  const many = count(changed, "memory", "memories")
-  const by = value.toFixed(2)
-  const done = {
-    confidence: `${many} set to ${by}.`,
-    raise: `${many} raised by ${by}.`,
-    lower: `${many} lowered by ${by}.`,
-    deactivate: `${many} deactivated.`,
-    activate: `${many} active again.`,
-  }[act]
-  return left
-    ? `${done} ${count(left, "other is", "others are")} below 0.30 and ${left === 1 ? "stays" : "stay"} inactive.`
-    : done
+  const done = t(`memories.done${WORDS[act]}`, { n: changed, by: value.toFixed(2) })
+  return left ? `${done} ${t("memories.left", { n: left })}` : done
 }
 
-const QUESTIONS = {
-  confidence: (/** @type {string} */ many, /** @type {string} */ by) => `Set ${many} to ${by}?`,
-  raise: (/** @type {string} */ many, /** @type {string} */ by) => `Raise ${many} by ${by}?`,
-  lower: (/** @type {string} */ many, /** @type {string} */ by) => `Lower ${many} by ${by}?`,
-  deactivate: (/** @type {string} */ many) => `Deactivate ${many}?`,
-  activate: (/** @type {string} */ many) => `Bring ${many} back?`,
+/** What an act would do, line by line. @param {{changed: number, left: number, preview: Preview}} answer */
+export function foreseenWords({ changed, left, preview: { matched, turn_inactive: falls, turn_active: rises } }) {
+  const lines = [
+    changed ? t("memories.wouldChange", { n: changed }) : t("memories.wouldNot"),
+    falls ? t("memories.wouldFall", { n: falls }) : "",
+    rises ? t("memories.wouldRise", { n: rises }) : "",
+    matched > changed ? t("memories.wouldStay", { n: matched - changed }) : "",
+    left ? t("memories.wouldLeave", { n: left }) : "",
+  ]
+  return lines.filter(Boolean)
 }
 
 /**
@@ -41,13 +48,17 @@ const QUESTIONS = {
  */
 export function curate({ api, memories, confirm, toasts }) {
   return {
+    /** What an act would do, before it is done. */
+    plan: /** @type {Plan | null} */ (null),
+    busy: false,
+
     /** @param {Memory} memory @returns {Promise<boolean>} */
     async remove(memory) {
       const yes = await confirm.ask({
-        title: "Delete this memory?",
+        title: t("memories.deleteOne"),
         text: memory.observation,
-        note: "No session will read it again. You can undo this for half a minute.",
-        verb: "Delete",
+        note: t("memories.deleteOneNote"),
+        verb: t("memories.deleteVerb"),
       })
       return yes && tell(() => removed([memory], () => api.remove(`/memories/${memory.id}`)))
     },
@@ -57,10 +68,10 @@ export function curate({ api, memories, confirm, toasts }) {
       const n = memories.everything ? memories.chosenCount : ticked.length
       const many = n > FEW
       const yes = await confirm.ask({
-        title: `Delete ${count(n, "memory", "memories")}?`,
+        title: t("memories.askDelete", { n }),
         text: memories.everything ? filterWords(memories.wanted) : "",
-        note: `No session will read them again. ${many ? "So many cannot be brought back." : "You can undo this for half a minute."}`,
-        verb: "Delete",
+        note: t(many ? "memories.deleteNoteMany" : "memories.deleteNote"),
+        verb: t("memories.deleteVerb"),
       })
       if (!yes) return false
       if (many) return tell(() => removed([], () => erase(allThatMatch()), n))
@@ -70,18 +81,35 @@ export function curate({ api, memories, confirm, toasts }) {
       })
     },
 
-    /** Change those that are ticked at once, or all that match after one question. @param {Memory[]} rows @param {Act} act @param {number} value @returns {Promise<boolean>} */
+    /** Say what an act would do to those that are ticked, or to all that match. @param {Memory[]} rows @param {Act} act @param {number} value */
     async change(rows, act, value) {
-      const many = count(memories.chosenCount, "memory", "memories")
-      const yes =
-        !memories.everything ||
-        (await confirm.ask({
-          title: QUESTIONS[act](many, value.toFixed(2)),
-          text: filterWords(memories.wanted),
-          note: "You can undo this for half a minute, and each of them in its history after that.",
-          verb: "Change them",
-        }))
-      return yes && tell(() => changed(rows, act, value))
+      const whom = memories.everything ? allThatMatch() : { ids: idsOf(rows) }
+      const body = { ...whom, ...askOf(act, value) }
+      const n = memories.everything ? memories.chosenCount : rows.length
+      this.busy = true
+      await tell(async () => {
+        const answer = await api.post("/memories/bulk", { ...body, preview: true })
+        const { matched, examples } = answer.preview
+        this.plan = {
+          ...{ act, value, body, changed: answer.changed },
+          title: t(`memories.ask${WORDS[act]}`, { n: matched || n, by: value.toFixed(2) }),
+          about: memories.everything ? filterWords(memories.wanted) : "",
+          lines: foreseenWords(answer),
+          examples: examples.map(exampleWords),
+        }
+      })
+      this.busy = false
+    },
+
+    /** Do what was foreseen, with one way back. @returns {Promise<boolean>} */
+    async carryOut() {
+      const { plan } = this
+      this.plan = null
+      return plan !== null && tell(() => changed(plan))
+    },
+
+    leave() {
+      this.plan = null
     },
   }
 
@@ -90,10 +118,9 @@ export function curate({ api, memories, confirm, toasts }) {
     return memories.filtered ? { filter: memories.wanted } : { filter: {}, all: true }
   }
 
-  /** @param {Memory[]} rows @param {Act} act @param {number} value */
-  async function changed(rows, act, value) {
-    const whom = memories.everything ? allThatMatch() : { ids: idsOf(rows) }
-    const answer = await api.post("/memories/bulk", { ...whom, ...askOf(act, value) })
+  /** @param {Plan} plan */
+  async function changed({ act, value, body }) {
+    const answer = await api.post("/memories/bulk", body)
     memories.unchoose()
     toasts.say(doneWords(act, value, answer.changed, answer.left), { undo: () => takeBack(answer.bulk) })
   }
@@ -101,8 +128,7 @@ export function curate({ api, memories, confirm, toasts }) {
   /** @param {number | string} bulk */
   async function takeBack(bulk) {
     const { left } = await api.post(`/memories/bulk/${bulk}/undo`)
-    const rest = left ? ` ${count(left, "memory", "memories")} changed since and stayed.` : ""
-    toasts.say(`They are as they were.${rest}`)
+    toasts.say(left ? t("memories.changedSince", { n: left }) : t("memories.putBack"))
   }
 
   /** @param {Record<string, unknown>} whom */
@@ -116,8 +142,7 @@ export function curate({ api, memories, confirm, toasts }) {
     rows.forEach(({ id }) => memories.drop(id, { own: true }))
     memories.unchoose()
     memories.tallySoon()
-    const text = n === 1 ? "The memory is deleted." : `${count(n, "memory", "memories")} deleted.`
-    toasts.say(text, rows.length ? { undo: () => restore(rows) } : {})
+    toasts.say(t("memories.doneDelete", { n }), rows.length ? { undo: () => restore(rows) } : {})
   }
 
   /** @param {() => Promise<unknown>} act */
@@ -126,7 +151,7 @@ export function curate({ api, memories, confirm, toasts }) {
       await act()
       return true
     } catch (problem) {
-      toasts.say(`Nothing was changed. ${/** @type {Error} */ (problem).message}`, { bad: true })
+      toasts.say(t("memories.nothingChanged", { why: /** @type {Error} */ (problem).message }), { bad: true })
       return false
     }
   }
@@ -138,7 +163,7 @@ export function curate({ api, memories, confirm, toasts }) {
         own: true,
       })
     }
-    toasts.say(rows.length === 1 ? "The memory is back." : `${count(rows.length, "memory", "memories")} are back.`)
+    toasts.say(t("memories.back", { n: rows.length }))
   }
 }
 
@@ -148,7 +173,20 @@ function idsOf(rows) {
 }
 
 /** Which ones a question is about. @param {Record<string, string>} wanted */
-function filterWords({ q, service, category, state }) {
-  const words = [service, category, state, q ? `“${q}”` : ""].filter(Boolean)
-  return words.length ? `All that match: ${words.join(", ")}` : "All there are"
+function filterWords({ q, service, category, state, view }) {
+  const named = view ? t(/** @type {import("../texts.js").TextKey} */ (`memories.${view}`)) : ""
+  const words = [service, category, state, named, q ? `“${q}”` : ""].filter(Boolean)
+  return words.length ? t("memories.allThatMatch", { words: words.join(", ") }) : t("memories.allThereAre")
+}
+
+/** A memory before and after. @param {{before: Memory, after: Memory | null}} example */
+function exampleWords({ before, after }) {
+  const then = after ?? before
+  return {
+    id: before.id,
+    text: before.observation,
+    before: confidence(before.confidence),
+    after: confidence(then.confidence),
+    state: before.active === then.active ? "" : then.active ? "on" : "off",
+  }
 }

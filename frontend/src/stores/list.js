@@ -1,6 +1,8 @@
 const IN_DOM = 200
 const STEP = 50
 const GLOW_MS = 2_400
+const BREATH_MS = 400
+const FEW = 5
 
 /** One object out of several, getters kept as getters. @template A, B @param {A} base @param {B & ThisType<A & B>} more @returns {A & B} */
 export function extend(base, more) {
@@ -24,6 +26,9 @@ export function extend(base, more) {
  */
 export function liveList({ api, feed, path, entity, query, matches, compare, later = setTimeout }) {
   let turn = 0
+  let breathing = false
+  /** @type {T[]} what came while the rows still make room for what came before */
+  let arriving = []
   /** @type {Set<number>} */
   const gone = new Set()
   return {
@@ -36,6 +41,8 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
     phase: "loading",
     busy: false,
     held: false,
+    /** How often rows were pushed aside, by what came or went. */
+    moved: 0,
     first: 0,
     /** How many rows stand in the page: few, until more are asked for, so that each change costs little. */
     size: STEP,
@@ -76,6 +83,7 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
       this.next = page.next
       this.total = page.total ?? null
       this.waiting = []
+      arriving = []
       this.leaving = {}
       this.first = 0
       this.size = STEP
@@ -93,12 +101,14 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
 
     /** The next rows, or the ones that were already read. At most 200 stand in the page. */
     async more() {
+      if (this.busy) return
       if (this.first + this.size >= this.rows.length && this.next !== null) await this.fetchMore()
       if (this.size < IN_DOM) this.size += STEP
       else this.first = Math.max(0, Math.min(this.first + STEP, this.rows.length - IN_DOM))
     },
 
     async fetchMore() {
+      if (this.busy) return
       const mine = turn
       this.busy = true
       try {
@@ -135,13 +145,34 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
     /** A row as it is now. `own` is what the operator did here: it shows at once. @param {T} row @param {{own?: boolean}} [how] */
     put(row, { own = false } = {}) {
       if (gone.has(row.id)) return
-      if (replaced(this.rows, row)) return this.glow(row.id)
+      if (replaced(this.rows, row)) return this.change(row.id)
+      if (replaced(arriving, row) || arriving.some(({ id }) => id === row.id)) return
       if (this.waiting.some((each) => each.id === row.id)) return this.putWaiting(row, own)
       if (this.rows.some((each) => each.id === row.id) || !matches(row)) return
       if (this.total !== null) this.total += 1
       if (this.beyond(row)) return
-      if (!own && (this.held || this.waiting.length > 0)) this.waiting.push(row)
-      else this.place(row)
+      if (own) this.place(row)
+      else if (this.moves || this.waiting.length > 0) this.waiting.push(row)
+      else if (breathing) arriving.push(row)
+      else this.arrive([row])
+    },
+
+    /** At rest a few rows come one after another; many at once wait. @param {T[]} rows */
+    arrive(rows) {
+      if (rows.length > FEW || this.moves || this.waiting.length > 0) return this.waiting.push(...rows)
+      rows.forEach((row) => this.place(row))
+      if (rows.length === 0 || this.rows.length === rows.length) return
+      breathing = true
+      later(() => {
+        breathing = false
+        this.arrive(arriving.splice(0))
+      }, BREATH_MS)
+    },
+
+    /** @param {number} id */
+    change(id) {
+      this.moved += 1
+      this.glow(id)
     },
 
     /** A row that waits stays up to date; the operator's own, which the feed told of first, waits no longer. @param {T} row @param {boolean} own */
@@ -149,6 +180,11 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
       replaced(this.waiting, row)
       this.waiting = this.waiting.filter((each) => matches(each) && !(own && each.id === row.id))
       if (own) this.place(row)
+    },
+
+    /** Would a row more move others that are to stay? */
+    get moves() {
+      return this.held && this.rows.length > 0
     },
 
     /** Beyond what was read so far: "Show more" will bring it. @param {T} row */
@@ -161,12 +197,13 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
     place(row) {
       const at = this.rows.findIndex((each) => compare(row, each) < 0)
       this.rows.splice(at < 0 ? this.rows.length : at, 0, row)
-      this.glow(row.id)
+      this.change(row.id)
     },
 
     /** @param {number} id @param {{own?: boolean}} [how] */
     drop(id, { own = false } = {}) {
       gone.add(id)
+      arriving = arriving.filter((row) => row.id !== id)
       const waited = this.waiting.some((row) => row.id === id)
       this.waiting = this.waiting.filter((row) => row.id !== id)
       if (waited && this.total !== null) this.total -= 1
@@ -179,6 +216,7 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
     remove(ids) {
       const before = this.rows.length
       this.rows = this.rows.filter((row) => !ids.includes(row.id))
+      this.moved += 1
       if (this.total !== null) this.total -= before - this.rows.length
       ids.forEach((id) => delete this.leaving[id])
     },

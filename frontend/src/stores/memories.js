@@ -1,21 +1,34 @@
-import { count, serviceName } from "../format.js"
+import { serviceName } from "../format.js"
+import { t } from "../texts.js"
 import { extend, liveList } from "./list.js"
+import { selection } from "./selection.js"
 
-const SORTS = ["confidence", "updated", "created", "service"]
+const FALLING = ["confidence", "updated", "created", "source"]
+const RISING = ["service", "category", "state"]
+const SORTS = [...FALLING, ...RISING]
+const STATES = ["active", "inactive", "review"]
+export const VIEWS = /** @type {const} */ (["fading", "unused", "single", "edited"])
 const COUNT_AGAIN_MS = 400
 const NAMELESS = "\u{10ffff}" // general, which has no name, comes last
 
 /** What the address says about the list. @param {URLSearchParams} params */
 export function memoryFilters(params) {
-  const sort = params.get("sort") ?? ""
-  const state = params.get("state") ?? ""
+  const one = (/** @type {string} */ name, /** @type {readonly string[]} */ of) => {
+    const value = params.get(name) ?? ""
+    return of.includes(value) ? value : ""
+  }
+  const as_of = moment(params.get("as_of"))
+  const state = one("state", STATES)
   return {
     q: params.get("q") ?? "",
     service: params.get("service") ?? "",
     category: params.get("category") ?? "",
-    state: ["active", "inactive"].includes(state) ? state : "",
-    sort: SORTS.includes(sort) ? sort : "",
-    as_of: moment(params.get("as_of")),
+    state: as_of && state === "review" ? "" : state,
+    view: as_of ? "" : one("view", VIEWS),
+    sort: one("sort", SORTS),
+    order: one("order", ["asc", "desc"]),
+    group: one("group", ["service"]),
+    as_of,
   }
 }
 
@@ -27,9 +40,11 @@ function moment(text) {
 
 /** @typedef {ReturnType<typeof memoryFilters>} MemoryFilters */
 
-/** Would the server list this memory under these filters? @param {Memory} memory @param {MemoryFilters} filters */
-export function memoryMatches(memory, { q, service, category, state }) {
+/** Would the server list this memory under these filters? Of views and reviews only the server can say. @param {Memory} memory @param {MemoryFilters} filters */
+export function memoryMatches(memory, { q, service, category, state, view }) {
   return (
+    !view &&
+    state !== "review" &&
     (!q || memory.observation.toLowerCase().includes(q.toLowerCase())) &&
     (!service || (memory.service ?? "general") === service) &&
     (!category || memory.category === category) &&
@@ -37,13 +52,41 @@ export function memoryMatches(memory, { q, service, category, state }) {
   )
 }
 
-/** @param {string} sort @returns {(a: Memory, b: Memory) => number} */
-export function memoryOrder(sort) {
-  if (sort === "updated") return (a, b) => text(b.updated_at, a.updated_at) || a.id - b.id
-  if (sort === "created") return (a, b) => b.id - a.id
-  if (sort === "service")
-    return (a, b) => text(a.service ?? NAMELESS, b.service ?? NAMELESS) || b.confidence - a.confidence || a.id - b.id
-  return (a, b) => b.confidence - a.confidence || text(b.updated_at, a.updated_at) || a.id - b.id
+/** @typedef {(a: Memory, b: Memory) => number} Order */
+/** @type {Order} */ const byService = (a, b) => text(a.service ?? NAMELESS, b.service ?? NAMELESS)
+/** @type {Order} */ const surest = (a, b) => b.confidence - a.confidence
+/** @type {Order} */ const newest = (a, b) => text(b.updated_at, a.updated_at)
+/** @type {Order} */ const older = (a, b) => a.id - b.id
+/** @type {Order} */ const younger = (a, b) => b.id - a.id
+/** @type {Record<string, Order[]>} */
+const ORDERS = {
+  confidence: [surest, newest, older],
+  updated: [newest, younger],
+  created: [younger],
+  source: [(a, b) => (b.session_id ?? 0) - (a.session_id ?? 0), younger],
+  service: [byService, surest, older],
+  category: [(a, b) => text(a.category, b.category), surest, older],
+  state: [(a, b) => Number(b.active) - Number(a.active), surest, older],
+}
+
+/** The order of the server. @param {{sort?: string, order?: string, group?: string}} asked @returns {Order} */
+export function memoryOrder({ sort: asked = "", order = "", group = "" }) {
+  const sort = asked || "confidence"
+  const turned = order !== "" && order !== natural(sort)
+  const whole = FALLING.includes(sort)
+  const keys = ORDERS[sort].map((key, at) => (turned && (whole || at === 0) ? turn(key) : key))
+  if (group && sort !== "service") keys.unshift(byService)
+  return (a, b) => keys.reduce((found, key) => found || key(a, b), 0)
+}
+
+/** Which way a column runs unless it is asked otherwise. @param {string} sort */
+function natural(sort) {
+  return FALLING.includes(sort) ? "desc" : "asc"
+}
+
+/** @param {Order} order @returns {Order} */
+function turn(order) {
+  return (a, b) => order(b, a)
 }
 
 /** @param {string} a @param {string} b */
@@ -66,20 +109,20 @@ export function memories({ api, feed, router, later = setTimeout }) {
     entity: "memory",
     query: () => ({ ...filters, limit: 50 }),
     matches: (/** @type {Memory} */ memory) => memoryMatches(memory, filters),
-    compare: (a, b) => memoryOrder(filters.sort)(a, b),
+    compare: (a, b) => memoryOrder(filters)(a, b),
   })
-  return extend(list, {
+  return extend(extend(list, selection()), {
     filters,
     facets: {
       services: /** @type {{service: string | null, count: number}[]} */ ([]),
       categories: /** @type {{category: string, count: number}[]} */ ([]),
-      states: { active: 0, inactive: 0 },
+      states: { active: 0, inactive: 0, review: 0 },
     },
+    views: /** @type {Record<string, number>} */ ({}),
     active: 0,
     known: false,
-    chosen: /** @type {Record<number, boolean>} */ ({}),
-    /** Not only the rows that are ticked, but all that match. */
-    everything: false,
+    /** A list that only the server can judge is not what it was. */
+    drifted: false,
 
     /** Follow the address: other filters are another list, the same ones are left as they are. @param {URLSearchParams} params */
     visit(params) {
@@ -88,13 +131,14 @@ export function memories({ api, feed, router, later = setTimeout }) {
       this.filters = filters
       if (same) return
       this.unchoose()
-      this.load()
-      this.tally()
+      this.reload()
     },
 
-    reload() {
-      this.load()
-      this.tally()
+    /** The rows first; the counts may come behind them. */
+    async reload() {
+      this.drifted = false
+      await this.load()
+      await this.tally()
     },
 
     /** @param {Change} change */
@@ -106,15 +150,34 @@ export function memories({ api, feed, router, later = setTimeout }) {
 
     /** The counts beside the filters, and the one in the sidebar, which no filter changes. */
     async tally() {
-      const { sort: _, ...rest } = filters
+      const mine = filters
+      const { sort: _, order: __, group: ___, ...rest } = mine
       try {
-        this.facets = await api.get("/memories/facets", rest)
-        const all = this.filtered || this.past ? await api.get("/memories/facets") : this.facets
+        const facets = await api.get("/memories/facets", rest)
+        if (mine === filters) this.facets = facets
+        const all = this.filtered || this.past ? await api.get("/memories/facets") : facets
         this.active = all.states.active
         this.known = true
+        await this.tallyViews(mine)
       } catch {
         this.known = false
       }
+    },
+
+    /** @param {MemoryFilters} mine */
+    async tallyViews(mine) {
+      if (this.past || !this.here) return
+      const { views } = await api.get("/memories/views", this.wanted)
+      if (mine !== filters) return
+      this.views = views
+      const { state, view } = mine
+      const judged = view ? views[view] : state === "review" ? this.facets.states.review : this.total
+      this.drifted = this.phase === "ready" && (view !== "" || state === "review") && judged !== this.total
+    },
+
+    /** Does the page itself show? Its counts are asked for nowhere else. */
+    get here() {
+      return router.page === "memories"
     },
 
     /** Counts follow a burst of changes once, not each of them. */
@@ -128,12 +191,12 @@ export function memories({ api, feed, router, later = setTimeout }) {
     },
 
     get filtered() {
-      return Object.entries(this.wanted).length > 0
+      return Object.keys(this.wanted).length > 0
     },
 
     /** What narrows the list, as the API takes it: neither an order nor a moment. */
     get wanted() {
-      const { sort: _, as_of: __, ...rest } = this.filters
+      const { sort: _, order: __, group: ___, as_of: ____, ...rest } = this.filters
       return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== ""))
     },
 
@@ -142,9 +205,9 @@ export function memories({ api, feed, router, later = setTimeout }) {
       return this.filters.as_of !== ""
     },
 
-    /** The rows under their services where the list is sorted by them; else all of them under no name. */
+    /** The rows under their services where they are asked for; else all of them under no name. */
     get groups() {
-      if (this.filters.sort !== "service") return [{ key: "", name: "", n: null, rows: this.shown }]
+      if (this.filters.group === "") return [{ key: "", name: "", n: null, rows: this.shown }]
       return grouped(this.shown).map(({ service, rows }) => ({
         key: service ?? "",
         name: serviceName(service),
@@ -154,27 +217,40 @@ export function memories({ api, feed, router, later = setTimeout }) {
     },
 
     get pill() {
-      return count(this.waiting.length, "new memory", "new memories")
+      return t("memories.new", { n: this.waiting.length })
     },
 
     get summary() {
-      if (this.total === null) return count(this.rows.length, "memory", "memories")
-      return count(this.total, "memory", "memories")
+      return t("common.memories", { n: this.total ?? this.rows.length })
     },
 
     get inAll() {
       return this.facets.states.active + this.facets.states.inactive
     },
 
-    /** @param {string} column */
-    sortedBy(column) {
-      if ((this.filters.sort || "confidence") !== column) return "none"
-      return column === "service" ? "ascending" : "descending"
+    get sort() {
+      return this.filters.sort || "confidence"
     },
 
-    /** @param {string} sort */
+    get order() {
+      return this.filters.order || natural(this.sort)
+    },
+
+    /** @param {string} column */
+    sortedBy(column) {
+      if (this.sort !== column) return "none"
+      return this.order === "asc" ? "ascending" : "descending"
+    },
+
+    /** By a column, and by the same one once more the other way round. @param {string} sort */
     sortBy(sort) {
-      router.go(router.with({ sort: sort === "confidence" ? "" : sort }))
+      if (sort === this.sort) return this.turnOrder()
+      this.filter({ sort: sort === "confidence" ? "" : sort, order: "" })
+    },
+
+    turnOrder() {
+      const order = this.order === "asc" ? "desc" : "asc"
+      this.filter({ order: order === natural(this.sort) ? "" : order })
     },
 
     /** @param {Record<string, any>} changes @param {{replace?: boolean}} [how] */
@@ -188,48 +264,14 @@ export function memories({ api, feed, router, later = setTimeout }) {
     },
 
     clear() {
-      router.go(router.with({ q: "", service: "", category: "", state: "" }))
+      router.go(router.with({ q: "", service: "", category: "", state: "", view: "" }))
     },
 
-    get chosenIds() {
-      return this.rows
-        .filter((/** @type {Memory} */ row) => this.chosen[row.id])
-        .map((/** @type {Memory} */ row) => row.id)
-    },
-
-    get chosenCount() {
-      return this.everything ? (this.total ?? 0) : this.chosenIds.length
-    },
-
-    /** All in sight are ticked, and there are more that match. */
-    get mayChooseEverything() {
-      return !this.everything && this.allChosen && (this.total ?? 0) > this.chosenIds.length
-    },
-
-    chooseEverything() {
-      this.everything = true
-    },
-
-    unchoose() {
-      this.chosen = {}
-      this.everything = false
-    },
-
-    get allChosen() {
-      return this.shown.length > 0 && this.shown.every((/** @type {Memory} */ row) => this.chosen[row.id])
-    },
-
-    /** @param {boolean} on */
-    chooseAll(on) {
-      this.everything = false
-      this.chosen = on ? Object.fromEntries(this.shown.map((/** @type {Memory} */ row) => [row.id, true])) : {}
-    },
-
-    /** @param {number} id @param {boolean} on */
-    choose(id, on) {
-      this.everything = false
-      if (on) this.chosen[id] = true
-      else delete this.chosen[id]
+    /** A row as it will be once the server has said so; nothing newer is overwritten. @param {Memory} row */
+    foresee(row) {
+      const same = (/** @type {Memory} */ each) => each.id === row.id && each.version === row.version
+      const at = this.rows.findIndex(same)
+      if (at >= 0) this.rows[at] = row
     },
   })
 }

@@ -35,6 +35,15 @@ OPS: Final = (
         query=shapes.FacetQuery,
     ),
     op(
+        "GET",
+        "/memories/views",
+        "memories:read",
+        memories.views,
+        "Count memories by view: those that fade soon, are unused, have one source, were edited.",
+        shapes.Views,
+        query=shapes.ViewQuery,
+    ),
+    op(
         "POST",
         "/memories/bulk",
         "memories:write",

@@ -29,6 +29,8 @@ from lamplighter.api.shapes.memories import MemoryEdit as MemoryEdit
 from lamplighter.api.shapes.memories import MemoryIn as MemoryIn
 from lamplighter.api.shapes.memories import MemoryPage as MemoryPage
 from lamplighter.api.shapes.memories import MemoryQuery as MemoryQuery
+from lamplighter.api.shapes.memories import ViewQuery as ViewQuery
+from lamplighter.api.shapes.memories import Views as Views
 from lamplighter.api.shapes.relate import Related as Related
 from lamplighter.api.shapes.relate import RelateIn as RelateIn
 from lamplighter.api.shapes.relate import Similar as Similar

@@ -57,23 +57,7 @@ class MemoryPage(Struct):
     as_of: str | UnsetType = UNSET
 
 
-class MemoryQuery(Struct):
-    """Which memories, in which order; with `as_of` as they stood then."""
-
-    q: Words | None = None
-    service: Name | None = None
-    category: Category | None = None
-    kind: Kind | None = None
-    project: Name | None = None
-    scope: Scope | None = None
-    state: Literal["active", "inactive", "all"] = "all"
-    sort: Literal["confidence", "updated", "created", "service"] = "confidence"
-    cursor: str | None = None
-    limit: Limit = 50
-    as_of: Words | None = None
-
-
-class FacetQuery(Struct):
+class ViewQuery(Struct):
     """Which memories are counted."""
 
     q: Words | None = None
@@ -82,8 +66,26 @@ class FacetQuery(Struct):
     kind: Kind | None = None
     project: Name | None = None
     scope: Scope | None = None
-    state: Literal["active", "inactive", "all"] = "all"
+    state: Literal["active", "inactive", "review", "all"] = "all"
+    view: Literal["fading", "unused", "single", "edited"] | None = None
+
+
+class FacetQuery(ViewQuery):
+    """Which memories are counted; with `as_of` as they stood then."""
+
     as_of: Words | None = None
+
+
+class MemoryQuery(FacetQuery):
+    """Which memories, in which order; with `as_of` as they stood then."""
+
+    sort: Literal["confidence", "updated", "created", "service", "category", "state", "source"] = (
+        "confidence"
+    )
+    order: Literal["asc", "desc"] | None = None
+    group: Literal["service"] | None = None
+    cursor: str | None = None
+    limit: Limit = 50
 
 
 class Facets(Struct):
@@ -94,6 +96,13 @@ class Facets(Struct):
     states: dict[str, int]
     seq: int
     as_of: str | UnsetType = UNSET
+
+
+class Views(Struct):
+    """How many memories each view has."""
+
+    views: dict[str, int]
+    seq: int
 
 
 class MemoryIn(Struct):
@@ -124,14 +133,15 @@ class MemoryEdit(Struct):
     topic_key: str | UnsetType | None = UNSET
 
 
-class BulkFilter(FacetQuery, forbid_unknown_fields=True):
+class BulkFilter(ViewQuery, forbid_unknown_fields=True):
     """Which memories an act is on, as a list asks for them."""
 
 
 class Bulk(Struct):
     """One act on several memories: those of `ids`, or all that a `filter` finds.
 
-    A filter that asks for nothing finds every memory: it needs `all` beside it.
+    A filter that asks for nothing finds every memory: it needs `all` beside it. With
+    `preview` nothing is done: the answer says what would be.
     """
 
     action: Literal["delete", "confidence", "adjust", "deactivate", "activate"]
@@ -144,16 +154,37 @@ class Bulk(Struct):
     filter: BulkFilter | None = None
     all: bool = False
     value: float | None = None
+    preview: bool = False
+
+
+class Example(Struct):
+    """A memory as it is, and as an act would leave it; null: deleted."""
+
+    before: Memory
+    after: Memory | None
+
+
+class Preview(Struct):
+    """What an act would do to those it is on."""
+
+    matched: int
+    turn_inactive: int
+    turn_active: int
+    examples: list[Example]
 
 
 class Changed(Struct):
-    """How many memories an act changed, how many it had to leave, and which of those given."""
+    """How many memories an act changed, how many it had to leave, and which of those given.
+
+    With `preview`: how many it would; there is no `bulk` then.
+    """
 
     changed: int
     left: int
     seq: int
-    bulk: int
+    bulk: int | None
     ids: list[int] | UnsetType = UNSET
+    preview: Preview | UnsetType = UNSET
 
 
 class HistoryEntry(Struct):

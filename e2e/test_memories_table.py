@@ -1,0 +1,207 @@
+"""The table of memories: sorted, filtered, edited in its rows, changed by the hundred, and calm."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from app import App
+
+SHIFTS = """
+window.shifts = 0
+new PerformanceObserver((list) => {
+  for (const each of list.getEntries()) window.shifts += each.value
+}).observe({type: "layout-shift", buffered: true})
+"""
+TOPS = "() => [...document.querySelectorAll('tr[data-id]')].map((row) => row.dataset.id)"
+
+
+def add(app: App, observation: str, **more: object) -> int:
+    body = {"category": "timing", "service": "jellyfin", "observation": observation, **more}
+    return int(app.post("/api/v1/memories", body)["id"])
+
+
+def observations(page: Page) -> list[str]:
+    return page.locator("tr[data-id] a[data-row]").all_inner_texts()
+
+
+def row_of(page: Page, words: str) -> Locator:
+    return page.get_by_role("row", name=re.compile(words))
+
+
+def test_what_is_sorted_and_filtered_stays_so_over_reload_and_back(page: Page, app: App) -> None:
+    for number, confidence in enumerate([0.9, 0.5, 0.7, 0.2]):
+        add(app, f"Fact {number}", confidence=confidence)
+    add(app, "Of caddy", service="caddy", confidence=0.6)
+    page.goto(f"{app.url}/memories")
+    expect(page.locator("tr[data-id]")).to_have_count(5)
+
+    page.get_by_role("columnheader", name="Confidence").get_by_role("button").click()
+    page.get_by_role("link", name=re.compile("^Active")).click()
+    page.get_by_label("Service").first.select_option("jellyfin")
+    page.get_by_role("columnheader", name="Category").get_by_role("button").click()
+    page.go_back()
+
+    wanted = ["Fact 1", "Fact 2", "Fact 0"]
+    expect(page).to_have_url(f"{app.url}/memories?order=asc&state=active&service=jellyfin")
+    expect(page.locator("tr[data-id] a[data-row]")).to_have_text(wanted)
+    head = page.get_by_role("columnheader", name="Confidence")
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    page.reload()
+    expect(page.locator("tr[data-id] a[data-row]")).to_have_text(wanted)
+    page.get_by_role("link", name=re.compile("^Only one source")).click()
+    expect(page).to_have_url(re.compile("view=single"))
+    expect(page.locator("tr[data-id] a[data-row]")).to_have_text(wanted)
+
+
+def test_a_row_is_edited_by_keys_alone(page: Page, app: App) -> None:
+    number = add(app, "Takes 60s")
+    add(app, "Surer", confidence=0.9)
+    page.goto(f"{app.url}/memories")
+    expect(page.locator("tr[data-id]")).to_have_count(2)
+
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("e")
+    form = page.get_by_role("form", name=f"Edit memory {number}")
+    expect(form.get_by_label("Observation")).to_be_focused()
+    page.keyboard.type("Takes 90s")
+    page.keyboard.press("Enter")
+    expect(row_of(page, "Takes 90s").locator("[data-row]")).to_be_focused()
+    page.keyboard.press("-")
+    expect(form.get_by_label("Confidence")).to_be_focused()
+    page.keyboard.press("-")
+    page.keyboard.press("Enter")
+    expect(form).to_have_count(0)
+
+    expect(row_of(page, "Takes 90s")).to_contain_text("0.60")
+    expect(page.get_by_text("Saved.").last).to_be_visible()
+    held = app.get(f"/api/v1/memories/{number}")
+    assert (held["observation"], held["confidence"]) == ("Takes 90s", 0.6)
+    page.keyboard.press("e")
+    page.keyboard.type("Not this")
+    page.keyboard.press("Escape")
+    expect(row_of(page, "Takes 90s").locator("[data-row]")).to_be_focused()
+    assert app.get(f"/api/v1/memories/{number}")["version"] == held["version"]
+
+
+def test_an_edit_in_a_row_that_was_overtaken_shows_both(
+    page: Page, app: App, expected: set[int]
+) -> None:
+    expected.add(412)
+    number = add(app, "Takes 60s")
+    page.goto(f"{app.url}/memories")
+    row_of(page, "Takes 60s").get_by_role("link", name="Takes 60s").dblclick()
+    form = page.get_by_role("form", name=f"Edit memory {number}")
+    form.get_by_label("Observation").fill("Mine: takes 90s")
+    page.evaluate(
+        """async (id) => { await fetch(`/api/v1/memories/${id}`, {method: "PATCH",
+            headers: {"Content-Type": "application/json"},
+            body: JSON.stringify({observation: "Theirs: takes 30s"})}) }""",
+        number,
+    )
+
+    form.get_by_role("button", name="Save").click()
+
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Mine: takes 90s")
+    expect(dialog).to_contain_text("Theirs: takes 30s")
+    assert app.get(f"/api/v1/memories/{number}")["observation"] == "Theirs: takes 30s"
+
+
+def test_rows_are_ticked_in_ranges(page: Page, app: App) -> None:
+    for number in range(8):
+        add(app, f"Fact {number}", confidence=0.9 - number / 100)
+    page.goto(f"{app.url}/memories")
+    expect(page.locator("tr[data-id]")).to_have_count(8)
+
+    page.get_by_label("Select memory 2", exact=True).click()
+    page.get_by_label("Select memory 5", exact=True).click(modifiers=["Shift"])
+    expect(page.get_by_text("4 selected")).to_be_visible()
+    for key in ("Escape", "j", "X"):
+        page.keyboard.press(key)
+
+    expect(page.get_by_text("5 selected")).to_be_visible()
+
+
+def test_an_act_on_all_that_match_is_foreseen_and_undone_as_one(page: Page, app: App) -> None:
+    for number in range(60):
+        add(app, f"Fact {number}", confidence=0.4 if number < 7 else 0.7)
+    page.goto(f"{app.url}/memories?service=jellyfin")
+    expect(page.get_by_text("60 memories", exact=True)).to_be_visible()
+    page.get_by_label("Select all shown").check()
+    page.get_by_role("button", name="Select all 60 memories that match").click()
+    page.get_by_label("What to do with the selected").select_option("Lower confidence by")
+    page.get_by_label("By how much, or to what").fill("0.2")
+
+    page.get_by_role("button", name="Apply").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("60 memories change.")
+    expect(dialog).to_contain_text("7 turn inactive: no session reads them.")
+    expect(dialog.get_by_role("row", name=re.compile("Fact 0"))).to_contain_text("inactive")
+    assert app.get("/api/v1/memories?state=inactive")["total"] == 0
+    dialog.get_by_role("button", name="Change them").click()
+
+    expect(page.get_by_text("60 memories lowered by 0.20.")).to_be_visible()
+    assert app.get("/api/v1/memories?state=inactive")["total"] == 7
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("They are as they were.")).to_be_visible()
+    assert app.get("/api/v1/memories?state=active")["total"] == 60
+
+
+def test_fifty_arrivals_move_nothing_under_the_focus(page: Page, app: App) -> None:
+    for number in range(20):
+        add(app, f"Fact {number}", confidence=0.5)
+    page.add_init_script(SHIFTS)
+    page.goto(f"{app.url}/memories")
+    expect(page.locator("tr[data-id]")).to_have_count(20)
+    row = page.locator("tr[data-id]").nth(4)
+    row.locator("[data-row]").focus()
+    before, rows = row.bounding_box(), page.evaluate(TOPS)
+    page.evaluate("window.shifts = 0")
+
+    for number in range(50):
+        add(app, f"Arrived {number}", confidence=0.9)
+
+    expect(page.get_by_role("button", name="50 new memories")).to_be_visible()
+    assert (row.bounding_box(), page.evaluate(TOPS)) == (before, rows)
+    assert page.evaluate("window.shifts") == 0
+
+
+def test_fifty_arrivals_at_rest_come_without_a_jump(page: Page, app: App) -> None:
+    for number in range(20):
+        add(app, f"Fact {number}", confidence=0.5)
+    page.add_init_script(SHIFTS)
+    page.goto(f"{app.url}/memories")
+    expect(page.get_by_role("link", name="Only one source 20")).to_be_visible()
+    page.evaluate("window.shifts = 0")
+
+    add(app, "Arrived alone", confidence=0.9)
+    expect(row_of(page, "Arrived alone")).to_be_visible()
+    for number in range(49):
+        add(app, f"Arrived {number}", confidence=0.9)
+
+    expect(page.get_by_text("70 memories", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("new memories"))).to_be_visible()
+    assert page.evaluate("window.shifts") == 0
+
+
+def test_a_long_list_reads_on_while_it_is_scrolled(page: Page, app: App) -> None:
+    for number in range(420):
+        add(app, f"Fact {number}", confidence=round(0.95 - number / 1000, 3))
+    page.goto(f"{app.url}/memories?sort=created&order=asc")
+    rows = page.locator("tr[data-id]")
+    expect(rows.first).to_be_visible()
+    most = 0
+
+    for _ in range(60):
+        page.mouse.move(640, 500)
+        page.mouse.wheel(0, 1_500)
+        page.wait_for_timeout(40)
+        most = max(most, rows.count())
+        if page.get_by_text("Fact 419", exact=True).count():
+            break
+
+    expect(page.get_by_text("Fact 419", exact=True)).to_be_visible()
+    assert most <= 200
+    page.get_by_role("button", name="Show earlier").click()
+    assert rows.count() <= 200

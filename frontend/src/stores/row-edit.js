@@ -1,0 +1,123 @@
+import { THRESHOLD } from "../format.js"
+import { t } from "../texts.js"
+import { BLANK, draftOf, edits } from "./memory-draft.js"
+
+const REVERSIBLE = [null, "low", "operator"]
+
+/**
+ * One memory edited where it stands in the list. What is saved shows at once, on top of what others changed meanwhile;
+ * where they changed the same a person is asked in the panel. A refusal opens the row again with what was typed.
+ * @param {{api: Api, memories: any, memory: any, router: any, toasts: any}} with_
+ */
+export function rowEdit({ api, memories, memory, router, toasts }) {
+  return {
+    id: /** @type {number | null} */ (null),
+    base: /** @type {Memory | null} */ (null),
+    draft: /** @type {import("./memory-draft.js").MemoryDraft} */ ({ ...BLANK }),
+    errors: /** @type {Record<string, string>} */ ({}),
+    problem: "",
+
+    /** @param {Memory} row */
+    start(row) {
+      this.open(row, draftOf(row))
+    },
+
+    /** @param {Memory} base @param {import("./memory-draft.js").MemoryDraft} draft */
+    open(base, draft) {
+      this.id = base.id
+      this.base = { ...base }
+      this.draft = draft
+      this.errors = {}
+      this.problem = ""
+    },
+
+    leave() {
+      this.id = null
+      this.base = null
+    },
+
+    /** @param {number} by */
+    nudge(by) {
+      const moved = Number(this.draft.confidence) + by
+      this.draft.confidence = Math.round(100 * Math.min(1, Math.max(0, moved))) / 100
+    },
+
+    /** What saving does to whether sessions read it. */
+    get outlook() {
+      if (!this.base) return ""
+      const { active, confidence, inactive_reason: reason } = this.base
+      const sure = Number(this.draft.confidence)
+      if (sure < THRESHOLD) return active ? t("memories.turnsOff") : ""
+      if (active || sure === confidence) return ""
+      return REVERSIBLE.includes(reason) ? t("memories.turnsOn") : t("memories.staysOff", { why: reason ?? "" })
+    },
+
+    /** @returns {Promise<boolean>} whether the row is closed */
+    async save() {
+      const { base, draft } = this
+      if (!base) return true
+      if (draft.observation.trim() === "") {
+        this.errors = { observation: t("memories.needsWords") }
+        return false
+      }
+      const changes = edits(draft, base)
+      this.leave()
+      if (Object.keys(changes).length) await send(base, { ...draft }, changes, this)
+      return this.id === null
+    },
+  }
+
+  /** @param {Memory} base @param {import("./memory-draft.js").MemoryDraft} draft @param {Record<string, any>} changes @param {any} editor */
+  async function send(base, draft, changes, editor) {
+    memories.foresee(foreseen(base, changes))
+    try {
+      memory.merged = ""
+      const row = await memory.push(base.id, base.version, changes, base)
+      await memory.accept(row)
+      toasts.say(memory.merged || savedWords(base, row), { undo: () => undo(row) })
+    } catch (error) {
+      const problem = /** @type {any} */ (error)
+      memories.foresee(base)
+      if (problem.status === 412 && problem.current) return overtaken(base, draft, changes, problem)
+      editor.open(base, draft)
+      editor.errors = Object.fromEntries(
+        (problem.errors ?? []).map((/** @type {any} */ each) => [each.field, each.message]),
+      )
+      editor.problem = problem.errors?.length ? "" : t("memories.notSaved", { why: problem.message })
+    }
+  }
+
+  /**
+   * The panel knows how to show mine beside theirs.
+   * @param {Memory} base @param {import("./memory-draft.js").MemoryDraft} draft @param {Record<string, any>} changes @param {any} problem
+   */
+  function overtaken(base, draft, changes, problem) {
+    router.go(router.keeping(`/memories/${base.id}`))
+    memory.base = base
+    memory.draft = draft
+    memory.refuse(problem, changes, base)
+  }
+
+  /** @param {Memory} row as it was saved */
+  async function undo({ id, version }) {
+    const { items } = await api.get(`/memories/${id}/history`)
+    const step = items.find((/** @type {HistoryEntry} */ each) => each.version === version)
+    if (!step) throw new Error(t("memories.stepGone"))
+    await memory.accept(await api.post(`/memories/${id}/history/${step.id}/undo`))
+    toasts.say(t("memories.asItWas"))
+  }
+}
+
+/** The row as the server will have it. @param {Memory} row @param {Record<string, any>} changes @returns {Memory} */
+function foreseen(row, changes) {
+  const next = { ...row, ...changes }
+  if (changes.confidence === undefined) return next
+  const on = next.confidence >= THRESHOLD && (row.active || REVERSIBLE.includes(row.inactive_reason))
+  return { ...next, active: on, inactive_reason: on ? null : (row.inactive_reason ?? "low") }
+}
+
+/** @param {Memory} before @param {Memory} after */
+function savedWords(before, after) {
+  if (before.active === after.active) return t("memories.saved")
+  return after.active ? t("memories.savedOn") : t("memories.savedOff")
+}

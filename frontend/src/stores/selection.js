@@ -1,0 +1,65 @@
+/** Which rows of a list are ticked: some, a range, all shown, or all that match. @returns {any} */
+export function selection() {
+  /** @type {number | null} where a range begins */
+  let from = null
+  return {
+    chosen: /** @type {Record<number, boolean>} */ ({}),
+    /** Not only the rows that are ticked, but all that match. */
+    everything: false,
+
+    get chosenIds() {
+      return this.rows.filter(this.isChosen, this).map((/** @type {Row} */ row) => row.id)
+    },
+
+    get chosenCount() {
+      return this.everything ? (this.total ?? 0) : this.chosenIds.length
+    },
+
+    /** All in sight are ticked, and there are more that match. */
+    get mayChooseEverything() {
+      return !this.everything && this.allChosen && (this.total ?? 0) > this.chosenIds.length
+    },
+
+    get allChosen() {
+      return this.shown.length > 0 && this.shown.every(this.isChosen, this)
+    },
+
+    /** @param {Row} row */
+    isChosen(row) {
+      return Boolean(this.chosen[row.id])
+    },
+
+    chooseEverything() {
+      this.everything = true
+    },
+
+    unchoose() {
+      this.chosen = {}
+      this.everything = false
+      from = null
+    },
+
+    /** @param {boolean} on */
+    chooseAll(on) {
+      this.everything = false
+      this.chosen = on ? Object.fromEntries(this.shown.map((/** @type {Row} */ row) => [row.id, true])) : {}
+    },
+
+    /** @param {number} id @param {boolean} on */
+    choose(id, on) {
+      this.everything = false
+      from = id
+      if (on) this.chosen[id] = true
+      else delete this.chosen[id]
+    },
+
+    /** From the row that was ticked last to this one, whichever stands first. @param {number} id */
+    chooseTo(id) {
+      const ids = this.rows.map((/** @type {Row} */ row) => row.id)
+      const [one, other] = [ids.indexOf(from ?? id), ids.indexOf(id)].sort((a, b) => a - b)
+      this.everything = false
+      for (const each of ids.slice(Math.max(0, one), other + 1)) this.chosen[each] = true
+      from = id
+    },
+  }
+}

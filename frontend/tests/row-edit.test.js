@@ -1,0 +1,118 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { conflict } from "../src/stores/conflict.js"
+import { extend, liveList } from "../src/stores/list.js"
+import { memory as memoryStore } from "../src/stores/memory.js"
+import { rowEdit } from "../src/stores/row-edit.js"
+import { selection } from "../src/stores/selection.js"
+import { toasts } from "../src/stores/toasts.js"
+import { fakeApi, fakeFeed, fakeTimers, memory } from "./fakes.js"
+
+const HELD = memory({ version: 3 })
+
+function setUp(answer, more = {}) {
+  const api = fakeApi({
+    ...{ "PATCH /memories/7": answer, "/memories/7/history": { items: [{ id: 90, version: 4 }], next: null } },
+    ...{ "/memories/7": HELD, "/context": { included: [], excluded: [] }, ...more },
+  })
+  const live = liveList({ api, feed: fakeFeed(), later: () => {}, compare: () => 0, matches: () => true })
+  const list = extend(extend(live, selection()), {
+    rows: [{ ...HELD }],
+    foresee(row) {
+      this.seen = [...(this.seen ?? []), row]
+    },
+  })
+  const clash = conflict()
+  const panel = memoryStore({ api, memories: list, conflict: clash })
+  const said = toasts({ timers: fakeTimers() })
+  const went = []
+  const router = { keeping: (path) => path, go: (path) => (went.push(path), panel.visit(7)) }
+  return {
+    api,
+    clash,
+    list,
+    panel,
+    said,
+    went,
+    store: rowEdit({ api, memories: list, memory: panel, router, toasts: said }),
+  }
+}
+
+test("what is saved shows before the server has said so, and only what differs travels", async () => {
+  const { store, api, list, said } = setUp({ ...HELD, version: 4, confidence: 0.2, active: false })
+  store.start(HELD)
+  store.draft.confidence = 0.2
+
+  const saving = store.save()
+
+  assert.deepEqual([list.seen[0].confidence, list.seen[0].active, list.seen[0].version], [0.2, false, 3])
+  assert.equal(await saving, true)
+  assert.deepEqual([api.asked[0].body, api.asked[0].version], [{ confidence: 0.2 }, "7-3"])
+  assert.equal(said.items[0].text, "Saved. It is inactive now: no session reads it.")
+})
+
+test("an edit in a row has a way back", async () => {
+  const { store, api, said } = setUp({ ...HELD, version: 4 }, { "POST /memories/7/history/90/undo": HELD })
+  store.start(HELD)
+  store.draft.category = "behavior"
+  await store.save()
+
+  await said.undo(said.items[0])
+
+  assert.equal(api.asked.at(-1).path, "/memories/7/history/90/undo")
+})
+
+test("what did not change is not sent", async () => {
+  const { store, api } = setUp(HELD)
+  store.start(HELD)
+
+  assert.equal(await store.save(), true)
+  assert.deepEqual(api.asked, [])
+})
+
+test("a refusal opens the row again with what was typed, and the list is as it was", async () => {
+  const refusal = Object.assign(new Error("No."), { status: 422, errors: [{ field: "service", message: "no such" }] })
+  const { store, list } = setUp(refusal)
+  store.start(HELD)
+  store.draft.service = "my.svc"
+
+  const closed = await store.save()
+
+  assert.deepEqual([closed, store.id, store.draft.service], [false, 7, "my.svc"])
+  assert.deepEqual(store.errors, { service: "no such" })
+  assert.equal(list.seen.at(-1).service, "jellyfin")
+})
+
+test("a newer version of the same field opens the panel with both", async () => {
+  const current = { ...HELD, version: 4, observation: "Theirs" }
+  const { store, clash, panel, went } = setUp(Object.assign(new Error(""), { status: 412, current, errors: [] }))
+  store.start(HELD)
+  store.draft.observation = "Mine"
+
+  await store.save()
+
+  assert.deepEqual(went, ["/memories/7"])
+  assert.deepEqual([clash.open, clash.fields[0].mine, clash.fields[0].was], [true, "Mine", HELD.observation])
+  assert.deepEqual([panel.base.version, panel.draft.observation], [3, "Mine"])
+})
+
+test("nothing to remember is not sent", async () => {
+  const { store, api } = setUp(HELD)
+  store.start(HELD)
+  store.draft.observation = "  "
+
+  assert.equal(await store.save(), false)
+  assert.deepEqual([api.asked, store.id], [[], 7])
+})
+
+test("steps of confidence stay between 0 and 1 and what they do is said", () => {
+  const { store } = setUp(HELD)
+  store.start({ ...HELD, confidence: 0.97 })
+  store.nudge(0.05)
+  const most = store.draft.confidence
+  store.draft.confidence = 0.33
+  store.nudge(-0.05)
+
+  assert.deepEqual([most, store.draft.confidence], [1, 0.28])
+  assert.equal(store.outlook, "Below 0.30 it turns inactive: no session reads it.")
+})

@@ -1,0 +1,137 @@
+"""The questions that a list of memories answers by name."""
+
+import itertools
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from lamplighter.domain.decay import falls_inactive
+from lamplighter.domain.memory import Candidate, Category, Memory, with_confidence
+from lamplighter.domain.session import Plan
+from lamplighter.repository import Database, facets, history, memories, sessions, writing
+from lamplighter.repository.memories import Filter, Sort, View
+from lamplighter.repository.tables import exposures, reviews
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+SLOW = Candidate(
+    category=Category.TIMING,
+    service="jellyfin",
+    observation="Takes 60s to start",
+    tier=1,
+    session_id=None,
+)
+
+
+async def kept(db: Database, **more: Any) -> Memory:
+    async with writing(db):
+        return await memories.insert(db, replace(SLOW, **more), now=NOON)
+
+
+async def session(db: Database) -> int:
+    async with writing(db):
+        return (await sessions.insert(db, Plan(), model=None, epoch=1, now=NOON)).id
+
+
+async def happened(db: Database, memory: Memory, cause: str, actor: str, by: int | None) -> None:
+    async with writing(db):
+        why = history.Why(cause=cause, actor=actor, session_id=by)
+        await history.append(db, memory, memory, why, now=NOON)
+
+
+async def listed(db: Database, wanted: Filter) -> list[int]:
+    page = await memories.page(db, wanted, sort=Sort.CREATED, limit=200)
+    assert await memories.count(db, wanted) == len(page.items)
+    return [each.id for each in page.items][::-1]
+
+
+@pytest.mark.parametrize("days", [0, 30, 36, 37, 44, 51, 65, 80])
+async def test_those_that_fade_soon_are_those_that_the_rule_says(db: Database, days: int) -> None:
+    await kept(db, category=Category.DECISION)
+    async with writing(db):
+        await memories.update(db, replace(await kept_pinned(db), pinned=True), now=NOON)
+    sure = [0.2, 0.3, 0.31, 0.35, 0.39, 0.4, 0.57, 0.58, 0.7, 1.0]
+    for confidence, weeks, age in itertools.product(sure, [0, 1, 3], [0, 20]):
+        memory = await kept(db, confidence=confidence)
+        then = replace(
+            with_confidence(memory, confidence),
+            decayed_weeks=weeks,
+            updated_at=NOON - age * DAY,
+        )
+        async with writing(db):
+            await memories.update(db, then, now=NOON)
+    by = NOON + days * DAY
+
+    found = await listed(db, Filter(view=View.FADING, by=by))
+
+    held = (await memories.page(db, Filter(), sort=Sort.CREATED, limit=200)).items[::-1]
+    falls = [(each.id, falls_inactive(each)) for each in held]
+    assert found == [number for number, at in falls if at is not None and at <= by]
+
+
+async def kept_pinned(db: Database) -> Memory:
+    return await memories.insert(db, SLOW, now=NOON)
+
+
+async def test_those_that_no_session_was_told_are_unused(db: Database) -> None:
+    told, left_out, unheard = [(await kept(db)).id for _ in range(3)]
+    number = await session(db)
+    row = {"session_id": number, "version": 1, "why": "", "line": ""}
+    async with writing(db):
+        await db.execute(sa.insert(exposures).values(memory_id=told, position=1, **row))
+        await db.execute(sa.insert(exposures).values(memory_id=left_out, position=None, **row))
+
+    assert await listed(db, Filter(view=View.UNUSED)) == [left_out, unheard]
+
+
+async def test_those_that_one_session_alone_has_said_have_one_source(db: Database) -> None:
+    one, other = await session(db), await session(db)
+    alone, twice_by_one, by_two = [await kept(db, session_id=one) for _ in range(3)]
+    await happened(db, twice_by_one, "reinforced", "session", one)
+    await happened(db, by_two, "reinforced", "session", other)
+    by_hand = await kept(db)
+    await happened(db, by_hand, "reinforced", "session", one)
+    await happened(db, alone, "faded", "supervisor", None)
+
+    assert await listed(db, Filter(view=View.SINGLE)) == [alone.id, twice_by_one.id]
+
+
+async def test_those_that_a_person_changed_are_edited(db: Database) -> None:
+    changed, created, said_again = [await kept(db) for _ in range(3)]
+    await happened(db, changed, "edited", "operator", None)
+    await happened(db, created, "created", "operator", None)
+    await happened(db, said_again, "reinforced", "session", None)
+
+    assert await listed(db, Filter(view=View.EDITED)) == [changed.id]
+
+
+async def test_both_sides_of_an_open_review_are_in_review(db: Database) -> None:
+    old, new, settled, beside = [(await kept(db)).id for _ in range(4)]
+    case = {"kind": "conflict", "category": "timing", "reason": "", "said": "", "created_at": NOON}
+    async with writing(db):
+        for state, first, second in (("open", old, new), ("resolved", settled, beside)):
+            values = {**case, "state": state, "old_id": first, "new_id": second, "version": 1}
+            await db.execute(sa.insert(reviews).values(values))
+
+    assert await listed(db, Filter(in_review=True)) == [old, new]
+    asked = Filter(active=True, in_review=True)
+    assert await facets.states(db, asked) == {"active": 4, "inactive": 0, "review": 2}
+
+
+async def test_each_view_is_counted_under_the_other_filters(db: Database) -> None:
+    await kept(db)
+    await happened(db, await kept(db, service="caddy"), "edited", "operator", None)
+    wanted = Filter(service="caddy", view=View.FADING, by=NOON + 65 * DAY)
+
+    found = await facets.views(db, wanted)
+
+    assert found == {"fading": 1, "unused": 1, "single": 1, "edited": 1}
+    assert await facets.views(db, replace(wanted, service="jellyfin", by=NOON)) == {
+        "fading": 0,
+        "unused": 1,
+        "single": 1,
+        "edited": 0,
+    }

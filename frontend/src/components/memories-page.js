@@ -64,10 +64,17 @@ export function memoriesPage(store) {
       else opening = setTimeout(open, DOUBLE_MS)
     },
 
-    views: () => VIEWS.map((name) => ({ name, label: t(`memories.${name}`), n: memories.views[name] ?? "" })),
+    views: () =>
+      VIEWS.map((name) => ({
+        name,
+        label: t(`memories.${name}`),
+        n: memories.views[name] === undefined ? "" : inNumber(memories.views[name]),
+      })),
 
     /** @param {string} name */
     viewAddress: (name) => router.with({ view: memories.filters.view === name ? "" : name }),
+
+    inNumber,
 
     turnWords: () => t(memories.order === "asc" ? "memories.rising" : "memories.falling"),
     selectWords: (/** @type {Memory} */ { id }) => t("memories.selectOne", { id: String(id) }),
@@ -122,8 +129,9 @@ export function memoriesPage(store) {
     async saveEdit(event) {
       event.preventDefault()
       const { id } = rowEdit
-      if (await rowEdit.save()) focusRow(id)
-      else setTimeout(() => focusField("observation"))
+      const saving = rowEdit.save()
+      if (rowEdit.id === null) focusRow(id)
+      if (!(await saving)) setTimeout(() => focusField("observation"))
     },
 
     /** @param {Event} event */
@@ -199,6 +207,11 @@ export function memoriesPage(store) {
 
     chart: () => trend(memory.row, memory.history, store("clock").now),
   }
+}
+
+/** @param {number} n */
+function inNumber(n) {
+  return n.toLocaleString("en")
 }
 
 /** @param {number | null} id */

@@ -19,6 +19,7 @@ export const memories = {
   savedOn: "Saved. It is active again: sessions read it.",
   savedOff: "Saved. It is inactive now: no session reads it.",
   notSaved: "Not saved. {why} What you typed is still here.",
+  notSavedLate: "The edit before this one was not saved. {why}",
   needsWords: "Write what is to be remembered.",
   asItWas: "It is as it was.",
   stepGone: "The step is not there any more.",

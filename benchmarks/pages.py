@@ -106,9 +106,8 @@ def _opened(page: Page, address: str) -> dict[str, Any]:
     ours, bare = [], []
     for _ in range(ROUNDS):
         page.goto(address)
-        page.wait_for_function("window.painted")
-        ours.append(page.evaluate("window.painted") / 1_000)
         _settled(page)
+        ours.append(page.evaluate("window.painted") / 1_000)
         bare.append(page.evaluate(FETCHED, "") / 1_000)
     return {"first_rows": _judged(ours, bare, FIRST_MS), **_scrolled(page)}
 

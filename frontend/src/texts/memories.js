@@ -6,6 +6,8 @@ export const memories = {
   selected: { one: "{n} selected", other: "{n} selected" },
   select: "Select",
   selectNone: "Select none",
+  active: "active",
+  inactive: "inactive",
   selectOne: "Select memory {id}",
   editOne: "Edit memory {id}",
   rising: "Sorted upward. Turn the order round",

@@ -6,7 +6,18 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import bulk, glance, ingest, latency, memory, pages, processes, relate, sessions
+from benchmarks import (
+    bulk,
+    glance,
+    ingest,
+    latency,
+    listing,
+    memory,
+    pages,
+    processes,
+    relate,
+    sessions,
+)
 
 ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "latency": latency.run,
@@ -15,8 +26,9 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "context": lambda: asyncio.run(memory.context()),
     "fade": lambda: asyncio.run(bulk.fading()),
     "bulk": lambda: asyncio.run(bulk.acts()),
-    "list": pages.run,
+    "list": listing.run,
     "overview": glance.run,
+    "pages": pages.run,
     "processes": processes.run,
     "relate": relate.run,
     "sessions": sessions.run,

@@ -74,7 +74,7 @@ def test_a_row_is_edited_by_keys_alone(page: Page, app: App) -> None:
     expect(form).to_have_count(0)
 
     expect(row_of(page, "Takes 90s")).to_contain_text("0.60")
-    expect(page.get_by_text("Saved.").last).to_be_visible()
+    expect(page.get_by_text("Saved.", exact=True)).to_have_count(2)
     held = app.get(f"/api/v1/memories/{number}")
     assert (held["observation"], held["confidence"]) == ("Takes 90s", 0.6)
     page.keyboard.press("e")

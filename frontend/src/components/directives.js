@@ -1,4 +1,5 @@
 import { plot as plotIn } from "../charts/plot.js"
+import { filler } from "./fill.js"
 import { hold } from "./hold.js"
 import { reach } from "./reach.js"
 import { stripView } from "./strip-view.js"
@@ -40,6 +41,13 @@ export function directives(Alpine) {
     const evaluate = evaluateLater(expression)
     effect(() => evaluate((/** @type {unknown} */ open) => toggle(el, Boolean(open))))
     el.addEventListener("click", (event) => event.target === el && el.close())
+  }
+
+  /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function fill(el, { expression }, { evaluateLater, effect }) {
+    const put = filler(el)
+    const evaluate = evaluateLater(expression)
+    effect(() => evaluate(put))
   }
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */

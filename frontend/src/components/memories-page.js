@@ -1,5 +1,5 @@
 import { focusField, rowOf } from "../commands/memories.js"
-import { serviceName } from "../format.js"
+import { ago, confidence, exact, serviceName, stateWords } from "../format.js"
 import { VIEWS } from "../stores/memories.js"
 import { t } from "../texts.js"
 import { onControl, revealIn } from "./rows.js"
@@ -49,6 +49,35 @@ export function memoriesPage(store) {
       }
     },
 
+    /** What the cells of a row say. @param {Memory} row */
+    cells(row) {
+      const { id, session_id: session, updated_at: at } = row
+      return {
+        check: {
+          "aria-label": t("memories.selectOne", { id: String(id) }),
+          disabled: memories.past,
+          checked: memories.everything || Boolean(memories.chosen[id]),
+        },
+        service: { text: serviceName(row.service), class: row.service ? "c-service" : "c-service is-general" },
+        category: { text: row.category },
+        observation: { text: row.observation, href: router.keeping(`/memories/${id}`) },
+        confidence: { text: confidence(row.confidence) },
+        meter: { share: row.confidence },
+        state: {
+          text: t(row.active ? "memories.active" : "memories.inactive"),
+          title: stateWords(row),
+          "data-state": row.active ? "on" : "off",
+        },
+        updated: { text: ago(at, store("clock").now), title: exact(at), datetime: at },
+        session: {
+          text: session ? `#${session}` : "",
+          href: session ? `/sessions/${session}` : null,
+          hidden: !session,
+        },
+        manual: { hidden: Boolean(session) },
+      }
+    },
+
     /** One click opens it, a moment later: two edit it where it stands. @param {Memory} row @param {MouseEvent} click */
     openRow(row, click) {
       const link = /** @type {Element} */ (click.target).closest("a[data-row]")
@@ -65,13 +94,19 @@ export function memoriesPage(store) {
       else opening = setTimeout(open, DOUBLE_MS)
     },
 
-    views: () => VIEWS.map((name) => ({ name, label: t(`memories.${name}`), n: memories.views[name] ?? "" })),
+    views: () =>
+      VIEWS.map((name) => ({
+        name,
+        label: t(`memories.${name}`),
+        n: memories.views[name] === undefined ? "" : inNumber(memories.views[name]),
+      })),
 
     /** @param {string} name */
     viewAddress: (name) => router.with({ view: memories.filters.view === name ? "" : name }),
 
+    inNumber,
+
     turnWords: () => t(memories.order === "asc" ? "memories.rising" : "memories.falling"),
-    selectWords: (/** @type {Memory} */ { id }) => t("memories.selectOne", { id: String(id) }),
     editWords: (/** @type {Memory} */ { id }) => t("memories.editOne", { id: String(id) }),
     chosenWords: () => t("memories.selected", { n: memories.chosenCount }),
     toggleWords: () => t(memories.chosenCount > 0 ? "memories.selectNone" : "memories.select"),
@@ -113,8 +148,9 @@ export function memoriesPage(store) {
     async saveEdit(event) {
       event.preventDefault()
       const { id } = rowEdit
-      if (await rowEdit.save()) focusRow(id)
-      else setTimeout(() => focusField("observation"))
+      const saving = rowEdit.save()
+      if (rowEdit.id === null) focusRow(id)
+      if (!(await saving)) setTimeout(() => focusField("observation"))
     },
 
     /** @param {Event} event */
@@ -157,6 +193,11 @@ export function memoriesPage(store) {
     everyShown: () => t("memories.shownSelected", { n: memories.chosenIds.length }),
     everyMatch: () => t("memories.selectAll", { n: memories.total ?? 0 }),
   }
+}
+
+/** @param {number} n */
+function inNumber(n) {
+  return n.toLocaleString("en")
 }
 
 /** @param {number | null} id */

@@ -12,7 +12,7 @@ export function extend(base, more) {
 }
 
 /**
- * A list kept in step with the change feed. Nothing moves under a pointer or a focus: while `held`, new rows wait and
+ * A list kept in step with the change feed; it `opens` with so many rows. Nothing moves under a pointer or a focus: while `held`, new rows wait and
  * deleted ones stay, struck through. A change older than the row we hold is not applied.
  *
  * @template {Row} T
@@ -22,9 +22,10 @@ export function extend(base, more) {
  *   matches: (row: T) => boolean,
  *   compare: (a: T, b: T) => number,
  *   later?: (run: () => void, ms: number) => unknown,
+ *   opens?: number,
  * }} with_
  */
-export function liveList({ api, feed, path, entity, query, matches, compare, later = setTimeout }) {
+export function liveList({ api, feed, path, entity, query, matches, compare, later = setTimeout, opens = STEP }) {
   let turn = 0
   let breathing = false
   /** @type {T[]} what came while the rows still make room for what came before */
@@ -45,7 +46,7 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
     moved: 0,
     first: 0,
     /** How many rows stand in the page: few, until more are asked for, so that each change costs little. */
-    size: STEP,
+    size: opens,
     problem: "",
 
     get shown() {
@@ -86,7 +87,7 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
       arriving = []
       this.leaving = {}
       this.first = 0
-      this.size = STEP
+      this.size = opens
       this.phase = "ready"
       this.problem = ""
       feed.replay(page.seq, entity, this.apply.bind(this))
@@ -103,7 +104,7 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
     async more() {
       if (this.busy) return
       if (this.first + this.size >= this.rows.length && this.next !== null) await this.fetchMore()
-      if (this.size < IN_DOM) this.size += STEP
+      if (this.size < IN_DOM) this.size = Math.min(IN_DOM, this.size + STEP)
       else this.first = Math.max(0, Math.min(this.first + STEP, this.rows.length - IN_DOM))
     },
 

@@ -8,6 +8,7 @@ const RISING = ["service", "category", "state"]
 const SORTS = [...FALLING, ...RISING]
 const STATES = ["active", "inactive", "review"]
 export const VIEWS = /** @type {const} */ (["fading", "unused", "single", "edited"])
+const OPENS = 25 // what fills a screen comes first, the rest right after
 const COUNT_AGAIN_MS = 400
 const NAMELESS = "\u{10ffff}" // general, which has no name, comes last
 
@@ -105,6 +106,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
     api,
     feed,
     later,
+    opens: OPENS,
     path: "/memories",
     entity: "memory",
     query: () => ({ ...filters, limit: 50 }),

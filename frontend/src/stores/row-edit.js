@@ -63,7 +63,7 @@ export function rowEdit({ api, memories, memory, router, toasts }) {
       const changes = edits(draft, base)
       this.leave()
       if (Object.keys(changes).length) await send(base, { ...draft }, changes, this)
-      return this.id === null
+      return this.id !== base.id
     },
   }
 
@@ -79,6 +79,7 @@ export function rowEdit({ api, memories, memory, router, toasts }) {
       const problem = /** @type {any} */ (error)
       memories.foresee(base)
       if (problem.status === 412 && problem.current) return overtaken(base, draft, changes, problem)
+      if (editor.id !== null) return toasts.say(t("memories.notSavedLate", { why: problem.message }), { bad: true })
       editor.open(base, draft)
       editor.errors = Object.fromEntries(
         (problem.errors ?? []).map((/** @type {any} */ each) => [each.field, each.message]),

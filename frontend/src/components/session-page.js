@@ -1,4 +1,5 @@
 import { count, duration } from "../format.js"
+import { sortWords } from "../log/rail.js"
 import { t } from "../texts.js"
 import { attempt } from "./attempt.js"
 import { remember } from "./remember.js"
@@ -52,7 +53,7 @@ export function sessionPage(store) {
 
     /** @param {string} sort */
     sortIs: (sort) => String(session.only === sort),
-    onlyWords: () => (session.only ? t(/** @type {any} */ (`sessions.${session.only}`)) : t("sessions.everything")),
+    onlyWords: () => (session.only ? sortWords(session.only) : t("sessions.everything")),
     rawAddress: () => router.with({ part: session.part === "raw" ? "" : "raw" }),
     rawIs: () => (session.part === "raw" ? "true" : null),
     quietWords: () => t(session.running ? "sessions.quietRunning" : "sessions.quiet"),

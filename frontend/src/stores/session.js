@@ -1,4 +1,5 @@
 import { markerKey } from "../log/lines.js"
+import { railOf, tallyOf } from "../log/rail.js"
 import { newestFirst } from "./events.js"
 
 const PARTS = ["raw", "told", "events"]
@@ -12,12 +13,8 @@ const NO_PROMPT = { system: "", injected: "", prompt: "", tokens: 0, budget: 0, 
  * @param {{api: Api, feed: Feed, log: any, chain: any, engines: any, timers?: any}} with_
  */
 export function session({ api, feed, log, chain, engines, timers = globalThis }) {
-  /** @type {typeof import("../log/rail.js") | null} */
-  let rail = null
   return {
     id: /** @type {number | null} */ (null),
-    /** What the rail is made by is loaded with the first session that is read. */
-    railKnown: false,
     row: /** @type {Session | null} */ (null),
     markers: /** @type {Marker[]} */ ([]),
     events: /** @type {OpsEvent[]} */ ([]),
@@ -79,7 +76,6 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       })
       log.open(id, this.form)
       engines.load()
-      this.loadRail()
       this.load(id)
       this.keepReading()
     },
@@ -198,18 +194,12 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       this.markers = kept(this.markers, await api.put(`/markers/${marker.id}/taken`))
     },
 
-    async loadRail() {
-      rail ??= await import("../log/rail.js").catch(() => null)
-      this.railKnown = rail !== null
-    },
-
     get entries() {
-      if (!this.railKnown || !rail) return []
-      return rail.railOf({ markers: this.markers, told: this.told.memories, contradicted: this.contradicted })
+      return railOf({ markers: this.markers, told: this.told.memories, contradicted: this.contradicted })
     },
 
     get tally() {
-      return rail?.tallyOf(this.entries) ?? []
+      return tallyOf(this.entries)
     },
 
     get notes() {

@@ -39,8 +39,8 @@ def test_fifty_cases_take_at_most_three_keys_each(page: Page, app: App) -> None:
     press("j")
     press("Enter")
     for number in numbers:
-        expect(page.get_by_text(f"Review {number}", exact=True)).to_be_visible()
-        expect(page.get_by_role("region", name="Settle it")).to_be_visible()
+        page.get_by_text(f"Review {number}", exact=True).wait_for()
+        page.get_by_role("region", name="Settle it").wait_for()
         press("ad"[number % 2])
 
     expect(page.get_by_role("region", name="What was decided")).to_be_visible()

@@ -3,7 +3,7 @@ import * as outcomes from "./outcomes.js"
 import * as past from "./past.js"
 import * as standing from "./standing.js"
 import { handoffState, handoffWay } from "./stores/chain.js"
-import { outcomeWords } from "./log/rail.js"
+import { outcomeWords } from "./log/outcome.js"
 import { useNotes, useWords } from "./stores/uses.js"
 import { t } from "./texts.js"
 

@@ -16,22 +16,21 @@ const RESTART = {
   last_at: "2026-01-14T11:00:00Z",
 }
 
-async function opened({ answers = {}, yes = true } = {}) {
+async function opened({ answers = {} } = {}) {
   const api = fakeApi({ "/cooldowns": { items: [RESTART], next: null, seq: 3 }, ...answers })
   const timers = fakeTimers()
-  const [asked, said] = [[], []]
+  const said = []
   const store = cooldowns({
     api,
     feed: fakeFeed(),
     clock: { second: NOON },
-    confirm: { ask: async (question) => (asked.push(question), yes) },
-    toasts: { say: (text, how) => said.push([text, Boolean(how?.bad)]) },
+    toasts: { say: (text, how) => said.push({ text, bad: Boolean(how?.bad), undo: how?.undo }) },
     later: timers.setTimeout,
     now: () => NOON,
   })
   store.visit()
   await settled()
-  return { store, api, timers, asked, said }
+  return { store, api, timers, said }
 }
 
 test("a slot comes back by itself: the moment it does, the page reads again", async () => {
@@ -46,27 +45,30 @@ test("a slot comes back by itself: the moment it does, the page reads again", as
   assert.equal(api.asked.length, 2)
 })
 
-test("a reset is asked about once, and says what it means", async () => {
-  const { store, api, asked, said } = await opened({
-    answers: { "POST /cooldowns/courier/resets": { service: "courier", cleared: 2 } },
+test("a reset is made at once and can be taken back", async () => {
+  const at = "2026-01-14T12:00:00.000000Z"
+  const { store, api, said } = await opened({
+    answers: {
+      "POST /cooldowns/courier/resets": { service: "courier", cleared: 2, reset: at },
+      [`DELETE /cooldowns/courier/resets/${at}`]: { service: "courier", restored: 2 },
+    },
   })
 
   await store.reset(RESTART)
-
-  assert.equal(asked.length, 1)
-  assert.match(asked[0].note, /2 of 2 restarts used\. .*courier may be restarted again at once\./)
   assert.deepEqual(api.asked[1].body, { action: "restart" })
-  assert.deepEqual(said, [["courier may be restarted again at once.", false]])
+  assert.equal(said[0].text, "courier may be restarted again at once.")
+  await said[0].undo()
+
+  assert.equal(api.asked.at(-2).method, "DELETE")
+  assert.equal(api.asked.at(-1).path, "/cooldowns")
 })
 
-test("who answers no resets nothing; a refusal is told", async () => {
-  const declined = await opened({ yes: false })
-  await declined.store.reset(RESTART)
-  assert.equal(declined.api.asked.length, 1)
-
+test("a reset that is refused is told", async () => {
   const refused = await opened({ answers: { "POST /cooldowns/courier/resets": new Error("No such service.") } })
+
   await refused.store.reset(RESTART)
-  assert.deepEqual(refused.said, [["Not reset. No such service.", true]])
+
+  assert.deepEqual([refused.said[0].text, refused.said[0].bad], ["Not reset. No such service.", true])
 })
 
 const USE = {

@@ -57,8 +57,9 @@ test("undo writes the memory again as it was", async () => {
 
   await said.undo(said.items[0])
 
-  const { category, observation, service, confidence, title, tags } = memory()
-  assert.deepEqual(api.asked.at(-1).body, { category, observation, service, confidence, title, tags })
+  const { category, observation, service, confidence, title, tags, scope, topic_key } = memory()
+  const whole = { category, observation, service, confidence, title, tags, scope, topic_key }
+  assert.deepEqual(api.asked.at(-1).body, whole)
   assert.deepEqual(list.rows, [BACK])
 })
 

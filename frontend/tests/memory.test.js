@@ -143,6 +143,21 @@ test("when theirs stands there is nothing to send", async () => {
   assert.deepEqual([patches().length, store.draft.observation, store.dirty], [1, "Takes 10s", false])
 })
 
+test("an answer that comes after the feed told of a later change does not take it back", async () => {
+  const later = memory({ observation: "Takes 10s", confidence: 0.9, version: 3 })
+  const { store } = await opened({
+    "PATCH /memories/7": () => {
+      store.follow(change("updated", later))
+      return memory({ confidence: 0.9, version: 2 })
+    },
+  })
+  store.draft.confidence = 0.9
+
+  await store.save()
+
+  assert.deepEqual([store.row.version, store.draft.observation, store.dirty], [3, "Takes 10s", false])
+})
+
 test("an edit made elsewhere on the page leaves what is typed in the panel", async () => {
   const { store } = await opened({ "PATCH /memories/7": memory({ confidence: 0.9, version: 2 }) })
   store.draft.observation = "Takes 90s"

@@ -2,7 +2,16 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { lastVisit } from "../src/last-visit.js"
 import { soon } from "../src/soon.js"
-import { figuresOf, gathered, inOrder, inPlace, overview } from "../src/stores/overview.js"
+import {
+  costWords,
+  figuresOf,
+  gathered,
+  inOrder,
+  inPlace,
+  overview,
+  tiersOf,
+  turnsWords,
+} from "../src/stores/overview.js"
 import { NOON, fakeApi, fakeFeed, fakeStorage, fakeTimers } from "./fakes.js"
 
 const named = (name, state) => ({ name, state, detail: "", checks: [], actions: [] })
@@ -14,7 +23,7 @@ const STATE = {
   people: [],
   problems: [],
   checked_at: "2026-01-14T11:59:48.000000Z",
-  supervisor: { state: "idle" },
+  supervisor: { state: "idle", next_round_at: "2026-01-14T12:47:12Z", heartbeat_at: "2026-01-14T11:59:57Z" },
   learned: {
     since: "2026-01-13T12:00:00Z",
     learned: 5,
@@ -25,6 +34,16 @@ const STATE = {
   },
   events: { critical: 1, warning: 2 },
   sessions: { total: 12, by_tier: { 1: 10, 2: 2, 3: 0 }, cost_usd: null },
+  reviews: { open: 3, oldest_at: "2026-01-06T12:00:00Z" },
+  run: {
+    days: [
+      { day: "2026-01-13", by_tier: { 1: 6, 2: 1, 3: 0 } },
+      { day: "2026-01-14", by_tier: { 1: 4, 2: 0, 3: 0 } },
+    ],
+    ended: { 1: { completed: 7, escalated: 1, failed: 1, running: 1 }, 2: { running: 1 }, 3: {} },
+    today: { turns: null, cost_usd: null },
+    month: { turns: null, cost_usd: null },
+  },
   seq: 7,
 }
 const names = (services) => services.map(({ name }) => name).join("")
@@ -32,9 +51,9 @@ const names = (services) => services.map(({ name }) => name).join("")
 function opened({ answer = STATE, away = false, more = {} } = {}) {
   const api = fakeApi({ "/overview": answer, ...more })
   const timers = fakeTimers()
-  const supervisor = { state: null, away, words: "Next round in 48 s" }
+  const supervisor = { state: null, away, beats: 0, load: () => (supervisor.beats += 1) }
   const store = overview({
-    reviews: { known: true },
+    reviews: { known: false },
     api,
     feed: fakeFeed(),
     supervisor,
@@ -143,21 +162,69 @@ test("the sentence goes with what was seen and what comes", async () => {
   const { store } = opened()
   await settled()
 
-  assert.equal(store.looked, "Looked at 12 s ago, next round in 48 s.")
+  assert.equal(store.looked, "Looked at 12 s ago.")
+  assert.equal(store.next, "Next round in 47 min 12 s")
+  assert.equal(store.heard, "Supervisor heard just now")
   assert.equal(store.mood, "failing")
 })
 
-test("a few of what was learned are shown, the rest on demand", async () => {
+test("a few of what was learned are shown, all of it by its number", async () => {
+  const page = (ids, next) => ({ items: ids.map((id) => learned(id)), next, seq: 9 })
+  const { store, api } = opened({
+    more: { "/learned": ({ cursor }) => (cursor ? page([4, 5], null) : page([1, 2, 3], "c")) },
+  })
+  await settled()
+
+  const [fresh, faded] = store.learned
+  assert.deepEqual([fresh.words, fresh.rows.length, faded.words], ["5 new", 3, "1 faded"])
+  await store.showAll({ cause: "learned" })
+  assert.deepEqual([store.learned[0].open, store.learned[0].further], [true, true])
+  await store.further()
+  assert.deepEqual([store.learned[0].rows.length, store.learned[0].further], [5, false])
+  assert.equal(api.asked.at(-1).body.since, STATE.learned.since)
+
+  await store.showAll({ cause: "learned" })
+  assert.deepEqual([store.learned[0].open, store.learned[0].rows.length], [false, 3])
+})
+
+test("the heartbeat is asked for as often as it beats, while somebody looks", async () => {
+  const { store, supervisor } = opened()
+  await settled()
+
+  for (const second of [0, 1, 4, 5, 6]) store.tick(NOON + second * 1_000)
+  assert.equal(supervisor.beats, 2)
+  store.leave()
+  store.tick(NOON + 60_000)
+  assert.equal(supervisor.beats, 2)
+})
+
+test("a tier tells how its sessions ended; what runs has not ended", () => {
+  const [observe, investigate, remediate] = tiersOf(STATE.run)
+
+  assert.deepEqual([observe.n, observe.share], [10, "88 % ended well"])
+  assert.deepEqual(observe.links, [
+    { words: "1 failed", address: "/sessions?tier=1&status=failed" },
+    { words: "1 handed on", address: "/sessions?tier=1&status=escalated" },
+  ])
+  assert.deepEqual([investigate.share, remediate.share], ["none has ended yet", "none in 30 days"])
+  assert.deepEqual(observe.bars.series[0].values, [6, 4])
+})
+
+test("a chart is not drawn again for the same figures", async () => {
+  const { store } = opened()
+  await settled()
+  const before = store.charts
+
+  store.take(structuredClone(STATE), null)
+
+  assert.equal(store.charts, before)
+})
+
+test("an open case counts before its list was read", async () => {
   const { store } = opened()
   await settled()
 
-  assert.deepEqual([store.learned.length, store.hidden], [3, 2])
-  store.showMore()
-  assert.deepEqual([store.learned.length, store.hidden], [5, 0])
-  assert.deepEqual(
-    store.learnedCounts.map(({ words }) => words),
-    ["5 new", "1 faded"],
-  )
+  assert.equal(store.cases, 3)
 })
 
 test("what was seen again and again is told once", () => {
@@ -176,13 +243,21 @@ test("what was seen again and again is told once", () => {
 
 test("each figure leads to its rows; an unknown cost is no zero", () => {
   const figures = figuresOf(STATE)
+  const run = (cost, turns) => ({ today: { cost_usd: null, turns: null }, month: { cost_usd: cost, turns } })
 
   assert.deepEqual(
     figures.map(({ words }) => words),
-    ["12 sessions", "10 of tier 1", "2 of tier 2", "1 critical", "2 warnings", "cost not known"],
+    ["12 sessions", "10 of tier 1", "2 of tier 2", "1 critical", "2 warnings"],
   )
   assert.equal(figures[2].address, "/sessions?tier=2")
-  assert.equal(figuresOf({ ...STATE, sessions: { ...STATE.sessions, cost_usd: 0 } }).at(-1).words, "cost $0.00")
+  assert.deepEqual(
+    [costWords(run(null)), turnsWords(run(null, null))],
+    ["No engine reported a cost.", "No engine reported its turns."],
+  )
+  assert.deepEqual(
+    [costWords(run(0.5)), turnsWords(run(0.5, 1))],
+    ["$0.00 today, $0.50 this month", "1 turn this month"],
+  )
 })
 
 function visits(storage = fakeStorage()) {

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0022"
-down_revision = "0017"
+down_revision = "0020"
 
 
 def upgrade() -> None:

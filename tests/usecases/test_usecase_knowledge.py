@@ -1,4 +1,4 @@
-"""What a person keeps of knowledge: a title, tags, how far it holds, and the topic it is of."""
+"""What a person keeps of knowledge: a title, tags, how far it holds, and its topic key."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -9,7 +9,7 @@ from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, held, rows
 
 import by_hand
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.memory import NO_TOPIC, Category, Edit, Kind, Memory
+from lamplighter.domain.memory import NO_KEY, Category, Edit, Kind, Memory
 from lamplighter.repository import Database, history, memories
 from lamplighter.usecases import bulk, curate, undo
 from lamplighter.usecases.bulk import Act
@@ -43,7 +43,7 @@ async def test_knowledge_is_kept_as_it_was_written(db: Database) -> None:
     assert memory.observation == POOL.observation
 
 
-async def test_a_topic_is_kept_in_one_form(db: Database) -> None:
+async def test_a_topic_key_is_kept_in_one_form(db: Database) -> None:
     memory = await made(db, topic_key=" Config/DB  Pool ", tags=("a", " a ", "", "b"))
 
     assert (memory.topic_key, memory.tags) == ("config/db-pool", ("a", "b"))
@@ -67,7 +67,7 @@ async def test_secrets_are_masked_in_all_its_words(db: Database) -> None:
         ({"tags": ()}, {"tags": ()}),
         ({"scope": "global"}, {"scope": "global"}),
         ({"topic_key": "config/db/size"}, {"topic_key": "config/db/size"}),
-        ({"topic_key": NO_TOPIC}, {"topic_key": None}),
+        ({"topic_key": NO_KEY}, {"topic_key": None}),
     ],
     ids=str,
 )
@@ -89,7 +89,7 @@ async def test_each_field_is_edited_and_undone(
 async def test_its_fields_are_as_they_were_at_a_moment(db: Database) -> None:
     memory = await made(db)
     await edited(
-        db, memory, title="Pool", tags=("db",), scope="global", topic_key=NO_TOPIC, confidence=0.9
+        db, memory, title="Pool", tags=("db",), scope="global", topic_key=NO_KEY, confidence=0.9
     )
 
     then = await memories.get(db, memory.id, at=NOON + timedelta(seconds=1))
@@ -100,7 +100,7 @@ async def test_its_fields_are_as_they_were_at_a_moment(db: Database) -> None:
 async def test_a_bulk_keeps_what_it_leaves_alone(db: Database) -> None:
     memory = await made(db, scope="global")
     await bulk.act_on(db, [memory.id], Act(action="confidence", value=0.5), now=LATER)
-    await edited(db, memory, title="Pool", tags=(), scope="project", topic_key=NO_TOPIC)
+    await edited(db, memory, title="Pool", tags=(), scope="project", topic_key=NO_KEY)
 
     [_, step, first] = (await history.of(db, memory.id, limit=9)).items
 
@@ -127,7 +127,7 @@ async def test_tags_that_a_person_broke_are_none_in_the_history(db: Database, ur
         ({"category": Category.TIMING}, "topic_key"),
         ({"category": Category.TIMING, "topic_key": None, "scope": "global"}, "scope"),
     ],
-    ids=["long topic", "long title", "operational topic", "operational scope"],
+    ids=["long key", "long title", "operational key", "operational scope"],
 )
 async def test_what_may_not_be_is_refused_by_name(
     db: Database, more: dict[str, Any], field: str
@@ -144,15 +144,15 @@ async def test_what_may_not_be_is_refused_by_name(
     assert await held(db) == [memory]
 
 
-async def test_what_turns_operational_leaves_its_topic_behind(db: Database) -> None:
+async def test_what_turns_operational_leaves_its_key_behind(db: Database) -> None:
     memory = await made(db, scope="global")
 
-    after = await edited(db, memory, category=Category.TIMING, scope="project", topic_key=NO_TOPIC)
+    after = await edited(db, memory, category=Category.TIMING, scope="project", topic_key=NO_KEY)
 
     assert (after.category, after.scope, after.topic_key) == (Category.TIMING, "project", None)
 
 
-async def test_a_topic_has_one_current_memory(db: Database) -> None:
+async def test_a_topic_key_has_one_current_memory(db: Database) -> None:
     first = await made(db)
     other = await made(db, topic_key="config/db/size")
 
@@ -167,7 +167,7 @@ async def test_a_topic_has_one_current_memory(db: Database) -> None:
     assert await held(db) == [first, other]
 
 
-async def test_a_topic_is_free_where_nobody_holds_it_any_more(db: Database) -> None:
+async def test_a_topic_key_is_free_where_nobody_holds_it_any_more(db: Database) -> None:
     first = await made(db)
     everywhere = await made(db, scope="global")
     await edited(db, first, active=False)

@@ -17,7 +17,7 @@ from lamplighter.domain.admit import admitted_edit
 from lamplighter.domain.errors import Invalid, Wrong, wrong_of
 from lamplighter.domain.memory import (
     GENERAL,
-    NO_TOPIC,
+    NO_KEY,
     Candidate,
     Category,
     Edit,
@@ -228,7 +228,7 @@ def _edit(given: shapes.MemoryEdit) -> Edit:
     if "service" in fields and fields["service"] is None:
         fields["service"] = GENERAL
     if "topic_key" in fields and fields["topic_key"] is None:
-        fields["topic_key"] = NO_TOPIC
+        fields["topic_key"] = NO_KEY
     if "tags" in fields:
         fields["tags"] = tuple(fields["tags"])
     if "confidence" in fields:

@@ -7,7 +7,7 @@ from typing import Final
 from lamplighter.domain.errors import Invalid, Wrong
 from lamplighter.domain.memory import (
     MAX_OBSERVATION_CHARS,
-    NO_TOPIC,
+    NO_KEY,
     OPERATIONAL,
     PROJECT,
     Candidate,
@@ -19,7 +19,7 @@ from lamplighter.domain.text import one_line, several_lines, without_private
 
 Redact = Callable[[str], str]
 MAX_TITLE_CHARS: Final = 500
-MAX_TOPIC_CHARS: Final = 120
+MAX_KEY_CHARS: Final = 120
 
 
 def admitted(candidate: Candidate, redact: Redact) -> Candidate:
@@ -32,7 +32,7 @@ def admitted(candidate: Candidate, redact: Redact) -> Candidate:
     observation = _checked(candidate.observation, candidate.category, redact, wrong)
     service = checked_service(candidate.service, wrong)
     title = _title(candidate.title, redact, wrong)
-    topic_key = _topic(candidate.topic_key or NO_TOPIC, redact, wrong) or None
+    topic_key = _key(candidate.topic_key or NO_KEY, redact, wrong) or None
     wrong += misplaced(candidate.category, candidate.scope, topic_key)
     if wrong:
         raise Invalid(*wrong)
@@ -60,7 +60,7 @@ def admitted_edit(edit: Edit, category: Category, redact: Redact) -> Edit:
     if edit.tags is not None:
         edit = replace(edit, tags=_tags(edit.tags, redact))
     if edit.topic_key is not None:
-        edit = replace(edit, topic_key=_topic(edit.topic_key, redact, wrong))
+        edit = replace(edit, topic_key=_key(edit.topic_key, redact, wrong))
     if wrong:
         raise Invalid(*wrong)
     return replace(edit, observation=observation)
@@ -74,7 +74,7 @@ def misplaced(category: Category, scope: str, topic_key: str | None) -> list[Wro
     if scope != PROJECT:
         wrong.append(Wrong("scope", f"is {PROJECT} for {category}: only knowledge may be global"))
     if topic_key is not None:
-        wrong.append(Wrong("topic_key", f"is for knowledge: {category} has no topics"))
+        wrong.append(Wrong("topic_key", f"is for knowledge: {category} has none"))
     return wrong
 
 
@@ -99,11 +99,11 @@ def _tags(given: tuple[str, ...], redact: Redact) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, (one_line(redact(tag)) for tag in given))))
 
 
-def _topic(text: str, redact: Redact, wrong: list[Wrong]) -> str:
-    """Return a topic's key in the one form that is compared: small letters and no spaces."""
+def _key(text: str, redact: Redact, wrong: list[Wrong]) -> str:
+    """Return a topic key in the one form that is compared: small letters and no spaces."""
     key = one_line(redact(text)).lower().replace(" ", "-")
-    if len(key) > MAX_TOPIC_CHARS:
-        wrong.append(Wrong("topic_key", f"is longer than {MAX_TOPIC_CHARS} characters"))
+    if len(key) > MAX_KEY_CHARS:
+        wrong.append(Wrong("topic_key", f"is longer than {MAX_KEY_CHARS} characters"))
     return key
 
 

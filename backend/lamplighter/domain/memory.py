@@ -16,7 +16,7 @@ LONG_MARKER_CHARS: Final = 2_000
 GENERAL: Final = "general"
 OPERATIONS: Final = "ops"
 PROJECT: Final = "project"
-NO_TOPIC: Final = ""
+NO_KEY: Final = ""
 
 
 class Category(StrEnum):
@@ -162,8 +162,8 @@ class Memory:
 class Edit:
     """What a person changes of a memory; None leaves a field as it is.
 
-    `service` is GENERAL to make a memory true of all services, `topic_key` NO_TOPIC to
-    take it out of its topic.
+    `service` is GENERAL to make a memory true of all services, `topic_key` NO_KEY to
+    take that away.
     """
 
     observation: str | None = None
@@ -249,7 +249,7 @@ def _with_words(memory: Memory, edit: Edit) -> Memory:
         title=memory.title if edit.title is None else edit.title,
         tags=memory.tags if edit.tags is None else edit.tags,
         scope=edit.scope or memory.scope,
-        topic_key=_given(memory.topic_key, edit.topic_key, none=NO_TOPIC),
+        topic_key=_given(memory.topic_key, edit.topic_key, none=NO_KEY),
     )
 
 

@@ -23,7 +23,7 @@ from lamplighter.repository import (
     marks,
     memories,
     reviews,
-    topics,
+    topic_keys,
     writing,
 )
 from lamplighter.repository.readable import Unreadable
@@ -45,7 +45,7 @@ async def create(
     candidate = admitted(candidate, redact)
     async with writing(db):
         candidate = replace(candidate, service=await spelled(db, candidate.service, known))
-        await _check_topic(db, candidate.topic_key, scope=candidate.scope)
+        await _check_key(db, candidate.topic_key, scope=candidate.scope)
         memory = await memories.insert(db, candidate, now=now)
         await history.append(db, None, memory, _by("created"), now=now)
         return memory
@@ -103,21 +103,23 @@ async def delete(db: Database, memory_id: int, *, version: int | None, now: date
 
 
 async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
-    """Raise Invalid for a scope or a topic that a memory may not have with its category."""
+    """Raise Invalid for a scope or a topic key that a memory may not have with its category."""
     wrong = misplaced(changed.category, changed.scope, changed.topic_key)
     if wrong:
         raise Invalid(*wrong)
     if (changed.scope, changed.topic_key) != (memory.scope, memory.topic_key):
-        await _check_topic(db, changed.topic_key, scope=changed.scope, without=memory.id)
+        await _check_key(db, changed.topic_key, scope=changed.scope, without=memory.id)
 
 
-async def _check_topic(
+async def _check_key(
     db: Database, topic_key: str | None, *, scope: str, without: MemoryId | None = None
 ) -> None:
-    """A topic has one current version: what a person writes beside it is refused, not merged."""
+    """A key has one current version: what a person writes beside it is refused, not merged."""
     if topic_key is None:
         return
-    holder = await topics.holder(db, topic_key, project=OPERATIONS, scope=scope, without=without)
+    holder = await topic_keys.holder(
+        db, topic_key, project=OPERATIONS, scope=scope, without=without
+    )
     if holder is not None:
         raise Invalid(Wrong("topic_key", f"is that of memory {holder}: correct that one instead"))
 

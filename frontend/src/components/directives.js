@@ -1,6 +1,5 @@
 import { plot as plotIn } from "../charts/plot.js"
 import { hold } from "./hold.js"
-import { logView } from "./log-view.js"
 import { reach } from "./reach.js"
 import { stripView } from "./strip-view.js"
 
@@ -87,11 +86,23 @@ export function directives(Alpine) {
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
   function log(el, { expression }, { evaluateLater, effect, cleanup }) {
-    const view = logView(el, Alpine.store("log"))
+    const lines = Alpine.store("log")
     const evaluate = evaluateLater(expression)
-    effect(() => view.show())
-    effect(() => evaluate((/** @type {Marker[]} */ markers) => view.mark(markers.map((marker) => ({ ...marker })))))
-    cleanup(() => view.close())
+    let gone = false
+    /** @type {(() => void) | null} */
+    let close = null
+    // only who reads an output loads what draws it
+    import("./log-view.js").then(({ logView }) => {
+      if (gone) return
+      const view = logView(el, lines)
+      close = view.close
+      effect(() => view.show())
+      effect(() => evaluate((/** @type {Marker[]} */ markers) => view.mark(markers.map((marker) => ({ ...marker })))))
+    }, lines.lost.bind(lines))
+    cleanup(() => {
+      gone = true
+      close?.()
+    })
   }
 }
 

@@ -138,12 +138,11 @@ export function logView(el, log) {
 
   /** @param {HTMLElement} el @param {import("../log/lines.js").Line} line @param {number} row */
   function update(el, line, row) {
-    const number = log.number(row)
+    const number = String(log.number(row) || "")
     const link = /** @type {HTMLElement} */ (el.firstElementChild)
-    if (link.textContent !== String(number || "")) {
-      link.textContent = String(number || "")
-      link.setAttribute("aria-label", number ? t("sessions.line", { n: number }) : t("sessions.lineUnnumbered"))
-    }
+    if (link.textContent !== number) link.textContent = number
+    if (number) link.removeAttribute("aria-label")
+    else link.setAttribute("aria-label", t("sessions.lineUnnumbered"))
     el.querySelector("button")?.setAttribute("aria-expanded", String(log.isOpen(line.fold)))
     const more = el.querySelector(".line-more")
     if (more) more.textContent = t(line.failed ? "sessions.foldedFailed" : "sessions.folded", { n: line.behind })

@@ -37,6 +37,13 @@ export function memoryPanel(store) {
       if (await curate.remove({ ...memory.row })) router.go(router.keeping("/memories"))
     },
 
+    missing: () => t(memory.past ? "memory.missing_then" : "memory.missing"),
+    missingWhy: () => t(memory.past ? "memory.missing_then_why" : "memory.missing_why"),
+    lineTitle: () => t(memory.past ? "memory.line_then" : "memory.line_now"),
+    memoryName: (/** @type {number} */ id) => t("memory.name", { id: String(id) }),
+    sessionName: (/** @type {number} */ id) => t("memory.session", { id: String(id) }),
+    reviewName: (/** @type {number} */ id) => t("memory.review", { id: String(id) }),
+
     whatIf: () => store("whatIf").id !== null && store("whatIf").id === memory.id,
 
     /** Knowledge has a title of its own; else what is observed is the title. */
@@ -81,6 +88,7 @@ export function memoryPanel(store) {
       return t(review.kind === "conflict" ? "memory.case_open" : "memory.case_possible", { id })
     },
 
+    caseLink: (/** @type {Partner} */ partner) => t(partner.review?.state === "open" ? "memory.settle" : "memory.see"),
     waits: (/** @type {Partner} */ { review }) => review?.state === "open",
     undoWords: (/** @type {string} */ step) => t("memory.undo_step", { step }),
   }

@@ -1,5 +1,4 @@
 import { count, duration } from "../format.js"
-import { sortWords } from "../log/rail.js"
 import { t } from "../texts.js"
 import { attempt } from "./attempt.js"
 import { remember } from "./remember.js"
@@ -12,7 +11,7 @@ export function sessionPage(store) {
     ...["session", "log", "router", "runNow", "engines", "clock"],
   ].map(store)
   return {
-    ...output({ log }),
+    ...output({ log, toasts: store("toasts") }),
     reason: () => (session.row && !badly(session.row) ? session.row.reason : ""),
     bad: () => Boolean(session.row && badly(session.row)),
     stopping: () => Boolean(session.row?.stopping),
@@ -53,7 +52,7 @@ export function sessionPage(store) {
 
     /** @param {string} sort */
     sortIs: (sort) => String(session.only === sort),
-    onlyWords: () => (session.only ? sortWords(session.only) : t("sessions.everything")),
+    onlyWords: () => (session.only ? t(/** @type {any} */ (`sessions.${session.only}`)) : t("sessions.everything")),
     rawAddress: () => router.with({ part: session.part === "raw" ? "" : "raw" }),
     rawIs: () => (session.part === "raw" ? "true" : null),
     quietWords: () => t(session.running ? "sessions.quietRunning" : "sessions.quiet"),
@@ -74,8 +73,8 @@ function compared(row, id) {
   }
 }
 
-/** What a click means in the output. @param {{log: any}} with_ */
-function output({ log }) {
+/** What a click means in the output. @param {{log: any, toasts: any}} with_ */
+function output({ log, toasts }) {
   return {
     logWords() {
       const lines = t("sessions.folded", { n: log.size })
@@ -112,11 +111,17 @@ function output({ log }) {
     /** @param {{line: string}} entry */
     showLine: ({ line }) => log.choose(line),
 
+    /** Where the browser gives no clipboard (over http it does not), the line is selected instead. */
     async copyLine() {
-      await navigator.clipboard.writeText(log.text(log.chosen))
+      try {
+        await navigator.clipboard.writeText(log.text(log.chosen))
+        toasts.say(t("sessions.copied"))
+      } catch {
+        const line = document.querySelector(".line[data-chosen] .line-text")
+        if (line) getSelection()?.selectAllChildren(line)
+        toasts.say(t("sessions.selected"))
+      }
     },
-
-    chosenWords: () => t("sessions.chosen"),
   }
 }
 

@@ -12,6 +12,9 @@ const THEMES = ["system", "light", "dark"]
 export function settingsPage(store) {
   const [settings, tokens] = ["settings", "tokens"].map(store)
   return {
+    /** Both answers are there: one must not push the other down. */
+    known: () => settings.phase !== "loading" && tokens.phase !== "loading",
+
     again: () => settings.load(),
     themes: () => THEMES,
     wide: () => WIDE,

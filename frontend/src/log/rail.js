@@ -1,6 +1,7 @@
 import { whyWords } from "../outcomes.js"
 import { t } from "../texts.js"
 import { markerKey } from "./lines.js"
+import { outcomeWords } from "./outcome.js"
 
 export const SORTS = /** @type {const} */ ([
   "learned",
@@ -44,12 +45,6 @@ export function railOf({ markers, told, contradicted }) {
     said.splice(beside < 0 ? 0 : beside + 1, 0, entry)
   }
   return [...said, ...told.filter(({ included }) => included).map((each) => ofTold(each, markers, contradicted))]
-}
-
-/** The outcome of a marker in words. @param {Marker} marker */
-export function outcomeWords({ state, outcome, reason }) {
-  if (state === "taken") return outcome
-  return reason ? t("sessions.because", { state, reason }) : state
 }
 
 /** How many there are of each sort. @param {Entry[]} entries */

@@ -158,10 +158,10 @@ export function curate({ api, memories, confirm, toasts }) {
 
   /** @param {Memory[]} rows */
   async function restore(rows) {
-    for (const { category, observation, service, confidence, title, tags } of rows) {
-      memories.put(await api.post("/memories", { category, observation, service, confidence, title, tags }), {
-        own: true,
-      })
+    for (const row of rows) {
+      const { category, observation, service, confidence, title, tags, scope, topic_key } = row
+      const body = { category, observation, service, confidence, title, tags, scope, topic_key }
+      memories.put(await api.post("/memories", body), { own: true })
     }
     toasts.say(t("memories.back", { n: rows.length }))
   }

@@ -53,11 +53,16 @@ function grown(group, { id, session_id, created_at }) {
 export function eventGroups({ api, feed, later = setTimeout }) {
   let filters = /** @type {any} */ ({})
   let key = ""
+  /** @type {Map<string, EventGroup>} every group that was read or came, also one that still waits for its row */
+  let known = new Map()
   const grouped = /** @type {Api} */ ({
     ...api,
     get: async (path, query) => {
       const page = await api.get(path, query)
-      return { ...page, items: page.items.map(named) }
+      const items = /** @type {EventGroup[]} */ (page.items.map(named))
+      if (!query?.cursor && !query?.same) known = new Map()
+      items.forEach(note)
+      return { ...page, items }
     },
   })
   const list = liveList({
@@ -95,17 +100,17 @@ export function eventGroups({ api, feed, later = setTimeout }) {
 
     /** @param {OpsEvent} event */
     fold(event) {
-      const group = [...this.rows, ...this.waiting].find((each) => isOf(event, each))
-      if (group) return event.id > group.last_id ? this.put(grown(group, event)) : undefined
-      if (this.next === null) return this.put(alone(event))
+      const group = known.get(wordsOf(event))
+      if (group && event.id <= group.last_id) return
+      if (group) return this.put(note(grown(group, event)))
+      if (this.next === null) return this.put(note(alone(event)))
       return this.ask(event)
     },
 
     /** Perhaps one of a group that was not read yet. @param {OpsEvent} event */
     async ask(event) {
       const page = await grouped.get("/events/groups", { ...filters, same: event.id }).catch(() => null)
-      const group = page?.items[0]
-      if (group && !this.rows.some((each) => each.id === group.id)) this.put(group)
+      if (page?.items.length) this.put(page.items[0])
     },
 
     /** @param {EventGroup} group */
@@ -145,9 +150,15 @@ export function eventGroups({ api, feed, later = setTimeout }) {
       return held?.phase === "ready" ? count - held.count : 0
     },
   })
+
+  /** @param {EventGroup} group */
+  function note(group) {
+    known.set(wordsOf(group), group)
+    return group
+  }
 }
 
-/** @param {OpsEvent} event @param {EventGroup} group */
-function isOf(event, { level, service, text }) {
-  return event.level === level && event.service === service && event.text === text
+/** What makes events the same. @param {{level: string, service: string | null, text: string}} event */
+function wordsOf({ level, service, text }) {
+  return JSON.stringify([level, service, text])
 }

@@ -1,4 +1,5 @@
 import { addLines, isShown } from "../log/lines.js"
+import { t } from "../texts.js"
 
 const END = Number.MAX_SAFE_INTEGER
 const FIRST = 120
@@ -131,6 +132,12 @@ export function log({ api }) {
       this.size = lines.length
       this.stamp += 1
       if (this.query) this.seek()
+    },
+
+    /** What draws the lines could not be loaded. */
+    lost() {
+      this.phase = "failed"
+      this.problem = t("sessions.lost")
     },
 
     /** @returns {number} */

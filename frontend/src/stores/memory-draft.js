@@ -35,7 +35,7 @@ export function payload(draft) {
 
 /**
  * Only what differs travels, so that an edit of the text says nothing about the confidence. What turns operational
- * leaves its topic and its wide scope behind. @param {MemoryDraft} draft @param {Memory} memory
+ * leaves its topic key and its wide scope behind. @param {MemoryDraft} draft @param {Memory} memory
  */
 export function edits(draft, memory) {
   const held = fieldsOf(memory)

@@ -28,6 +28,7 @@ export function memory({
   conflict = conflictOf(),
   toasts = { say() {} },
 }) {
+  let asked = 0
   return {
     id: /** @type {number | null} */ (null),
     /** The moment it is shown as of; nothing for now. */
@@ -153,12 +154,13 @@ export function memory({
 
     /** @param {number} id */
     async about(id) {
+      const mine = ++asked
       const [history] = await Promise.all([
         api.get(`/memories/${id}/history`).catch(() => null),
         this.read(),
         this.past ? null : this.grounds.load(id, () => this.id === id),
       ])
-      if (this.id !== id || !history) return
+      if (this.id !== id || mine !== asked || !history) return
       this.history = this.until(history.items)
       this.earlier = history.next
     },
@@ -185,7 +187,7 @@ export function memory({
       const { as_of } = this
       const sections = { tier: 1, services: row.service ?? "", sections: "operational", as_of }
       const context = await api.get("/context", sections).catch(() => null)
-      if (!context || this.row?.id !== row.id) return
+      if (!context || this.row?.id !== row.id || this.row.version !== row.version) return
       const at = context.included.findIndex((/** @type {{id: number}} */ each) => each.id === row.id)
       const out = context.excluded.find((/** @type {{id: number}} */ each) => each.id === row.id)
       this.line = at < 0 ? "" : context.included[at].line
@@ -201,7 +203,7 @@ export function memory({
       if (op === "batch" && this.id !== null && row.ids.includes(this.id)) return this.load(this.id)
       if (id !== this.id) return
       if (op === "deleted") this.phase = "missing"
-      else if (row) {
+      else if (row && !(this.row && this.row.version >= row.version)) {
         this.take(row)
         this.about(id)
       }
@@ -279,6 +281,8 @@ export function memory({
     /** What is saved stands; what else was typed stays typed. @param {Memory} row @param {string[]} [names] of the fields that were saved */
     settle(row, names = Object.keys(fieldsOf(row))) {
       memories.put(row, { own: true })
+      // the feed may have told of a later change before our own answer came
+      if (this.row?.id === row.id && this.row.version > row.version) row = this.row
       if (this.id !== row.id || !this.base) return
       const { base, draft } = this
       const open = Object.keys(edits(draft, base)).filter((name) => !names.includes(name))

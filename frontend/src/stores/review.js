@@ -97,8 +97,9 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
     /** @param {number} id */
     async load(id) {
       try {
-        const row = await api.get(`/reviews/${id}`)
-        const past = row.old ? await api.get(`/memories/${row.old.id}/history`).catch(() => null) : null
+        const known = reviews.rows.find((/** @type {Review} */ each) => each.id === id)?.old
+        const [row, ahead] = await Promise.all([api.get(`/reviews/${id}`), known && history(known)])
+        const past = ahead ?? (row.old && (await history(row.old)))
         if (this.id !== id) return
         this.row = row
         this.loss = lossOf(row, past?.items ?? [])
@@ -235,6 +236,11 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
         this.busy = false
       }
     },
+  }
+
+  /** @param {Memory} memory @returns {Promise<any>} */
+  function history({ id }) {
+    return api.get(`/memories/${id}/history`).catch(() => null)
   }
 
   /** What the next prompt would be if this one went. @param {Memory} memory @returns {Promise<any>} */

@@ -1,5 +1,4 @@
 import { markerKey } from "../log/lines.js"
-import { railOf, tallyOf } from "../log/rail.js"
 import { newestFirst } from "./events.js"
 
 const PARTS = ["raw", "told", "events"]
@@ -13,8 +12,12 @@ const NO_PROMPT = { system: "", injected: "", prompt: "", tokens: 0, budget: 0, 
  * @param {{api: Api, feed: Feed, log: any, chain: any, engines: any, timers?: any}} with_
  */
 export function session({ api, feed, log, chain, engines, timers = globalThis }) {
+  /** @type {typeof import("../log/rail.js") | null} */
+  let rail = null
   return {
     id: /** @type {number | null} */ (null),
+    /** What the rail is made by is loaded with the first session that is read. */
+    railKnown: false,
     row: /** @type {Session | null} */ (null),
     markers: /** @type {Marker[]} */ ([]),
     events: /** @type {OpsEvent[]} */ ([]),
@@ -76,6 +79,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       })
       log.open(id, this.form)
       engines.load()
+      this.loadRail()
       this.load(id)
       this.keepReading()
     },
@@ -152,7 +156,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     keepReading() {
       timers.clearTimeout(this.timer)
       if (this.id === null) return
-      if (this.running || this.phase === "loading" || !log.complete) this.readOn()
+      if (this.running || this.phase === "loading" || !log.complete || !log.whole) this.readOn()
       this.timer = timers.setTimeout(() => this.keepReading(), READ_AGAIN_MS)
     },
 
@@ -194,12 +198,18 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       this.markers = kept(this.markers, await api.put(`/markers/${marker.id}/taken`))
     },
 
+    async loadRail() {
+      rail ??= await import("../log/rail.js").catch(() => null)
+      this.railKnown = rail !== null
+    },
+
     get entries() {
-      return railOf({ markers: this.markers, told: this.told.memories, contradicted: this.contradicted })
+      if (!this.railKnown || !rail) return []
+      return rail.railOf({ markers: this.markers, told: this.told.memories, contradicted: this.contradicted })
     },
 
     get tally() {
-      return tallyOf(this.entries)
+      return rail?.tallyOf(this.entries) ?? []
     },
 
     get notes() {

@@ -41,4 +41,6 @@ export const health = {
   engine: "Engine",
   app: "App",
   token: "Token",
+  doAgain: "ask again how Lamplighter is",
+  doCloser: "look closer: check the whole database",
 }

@@ -46,4 +46,9 @@ export const settings = {
   scopeRead: "read everything",
   scopeWrite: "read, and an operator's daily work",
   scopeAdmin: "everything, tokens too",
+  doToken: "make a token",
+  doEnded: "show or hide tokens that have ended",
+  doSystem: "theme: as the system",
+  doLight: "theme: light",
+  doDark: "theme: dark",
 }

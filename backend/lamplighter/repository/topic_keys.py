@@ -1,4 +1,4 @@
-"""Topics: which memory is the current version of a subject."""
+"""Topic keys: which memory is the current version of what a key names."""
 
 import sqlalchemy as sa
 
@@ -10,10 +10,10 @@ from lamplighter.repository.tables import KNOWLEDGE, memories
 async def holder(
     db: Database, topic_key: str, *, project: str, scope: str, without: MemoryId | None = None
 ) -> MemoryId | None:
-    """Return the active memory that holds a topic in its project and scope: the newest of them."""
+    """Return the active memory that holds a key in its project and scope: the newest of them."""
     query = (
         sa.select(memories.c.id)
-        .where(sa.text(KNOWLEDGE))  # few rows have a topic, and these have an index
+        .where(sa.text(KNOWLEDGE))  # few rows have a key, and these have an index
         .where(memories.c.topic_key == topic_key)
         .where(memories.c.project == project)
         .where(memories.c.scope == scope)

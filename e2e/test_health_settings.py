@@ -1,0 +1,167 @@
+"""Health, settings and tokens: what is wrong and what to do, what is in force, who may come in."""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from app import App
+from lamplighter.repository import driver
+from postgres_server import PostgresServer
+from test_round import RULES, violations
+
+PASSWORD = "hunter2-hunter2"
+
+
+@pytest.fixture
+def set_up(tmp_path: Path) -> Iterator[App]:
+    """Start an app with settings from both places, one of them a file."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "lamplighter.toml").write_text("# by hand\nmax_tier = 2\n")
+    started = App(home, env={"LAMPLIGHTER_INTERVAL": "2h"}).start()
+    yield started
+    started.stop()
+
+
+def test_health_turns_red_when_the_supervisor_is_killed_and_says_what_to_do(
+    page: Page, app: App
+) -> None:
+    app.says("All is well")
+    page.goto(f"{app.url}/health")
+    expect(page.get_by_text("Lamplighter is well.")).to_be_visible()
+
+    app.kill("supervisor")
+    with closing(driver.connect(str(app.home / "lamplighter.db"))) as connection:
+        connection.execute("UPDATE leases SET heartbeat_at = '2026-01-01T00:00:00.000000Z'")
+    page.get_by_role("button", name="Ask again").click()
+
+    expect(page.get_by_text("Supervisor fails.")).to_be_visible()
+    row = page.get_by_role("listitem").filter(has_text="No supervisor is running")
+    expect(row).to_contain_text("failing")
+    expect(row).to_contain_text("Start it with lamplighter up")
+    assert violations(page, RULES) == []
+
+
+def test_a_closer_look_is_asked_for_and_kept(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/health")
+    integrity = page.get_by_role("listitem").filter(
+        has=page.get_by_role("heading", name="Integrity")
+    )
+    expect(integrity).to_contain_text("Not checked since this web process started")
+
+    page.get_by_role("button", name="Look closer").click()
+
+    expect(integrity).to_contain_text("Every page of the database is sound")
+    page.reload()
+    expect(integrity).to_contain_text("Every page of the database is sound")
+
+
+def test_settings_name_where_each_value_comes_from(page: Page, set_up: App) -> None:
+    set_up.log_in(page)
+    page.goto(f"{set_up.url}/settings")
+    settings = page.get_by_role("list", name="Settings")
+
+    def setting(name: str) -> str:
+        named = page.get_by_role("heading", name=f"LAMPLIGHTER_{name}", exact=True)
+        return settings.get_by_role("listitem").filter(has=named).inner_text()
+
+    expect(settings).to_be_visible()
+    assert re.search(r"2h\s+environment, LAMPLIGHTER_INTERVAL", setting("INTERVAL"))
+    assert re.search(r"2\s+lamplighter\.toml, line 2", setting("MAX_TIER"))
+    assert re.search(r"5m\s+default", setting("IDLE_TIMEOUT"))
+
+
+def test_a_setting_is_changed_by_a_line_that_the_server_has_read(page: Page, set_up: App) -> None:
+    set_up.log_in(page)
+    page.goto(f"{set_up.url}/settings")
+    page.get_by_role("button", name="Change LAMPLIGHTER_IDLE_TIMEOUT").click()
+    page.get_by_label("New value").fill("10m")
+
+    page.get_by_role("button", name="Write the line").click()
+
+    expect(page.get_by_text('idle_timeout = "10m"')).to_be_visible()
+    expect(page.get_by_text("It takes effect on the next start.")).to_be_visible()
+    (set_up.home / "lamplighter.toml").write_text('idle_timeout = "10m"\n')
+    page.reload()
+    expect(page.get_by_text("10m from the next start on")).to_be_visible()
+
+
+def test_a_value_that_a_start_would_refuse_is_told(
+    page: Page, set_up: App, expected: set[int]
+) -> None:
+    expected.add(422)
+    set_up.log_in(page)
+    page.goto(f"{set_up.url}/settings")
+    page.get_by_role("button", name="Change LAMPLIGHTER_IDLE_TIMEOUT").click()
+    page.get_by_label("New value").fill("soon")
+
+    page.get_by_role("button", name="Write the line").click()
+
+    expect(page.get_by_text("soon is not a duration such as 30, 90s, 5m or 1h.")).to_be_visible()
+
+
+@pytest.fixture
+def on_postgres(tmp_path: Path) -> Iterator[App]:
+    """Start an app beside a PostgreSQL server whose address holds a password."""
+    server = PostgresServer()
+    try:
+        url = server.create("lamplighter")
+        url = f"{url}{'&' if '?' in url else '?'}password={PASSWORD}"
+        started = App(tmp_path / "home", env={"LAMPLIGHTER_DATABASE_URL": url}).start("web")
+        yield started
+        started.stop()
+    finally:
+        server.remove()
+
+
+def test_a_password_is_masked_and_the_web_process_alone_is_no_riddle(
+    page: Page, on_postgres: App
+) -> None:
+    on_postgres.log_in(page)
+    page.goto(f"{on_postgres.url}/settings")
+
+    expect(page.get_by_text(re.compile(r"password=\*\*\*"))).to_be_visible()
+    expect(page.get_by_text(re.compile("PostgreSQL 1"))).to_be_visible()
+    assert PASSWORD not in page.content()
+
+    page.goto(f"{on_postgres.url}/health")
+    expect(page.get_by_text("No supervisor has run here yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="Log of writes")).to_have_count(0)
+
+
+def test_a_token_is_made_shown_once_and_revoked(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/settings")
+    page.get_by_role("button", name="New token").click()
+    page.get_by_label("Name").fill("backup script")
+    assert violations(page, RULES) == []
+    page.get_by_role("button", name="Make the token").click()
+
+    words = page.get_by_label("The words of the token")
+    expect(words).to_have_text(re.compile(r"^lamp_\d+_\S{20,}$"))
+    told = words.inner_text()
+    assert violations(page, RULES) == []
+    page.get_by_role("button", name="I have kept it").click()
+    expect(words).to_have_count(0)
+    page.reload()
+    mine = (
+        page.get_by_role("list", name="Tokens")
+        .get_by_role("listitem")
+        .filter(has_text="backup script")
+    )
+    expect(mine).to_be_visible()
+    assert told not in page.content()
+    bearer = {"Authorization": f"Bearer {told}"}
+    address = f"{app.url}/api/v1/memories"
+    assert page.request.get(address, headers=bearer).ok
+
+    page.get_by_role("button", name="Revoke backup script").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+
+    expect(mine).to_have_count(0)
+    assert page.request.get(address, headers=bearer).status == 401
+    page.get_by_role("button", name="Show 1 that has ended").click()
+    expect(mine).to_contain_text("revoked just now")

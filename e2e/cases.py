@@ -53,5 +53,10 @@ async def open_case(old_id: int, new_id: int) -> int:
         return review.id
 
 
+async def open_cases(ids: list[int]) -> list[int]:
+    """Open a case for each pair; return their reviews."""
+    return [await open_case(*pair) for pair in zip(ids[::2], ids[1::2], strict=True)]
+
+
 if __name__ == "__main__":
-    sys.stdout.write(str(asyncio.run(open_case(*map(int, sys.argv[1:])))))
+    sys.stdout.write(" ".join(map(str, asyncio.run(open_cases(list(map(int, sys.argv[1:])))))))

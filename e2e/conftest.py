@@ -18,7 +18,10 @@ from chromium import ARGUMENTS, executable
 from postgres_server import PostgresServer
 
 # What a browser says of a server that is gone for a moment is no error of ours.
-AWAY = ("net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET", "net::ERR_INCOMPLETE_CHUNKED")
+AWAY = (
+    *("net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET"),
+    *("net::ERR_INCOMPLETE_CHUNKED", "net::ERR_INTERNET_DISCONNECTED"),
+)
 
 REFUSED = "the server responded with a status of"  # looked at in the answers themselves
 

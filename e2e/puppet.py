@@ -1,7 +1,8 @@
 """An engine whose words a test decides: it prints what is written into a FIFO, line by line.
 
-A line `json …` is printed as it is, `end` ends the session well, any other line
-is said as the assistant's text. `{now}` becomes the moment of printing in milliseconds.
+A line `json …` is printed as it is, of `file …` what the file holds, `end` ends the session well,
+any other line is said as the assistant's text. `{now}` becomes the moment of printing in
+milliseconds.
 """
 
 import json
@@ -25,6 +26,11 @@ def main(path: str) -> None:
                         type="result", is_error=False, num_turns=1, total_cost_usd=0, result="Done."
                     )
                     return
+                if words.startswith("file "):
+                    with open(words[5:], encoding="utf-8") as lines:
+                        sys.stdout.writelines(lines)
+                    sys.stdout.flush()
+                    continue
                 if words.startswith("json "):
                     sys.stdout.write(words[5:] + "\n")
                     sys.stdout.flush()

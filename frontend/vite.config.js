@@ -1,8 +1,9 @@
 import { defineConfig } from "vite"
 import { pages } from "./build/pages.js"
+import { pseudoTexts } from "./build/pseudo.js"
 
-export default defineConfig({
-  plugins: [pages()],
+export default defineConfig(({ mode }) => ({
+  plugins: mode === "pseudo" ? [pages({ foreign: true }), pseudoTexts()] : [pages()],
   worker: { format: "es" },
   build: {
     assetsInlineLimit: 0, // fonts may not be data: under the content security policy
@@ -12,4 +13,4 @@ export default defineConfig({
     reportCompressedSize: true,
   },
   server: { proxy: { "/api": "http://127.0.0.1:8080" } },
-})
+}))

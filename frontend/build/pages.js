@@ -2,22 +2,26 @@ import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { pseudo } from "./pseudo.js"
+import { filled, pageTexts } from "./texts.js"
 
 const HERE = dirname(fileURLToPath(import.meta.url))
 const SRC = resolve(HERE, "../src")
+const TEXTS = resolve(SRC, "texts/pages")
 const ICONS = resolve(HERE, "../node_modules/lucide-static/icons")
 
 /**
- * One page of HTML out of its parts: <include-part src> is the file itself, <lucide-icon name> a reference into one
- * sprite with only the icons in use, and the theme script a blocking file, so that a dark room sees no white flash.
+ * One page of HTML out of its parts: <include-part src> is the file itself, {{area.key}} a sentence of the catalogue,
+ * <lucide-icon name> a reference into one sprite with only the icons in use, and the theme script a blocking file, so
+ * that a dark room sees no white flash. @param {{foreign?: boolean}} [how] in the language of nobody
  */
-export function pages() {
+export function pages({ foreign = false } = {}) {
   const theme = script(resolve(SRC, "theme-boot.js"))
   return {
     name: "lamplighter-pages",
     transformIndexHtml: {
       order: "pre",
-      handler: (html) => sprite(icons(include(html))),
+      handler: (html) => sprite(icons(filled(include(html), texts()))),
     },
     generateBundle() {
       this.emitFile({ type: "asset", fileName: theme.file, source: theme.source })
@@ -28,6 +32,11 @@ export function pages() {
         response.end(theme.source)
       })
     },
+  }
+
+  function texts() {
+    const found = [...pageTexts(TEXTS)]
+    return new Map(foreign ? found.map(([key, text]) => [key, pseudo(text)]) : found)
   }
 
   function include(html) {

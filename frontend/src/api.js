@@ -1,3 +1,5 @@
+import { t } from "./texts.js"
+
 const BASE = "/api/v1"
 const ALL_AT_ONCE = 200
 const PATIENCE_MS = 15_000
@@ -6,7 +8,7 @@ const PATIENCE_MS = 15_000
 export class Problem extends Error {
   /** @param {{status?: number, title?: string, detail?: string, errors?: {field: string, message: string}[], current?: any}} body */
   constructor({ status = 0, title = "", detail = "", errors = [], current = null }) {
-    super(detail || title || "The server did not answer.")
+    super(detail || title || t("common.no_answer"))
     this.status = status
     this.errors = errors
     this.current = current
@@ -64,7 +66,7 @@ export function createApi({ fetch = globalThis.fetch.bind(globalThis), base = BA
       return await fetch(url, init)
     } catch (cause) {
       const late = cause instanceof DOMException && cause.name === "TimeoutError"
-      throw new Problem({ detail: late ? "The server took too long to answer." : "The server cannot be reached." })
+      throw new Problem({ detail: late ? t("common.too_late") : t("common.out_of_reach") })
     }
   }
 }

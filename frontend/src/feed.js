@@ -19,7 +19,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
   /** @type {any} */ let timer = null
 
   return {
-    state: { live: true, stale: false, at: null, paused: false, behind: 0 },
+    state: { live: true, stale: false, offline: false, at: null, paused: false, behind: 0 },
 
     on(entity, apply) {
       followers.set(entity, [...(followers.get(entity) ?? []), apply])
@@ -43,11 +43,25 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
       if (message.kind === "changes") return this.state.paused ? put(this, message.items) : hand(message.items)
       if (message.kind === "reset") return again(this, message.seq)
       if (message.kind === "refused") return refused()
-      if (message.kind === "lost") return lose(this)
+      if (message.kind === "lost") return lose(this, message.at)
       if (message.kind === "joined" && message.seq === null) return
       if (message.kind === "joined" && !message.live) lose(this)
       if (message.kind === "joined" || message.kind === "hello") return join(this, /** @type {number} */ (message.seq))
       if (message.kind === "live") find(this)
+    },
+
+    /** The browser says that it has no network: what a page asks for fails, whatever the stream does. */
+    goOffline() {
+      this.state.offline = true
+      this.state.at ??= now()
+    },
+
+    /** What failed meanwhile is asked for again. */
+    goOnline() {
+      if (!this.state.offline) return
+      this.state.offline = false
+      if (this.state.live) this.state.at = null
+      resets.forEach((load) => load())
     },
 
     pause() {
@@ -112,12 +126,13 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
     else resets.forEach((load) => load())
   }
 
-  /** @param {Feed} feed */
-  function lose(feed) {
+  /** @param {Feed} feed @param {number} [at] when something was last heard */
+  function lose(feed, at = now().getTime()) {
     if (!feed.state.live) return
     feed.state.live = false
-    feed.state.at = now()
-    timer = timers.setTimeout(() => (feed.state.stale = true), STALE_MS)
+    feed.state.at ??= new Date(at)
+    const left = STALE_MS - (now().getTime() - at)
+    timer = timers.setTimeout(() => (feed.state.stale = true), Math.max(0, left))
   }
 
   /** @param {Feed} feed */
@@ -125,5 +140,6 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
     timers.clearTimeout(timer)
     feed.state.live = true
     feed.state.stale = false
+    if (!feed.state.offline) feed.state.at = null
   }
 }

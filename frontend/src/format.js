@@ -1,3 +1,5 @@
+import { t } from "./texts.js"
+
 const MINUTE = 60
 const HOUR = 3_600
 const DAY = 86_400
@@ -8,8 +10,21 @@ const OPERATIONAL = ["timing", "dependency", "behavior", "remediation", "mainten
 const GRACE_DAYS = 30
 const WEEKLY_DECAY = 0.1
 
-const exactly = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" })
-const clockTime = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" })
+const exactly = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZoneName: "short",
+})
+const clockTime = new Intl.DateTimeFormat("en-GB", {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZoneName: "short",
+})
 const dayOfYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
 const dayAndYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" })
 
@@ -17,7 +32,7 @@ const dayAndYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "sh
 export function ago(time, now) {
   if (!time) return ""
   const seconds = Math.max(0, Math.round((now - Date.parse(time)) / 1_000))
-  if (seconds < 10) return "now"
+  if (seconds < 10) return t("common.now")
   if (seconds >= 60 * DAY) return onDay(new Date(time), now)
   return span(seconds)
 }
@@ -25,16 +40,16 @@ export function ago(time, now) {
 /** How long ago, in the middle of a sentence. @param {Time} time @param {number} now */
 export function past(time, now) {
   const words = ago(time, now)
-  if (words === "now") return "just now"
-  return now - Date.parse(time) >= 60 * DAY_MS ? `on ${words}` : `${words} ago`
+  if (words === t("common.now")) return t("common.just_now")
+  return now - Date.parse(time) >= 60 * DAY_MS ? t("common.on_day", { day: words }) : t("common.ago", { age: words })
 }
 
 /** The largest unit alone. @param {number} seconds */
 export function span(seconds) {
-  if (seconds < MINUTE) return `${seconds} s`
-  if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min`
-  if (seconds < DAY) return `${Math.floor(seconds / HOUR)} h`
-  return `${Math.floor(seconds / DAY)} d`
+  if (seconds < MINUTE) return t("common.s", { n: seconds })
+  if (seconds < HOUR) return t("common.min", { n: Math.floor(seconds / MINUTE) })
+  if (seconds < DAY) return t("common.h", { n: Math.floor(seconds / HOUR) })
+  return t("common.d", { n: Math.floor(seconds / DAY) })
 }
 
 /** @param {Time | null} time */
@@ -55,16 +70,15 @@ export function onDay(time, now) {
 /** How long something took: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min. @param {number | null} milliseconds */
 export function duration(milliseconds) {
   if (milliseconds === null || milliseconds < 0) return ""
-  if (milliseconds < 9_950) return `${(milliseconds / 1_000).toFixed(1)} s`
+  if (milliseconds < 9_950) return t("common.s", { n: (milliseconds / 1_000).toFixed(1) })
   const seconds = Math.round(milliseconds / 1_000)
-  if (seconds < MINUTE) return `${seconds} s`
-  if (seconds < HOUR) return two(Math.floor(seconds / MINUTE), "min", seconds % MINUTE, "s")
-  return two(Math.floor(seconds / HOUR), "h", Math.floor((seconds % HOUR) / MINUTE), "min")
-}
-
-/** @param {number} large @param {string} unit @param {number} small @param {string} rest */
-function two(large, unit, small, rest) {
-  return small ? `${large} ${unit} ${small} ${rest}` : `${large} ${unit}`
+  if (seconds < HOUR && seconds % MINUTE)
+    return seconds < MINUTE
+      ? t("common.s", { n: seconds })
+      : t("common.min_s", { n: Math.floor(seconds / MINUTE), rest: seconds % MINUTE })
+  const minutes = Math.floor((seconds % HOUR) / MINUTE)
+  if (seconds < HOUR || !minutes) return span(seconds)
+  return t("common.h_min", { n: Math.floor(seconds / HOUR), rest: minutes })
 }
 
 /**
@@ -73,8 +87,8 @@ function two(large, unit, small, rest) {
  */
 export function until(time, now, { fine = false } = {}) {
   const seconds = Math.round((Date.parse(time) - now) / 1_000)
-  if (seconds < (fine ? 1 : 5)) return "now"
-  return `in ${fine && seconds >= MINUTE ? duration(seconds * 1_000) : span(seconds)}`
+  if (seconds < (fine ? 1 : 5)) return t("common.now")
+  return t("common.in_time", { time: fine && seconds >= MINUTE ? duration(seconds * 1_000) : span(seconds) })
 }
 
 /** @param {number} confidence */
@@ -94,7 +108,7 @@ export function serviceName(service) {
 
 /** @param {string[] | null} services */
 export function serviceNames(services) {
-  return services?.length ? services.join(", ") : "all services"
+  return services?.length ? services.join(", ") : t("common.all_services")
 }
 
 /** @param {string} category */
@@ -114,63 +128,71 @@ export function fadesOut(memory, now) {
 /** What will become of a memory, in one sentence. @param {Memory} memory @param {number} now */
 export function outlook(memory, now) {
   if (!memory.active) return inactiveWords(memory)
-  if (memory.pinned) return "Pinned: it does not fade."
+  if (memory.pinned) return t("common.pinned")
   const day = fadesOut(memory, now)
-  return day ? `Below 0.30 on ${onDay(day, now)} unless it is seen again.` : "Knowledge does not fade."
+  return day ? t("common.fades_on", { day: onDay(day, now) }) : t("common.knowledge_stays")
 }
 
 /** @param {Memory} memory */
 function inactiveWords({ inactive_reason: reason, confidence }) {
-  if (confidence < THRESHOLD)
-    return "Inactive: no session reads it. Set its confidence to 0.30 or more to bring it back."
-  const why = reason === "operator" ? "set so by a person" : (reason ?? "")
-  return why ? `Inactive, ${why}: no session reads it.` : "Inactive: no session reads it."
+  if (confidence < THRESHOLD) return t("common.inactive_low")
+  const why = reason === "operator" ? t("common.set_so_by_a_person") : (reason ?? "")
+  return why ? t("common.inactive_because", { why }) : t("common.inactive")
 }
 
 const REASONS = new Map([
-  ["low", "inactive: below 0.30"],
-  ["operator", "inactive: set by a person"],
-  ["superseded", "inactive: superseded"],
-  ["archived", "inactive: archived"],
-  ["expired", "inactive: expired"],
-  ["deleted", "inactive: deleted"],
+  ["low", t("common.state_low")],
+  ["operator", t("common.state_operator")],
+  ["superseded", t("common.state_superseded")],
+  ["archived", t("common.state_archived")],
+  ["expired", t("common.state_expired")],
+  ["deleted", t("common.state_deleted")],
 ])
 
 /** @param {Memory} memory */
 export function stateWords(memory) {
-  return memory.active ? "active" : (REASONS.get(memory.inactive_reason ?? "") ?? "inactive")
+  return memory.active
+    ? t("common.state_active")
+    : (REASONS.get(memory.inactive_reason ?? "") ?? t("common.state_inactive"))
 }
 
 const STATUS = new Map([
-  ["timed_out", "timed out"],
-  ["running", "running"],
+  ["running", t("common.status_running")],
+  ["completed", t("common.status_completed")],
+  ["failed", t("common.status_failed")],
+  ["timed_out", t("common.status_timed_out")],
+  ["escalated", t("common.status_escalated")],
+  ["stopped", t("common.status_stopped")],
+  ["interrupted", t("common.status_interrupted")],
 ])
 
 /** @param {Session} session */
 export function statusWords(session) {
-  return session.stopping && session.status === "running" ? "stopping" : (STATUS.get(session.status) ?? session.status)
+  return session.stopping && session.status === "running"
+    ? t("common.status_stopping")
+    : (STATUS.get(session.status) ?? session.status)
 }
 
-const TIERS = ["manual", "observe", "investigate", "remediate"]
+const TIERS = [t("common.manual"), t("common.tier_1"), t("common.tier_2"), t("common.tier_3")]
 
 /** @param {number} tier */
 export function tierWords(tier) {
-  return tier ? `tier ${tier}, ${TIERS[tier] ?? ""}` : "manual"
+  return TIERS[tier] ?? t("common.tier_n", { n: tier })
 }
 
 const CAUSES = new Map([
-  ["learned", "new"],
-  ["created", "new"],
-  ["reinforced", "seen again"],
-  ["edited", "edited by hand"],
-  ["review", "settled in a review"],
-  ["undone", "taken back"],
+  ["learned", t("common.cause_new")],
+  ["created", t("common.cause_new")],
+  ["reinforced", t("common.cause_reinforced")],
+  ["edited", t("common.cause_edited")],
+  ["review", t("common.cause_review")],
+  ["undone", t("common.cause_undone")],
 ])
 
 /** What happened to a memory, in a word. @param {string} cause @param {number} [times] */
 export function causeWords(cause, times = 1) {
   const word = CAUSES.get(cause) ?? cause.replaceAll("_", " ")
-  return times > 1 ? `${word} ${times} times` : word
+  return times > 1 ? t("common.cause_times", { word, n: times }) : word
 }
 
 /** A confidence and what it was before. @param {number | null} before @param {number | null} after */

@@ -1,11 +1,12 @@
 import Alpine from "@alpinejs/csp"
 import { createApi } from "./api.js"
-import { commandsOf } from "./commands.js"
+import { registry } from "./commands/index.js"
 import { directives } from "./components/directives.js"
 import { pages } from "./components/pages.js"
+import { drafts } from "./drafts.js"
 import { createFeed } from "./feed.js"
 import { connect } from "./feed/connect.js"
-import { isForUs, keys } from "./keys.js"
+import { isForPalette, isForUs, keys } from "./keys.js"
 import { lastVisit } from "./last-visit.js"
 import { leaving } from "./leave.js"
 import { createRouter, inner } from "./router.js"
@@ -14,8 +15,12 @@ import { addMemory } from "./stores/add-memory.js"
 import { chain } from "./stores/chain.js"
 import { clock } from "./stores/clock.js"
 import { confirm } from "./stores/confirm.js"
+import { conflict } from "./stores/conflict.js"
 import { cooldowns } from "./stores/cooldowns.js"
 import { curate } from "./stores/curate.js"
+import { density } from "./stores/density.js"
+import { eventGroups } from "./stores/event-groups.js"
+import { engines } from "./stores/engines.js"
 import { events } from "./stores/events.js"
 import { health } from "./stores/health.js"
 import { log } from "./stores/log.js"
@@ -23,6 +28,7 @@ import { login } from "./stores/login.js"
 import { memories } from "./stores/memories.js"
 import { memory } from "./stores/memory.js"
 import { overview } from "./stores/overview.js"
+import { palette } from "./stores/palette.js"
 import { preview } from "./stores/preview.js"
 import { requests } from "./stores/requests.js"
 import { review } from "./stores/review.js"
@@ -37,16 +43,22 @@ import { steps } from "./stores/steps.js"
 import { supervisor } from "./stores/supervisor.js"
 import { theme } from "./stores/theme.js"
 import { toasts } from "./stores/toasts.js"
+import { tokens } from "./stores/tokens.js"
 import { uses } from "./stores/uses.js"
 import { whatIf } from "./stores/what-if.js"
 import { visits } from "./visits.js"
 import { words } from "./words.js"
 
+/** @type {Record<string, any>} what commands are made of */
+const byName = {}
+/** @type {import("./commands/index.js").Listed[]} */
+let commands = []
+
 /** The composition root: every store gets what it needs here, and nothing reaches for anything else. */
 /** @template T @param {string} name @param {T} value @returns {T} the reactive one */
 function add(name, value) {
   Alpine.store(name, /** @type {any} */ (value))
-  return /** @type {any} */ (Alpine.store(name))
+  return (byName[name] = /** @type {any} */ (Alpine.store(name)))
 }
 
 const reload = () => location.reload()
@@ -61,15 +73,18 @@ const stores = {
   toasts: add("toasts", toasts()),
   confirm: add("confirm", confirm()),
   services: add("services", services({ api })),
+  engines: add("engines", engines({ api })),
   requests: add("requests", requests({ api, feed })),
   log: add("log", log({ api })),
   theme: add("theme", theme({ root: document.documentElement, storage })),
   live: feed.state,
 }
 const { router, toasts: toaster, confirm: asker, requests: asked, services: known } = stores
+const grouped = add("eventGroups", eventGroups({ api, feed }))
+const counted = add("density", density({ api }))
 const lists = {
   memories: add("memories", memories({ api, feed, router })),
-  events: add("events", events({ api, feed, router })),
+  events: add("events", events({ api, feed, router, groups: grouped, density: counted })),
   sessions: add("sessions", sessions({ api, feed, router })),
   uses: add("uses", uses({ api, feed, router })),
   reviews: add("reviews", reviews({ api, feed, router })),
@@ -77,45 +92,43 @@ const lists = {
 const linked = add("chain", chain({ api, feed }))
 const leader = add("supervisor", supervisor({ api, clock: stores.clock }))
 const visit = lastVisit({ storage })
+const unsaved = drafts({ storage })
+const clashing = add("conflict", conflict())
+const keyring = add("tokens", tokens({ api, confirm: asker, toasts: toaster }))
 const details = {
   chain: linked,
   supervisor: leader,
-  memory: add("memory", memory({ api, memories: lists.memories })),
+  memory: add(
+    "memory",
+    memory({ api, memories: lists.memories, drafts: unsaved, conflict: clashing, toasts: toaster }),
+  ),
   review: add("review", review({ api, reviews: lists.reviews, toasts: toaster, router })),
-  session: add("session", session({ api, feed, log: stores.log, chain: linked })),
+  session: add("session", session({ api, feed, log: stores.log, chain: linked, engines: stores.engines })),
   overview: add(
     "overview",
     overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
   ),
-  preview: add("preview", preview({ api })),
-  health: add("health", health({ api })),
-  settings: add("settings", settings({ api })),
-  cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, confirm: asker, toasts: toaster })),
+  preview: add("preview", preview({ api, router, services: known, clock: stores.clock })),
+  health: add("health", health({ api, toasts: toaster, clock: stores.clock })),
+  settings: add("settings", settings({ api, tokens: keyring })),
+  cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, toasts: toaster })),
 }
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))
 add("whatIf", whatIf({ api }))
 add("login", login({ api, reload, toasts: toaster }))
 add("rowEdit", rowEdit({ api, memories: lists.memories, memory: details.memory, router, toasts: toaster }))
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
-const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage }))
-const running = add("runNow", runNow({ requests: asked, services: known, toasts: toaster }))
-const keyboard = add(
-  "keys",
-  keys({
-    commands: commandsOf({
-      router,
-      writing,
-      running,
-      toaster,
-      review: details.review,
-      reviews: lists.reviews,
-      help: showHelp,
-    }),
-    storage,
-  }),
+const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage, unsaved }))
+const running = add("runNow", runNow({ requests: asked, services: known, engines: stores.engines, toasts: toaster }))
+const keyboard = add("keys", keys({ commands: () => commands, storage }))
+const finder = add(
+  "palette",
+  palette({ api, commands: () => commands, router, services: known, runNow: running, storage }),
 )
 router.onMove(() => writing.open && writing.hide())
-add("ui", { showHelp, hideHelp, togglePause })
+const ui = add("ui", { togglePause, more: false, toggleMore, hideMore })
+router.onMove(hideMore)
+commands = registry(import.meta.glob("./commands/*.js", { eager: true }), byName)
 
 Alpine.magic("fmt", () => vocabulary)
 const vocabulary = words(stores)
@@ -127,25 +140,28 @@ document.addEventListener("click", (click) => {
   const link = inner(click)
   if (!link) return
   click.preventDefault()
-  router.go(link.pathname + link.search)
+  router.go(link.pathname + link.search + link.hash)
 })
 addEventListener("popstate", () => router.arrive())
 document.addEventListener("keydown", (event) => {
-  if (keyboard.on && isForUs(event) && keyboard.press(event.key)) event.preventDefault()
+  if (isForPalette(event)) {
+    event.preventDefault()
+    if (!finder.open) finder.show()
+  } else if (keyboard.on && isForUs(event) && keyboard.press(event.key)) event.preventDefault()
 })
 
 connect(feed)
 Alpine.start()
 
-function showHelp() {
-  keyboard.help = true
-}
-
-function hideHelp() {
-  keyboard.help = false
-}
-
 function togglePause() {
   if (feed.state.paused) feed.resume()
   else feed.pause()
+}
+
+function toggleMore() {
+  ui.more = !ui.more
+}
+
+function hideMore() {
+  ui.more = false
 }

@@ -1,24 +1,26 @@
 import { THRESHOLD, confidence } from "./format.js"
 import { inForce } from "./past.js"
+import { t } from "./texts.js"
 
-/** @typedef {"keep_old" | "keep_new" | "both" | "merge" | "dismiss"} Resolution */
+/** @typedef {"keep_old" | "keep_new" | "reword" | "both" | "merge" | "dismiss"} Resolution */
 /** @typedef {{resolution: Resolution, key: string, verb: string, then: string, form: boolean}} Way */
 
-export const KEYS = { keep_old: "d", keep_new: "a", both: "c", merge: "m", dismiss: "s" }
+export const KEYS = { keep_old: "d", keep_new: "a", reword: "e", both: "c", merge: "m", dismiss: "s" }
 const VERBS = {
-  keep_old: "Keep the old one",
-  keep_new: "Keep the new one",
-  both: "Both are true",
-  merge: "Merge them",
-  dismiss: "Dismiss",
+  keep_old: t("hands.review_keep_old"),
+  keep_new: t("hands.review_keep_new"),
+  reword: t("hands.review_reword"),
+  both: t("hands.review_both"),
+  merge: t("hands.review_merge"),
+  dismiss: t("hands.review_dismiss"),
 }
 const DECIDED = new Map([
-  ["keep_old", "The old one was kept."],
-  ["keep_new", "The new one was kept."],
-  ["both", "Both are true, each within its scope."],
-  ["merge", "They were merged into one."],
-  ["dismiss", "It was dismissed: both stayed as they were."],
-  ["gone", "One of the two was deleted."],
+  ["keep_old", t("common.decided_keep_old")],
+  ["keep_new", t("common.decided_keep_new")],
+  ["both", t("common.decided_both")],
+  ["merge", t("common.decided_merge")],
+  ["dismiss", t("common.decided_dismiss")],
+  ["gone", t("common.decided_gone")],
 ])
 
 /**
@@ -45,14 +47,16 @@ export function givenBack(old, loss) {
 /** The five ways to settle a case, each with what it will do. @param {Review} review @param {Loss} loss @returns {Way[]} */
 export function waysOf({ old, new: fresh }, loss) {
   if (!old || !fresh) return []
-  const back = returns("The old one", old, givenBack(old, loss))
+  const [older, newer] = [t("common.the_old_one"), t("common.the_new_one")]
+  const back = returns(older, old, givenBack(old, loss))
   const top = Math.max(givenBack(old, loss), fresh.confidence)
   return [
-    way("keep_new", `${stays("The new one", fresh)} ${leaves("The old one")}`),
-    way("keep_old", `${back} ${leaves("The new one")}`),
-    way("both", `Each is told with the scope you name. ${back}`, true),
-    way("merge", `The old one says what you write, at ${confidence(top)}. ${leaves("The new one")}`, true),
-    way("dismiss", `${stays("The old one", old)} ${stays("The new one", fresh)}`),
+    way("keep_new", `${stays(newer, fresh)} ${leaves(older)}`),
+    way("keep_old", `${back} ${leaves(newer)}`),
+    way("reword", `${t("common.new_says_what_you_write")} ${leaves(older)}`, true),
+    way("both", `${t("common.told_with_scope")} ${back}`, true),
+    way("merge", `${t("common.says_what_you_write", { at: confidence(top) })} ${leaves(newer)}`, true),
+    way("dismiss", `${stays(older, old)} ${stays(newer, fresh)}`),
   ]
 }
 
@@ -63,19 +67,20 @@ function way(resolution, then, form = false) {
 
 /** @param {string} who @param {Memory} memory */
 function stays(who, { confidence: is, active }) {
-  return `${who} stays at ${confidence(is)}${active ? "" : ", inactive"}.`
+  return t(active ? "common.stays_at" : "common.stays_inactive", { who, at: confidence(is) })
 }
 
 /** @param {string} who */
 function leaves(who) {
-  return `${who} becomes inactive: no session reads it.`
+  return t("common.becomes_inactive", { who })
 }
 
 /** @param {string} who @param {Memory} memory @param {number} value */
 function returns(who, memory, value) {
   if (value === memory.confidence) return stays(who, memory)
-  const again = !memory.active && value >= THRESHOLD ? " and is told again" : ""
-  return `${who} goes back from ${confidence(memory.confidence)} to ${confidence(value)}${again}.`
+  const again = !memory.active && value >= THRESHOLD
+  const values = { who, from: confidence(memory.confidence), to: confidence(value) }
+  return t(again ? "common.goes_back_told" : "common.goes_back", values)
 }
 
 /** A text as it will read within a scope. @param {string} text @param {string} scope */
@@ -91,37 +96,38 @@ export function decidedWords({ resolution }) {
 /** Who decided. @param {Review} review */
 export function deciderWords({ resolved_by: by }) {
   if (!by || by === "deletion") return ""
-  return by === "operator" ? "by a person," : `by ${by},`
+  return by === "operator" ? t("common.by_a_person") : t("common.by_whom", { by })
 }
 
 /** Why the two do not go together, as a sentence. @param {Review} review */
 export function whyWords({ reason }) {
-  return /^[a-z]/.test(reason) ? `The new one ${reason}.` : reason
+  return /^[a-z]/.test(reason) ? t("common.the_new_one_does", { reason }) : reason
 }
 
 /** What kind of case it is. @param {Review} review */
 export function kindWords({ kind }) {
-  return kind === "conflict" ? "contradiction" : "possible contradiction"
+  return kind === "conflict" ? t("common.contradiction") : t("common.possible_contradiction")
 }
 
 const SAID = new Map([
-  ["learned", "first said"],
-  ["created", "written"],
-  ["reinforced", "said again"],
-  ["contradicted", "contradicted"],
+  ["learned", t("common.said_first")],
+  ["created", t("common.said_written")],
+  ["reinforced", t("common.said_again")],
+  ["contradicted", t("common.said_contradicted")],
 ])
 
 /** How somebody came to say it. @param {Said} said */
 export function saidWords({ cause, session_id: session }) {
-  return `${SAID.get(cause) ?? cause.replaceAll("_", " ")} by ${session ? "session" : "hand"}`
+  const what = SAID.get(cause) ?? cause.replaceAll("_", " ")
+  return session ? t("common.by_session", { what }) : t("common.by_hand", { what })
 }
 
 /** What it has cost the old one so far. @param {Review} review @param {Loss} loss */
 export function lossWords({ kind, old }, loss) {
   if (!old) return ""
-  if (kind === "possible") return "It lost nothing: nobody is sure that the two contradict each other."
-  if (!loss) return "It lost 0.20 for this."
-  const fell = loss.to < THRESHOLD && !old.active ? ", and turned inactive" : ""
-  const lost = `It lost ${confidence(loss.from - loss.to)} for this: ${confidence(loss.from)} → ${confidence(loss.to)}`
-  return loss.back ? `${lost}. It has that back.` : `${lost}${fell}.`
+  if (kind === "possible") return t("common.lost_nothing")
+  if (!loss) return t("common.lost_some")
+  const fell = loss.to < THRESHOLD && !old.active
+  const values = { by: confidence(loss.from - loss.to), from: confidence(loss.from), to: confidence(loss.to) }
+  return t(loss.back ? "common.lost_and_back" : fell ? "common.lost_and_fell" : "common.lost", values)
 }

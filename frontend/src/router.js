@@ -37,6 +37,8 @@ export function createRouter({ location, history }) {
   const followers = []
   return {
     ...start,
+    /** The part of the page that the address names, such as a line of an output. */
+    hash: location.hash ?? "",
 
     /** @param {(now: Place, before: Place) => void} follow */
     onMove(follow) {
@@ -45,7 +47,7 @@ export function createRouter({ location, history }) {
 
     /** @param {string} address @param {{replace?: boolean}} [how] */
     go(address, { replace = false } = {}) {
-      const here = location.pathname + location.search
+      const here = location.pathname + location.search + (location.hash ?? "")
       if (address === "/") address = HOME
       if (address !== here) history[replace ? "replaceState" : "pushState"](null, "", address)
       this.arrive()
@@ -54,7 +56,7 @@ export function createRouter({ location, history }) {
     arrive() {
       const before = { page: this.page, id: this.id, params: this.params }
       const now = place(home(location), location.search)
-      Object.assign(this, now)
+      Object.assign(this, now, { hash: location.hash ?? "" })
       followers.forEach((follow) => follow(now, before))
     },
 

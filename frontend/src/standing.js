@@ -1,17 +1,18 @@
-import { count, onDay, past, span, until } from "./format.js"
+import { count, onDay, span, until } from "./format.js"
+import { t } from "./texts.js"
 
 const REASON_CHARS = 140
 const VISIBLE_NAMES = 2
 
 const STATES = new Map([
-  ["ok", "well"],
-  ["warning", "warning"],
-  ["failing", "failing"],
+  ["ok", t("common.well")],
+  ["warning", t("common.warning")],
+  ["failing", t("common.failing")],
 ])
 
 /** @param {string} state */
 export function stateOf(state) {
-  return STATES.get(state) ?? "unknown"
+  return STATES.get(state) ?? t("common.unknown")
 }
 
 /** How the services stand, as a colleague would say it. @param {Service[]} services */
@@ -19,7 +20,7 @@ export function sentence(services) {
   const in_ = (/** @type {string} */ state) => services.filter((service) => service.state === state)
   const [well, failing, warning] = [in_("ok"), in_("failing"), in_("warning")]
   const unseen = services.length - well.length - failing.length - warning.length
-  if (!services.length) return "No service is declared yet."
+  if (!services.length) return t("common.no_service")
   if (unseen === services.length) return unseenWords(services)
   if (well.length === services.length) return wellWords(services)
   return [fails(failing), warns(warning, failing), rest(well.length, services.length, unseen)].filter(Boolean).join(" ")
@@ -27,41 +28,43 @@ export function sentence(services) {
 
 /** @param {Service[]} services */
 function unseenWords([first, ...others]) {
-  return others.length ? "No service has been looked at yet." : `${first.name} has not been looked at yet.`
+  return others.length ? t("common.none_seen") : t("common.one_unseen", { name: first.name })
 }
 
 /** @param {Service[]} services */
 function wellWords(services) {
-  if (services.length === 1) return `${services[0].name} is well.`
-  return services.length === 2 ? "Both services are well." : `All ${services.length} services are well.`
+  if (services.length === 1) return t("common.one_well", { name: services[0].name })
+  return services.length === 2 ? t("common.both_well") : t("common.all_well", { n: services.length })
 }
 
 /** @param {Service[]} failing */
 function fails(failing) {
   if (!failing.length) return ""
-  return failing.length === 1 ? said(`${failing[0].name} fails`, reason(failing[0])) : `${named(failing)} fail.`
+  if (failing.length > 1) return t("common.many_fail", { names: named(failing) })
+  return said(t("common.one_fails", { name: failing[0].name }), reason(failing[0]))
 }
 
 /** @param {Service[]} warning @param {Service[]} failing */
 function warns(warning, failing) {
   if (!warning.length) return ""
-  if (warning.length > 1) return `${named(warning)} have warnings.`
-  return said(`${warning[0].name} has a warning`, failing.length ? "" : reason(warning[0]))
+  if (warning.length > 1) return t("common.many_warn", { names: named(warning) })
+  return said(t("common.one_warns", { name: warning[0].name }), failing.length ? "" : reason(warning[0]))
 }
 
 /** @param {number} well @param {number} total @param {number} unseen */
 function rest(well, total, unseen) {
   if (total === 1) return ""
-  const others = unseen ? `, ${unseen} not looked at yet` : ""
-  if (!well) return others ? `None of ${total} is well${others}.` : ""
-  return `${well} of ${total} ${well === 1 ? "is" : "are"} well${others}.`
+  if (!well) return unseen ? t("common.none_well", { total, unseen }) : ""
+  return unseen ? t("common.some_well_unseen", { n: well, total, unseen }) : t("common.some_well", { n: well, total })
 }
 
 /** @param {Service[]} services */
 function named(services) {
   const names = services.map(({ name }) => name)
-  if (names.length <= VISIBLE_NAMES) return names.join(" and ")
-  return `${names.slice(0, VISIBLE_NAMES).join(", ")} and ${names.length - VISIBLE_NAMES} more`
+  const more = names.length - VISIBLE_NAMES
+  if (names.length === 1) return names[0]
+  if (more <= 0) return t("common.two_names", { first: names[0], second: names[1] })
+  return t("common.more_names", { names: names.slice(0, VISIBLE_NAMES).join(", "), n: more })
 }
 
 /** @param {string} start @param {string} why */
@@ -76,17 +79,11 @@ function reason({ checks, detail, state }) {
   return words.length > REASON_CHARS ? `${words.slice(0, REASON_CHARS).trimEnd()}…` : words
 }
 
-/** When one looked and when one will again. @param {Time | null} at @param {string} next @param {number} now */
-export function lookedWords(at, next, now) {
-  const looked = at ? `Looked at ${past(at, now)}` : "Not looked at yet"
-  return `${looked}${next && `, ${next.charAt(0).toLowerCase()}${next.slice(1)}`}.`
-}
-
 /** How long it has been so. @param {Service} service @param {number} now */
 export function sinceWords({ since }, now) {
   if (!since) return ""
   const seconds = Math.max(0, Math.round((now - Date.parse(since)) / 1_000))
-  return seconds < 10 ? "just now" : `for ${span(seconds)}`
+  return seconds < 10 ? t("common.just_now") : t("common.for_time", { time: span(seconds) })
 }
 
 /** What a service's checks come to, in one line. @param {Service} service */
@@ -94,12 +91,12 @@ export function checksWords({ checks, actions }) {
   const failed = checks.filter(({ ok }) => ok === false).length
   const warned = checks.filter(({ ok, warned }) => ok && warned).length
   const unseen = checks.filter(({ ok }) => ok === null).length
-  const all = count(checks.length, "check")
-  const acts = actions.length ? `, ${count(actions.length, "action")}` : ""
-  if (failed) return `${failed} of ${all} fail${failed === 1 ? "s" : ""}${acts}`
-  if (warned) return `${warned} of ${all} with a warning${acts}`
-  if (!checks.length) return `no checks${acts}`
-  return `${all}${unseen === checks.length ? ", not looked at yet" : ""}${acts}`
+  const all = t("common.checks", { n: checks.length })
+  const acts = actions.length ? `, ${t("common.actions", { n: actions.length })}` : ""
+  if (failed) return t("common.checks_fail", { n: failed, all }) + acts
+  if (warned) return t("common.checks_warn", { n: warned, all }) + acts
+  if (!checks.length) return t("common.no_checks") + acts
+  return (unseen === checks.length ? t("common.checks_unseen", { all }) : all) + acts
 }
 
 /** @param {Check} check */
@@ -111,8 +108,9 @@ export function checkState({ ok, warned }) {
 
 /** What a check found: its status, how long it took, and what it says. @param {Check} check */
 export function checkWords({ ok, status, latency_ms: latency, detail }) {
-  if (ok === null) return "not looked at yet"
-  const took = latency === null ? "" : `${latency < 10 ? latency.toFixed(1) : Math.round(latency)} ms`
+  if (ok === null) return t("common.unseen_yet")
+  const took =
+    latency === null ? "" : t("common.ms", { n: latency < 10 ? latency.toFixed(1) : String(Math.round(latency)) })
   return [status === null ? "" : String(status), took, detail].filter(Boolean).join(" · ")
 }
 
@@ -136,30 +134,33 @@ export function dayState({ looks, failed, warned }) {
 
 /** One day of a strip in words. @param {StripDay} day */
 export function dayWords({ day, looks, failed, warned }) {
-  if (!looks) return `${dayName(day)}: not looked at`
-  const bad = [failed && `${failed} failed`, warned && `${warned} with a warning`].filter(Boolean)
-  return `${dayName(day)}: ${count(looks, "look")}, ${bad.length ? bad.join(", ") : "all well"}`
+  if (!looks) return t("common.day_unseen", { day: dayName(day) })
+  const bad = [failed && t("common.looks_failed", { n: failed }), warned && t("common.looks_warned", { n: warned })]
+  const found = bad.filter(Boolean).join(", ") || t("common.looks_well")
+  return t("common.day_looks", { day: dayName(day), n: looks, found })
 }
 
 /** A whole strip in words: what one should know without seeing it. @param {StripDay[]} strip */
 export function stripWords(strip) {
   const seen = strip.filter(({ looks }) => looks > 0)
-  if (!seen.length) return `${strip.length} days: not looked at`
+  if (!seen.length) return t("common.days_unseen", { n: strip.length })
   const failed = seen.filter((day) => day.failed)
   const warned = seen.filter((day) => day.warned)
-  if (failed.length) return `${strip.length} days: ${badDays(failed, "failures")}`
-  if (warned.length) return `${strip.length} days: ${badDays(warned, "warnings")}`
-  return `${strip.length} days: no failure${seen.length < strip.length ? `, looked at on ${seen.length}` : ""}`
+  if (failed.length) return t("common.days_failed", { n: strip.length, ...badDays(failed) })
+  if (warned.length) return t("common.days_warned", { n: strip.length, ...badDays(warned) })
+  if (seen.length === strip.length) return t("common.days_well", { n: strip.length })
+  return t("common.days_well_some", { n: strip.length, seen: seen.length })
 }
 
-/** @param {StripDay[]} days @param {string} what */
-function badDays(days, what) {
-  return `${days.length} with ${what}, last ${dayName(/** @type {StripDay} */ (days.at(-1)).day)}`
+/** @param {StripDay[]} days */
+function badDays(days) {
+  return { bad: days.length, last: dayName(/** @type {StripDay} */ (days.at(-1)).day) }
 }
 
 /** @param {Pick<Cooldown, "action" | "used" | "limit">} cooldown */
 export function slotWords({ action, used, limit }) {
-  return `${used} of ${count(limit, action)} used`
+  const all = t(action === "restart" ? "overview.restarts" : "overview.redeployments", { n: limit })
+  return t("overview.used", { used, all })
 }
 
 /** When a slot comes back on its own; null when none is used. @param {Cooldown} cooldown */
@@ -173,9 +174,10 @@ export function freeWords(cooldown, now) {
   const { used, limit } = cooldown
   const at = nextSlot(cooldown)
   const when = at === null ? "" : until(new Date(at).toISOString(), now, { fine: true })
-  if (!used) return "Free."
-  if (used >= limit) return when === "now" ? "The next one is free now." : `The next one is free ${when}.`
-  return when && when !== "now" ? `${limit - used} free now, one more ${when}.` : `${limit - used} free now.`
+  if (!used) return t("overview.free")
+  if (used >= limit) return when === t("common.now") ? t("overview.nextFreeNow") : t("overview.nextFree", { when })
+  const n = limit - used
+  return when && when !== t("common.now") ? t("overview.freeAndMore", { n, when }) : t("overview.freeNow", { n })
 }
 
 /** How much of the window is left, from 1 down to 0. @param {Cooldown} cooldown @param {number} now */

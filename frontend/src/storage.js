@@ -19,6 +19,10 @@ function careful(place) {
     removeItem(key) {
       attempt(() => place().removeItem(key))
     },
+    /** @returns {string[]} */
+    keys() {
+      return attempt(() => Object.keys(place())) ?? []
+    },
   }
 }
 

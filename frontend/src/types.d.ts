@@ -26,8 +26,34 @@ interface Memory extends Row {
   source: string
   title: string
   tags: string[]
+  scope: "project" | "global"
+  topic_key: string | null
   inactive_reason: string | null
   pinned: boolean
+}
+
+/** A time that a memory was said, by a session or (tier 0) by a person. */
+interface Saying {
+  session_id: number | null
+  tier: number
+  at: Time
+  cause: string
+  before: number | null
+  after: number | null
+}
+
+/** What a memory rests on: the newest of each, and how many there are. */
+interface Grounds {
+  said: { total: number; sessions: number; items: Saying[] }
+  told: { total: number; items: { session_id: number; tier: number; at: Time; position: number }[] }
+  partners: Partner[]
+}
+
+/** A memory that contradicts another one, and the last review of the two. */
+interface Partner {
+  memory_id: number
+  memory: Memory | null
+  review: { id: number; kind: string; state: string; resolution: string | null } | null
 }
 
 /** What a history keeps of a memory; entries of long ago hold the first three only. */
@@ -40,6 +66,10 @@ interface MemoryState {
   inactive_reason?: string | null
   pinned?: boolean
   trust?: string
+  title?: string
+  tags?: string[]
+  scope?: string
+  topic_key?: string | null
 }
 
 interface HistoryEntry {
@@ -109,6 +139,8 @@ interface Session extends Row {
   exit_code: number | null
   summary: string
   duration_ms: number | null
+  cost_usd: number | null
+  turns: number | null
   log_offset: number
   learned: number
   reinforced: number
@@ -245,7 +277,60 @@ interface OverviewState {
   learned: { since: Time; learned: number; reinforced: number; weakened: number; faded: number; items: Learned[] }
   events: { since: Time; critical: number; warning: number }
   sessions: { since: Time; total: number; by_tier: Record<string, number>; cost_usd: number | null }
+  reviews: { open: number; oldest_at: Time | null }
+  run: {
+    days: { day: string; by_tier: Record<string, number> }[]
+    ended: Record<string, Record<string, number>>
+    today: { turns: number | null; cost_usd: number | null }
+    month: { turns: number | null; cost_usd: number | null }
+  }
   seq: number
+}
+
+/** One thing that was looked at, of Lamplighter itself. */
+interface VitalSign {
+  name: string
+  state: ServiceState
+  words: string
+  what_to_do: string
+  figure: number | null
+  at: Time
+}
+
+interface Setting {
+  name: string
+  variable: string
+  value: string
+  default: string
+  source: string
+  line: number | null
+  about: string
+  range: string
+  next: string | null
+}
+
+interface SettingsState {
+  settings: Setting[]
+  warnings: string[]
+  refused: string[]
+  files: { name: string; path: string; exists: boolean; says: string; problems: any[] }[]
+  about: {
+    version: string
+    license: string
+    python: string
+    database: string
+    database_at: string
+    started_at: Time
+  }
+}
+
+interface AccessToken extends Row {
+  name: string
+  scopes: string[]
+  created_at: Time
+  expires_at: Time | null
+  used_at: Time | null
+  revoked_at: Time | null
 }
 
 /** One use of a cooldown, or a refusal. */
@@ -278,6 +363,38 @@ interface Handoff {
   created_at: Time
 }
 
+/** A memory in or out of a prompt: its turn in the order of choice, its cost and why. */
+interface Placed {
+  id: number
+  version: number
+  service: string | null
+  category: string
+  confidence: number
+  line: string
+  tokens: number
+  why: string
+  circle: "focus" | "neighbour" | "general" | "other"
+  rank: number
+  left: number
+  position?: number
+}
+
+/** What a session would be told. */
+interface Told {
+  text: string
+  system: string
+  prompt: string
+  tokens: number
+  budget: number
+  in_force: number
+  total: number
+  included: Placed[]
+  excluded: Placed[]
+  seq: number
+  as_of?: Time
+  diff?: { against: string; added: string[]; removed: string[]; text: string }
+}
+
 interface Change {
   seq: number
   entity: string
@@ -299,7 +416,7 @@ type FeedMessage =
   | { kind: "joined"; seq: number | null; live: boolean }
   | { kind: "hello"; seq: number; version: string }
   | { kind: "live" }
-  | { kind: "lost" }
+  | { kind: "lost"; at?: number }
   | { kind: "refused" }
   | { kind: "changes"; items: Change[] }
   | { kind: "reset"; seq: number }
@@ -319,7 +436,9 @@ interface Feed {
   read(seq: number): void
   replay(seq: number, entity: string, apply: (change: Change) => void): void
   receive(message: FeedMessage): void
+  goOffline(): void
+  goOnline(): void
   pause(): void
   resume(): void
-  state: { live: boolean; stale: boolean; at: Date | null; paused: boolean; behind: number }
+  state: { live: boolean; stale: boolean; offline: boolean; at: Date | null; paused: boolean; behind: number }
 }

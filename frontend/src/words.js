@@ -3,8 +3,9 @@ import * as outcomes from "./outcomes.js"
 import * as past from "./past.js"
 import * as standing from "./standing.js"
 import { handoffState, handoffWay } from "./stores/chain.js"
-import { outcomeWords } from "./stores/session.js"
+import { outcomeWords } from "./log/rail.js"
 import { useNotes, useWords } from "./stores/uses.js"
+import { t } from "./texts.js"
 
 const STATUS_ICONS = new Map([
   ["running", "loader"],
@@ -46,6 +47,7 @@ const USE_ICONS = new Map([
  * @param {{clock: {now: number, second: number}, live: Feed["state"], router: any}} stores
  */
 export function words({ clock, live, router }) {
+  const away = () => live.stale || !live.live || live.offline
   return {
     ago: (/** @type {Time} */ time) => format.ago(time, clock.now),
     past: (/** @type {Time | null} */ time) => (time ? format.past(time, clock.now) : ""),
@@ -82,7 +84,8 @@ export function words({ clock, live, router }) {
     on: (/** @type {Memory | null} */ memory) => (memory?.active ? "on" : "off"),
     stateOf: (/** @type {Memory | null} */ memory) => (memory ? format.stateWords(memory) : ""),
     memoryAddress: (/** @type {Memory | null} */ memory) => (memory ? `/memories/${memory.id}` : null),
-    memoryName: (/** @type {Memory | null} */ memory) => (memory ? `memory ${memory.id}` : ""),
+    memoryName: (/** @type {Memory | null} */ memory) =>
+      memory ? t("common.memory_name", { id: String(memory.id) }) : "",
     decided: outcomes.decidedWords,
     decider: outcomes.deciderWords,
     said: (/** @type {Said} */ said) => outcomes.saidWords(said),
@@ -109,7 +112,7 @@ export function words({ clock, live, router }) {
 
     /** @param {RunRequest} request */
     request({ tier, services, prompt, dry_run: dry }) {
-      const parts = [format.tierWords(tier), format.serviceNames(services), dry ? "dry run" : "", prompt]
+      const parts = [format.tierWords(tier), format.serviceNames(services), dry ? t("common.dry_run") : "", prompt]
       return parts.filter(Boolean).join(" · ")
     },
 
@@ -119,15 +122,24 @@ export function words({ clock, live, router }) {
       return router.page === "session" && page === "sessions" ? "true" : null
     },
 
-    feedState: () => (live.paused ? "paused" : live.stale || !live.live ? "lost" : "live"),
+    /** Is this one of the pages that a phone keeps under "More"? */
+    inRest: () => ["cooldowns", "preview", "health", "settings"].includes(router.page),
+
+    feedState: () => (live.paused ? "paused" : away() ? "lost" : "live"),
 
     feedWords() {
-      if (live.paused) return live.behind ? `Paused, ${format.count(live.behind, "change")} behind` : "Paused"
-      return live.stale || !live.live ? "Reconnecting" : "Live"
+      if (live.paused) return live.behind ? t("hands.paused_behind", { n: live.behind }) : t("hands.paused")
+      if (live.offline) return t("hands.offline_short")
+      return away() ? t("hands.reconnecting") : t("hands.live")
     },
 
-    staleWords: () =>
-      `Live updates paused: the server does not answer. Showing what was known at ${format.atClock(live.at)}.`,
+    /** How long nothing was heard, and what is shown meanwhile. */
+    staleWords() {
+      const seconds = Math.max(0, Math.round((clock.second - (live.at?.getTime() ?? clock.second)) / 1_000))
+      const values = { age: format.span(seconds), time: format.atClock(live.at) }
+      return live.offline ? t("hands.offline", values) : t("hands.stale", values)
+    },
+
     address: () => router.page && location.pathname,
   }
 }

@@ -15,6 +15,8 @@ export const SLOW_START = {
   tier: 2,
   title: "",
   tags: [],
+  scope: "project",
+  topic_key: null,
   inactive_reason: null,
   pinned: false,
 }
@@ -83,5 +85,6 @@ export function fakeStorage(held = {}) {
     getItem: (key) => held[key] ?? null,
     setItem: (key, value) => (held[key] = value),
     removeItem: (key) => delete held[key],
+    keys: () => Object.keys(held),
   }
 }

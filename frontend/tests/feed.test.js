@@ -108,3 +108,26 @@ test("the banner goes by itself when the feed is back", async () => {
   assert.equal(feed.state.stale, false)
   assert.equal(feed.state.live, true)
 })
+
+test("a loss that took long to notice is told at once, with the time of what was heard last", async () => {
+  const { feed, timers } = setUp()
+
+  feed.receive({ kind: "lost", at: Date.parse("2026-01-14T14:02:06Z") })
+
+  assert.deepEqual(timers.delays, [0])
+  assert.deepEqual(feed.state.at, new Date("2026-01-14T14:02:06Z"))
+})
+
+test("a browser without a network says so, and reads again what it could not read", () => {
+  const { feed } = setUp()
+  let loads = 0
+  feed.onReset(() => (loads += 1))
+
+  feed.goOffline()
+  const { offline, at } = { ...feed.state }
+  feed.goOnline()
+  feed.goOnline()
+
+  assert.deepEqual([offline, at], [true, new Date("2026-01-14T14:02:11Z")])
+  assert.deepEqual([feed.state.offline, feed.state.at, loads], [false, null, 1])
+})

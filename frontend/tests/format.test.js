@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { ago, count, duration, fadesOut, outlook, stateWords, tierWords, until } from "../src/format.js"
-import { keys } from "../src/keys.js"
 import { supervisorWords } from "../src/stores/supervisor.js"
 import { theme } from "../src/stores/theme.js"
 import { titleOf } from "../src/visits.js"
@@ -73,35 +72,14 @@ test("no tier is manual", () => {
 })
 
 test("the drawn line starts at the oldest confidence and ends where fading leads", () => {
-  const { past, next } = trend(memory({ confidence: 0.7, updated_at: before(0) }), [], NOON)
+  const { x, series } = trend(memory({ confidence: 0.7, updated_at: before(0) }), [], NOON)
 
-  assert.match(past, /^M0\.0 21\.6H/)
-  assert.match(next, /V57\.6$/)
-})
-
-test("two keys in a row are one command, too late they are two", () => {
-  let now = 0
-  const pressed = []
-  const commands = [
-    { keys: "g m", label: "memories", run: () => pressed.push("g m") },
-    { keys: "m", label: "m", run: () => pressed.push("m") },
-  ]
-  const board = keys({ commands, storage: fakeStorage(), now: () => now })
-
-  board.press("g")
-  board.press("m")
-  board.press("g")
-  now = 1_500
-  board.press("m")
-
-  assert.deepEqual(pressed, ["g m", "m"])
-})
-
-test("turned off keys stay off", () => {
-  const storage = fakeStorage()
-  keys({ commands: [], storage }).turn(false)
-
-  assert.equal(keys({ commands: [], storage }).on, false)
+  assert.ok(x.every((at, n) => n === 0 || at > x[n - 1]))
+  assert.deepEqual(series[0].values.slice(0, 2), [0.7, 0.7])
+  assert.deepEqual(
+    series[1].values.slice(1, -1).map((value) => value.toFixed(2)),
+    ["0.70", "0.60", "0.50", "0.40", "0.30", "0.20"],
+  )
 })
 
 test("the theme goes round, and the system's needs no memory", () => {

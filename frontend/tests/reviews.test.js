@@ -43,7 +43,7 @@ async function opened(answers = {}, { rows = [review()] } = {}) {
   const list = listOf({ api, feed: fakeFeed(), router, later: () => {} })
   list.visit(new URLSearchParams())
   await new Promise(setImmediate)
-  const store = caseOf({ api, reviews: list, toasts: said, router })
+  const store = caseOf({ api, reviews: list, toasts: said, router, later: () => {} })
   await store.visit(5)
   return { store, list, api, said, went, puts: () => api.asked.filter(({ method }) => method === "PUT") }
 }
@@ -56,6 +56,7 @@ test("what each way will do is said before it is done", () => {
     [
       ["keep_new", "The new one stays at 0.70. The old one becomes inactive: no session reads it."],
       ["keep_old", "The old one goes back from 0.60 to 0.80. The new one becomes inactive: no session reads it."],
+      ["reword", "The new one says what you write. The old one becomes inactive: no session reads it."],
       ["both", "Each is told with the scope you name. The old one goes back from 0.60 to 0.80."],
       ["merge", "The old one says what you write, at 0.80. The new one becomes inactive: no session reads it."],
       ["dismiss", "The old one stays at 0.60. The new one stays at 0.70."],
@@ -86,7 +87,7 @@ test("an old one that turned inactive is told again once it has back what it los
   const low = review({ old: { ...OLD, confidence: 0.2, active: false } })
   const loss = { from: 0.4, to: 0.2, back: false }
 
-  const [, keepOld, , , dismiss] = waysOf(low, loss)
+  const [, keepOld, , , , dismiss] = waysOf(low, loss)
 
   assert.match(keepOld.then, /^The old one goes back from 0\.20 to 0\.40 and is told again\./)
   assert.match(dismiss.then, /^The old one stays at 0\.20, inactive\./)
@@ -167,6 +168,47 @@ test("merging begins with the newer words", async () => {
   await store.submit()
 
   assert.deepEqual(puts()[0].body, { resolution: "merge", observation: "Takes 10s to 60s to start" })
+})
+
+test("the new one is kept in words of one's own", async () => {
+  const { store, puts } = await opened({ "PUT /reviews/5/resolution": settled() })
+
+  store.choose("reword")
+  store.draft.observation = "Takes 12s to start"
+  await store.submit()
+
+  assert.deepEqual(puts()[0].body, { resolution: "keep_new", observation: "Takes 12s to start" })
+})
+
+test("what the next prompt would lose and gain is foreseen", async () => {
+  const diff = { against: "now", added: ["- 10s"], removed: ["- 60s"] }
+  const { store } = await opened({
+    "/context": ({ without }) => ({ diff: without === 7 ? diff : { added: [], removed: [] } }),
+  })
+
+  await store.foresee()
+
+  assert.deepEqual(
+    store.outlook.keep_new.map(({ part: [{ kind, text }] }) => [kind, text]),
+    [
+      ["gone", "- 60s"],
+      ["new", "- 10s"],
+    ],
+  )
+  assert.deepEqual([store.outlook.known, store.outlook.keep_old], [true, []])
+})
+
+test("a case that is put off stands behind the others", async () => {
+  const rows = [review(), review({ id: 6 }), review({ id: 8 })]
+  const { store, list, went } = await opened({}, { rows })
+
+  store.later()
+
+  assert.deepEqual(went, ["/reviews/6"])
+  assert.deepEqual(
+    list.rows.map(({ id }) => id),
+    [6, 8, 5],
+  )
 })
 
 for (const status of [409, 412]) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import { conflict } from "../src/stores/conflict.js"
 import { extend, liveList } from "../src/stores/list.js"
 import { memory as memoryStore } from "../src/stores/memory.js"
 import { rowEdit } from "../src/stores/row-edit.js"
@@ -21,11 +22,20 @@ function setUp(answer, more = {}) {
       this.seen = [...(this.seen ?? []), row]
     },
   })
-  const panel = memoryStore({ api, memories: list })
+  const clash = conflict()
+  const panel = memoryStore({ api, memories: list, conflict: clash })
   const said = toasts({ timers: fakeTimers() })
   const went = []
   const router = { keeping: (path) => path, go: (path) => (went.push(path), panel.visit(7)) }
-  return { api, list, panel, said, went, store: rowEdit({ api, memories: list, memory: panel, router, toasts: said }) }
+  return {
+    api,
+    clash,
+    list,
+    panel,
+    said,
+    went,
+    store: rowEdit({ api, memories: list, memory: panel, router, toasts: said }),
+  }
 }
 
 test("what is saved shows before the server has said so, and only what differs travels", async () => {
@@ -73,16 +83,16 @@ test("a refusal opens the row again with what was typed, and the list is as it w
   assert.equal(list.seen.at(-1).service, "jellyfin")
 })
 
-test("a newer version opens the panel with both", async () => {
+test("a newer version of the same field opens the panel with both", async () => {
   const current = { ...HELD, version: 4, observation: "Theirs" }
-  const { store, panel, went } = setUp(Object.assign(new Error(""), { status: 412, current, errors: [] }))
+  const { store, clash, panel, went } = setUp(Object.assign(new Error(""), { status: 412, current, errors: [] }))
   store.start(HELD)
   store.draft.observation = "Mine"
 
   await store.save()
 
   assert.deepEqual(went, ["/memories/7"])
-  assert.equal(panel.theirs, current)
+  assert.deepEqual([clash.open, clash.fields[0].mine, clash.fields[0].was], [true, "Mine", HELD.observation])
   assert.deepEqual([panel.base.version, panel.draft.observation], [3, "Mine"])
 })
 

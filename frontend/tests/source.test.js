@@ -46,7 +46,7 @@ test("a lost stream is taken up after the last change seen", async () => {
   last().onerror()
   await timers.ring()
 
-  assert.equal(last().url, "/api/v1/stream?after=14")
+  assert.equal(last().url, "/api/v1/stream?ping=2&after=14")
 })
 
 test("a stream lost before any change goes on from its hello, so nothing in between is missed", async () => {
@@ -56,7 +56,7 @@ test("a stream lost before any change goes on from its hello, so nothing in betw
   last().onerror()
   await timers.ring()
 
-  assert.equal(last().url, "/api/v1/stream?after=10")
+  assert.equal(last().url, "/api/v1/stream?ping=2&after=10")
 })
 
 test("what is replayed after a hello still counts, what was seen does not", async () => {
@@ -101,6 +101,20 @@ test("a server that began anew makes everything be read again", async () => {
     told.filter(({ kind }) => kind === "reset"),
     [{ kind: "reset", seq: 3 }],
   )
+})
+
+test("a stream that says nothing any more, not even that it is there, is lost", async () => {
+  const { last, timers, told } = open()
+  last().say("hello", { seq: 10 })
+  const first = last()
+  last().say("ping", {})
+
+  assert.deepEqual(timers.delays, [4_500])
+  await timers.ring()
+
+  assert.equal(first.closed, true)
+  assert.equal(told.at(-1).kind, "lost")
+  assert.ok(Date.now() - told.at(-1).at < 10_000)
 })
 
 test("a stream that never says hello is given up", async () => {
@@ -159,8 +173,8 @@ test("a server that answers again gets its stream back at once", async () => {
   await feed.timers.ring()
   feed.last().say("hello", { seq: 11 })
 
-  assert.equal(feed.last().url, "/api/v1/stream?after=11")
-  assert.deepEqual(feed.timers.delays, [])
+  assert.equal(feed.last().url, "/api/v1/stream?ping=2&after=11")
+  assert.deepEqual(feed.timers.delays, [4_500])
 })
 
 test("changes that are numbered anew make everything be read again", async () => {
@@ -219,7 +233,7 @@ test("who was refused goes on after the last change when somebody comes in again
   feed.source.resume()
   feed.last().say("hello", { seq: 12 })
 
-  assert.equal(feed.last().url, "/api/v1/stream?after=10")
+  assert.equal(feed.last().url, "/api/v1/stream?ping=2&after=10")
   assert.equal(feed.kinds().at(-1), "live")
 })
 

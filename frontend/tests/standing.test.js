@@ -6,7 +6,6 @@ import {
   detailWords,
   dayWords,
   freeWords,
-  lookedWords,
   sentence,
   sinceWords,
   slotWords,
@@ -55,12 +54,6 @@ test("a reason too long for a sentence is cut", () => {
   const words = sentence([service("courier", "failing", { detail: "so ".repeat(200) })])
 
   assert.ok(words.length < 180 && words.endsWith("…."), words)
-})
-
-test("one hears when it was looked and when it will be again", () => {
-  assert.equal(lookedWords(ahead(-12_000), "Next round in 48 s", NOON), "Looked at 12 s ago, next round in 48 s.")
-  assert.equal(lookedWords(ahead(-2_000), "A round is running", NOON), "Looked at just now, a round is running.")
-  assert.equal(lookedWords(null, "", NOON), "Not looked at yet.")
 })
 
 test("a state has lasted for so long", () => {

@@ -68,11 +68,14 @@ class Asking:
     def address(self, op: Op) -> str:
         if "{id:int}" not in op.path:
             asked = "?topic=jellyfin" if op.path.endswith("/audit") else ""
-            return op.path.replace("{name}", "jellyfin") + asked
+            if "{reset}" in op.path:
+                self.reset()
+            return op.path.replace("{name}", "jellyfin").replace("{reset}", STAMP) + asked
         if "/bulk/" in op.path:
             return op.path.replace("{id:int}", str(self.bulk()))
         makes = {
             "memories": self.memory,
+            "events": self.event,
             "reviews": self.resolved if op.method == "DELETE" else self.review,
             "sessions": self.running if op.path.endswith("/stop") else self.session,
             "markers": self.ignored,
@@ -97,6 +100,7 @@ class Asking:
             shapes.SessionIn: {"tier": 2, "prompt": "Look closer"},
             shapes.Empty: {},
             shapes.ResetIn: {"action": "restart"},
+            shapes.SettingIn: {"name": "interval", "value": "15m"},
             shapes.TokenIn: {"scopes": ["read"], "name": "backup"},
         }
         assert op.body
@@ -105,6 +109,10 @@ class Asking:
     def memory(self, **more: Any) -> int:
         given = {"category": "timing", "observation": "Takes 60s to start", **more}
         return int(self.made("/api/v1/memories", given)["id"])
+
+    def event(self, **more: Any) -> int:
+        given = {"level": "info", "text": "All is well", **more}
+        return int(self.made("/api/v1/events", given)["id"])
 
     def review(self, **more: Any) -> int:
         """Let a session say otherwise than a memory, as one that has ended did."""
@@ -168,6 +176,15 @@ class Asking:
             STAMP,
         )
         return int(self.home.value("SELECT max(id) FROM escalations"))
+
+    def reset(self) -> None:
+        """Let an operator have given a slot back at STAMP."""
+        self.home.write(
+            "INSERT INTO cooldowns (service, action, outcome, tier, created_at, cleared_at,"
+            " cleared_by) VALUES ('jellyfin', 'restart', 'success', 3, ?, ?, 'operator')",
+            STAMP,
+            STAMP,
+        )
 
     def token(self) -> int:
         return int(self.made("/api/v1/tokens", {"scopes": ["read"]})["id"])

@@ -21,7 +21,11 @@ from lamplighter.domain.relate import built_in
 from living import Home, Server
 
 # a body too large for an address
-ONLY_ASKS = ("/api/v1/memories/relate", "/api/v1/memories/similar")
+ONLY_ASKS = (
+    "/api/v1/memories/relate",
+    "/api/v1/memories/similar",
+    "/api/v1/settings/line",
+)
 CLOSED = [op for op in OPS if op.scope is not None]
 SCOPED = [op for op in CLOSED if op.scope != ANY]
 CHANGING = [op for op in CLOSED if op.method != "GET"]

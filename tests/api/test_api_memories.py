@@ -297,6 +297,10 @@ def test_the_history_tells_who_changed_what(client: httpx2.Client) -> None:
         "pinned": False,
         "trust": "trusted",
         "decayed_weeks": 0,
+        "title": "",
+        "tags": [],
+        "scope": "project",
+        "topic_key": None,
         "updated_at": made["updated_at"],
     }
     low = {"confidence": 0.2, "active": False, "inactive_reason": "low"}
@@ -505,6 +509,73 @@ def test_an_event_and_a_session_name_every_wrong_field_too(client: httpx2.Client
 
     assert [each["field"] for each in event.json()["errors"]] == ["level", "text", "service"]
     assert [each["field"] for each in asked.json()["errors"]] == ["tier", "prompt", "services"]
+
+
+def test_knowledge_travels_whole(client: httpx2.Client) -> None:
+    given = {
+        "category": "decision",
+        "observation": "Reads go on beside writes.",
+        "title": "Use WAL mode",
+        "tags": ["sqlite"],
+        "scope": "global",
+        "topic_key": "Travels/DB journal",
+    }
+
+    made = client.post(MEMORIES, json=given).json()
+    kept = client.patch(f"{MEMORIES}/{made['id']}", json={"title": "WAL", "topic_key": None}).json()
+
+    assert {name: made[name] for name in given} == {**given, "topic_key": "travels/db-journal"}
+    assert (kept["title"], kept["topic_key"], kept["tags"]) == ("WAL", None, ["sqlite"])
+    [edit, _] = client.get(f"{MEMORIES}/{made['id']}/history").json()["items"]
+    assert edit["before"]["tags"] == ["sqlite"]
+    assert (edit["before"]["topic_key"], edit["after"]["topic_key"]) == ("travels/db-journal", None)
+    found = client.get(MEMORIES, params={"scope": "global", "q": "beside writes"}).json()
+    assert [each["id"] for each in found["items"]] == [made["id"]]
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"scope": "galaxy"}, "scope"),
+        ({"tags": "sqlite"}, "tags"),
+        ({"tags": ["x" * 101]}, "tags"),
+        ({"title": 7}, "title"),
+        ({"topic_key": "x" * 121}, "topic_key"),
+    ],
+    ids=str,
+)
+def test_a_wrong_field_of_knowledge_is_named(
+    client: httpx2.Client, given: dict[str, Any], field: str
+) -> None:
+    whole = {"category": "decision", "observation": "Wrong", **given}
+    made = client.post(MEMORIES, json={"category": "decision", "observation": "Right"}).json()
+
+    for answer in (
+        client.post(MEMORIES, json=whole),
+        client.patch(f"{MEMORIES}/{made['id']}", json=given),
+    ):
+        assert answer.status_code == 422
+        assert [each["field"] for each in answer.json()["errors"]] == [field]
+
+
+def test_what_a_memory_rests_on_is_one_answer(client: httpx2.Client) -> None:
+    made = new(client, service="grounds")
+
+    found = client.get(f"{MEMORIES}/{made['id']}/grounds").json()
+
+    assert found["said"]["items"] == [
+        {
+            "session_id": None,
+            "tier": 0,
+            "at": made["created_at"],
+            "cause": "created",
+            "before": None,
+            "after": 0.7,
+        }
+    ]
+    assert found["told"] == {"total": 0, "items": []}
+    assert client.get(f"{MEMORIES}/999999/grounds").status_code == 404
+    assert client.get(f"{MEMORIES}/{made['id']}/grounds?limit=0").status_code == 422
 
 
 def test_a_list_runs_either_way_and_in_groups(client: httpx2.Client) -> None:

@@ -15,6 +15,11 @@ DECISIONS: list[tuple[dict[str, Any], tuple[Any, ...], tuple[Any, ...]]] = [
     ({"resolution": "keep_old"}, ("Takes 60s to start", 0.7, None), ("Takes 5s", "superseded")),
     ({"resolution": "keep_new"}, ("Takes 60s to start", 0.5, "superseded"), ("Takes 5s", None)),
     (
+        {"resolution": "keep_new", "observation": "Takes 6s"},
+        ("Takes 60s to start", 0.5, "superseded"),
+        ("Takes 6s", None),
+    ),
+    (
         {"resolution": "both", "old_scope": "cold", "new_scope": "warm"},
         ("Takes 60s to start (cold)", 0.7, None),
         ("Takes 5s (warm)", None),

@@ -1,5 +1,6 @@
 """Sessions over HTTP: asked for, followed, stopped; and what each was told and brought."""
 
+import json
 from typing import Any
 
 import httpx2
@@ -27,6 +28,7 @@ def test_asking_for_a_session_gives_a_place_in_the_queue(client: httpx2.Client) 
         "services": ["jellyfin"],
         "prompt": "Look",
         "dry_run": True,
+        "engine": None,
         "trigger": "manual",
         "version": 1,
     }
@@ -44,7 +46,8 @@ def test_asking_for_a_session_gives_a_place_in_the_queue(client: httpx2.Client) 
         ({"services": []}, ["services"]),
         ({"services": ["plex"]}, ["services"]),
         ({"services": ["jellyfin"] * 201}, ["services"]),
-        ({"tier": 9, "prompt": "", "engine": "exec"}, ["engine", "prompt", "tier"]),
+        ({"tier": 9, "prompt": "", "engine": "opus"}, ["engine", "prompt", "tier"]),
+        ({"engine": ""}, ["engine"]),
     ],
     ids=lambda case: str(case)[:40],
 )
@@ -108,11 +111,81 @@ def test_a_log_has_nothing_behind_its_end(asking: Asking, after: int) -> None:
     assert answer.status_code == 200
     assert {**answer.json(), "seq": 0} == {
         "items": [],
+        "start": after,
         "next": after,
         "more": False,
         "complete": True,
         "seq": 0,
     }
+
+
+def test_the_end_of_a_log_is_read_first_and_then_back_to_its_beginning(
+    server: Server, client: httpx2.Client
+) -> None:
+    ran = server.home.says(*(f"Line {number}" for number in range(25)))
+    address = f"{SESSIONS}/{ran.id}/log"
+    whole = client.get(address).json()
+
+    parts: list[dict[str, Any]] = []
+    before, more = 2**53 - 1, True
+    while more:
+        part = client.get(address, params={"before": before, "limit": 4}).json()
+        assert len(part["items"]) <= 4
+        parts = part["items"] + parts
+        before, more = part["start"], part["more"]
+
+    assert (parts, before) == (whole["items"], 0)
+    assert client.get(address, params={"before": 5, "after": 5}).status_code == 422
+
+
+def test_a_log_is_read_whole_and_as_it_stands(server: Server, client: httpx2.Client) -> None:
+    ps = "\n".join(f"container {number}" for number in range(90))
+    blocks = [
+        {"type": "tool_use", "name": "Bash", "input": {"command": "docker ps"}},
+        {"type": "tool_use", "name": "Edit", "input": {"path": "/a", "text": "é"}},
+    ]
+    lines = [
+        {"type": "assistant", "message": {"content": blocks}},
+        {"type": "user", "message": {"content": [{"type": "tool_result", "content": ps}]}},
+        {
+            "type": "user",
+            "message": {
+                "content": [{"type": "tool_result", "content": "y" * 30_000, "is_error": True}]
+            },
+        },
+    ]
+    ran = server.home.run(*lines)
+    address = f"{SESSIONS}/{ran.id}/log"
+
+    whole = client.get(address, params={"form": "whole"}).json()["items"]
+    raw = client.get(address, params={"form": "raw"}).json()["items"]
+
+    assert [(each["kind"], each["text"]) for each in whole[:3]] == [
+        ("tool", "Bash: docker ps"),
+        ("tool", 'Edit: /a\n{\n  "path": "/a",\n  "text": "é"\n}'),
+        ("result", ps),
+    ]
+    assert whole[3]["kind"] == "error"
+    assert whole[3]["text"] == "y" * 20_000 + "\n… 10,000 characters more are in the file."
+    assert [each["offset"] for each in raw] == [each["offset"] for each in whole[1:]]
+    assert [json.loads(each["text"]) for each in raw[:2]] == lines[:2]
+
+
+def test_who_can_run_a_session_is_told(server: Server, client: httpx2.Client) -> None:
+    found = client.get("/api/v1/engines").json()
+
+    assert [(each["name"], each["usual"]) for each in found["items"]] == [
+        ("probe", True),
+        ("exec", False),
+    ]
+    assert found["items"][0]["problem"] is None
+    assert "LAMPLIGHTER_EXEC_COMMAND is not set" in found["items"][1]["problem"]
+    assert (found["max_tier"], found["session_seconds"]) == (3, 900)
+    filed = client.post(SESSIONS, json={"engine": "probe"}).json()
+    assert filed["engine"] == "probe"
+    refused = client.post(SESSIONS, json={"engine": "exec"})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "engine"
 
 
 def test_the_log_shows_what_the_file_holds_without_its_secrets(
@@ -159,6 +232,33 @@ def test_sessions_are_filtered(server: Server, client: httpx2.Client) -> None:
     assert {(each["status"], each["tier"], each["trigger"]) for each in found} == {
         ("completed", 3, "manual")
     }
+
+
+def test_sessions_are_listed_with_their_chains_and_what_they_contradicted(
+    server: Server, client: httpx2.Client
+) -> None:
+    home = server.home
+    first = home.says("[MEMORY:timing:jellyfin] Takes 61s to stop on Fridays").id
+    second = home.says("[MEMORY:timing:jellyfin] Takes 19s to stop on Fridays").id
+    home.write("UPDATE sessions SET status = 'escalated' WHERE id = ?", first)
+    home.write(
+        "UPDATE sessions SET parent_id = ?, tier = 2, services = ? WHERE id = ?",
+        *(first, '["Wire%Guard"]', second),
+    )
+
+    def found(**query: Any) -> Any:
+        return client.get(SESSIONS, params={"limit": 200, **query}).json()
+
+    named = found(service="wire%guard", tier=2)
+    assert found(service="jellyfin")["items"] == []
+    named = found(service="Wire%Guard")
+    above = found(status="escalated")
+    home.write("UPDATE sessions SET services = NULL WHERE id = ?", second)
+
+    assert [each["id"] for each in named["items"]] == [second]
+    assert [each["id"] for each in named["linked"]] == [first]
+    assert named["contradicted"] == {str(second): 1}
+    assert [each["id"] for each in above["linked"]] == [second]
 
 
 def test_events_are_filtered(client: httpx2.Client) -> None:

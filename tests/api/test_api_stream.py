@@ -255,3 +255,14 @@ def test_a_list_tells_at_which_change_it_was_read(
     with listening(own_server, after=page["seq"]) as messages:
         assert take(messages, 2)[1].data["row"]["observation"] == "after"
     assert [each["observation"] for each in page["items"]] == ["before"]
+
+
+def test_a_client_may_ask_to_hear_that_the_stream_is_there(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    address = f"{own_server.url}/api/v1/stream?ping=1"
+    with own_client.stream("GET", address, timeout=PATIENCE) as answer:
+        lines = (line for line in answer.iter_lines() if line.startswith("event: "))
+        assert [next(lines), next(lines)] == ["event: hello", "event: ping"]
+
+    assert own_client.get("/api/v1/stream?ping=0").status_code == 422

@@ -365,6 +365,10 @@ async def test_the_history_tells_each_change_with_what_it_was_before(db: Databas
         "trust": "observed",
         "updated_at": stamp(NOON),
         "decayed_weeks": 0,
+        "title": "",
+        "tags": [],
+        "scope": "project",
+        "topic_key": None,
     }
     said_again = history.Why(
         cause=history.REINFORCED, actor="session 2", reason="said again", session_id=2

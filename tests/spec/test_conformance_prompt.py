@@ -396,6 +396,11 @@ def many(server: Server) -> None:
     knows(server.home, *((f"s{n % 9}", f"{n:02} ".ljust(400, "x"), 1 - n / 100) for n in range(50)))
 
 
+def timeless(injected: str) -> str:
+    """Return it without the minute: that of a session is a little later."""
+    return re.sub(r"(?m)^- Time: .{20}$", "- Time: then", injected)
+
+
 @pytest.mark.parametrize("budget", [0, 500, 2_000, 4_000])
 def test_the_preview_is_what_the_next_session_is_told(
     server: Server, client: httpx2.Client, many: None, budget: int
@@ -403,6 +408,7 @@ def test_the_preview_is_what_the_next_session_is_told(
     preview = client.get(
         "/api/v1/context", params={"sections": "operational", "budget": budget}
     ).json()
+    whole = client.get("/api/v1/context", params={"budget": budget}).json()
     server.home.more["LAMPLIGHTER_MEMORY_BUDGET"] = str(budget)
 
     ran = server.home.says("x")
@@ -411,6 +417,8 @@ def test_the_preview_is_what_the_next_session_is_told(
     assert given["injected"] == ran.told["injected"]
     assert given["system"] == ran.told["system"]
     assert given["prompt"] == ran.told["prompt"] == "Make your round of all services."
+    assert (whole["system"], whole["prompt"]) == (ran.told["system"], ran.told["prompt"])
+    assert timeless(whole["text"]) == timeless(ran.told["injected"])
     block = ran.told["injected"][ran.told["injected"].find("\n## Operational") + 1 :]
     assert preview["text"] == (block if preview["text"] else "")
     assert (budget == 0) == (preview["text"] == "")

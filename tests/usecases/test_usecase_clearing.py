@@ -160,3 +160,27 @@ async def test_a_service_that_is_declared_no_more_is_reset_by_its_name(db: Datab
     await marked(db, by, "[COOLDOWN:restart:Plex] success - ok")
 
     assert await act.reset(db, "plex", None, services=SERVICES, now=NOON) == ("Plex", 1)
+
+
+async def test_a_reset_is_taken_back_once(db: Database) -> None:
+    await acted(db, await session(db, tier=3))
+    await act.reset(db, "web", None, services=SERVICES, now=NOON + HOUR)
+
+    taken = await act.restore(db, "WEB", reset_at=NOON + HOUR, services=SERVICES, now=NOON + HOUR)
+
+    assert taken == ("Web", 1)
+    assert await used(db, now=NOON + HOUR) == [1, 0]
+    assert (await texts(db, "info"))[-1] == "An operator took a reset back; 1 count again."
+    with pytest.raises(NotFound):
+        await act.restore(db, "web", reset_at=NOON + HOUR, services=SERVICES, now=NOON + HOUR)
+
+
+async def test_what_healthy_rounds_cleared_is_no_reset(db: Database) -> None:
+    await acted(db, await session(db, tier=3))
+    for minutes in (5, 10):
+        await made_round(db, True, now=NOON + timedelta(minutes=minutes))
+    [use] = await uses(db)
+    assert use.cleared_at
+
+    with pytest.raises(NotFound):
+        await act.restore(db, "Web", reset_at=use.cleared_at, services=SERVICES, now=NOON + HOUR)

@@ -152,3 +152,40 @@ async def test_what_a_service_depends_on_and_what_depends_on_it_come_next(db: Da
         "sonarr": 4,
     }
     assert opened.prompt.injected.endswith(f"\n{found.block.text}")
+
+
+async def test_all_that_a_session_begun_now_would_get_is_told(db: Database) -> None:
+    await session(db)
+    await known(db, "One")
+    plan = Plan(tier=2, services=("jellyfin",))
+    now = NOON + timedelta(hours=5)
+
+    found = await preview(
+        db, Question(plan=plan, budget=300), SERVICES, usual_budget=2_000, now=now
+    )
+    opened = await sessions.begin(db, plan, services=SERVICES, epoch=1, budget=300, now=now)
+
+    assert found.prompt == opened.prompt
+
+
+async def test_each_memory_comes_with_its_cost_and_what_was_left_for_it(db: Database) -> None:
+    await known(db, "Near", confidence=0.4)
+    await known(db, "Beside", service="nas", confidence=0.9)
+    await known(db, "Everywhere", service=None, confidence=1.0)
+    await known(db, "Far, and told of at some length", service="caddy", confidence=0.5)
+
+    found = (await asked(db, services=("jellyfin",), budget=50)).as_json(whole=False)
+
+    placed = [*found["included"], *found["excluded"]]
+    placed.sort(key=lambda each: each["rank"])
+    assert [(each["circle"], "position" in each) for each in placed] == [
+        ("focus", True),
+        ("neighbour", True),
+        ("general", True),
+        ("other", False),
+    ]
+    lefts = [each["left"] for each in placed]
+    assert lefts[0] == 50
+    assert lefts == sorted(lefts, reverse=True)
+    assert lefts[3] == 50 - found["tokens"] < placed[3]["tokens"]
+    assert (found["total"], found["in_force"]) == (4, 2_000)

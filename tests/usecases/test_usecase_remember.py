@@ -256,6 +256,10 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
         "trust": "observed",
         "updated_at": stamp(NOON),
         "decayed_weeks": 0,
+        "title": "",
+        "tags": "[]",
+        "scope": "project",
+        "topic_key": None,
     }
     assert learned == {
         "id": 1,

@@ -1,9 +1,10 @@
 """What every route needs: the database, the rules in force, and the feed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any, Protocol
 
 from starlette.requests import Request
 
@@ -13,7 +14,29 @@ from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER
+from lamplighter.domain.vitals import Sign
+from lamplighter.engines import Engine
 from lamplighter.repository import Database
+
+
+class Healthy(Protocol):
+    """What can tell whether this installation is well."""
+
+    async def signs(self) -> Sequence[tuple[datetime, Sign]]:
+        """Return every sign with the moment it was looked at."""
+
+    async def look_closer(self) -> Sequence[tuple[datetime, Sign]]:
+        """Look at what is dear too; takes its time."""
+
+
+class InForce(Protocol):
+    """What can tell which settings are in force, and how one is written."""
+
+    async def shown(self) -> Mapping[str, Any]:
+        """Return the settings in force as JSON, without their secrets."""
+
+    def line_of(self, name: str, text: str) -> str:
+        """Return the line of `lamplighter.toml` that sets a setting; raises Invalid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +50,15 @@ class Door:
     problems: Callable[[], list[dict[str, object]]]
     services_path: str
     redact: Redactor
+    health: Healthy
+    settings: InForce
     session_files: Path
     budget: int = DEFAULT_BUDGET
     max_tier: int = MAX_TIER
+    engines: tuple[Engine, ...] = ()
+    engine: str = "probe"
+    session_seconds: float = 900.0
+    idle_seconds: float = 300.0
     hosts: tuple[str, ...] = ()
     lexicon: Lexicon = field(default_factory=built_in)
 

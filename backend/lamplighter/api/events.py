@@ -1,5 +1,6 @@
-"""Events: listed, and reported by an operator."""
+"""Events: listed, counted, and reported by an operator."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,15 +8,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import ask, shapes
-from lamplighter.api.answer import answer, page
+from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.callers import caller_of
-from lamplighter.api.door import door
-from lamplighter.domain import plain
+from lamplighter.api.door import Door, door
+from lamplighter.domain import moments, plain
 from lamplighter.domain.admit import checked_service
-from lamplighter.domain.errors import Wrong
+from lamplighter.domain.errors import Invalid, NotFound, Wrong
 from lamplighter.domain.service import GENERAL, fold
-from lamplighter.repository import changes, events, reading
+from lamplighter.repository import changes, event_counts, events, reading
+from lamplighter.repository.event_counts import Group
 from lamplighter.repository.events import Filter
+from lamplighter.usecases import density as densities
 from lamplighter.usecases import report
 from lamplighter.usecases.naming import spelled
 
@@ -25,16 +28,40 @@ async def index(request: Request) -> Response:
     here, wanted = door(request), ask.query(request, shapes.EventQuery)
     position = ask.position(wanted.cursor)
     async with reading(here.db):
-        service = wanted.service
-        if service is not None:
-            name = GENERAL if fold(service) == GENERAL else service
-            service = await spelled(here.db, name, here.known()) or GENERAL
-        chosen = Filter(
-            levels=tuple(wanted.level), service=service, session=wanted.session, q=wanted.q
-        )
+        chosen = await _filter(here, wanted)
         found = await events.page(here.db, chosen, limit=wanted.limit, position=position)
         seq = await changes.last(here.db)
     return page(request, [plain.event(event) for event in found.items], found.position, seq)
+
+
+async def groups(request: Request) -> Response:
+    """GET /api/v1/events/groups."""
+    here, wanted = door(request), ask.query(request, shapes.EventQuery)
+    position = ask.position(wanted.cursor)
+    async with reading(here.db):
+        chosen = await _filter(here, wanted)
+        found = await event_counts.groups(here.db, chosen, limit=wanted.limit, position=position)
+        seq = await changes.last(here.db)
+    return page(request, [_group(each) for each in found.items], found.position, seq)
+
+
+async def density(request: Request) -> Response:
+    """GET /api/v1/events/density."""
+    here, wanted = door(request), ask.query(request, shapes.DensityQuery)
+    async with reading(here.db):
+        chosen = await _filter(here, wanted)
+        found = await densities.density(here.db, chosen, most=wanted.buckets, now=here.now())
+        seq = await changes.last(here.db)
+    return answer({**found.as_json(), "seq": seq})
+
+
+async def show(request: Request) -> Response:
+    """GET /api/v1/events/{id}."""
+    number = ask.number(request)
+    event = await events.get(door(request).db, number)
+    if event is None:
+        raise NotFound(f"There is no event {number}.")
+    return versioned(plain.event(event))
 
 
 async def create(request: Request) -> Response:
@@ -51,6 +78,33 @@ async def create(request: Request) -> Response:
         session_id=caller_of(request).session_id,
     )
     return answer(plain.event(event), 201)
+
+
+async def _filter(here: Door, wanted: shapes.EventFilter) -> Filter:
+    since, until = moments.moment(wanted.since, "from"), moments.moment(wanted.until, "to")
+    if since is not None and until is not None and since >= until:
+        raise Invalid(Wrong("to", "is not after from"))
+    service = wanted.service
+    if service is not None:
+        name = GENERAL if fold(service) == GENERAL else service
+        service = await spelled(here.db, name, here.known()) or GENERAL
+    return Filter(
+        levels=tuple(wanted.level),
+        service=service,
+        session=wanted.session,
+        q=wanted.q,
+        since=since,
+        until=until,
+        same=wanted.same,
+    )
+
+
+def _group(each: Group) -> dict[str, Any]:
+    return {
+        **dataclasses.asdict(each),
+        "first_at": plain.at(each.first_at),
+        "last_at": plain.at(each.last_at),
+    }
 
 
 def _rules(values: Mapping[str, Any]) -> list[Wrong]:

@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, Required, TypedDict
 
 import msgspec
-from sse_starlette import EventSourceResponse
+from sse_starlette import EventSourceResponse, ServerSentEvent
 from sse_starlette.sse import SendTimeoutError
 from starlette.requests import Request
 from starlette.responses import Response
@@ -30,6 +30,13 @@ REPLAY_AT_ONCE: Final = 500
 LAST_EVENT_ID: Final = "last-event-id"
 
 
+class Pings(TypedDict, total=False):
+    """How often, and with what, a silent stream says that it is there."""
+
+    ping: Required[int]
+    ping_message_factory: Callable[[], ServerSentEvent]
+
+
 async def index(request: Request) -> Response:
     """GET /api/v1/changes."""
     here, wanted = door(request), ask.query(request, shapes.ChangesQuery)
@@ -49,7 +56,18 @@ async def stream(request: Request) -> Response:
     after = int(last) if last.isdecimal() and len(last) < 19 else wanted.after
     admitted = Admitted(callers_of(request), caller_of(request))
     frames = _frames(here, after, admitted)
-    return Stream(frames, ping=PING_SECONDS, send_timeout=SEND_SECONDS, sep="\n")
+    return Stream(frames, send_timeout=SEND_SECONDS, sep="\n", **_pings(wanted.ping))
+
+
+def _pings(seconds: int | None) -> Pings:
+    """Return what is sent while nothing happens: a comment, or an event to count on."""
+    if seconds is None:
+        return {"ping": PING_SECONDS}
+    return {"ping": seconds, "ping_message_factory": _ping}
+
+
+def _ping() -> ServerSentEvent:
+    return ServerSentEvent(event="ping", data="{}", sep="\n")
 
 
 class Stream(EventSourceResponse):
@@ -69,20 +87,21 @@ class Stream(EventSourceResponse):
 
 async def _frames(here: Door, after: int | None, admitted: Admitted) -> AsyncIterator[bytes]:
     seq = await changes.last(here.db) if after is None else after
-    yield b"retry: 2000\n" + _event("hello", seq, version=__version__)
-    while await admitted():
-        found = here.hub.since(seq)
-        if found:
-            seq = found[-1][0]
-            yield b"".join(encoded for _, encoded in found)
-        elif found is None or seq > here.hub.seq:
-            seq, replayed = await _replay(here, seq)
-            if replayed:
-                yield replayed
-            elif here.hub.seq <= seq:  # it may have gone on while we looked
+    with here.hub.following(seq) as follower:
+        yield b"retry: 2000\n" + _event("hello", seq, version=__version__)
+        while await admitted():
+            found = here.hub.since(follower.seq)
+            if found:
+                follower.seq = found[-1][0]
+                yield b"".join(encoded for _, encoded in found)
+            elif found is None or follower.seq > here.hub.seq:
+                follower.seq, replayed = await _replay(here, follower.seq)
+                if replayed:
+                    yield replayed
+                elif here.hub.seq <= follower.seq:  # it may have gone on while we looked
+                    await here.hub.more(CHECK_SECONDS)
+            else:
                 await here.hub.more(CHECK_SECONDS)
-        else:
-            await here.hub.more(CHECK_SECONDS)
 
 
 async def _replay(here: Door, seq: int) -> tuple[int, bytes]:

@@ -3,7 +3,9 @@
 import asyncio
 import logging
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -24,6 +26,13 @@ Frame = tuple[int, bytes]
 _encode = msgspec.json.Encoder().encode
 
 
+@dataclass(slots=True, eq=False)
+class Follower:
+    """A client of the feed, and the number of the change that it was sent last."""
+
+    seq: int
+
+
 class Hub:
     """Follows the change feed for all clients of this process."""
 
@@ -32,6 +41,7 @@ class Hub:
         self._ring: deque[Frame] = deque(maxlen=RING)
         self._next: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.seq = 0
+        self.followers: set[Follower] = set()
 
     async def follow(self) -> None:
         """Read what is new each time the database may hold something, for ever."""
@@ -48,6 +58,21 @@ class Hub:
                 await asyncio.sleep(AGAIN_SECONDS)
                 continue
             await self._listener.wait(PATIENCE_SECONDS)
+
+    @contextmanager
+    def following(self, seq: int) -> Iterator[Follower]:
+        """Count a client as long as it follows; it says itself how far it has come."""
+        follower = Follower(seq)
+        self.followers.add(follower)
+        try:
+            yield follower
+        finally:
+            self.followers.discard(follower)
+
+    @property
+    def behind(self) -> int:
+        """How many changes the slowest client has still to be sent."""
+        return max((self.seq - each.seq for each in self.followers), default=0)
 
     def since(self, seq: int) -> list[Frame] | None:
         """Return the frames after `seq`; None when they are no longer all in memory."""

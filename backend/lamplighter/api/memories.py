@@ -15,12 +15,21 @@ from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
 from lamplighter.domain.admit import admitted_edit
 from lamplighter.domain.errors import Invalid, Wrong, wrong_of
-from lamplighter.domain.memory import GENERAL, Candidate, Category, Edit, Source, Trust
+from lamplighter.domain.memory import (
+    GENERAL,
+    NO_TOPIC,
+    Candidate,
+    Category,
+    Edit,
+    Source,
+    Trust,
+)
 from lamplighter.domain.service import fold
 from lamplighter.repository import changes, history, memories, reading
 from lamplighter.repository import facets as counts
 from lamplighter.repository.memories import Filter, Order, Sort, View
 from lamplighter.usecases import curate, undo
+from lamplighter.usecases.ground import ground
 from lamplighter.usecases.naming import spelled
 
 SOON: Final = timedelta(days=30)
@@ -87,6 +96,8 @@ async def create(request: Request) -> Response:
         trust=Trust.TRUSTED,
         title=given.title,
         tags=tuple(given.tags),
+        scope=given.scope,
+        topic_key=given.topic_key,
     )
     memory = await curate.create(
         here.db, candidate, now=here.now(), redact=here.redact, known=here.known()
@@ -139,6 +150,13 @@ async def past(request: Request) -> Response:
         items = await undo.shown(here.db, memory_id, found.items)
         seq = await changes.last(here.db)
     return page(request, [entry(each, undoable=able) for each, able in items], found.position, seq)
+
+
+async def grounds(request: Request) -> Response:
+    """GET /api/v1/memories/{id}/grounds."""
+    here, wanted = door(request), ask.query(request, shapes.GroundsQuery)
+    found = await ground(here.db, ask.number(request), limit=wanted.limit)
+    return answer(found.as_json())
 
 
 async def undone(request: Request) -> Response:
@@ -196,7 +214,8 @@ def _order(wanted: shapes.MemoryQuery) -> Order:
 
 def rules(values: Mapping[str, Any]) -> list[Wrong]:
     """Return what is wrong with the fields of a memory that somebody writes."""
-    edit = Edit(observation=values.get("observation"), service=values.get("service"))
+    asked = {name: values.get(name) for name in ("observation", "service", "title", "topic_key")}
+    edit = Edit(**{name: value for name, value in asked.items() if value is not msgspec.UNSET})
     return wrong_of(lambda: admitted_edit(edit, values.get("category", Category.TIMING), str))
 
 
@@ -208,6 +227,10 @@ def _edit(given: shapes.MemoryEdit) -> Edit:
     }
     if "service" in fields and fields["service"] is None:
         fields["service"] = GENERAL
+    if "topic_key" in fields and fields["topic_key"] is None:
+        fields["topic_key"] = NO_TOPIC
+    if "tags" in fields:
+        fields["tags"] = tuple(fields["tags"])
     if "confidence" in fields:
         fields["confidence"] = finite(fields["confidence"])
     return Edit(**fields)

@@ -102,4 +102,5 @@ async def _filter(db: Database, wanted: shapes.ReviewQuery, known: list[str]) ->
         state=None if wanted.state == "all" else ReviewState(wanted.state),
         service=service,
         kind=None if wanted.kind is None else ReviewKind(wanted.kind),
+        session=wanted.session,
     )

@@ -13,9 +13,11 @@ from lamplighter.domain import moments, plain
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.event import Level
 from lamplighter.domain.service import Service
-from lamplighter.repository import changes, checks, reading
+from lamplighter.repository import changes, checks, reading, statistics
+from lamplighter.repository.statistics import Turn
 from lamplighter.usecases import overview as views
 from lamplighter.usecases.overview import LATELY, Condition, State
+from lamplighter.usecases.running import Run
 
 
 async def index(request: Request) -> Response:
@@ -59,6 +61,20 @@ async def overview(request: Request) -> Response:
     return answer({**_overview(here, found, since=since, now=now), "seq": seq})
 
 
+async def learned(request: Request) -> Response:
+    """GET /api/v1/learned."""
+    here, wanted = door(request), ask.query(request, shapes.LearnedQuery)
+    position = ask.position(wanted.cursor)
+    since = moments.moment(wanted.since, "since") or here.now() - LATELY
+    causes = [wanted.cause] if wanted.cause else statistics.CAUSES
+    async with reading(here.db):
+        found = await statistics.page(
+            here.db, causes, since=since, limit=wanted.limit, position=position
+        )
+        seq = await changes.last(here.db)
+    return page(request, [_turn(each) for each in found.items], found.position, seq)
+
+
 def _overview(
     here: Door, found: views.Overview, *, since: datetime, now: datetime
 ) -> dict[str, Any]:
@@ -97,6 +113,20 @@ def _overview(
             "by_tier": {str(tier): found.ran.by_tier.get(tier, 0) for tier in (1, 2, 3)},
             "cost_usd": found.ran.cost_usd,
         },
+        "reviews": {"open": found.reviews[0], "oldest_at": plain.at(found.reviews[1])},
+        "run": _run(found.run),
+    }
+
+
+def _run(found: Run) -> dict[str, Any]:
+    return {
+        "days": [
+            {"day": day.isoformat(), "by_tier": {str(tier): n for tier, n in by_tier.items()}}
+            for day, by_tier in found.days
+        ],
+        "ended": {str(tier): by_status for tier, by_status in found.ended.items()},
+        "today": {"turns": found.today.turns, "cost_usd": found.today.cost_usd},
+        "month": {"turns": found.month.turns, "cost_usd": found.month.cost_usd},
     }
 
 
@@ -107,17 +137,18 @@ def _learned(found: views.Overview, since: datetime) -> dict[str, Any]:
         "reinforced": found.causes["reinforced"],
         "weakened": found.causes["contradicted"],
         "faded": found.causes["faded"],
-        "items": [
-            {
-                "cause": each.cause,
-                "at": plain.at(each.at),
-                "reason": each.reason,
-                "before": each.before,
-                "after": each.after,
-                "memory": plain.memory(each.memory),
-            }
-            for each in found.turns
-        ],
+        "items": [_turn(each) for each in found.turns],
+    }
+
+
+def _turn(each: Turn) -> dict[str, Any]:
+    return {
+        "cause": each.cause,
+        "at": plain.at(each.at),
+        "reason": each.reason,
+        "before": each.before,
+        "after": each.after,
+        "memory": plain.memory(each.memory),
     }
 
 

@@ -3,46 +3,57 @@
 import asyncio
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import ask, shapes
+from lamplighter.api import ask, session_log, shapes
 from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.door import Door, door
 from lamplighter.domain import plain
-from lamplighter.domain.errors import NotFound, Wrong, wrong_of
+from lamplighter.domain.errors import Invalid, NotFound, Wrong, wrong_of
 from lamplighter.domain.session import Plan, Session, Trigger
-from lamplighter.domain.transcript import Odd, shown
-from lamplighter.engines import stream
-from lamplighter.engines.tail import Tail
-from lamplighter.repository import changes, exposures, marks, reading, requests, sessions
+from lamplighter.repository import changes, exposures, history, marks, reading, requests, sessions
 from lamplighter.repository.sessions import Filter
 from lamplighter.usecases import chain as chains
 from lamplighter.usecases import ignored
 from lamplighter.usecases import sessions as lifecycle
-
-LOG_ENTRY_CHARS: Final = 20_000
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/sessions."""
     here, wanted = door(request), ask.query(request, shapes.SessionQuery)
     position = ask.position(wanted.cursor)
-    chosen = Filter(status=wanted.status, tier=wanted.tier, trigger=wanted.trigger)
+    chosen = Filter(
+        status=wanted.status,
+        tier=wanted.tier,
+        trigger=wanted.trigger,
+        service=None if wanted.service is None else _spelled(here, wanted.service),
+    )
     async with reading(here.db):
         found = await sessions.page(here.db, chosen, limit=wanted.limit, position=position)
+        linked = await sessions.linked(here.db, found.items)
+        every = [each.id for each in (*found.items, *linked)]
+        told_otherwise = await history.contradictions(here.db, every)
         seq = await changes.last(here.db)
-    return page(request, [plain.session(each) for each in found.items], found.position, seq)
+    return page(
+        request,
+        [plain.session(each) for each in found.items],
+        found.position,
+        seq,
+        linked=[plain.session(each) for each in linked],
+        contradicted={str(number): count for number, count in told_otherwise.items()},
+    )
 
 
 async def create(request: Request) -> Response:
     """POST /api/v1/sessions."""
     here = door(request)
     given = await ask.body(request, shapes.SessionIn, partial(_rules, here))
+    if wrong := _not_here(here, given.engine):
+        raise Invalid(*wrong)
     plan = Plan(
         tier=given.tier,
         trigger=Trigger.MANUAL,
@@ -55,6 +66,7 @@ async def create(request: Request) -> Response:
         plan,
         services=here.services(),
         redact=here.redact,
+        engine=given.engine,
         max_tier=here.max_tier,
         now=here.now(),
     )
@@ -74,18 +86,45 @@ async def stop(request: Request) -> Response:
     return versioned(plain.session(session), 202)
 
 
+async def engines(request: Request) -> Response:
+    """GET /api/v1/engines."""
+    here = door(request)
+    return answer(
+        {
+            "items": [
+                {"name": each.name, "usual": each.name == here.engine, "problem": each.probe()}
+                for each in here.engines
+            ],
+            "max_tier": here.max_tier,
+            "session_seconds": here.session_seconds,
+            "idle_seconds": here.idle_seconds,
+        }
+    )
+
+
 async def log(request: Request) -> Response:
     """GET /api/v1/sessions/{id}/log."""
     here, wanted = door(request), ask.query(request, shapes.LogQuery)
+    if wanted.before is not None and wanted.after:
+        raise Invalid(Wrong("before", "is given beside after"))
     async with reading(here.db):
         session = await _session(here, ask.number(request))
         seq = await changes.last(here.db)
     path = here.session_files / f"{session.id}.jsonl"
     # what is shown is what was taken in: the file itself may be further on
     until = session.log_offset if session.running else None
-    found = await asyncio.to_thread(_entries, here, path, wanted.after, wanted.limit, until)
-    found["complete"] = not session.running and not found["more"]
-    return answer({**found, "seq": seq})
+    read = partial(session_log.entries, form=wanted.form, redact=here.redact)
+    if wanted.before is None:
+        found = await asyncio.to_thread(
+            session_log.forward, path, wanted.after, limit=wanted.limit, until=until, read=read
+        )
+        complete = not session.running and not found["more"]
+    else:
+        found = await asyncio.to_thread(
+            session_log.backward, path, wanted.before, limit=wanted.limit, until=until, read=read
+        )
+        complete = not session.running and wanted.before >= found["next"]
+    return answer({**found, "complete": complete, "seq": seq})
 
 
 async def markers(request: Request) -> Response:
@@ -193,7 +232,24 @@ async def cancel(request: Request) -> Response:
 
 def _rules(here: Door, values: Mapping[str, Any]) -> list[Wrong]:
     plan = Plan(services=tuple(values.get("services") or ()))
-    return wrong_of(lambda: lifecycle.checked(plan, here.services(), here.max_tier))
+    wrong = wrong_of(lambda: lifecycle.checked(plan, here.services(), here.max_tier))
+    return [*wrong, *_not_here(here, values.get("engine"))]
+
+
+def _not_here(here: Door, name: str | None) -> list[Wrong]:
+    if name is None:
+        return []
+    found = next((each for each in here.engines if each.name == name), None)
+    if found is None:
+        names = ", ".join(each.name for each in here.engines)
+        return [Wrong("engine", f"{name!r} is not one of {names}")]
+    why_not = found.probe()
+    return [Wrong("engine", f"cannot run here: {why_not}")] if why_not else []
+
+
+def _spelled(here: Door, name: str) -> str:
+    service = here.services().find(name)
+    return service.name if service else name
 
 
 async def _session(here: Door, session_id: int) -> Session:
@@ -201,47 +257,6 @@ async def _session(here: Door, session_id: int) -> Session:
     if session is None:
         raise NotFound(f"There is no session {session_id}.")
     return session
-
-
-def _entries(here: Door, path: Path, after: int, limit: int, until: int | None) -> dict[str, Any]:
-    items: list[dict[str, Any]] = []
-    try:
-        tail = Tail(path, after)
-    except FileNotFoundError:
-        return {"items": [], "next": after, "more": False}
-    at = after
-    try:
-        while True:
-            lines = [] if tail.at_end else tail.read()
-            if not lines and tail.at_end:
-                last = tail.last() if until is None else None
-                lines = [last] if last else []
-                if not lines:
-                    return {"items": items, "next": at, "more": False}
-            for line in lines:
-                if until is not None and line.end > until:
-                    return {"items": items, "next": at, "more": False}
-                if len(items) >= limit:
-                    return {"items": items, "next": at, "more": True}
-                items += _shown(here, line.start, line.content, line.problem)
-                at = line.end
-    finally:
-        tail.close()
-
-
-def _shown(here: Door, offset: int, content: bytes, problem: str) -> list[dict[str, Any]]:
-    found = [Odd(problem)] if problem else stream.parse(content)
-    entries = ((index, shown(item)) for index, item in enumerate(found))
-    return [
-        {
-            "offset": offset,
-            "index": index,
-            "kind": entry.kind,
-            "text": here.redact(entry.text[:LOG_ENTRY_CHARS]),
-        }
-        for index, entry in entries
-        if entry is not None
-    ]
 
 
 def _told(each: exposures.Exposure) -> dict[str, Any]:

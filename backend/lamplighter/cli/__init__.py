@@ -16,6 +16,7 @@ from lamplighter.domain import plain
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.session import Plan, Status, Trigger
 from lamplighter.domain.text import terminal
+from lamplighter.domain.vitals import Condition
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -197,7 +198,8 @@ def doctor() -> None:
 
     findings = looking.look(settings_in_force())
     for finding in findings:
-        click.echo(f"{'ok ' if finding.ok else 'BAD'}  {terminal(finding.text)}")
-        if not finding.ok:
+        word = {Condition.FAILING: "BAD", Condition.WARNING: "WARN"}.get(finding.condition, "ok")
+        click.echo(f"{word:<4} {terminal(finding.words)}")
+        if finding.advice:
             click.echo(f"     {terminal(finding.advice)}")
     sys.exit(0 if all(finding.ok for finding in findings) else EXIT_FAILED)

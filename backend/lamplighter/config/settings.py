@@ -1,19 +1,17 @@
 """Settings: from the environment, else from `lamplighter.toml` in the home, else the default."""
 
-import ipaddress
 import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import platformdirs
 
 from lamplighter.config.nearest import nearest
+from lamplighter.config.readers import OneOf, Whole, database, duration, flag, host, hosts, path
 from lamplighter.domain.context import DEFAULT_BUDGET
 from lamplighter.domain.errors import Invalid, Wrong
 from lamplighter.domain.session import MAX_TIER
@@ -28,11 +26,7 @@ LEVELS: Final = ("debug", "info", "warning", "error")
 _NOT_SETTINGS: Final = frozenset(
     {"LAMPLIGHTER_SESSION", "LAMPLIGHTER_TOKEN", "LAMPLIGHTER_URL"}  # what a session is given
 )
-_HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?")
-_DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*")
-_DATABASE: Final = re.compile(r"sqlite:///.|(postgresql(\+asyncpg)?|postgres)://[^/]*/.")
 _PASSWORD: Final = re.compile(r"(?<=://)([^/@:]*:).*(?=@)|(?<=[?&])(password=)[^&]*")
-_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, None: 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,129 +79,50 @@ class Settings:
     warnings: tuple[str, ...] = ()
 
 
-def _duration(text: str) -> float:
-    found = _DURATION.fullmatch(text)
-    if not found:
-        raise ValueError("is not a duration such as 30, 90s, 5m or 1h")
-    seconds = float(found[1]) * _UNITS[found[2]]
-    if not 0.1 <= seconds <= 366 * 86_400:
-        raise ValueError("is not between 100ms and 366d")
-    return seconds
-
-
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not re.fullmatch(r"\s*[+-]?\d{1,12}\s*", text):
-            raise ValueError("is not a whole number")
-        if not low <= int(text) <= high:
-            raise ValueError(f"is not between {low:,} and {high:,}")
-        return int(text)
-
-    return read
-
-
-def _one_of(*words: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text.strip().lower() not in words:
-            raise ValueError(f"is not one of {', '.join(words)}")
-        return text.strip().lower()
-
-    return read
-
-
-def _flag(text: str) -> bool:
-    folded = text.strip().lower()
-    if folded in ("1", "true", "yes", "on"):
-        return True
-    if folded in ("0", "false", "no", "off", ""):
-        return False
-    raise ValueError("is neither yes nor no")
-
-
-def _path(text: str) -> Path:
-    if "\0" in text:
-        raise ValueError("is not a path")
-    try:
-        return Path(text).expanduser().absolute()
-    except RuntimeError:
-        raise ValueError("names the home of a user that is not there") from None
-
-
-def _host(text: str) -> str:
-    name = text.strip().lower().removeprefix("[").removesuffix("]")
-    with suppress(ValueError):
-        return str(ipaddress.ip_address(name))
-    if not _HOST.fullmatch(name) or name.replace(".", "").isdigit():
-        raise ValueError("is not an address or a name, such as 127.0.0.1, 0.0.0.0 or box.lan")
-    return name
-
-
-def _hosts(text: str) -> tuple[str, ...]:
-    return tuple(_host(name) for name in text.split(",") if name.strip())
-
-
-def _database(text: str) -> str:
-    if text and not _DATABASE.match(text):
-        raise ValueError("is neither sqlite:///PATH nor postgresql://USER:PASSWORD@HOST/NAME")
-    if text.startswith("postgres") and not _whole_address(text):
-        raise ValueError("cannot be read: write the signs # ? / @ of a password as %23 %3F %2F %40")
-    return text
-
-
-def _whole_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.port != 0 and not parts.fragment and bool(parts.path.strip("/"))
-    except ValueError:  # the port is no number, or the host no address
-        return False
-
-
-def _shown(text: str) -> str:
+def masked(text: str) -> str:
     """Return a value as a person may see it: an address without its password."""
     return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
 SETTINGS: Final = (
-    Setting("home", "", _path, "The data directory: database, session files, services.yaml."),
-    Setting("host", "127.0.0.1", _host, "The address the web process listens on."),
-    Setting("port", "8080", _whole(1, 65_535), "The port the web process listens on."),
+    Setting("home", "", path, "The data directory: database, session files, services.yaml."),
+    Setting("host", "127.0.0.1", host, "The address the web process listens on."),
+    Setting("port", "8080", Whole(1, 65_535), "The port the web process listens on."),
     Setting(
-        "hosts", "", _hosts, "Further names this server is asked by, separated by commas: box.lan."
+        "hosts", "", hosts, "Further names this server is asked by, separated by commas: box.lan."
     ),
     Setting(
         "database_url",
         "",
-        _database,
+        database,
         "Another database: sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME.",
     ),
-    Setting("services", "", _path, "Another services.yaml."),
-    Setting("lexicon", "", _path, "Another lexicon.toml."),
+    Setting("services", "", path, "Another services.yaml."),
+    Setting("lexicon", "", path, "Another lexicon.toml."),
     Setting(
         "echo",
         "count",
-        _one_of(*ECHOES),
+        OneOf(ECHOES),
         "What a session's word-for-word repeat of what it was told is worth: count; or ignore,"
         " unless it looked at the service itself.",
     ),
-    Setting("interval", "1h", _duration, "The time from one round to the next: 90s, 15m, 1h."),
-    Setting("engine", "probe", _one_of(*ENGINES), "What runs the sessions: probe or exec."),
+    Setting("interval", "1h", duration, "The time from one round to the next: 90s, 15m, 1h."),
+    Setting("engine", "probe", OneOf(ENGINES), "What runs the sessions: probe or exec."),
     Setting(
         "exec_command", "", str.strip, "The command of the engine exec; it prints stream-json."
     ),
-    Setting("max_tier", "3", _whole(1, MAX_TIER), "The highest tier a session may have."),
-    Setting("dry_run", "no", _flag, "Whether sessions only say what they would do."),
+    Setting("max_tier", "3", Whole(1, MAX_TIER), "The highest tier a session may have."),
+    Setting("dry_run", "no", flag, "Whether sessions only say what they would do."),
     Setting(
         "memory_budget",
         str(DEFAULT_BUDGET),
-        _whole(0, 1_000_000),
+        Whole(0, 1_000_000),
         "How many tokens of memories a session is told; 0 tells none.",
     ),
-    Setting("session_timeout", "15m", _duration, "How long a session may run."),
-    Setting("idle_timeout", "5m", _duration, "How long a session may print nothing."),
-    Setting(
-        "max_markers", "5000", _whole(1, 1_000_000), "How many markers one session may record."
-    ),
-    Setting("log_level", "info", _one_of(*LEVELS), "What is logged: debug, info, warning, error."),
+    Setting("session_timeout", "15m", duration, "How long a session may run."),
+    Setting("idle_timeout", "5m", duration, "How long a session may print nothing."),
+    Setting("max_markers", "5000", Whole(1, 1_000_000), "How many markers one session may record."),
+    Setting("log_level", "info", OneOf(LEVELS), "What is logged: debug, info, warning, error."),
 )
 
 
@@ -222,7 +137,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         try:
             values[each.setting.name] = each.setting.read(each.text)
         except ValueError as error:
-            wrong.append(Wrong(_written_as(each), f"{_shown(each.text)!r} {error}"))
+            wrong.append(Wrong(_written_as(each), f"{masked(each.text)!r} {error}"))
     if wrong:
         raise Invalid(*wrong)
     return Settings(**_filled(values, home), found=found, warnings=tuple(warnings))
@@ -233,7 +148,7 @@ def describe(settings: Settings) -> list[dict[str, str]]:
     return [
         {
             "name": each.setting.variable,
-            "value": _shown(each.text),
+            "value": masked(each.text),
             "source": each.source,
             "about": each.setting.about,
         }
@@ -259,7 +174,7 @@ def _home(environ: Mapping[str, str]) -> Path:
     given = environ.get(f"{PREFIX}HOME", "").strip()
     default = platformdirs.user_data_dir("lamplighter", appauthor=False)
     try:
-        return _path(given or default)
+        return path(given or default)
     except ValueError:
         return Path(default)  # reported where all values are read
 
@@ -267,7 +182,7 @@ def _home(environ: Mapping[str, str]) -> Path:
 def _found(
     setting: Setting, environ: Mapping[str, str], given: Mapping[str, str], home: Path
 ) -> Found:
-    if environ.get(setting.variable, "").strip() and not _injected(environ[setting.variable]):
+    if environ.get(setting.variable, "").strip() and not injected(environ[setting.variable]):
         return Found(setting, environ[setting.variable], "environment")
     if setting.name == "memory_budget" and SPEC_BUDGET in environ:
         return Found(setting, environ[SPEC_BUDGET], SPEC_BUDGET)
@@ -281,7 +196,7 @@ def _found(
     return Found(setting, defaults.get(setting.name, setting.default), "default")
 
 
-def _injected(value: str) -> bool:
+def injected(value: str) -> bool:
     """Whether an orchestrator made this of a service of our name: LAMPLIGHTER_PORT=tcp://…"""
     return value.startswith("tcp://")
 

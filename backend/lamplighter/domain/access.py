@@ -12,7 +12,7 @@ from lamplighter.domain.errors import Invalid, Wrong
 from lamplighter.domain.text import one_line
 
 ADMIN: Final = "admin"
-DAILY: Final = ("memories", "reviews", "events", "sessions", "cooldowns")
+DAILY: Final = ("memories", "reviews", "events", "sessions", "cooldowns", "health")
 RESERVED: Final = ("tokens", "settings", "approvals")
 READ_ONLY: Final = ("services", "context", "changes")
 READS: Final = frozenset(f"{noun}:read" for noun in (*DAILY, *RESERVED, *READ_ONLY))

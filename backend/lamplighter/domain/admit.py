@@ -7,7 +7,9 @@ from typing import Final
 from lamplighter.domain.errors import Invalid, Wrong
 from lamplighter.domain.memory import (
     MAX_OBSERVATION_CHARS,
+    NO_TOPIC,
     OPERATIONAL,
+    PROJECT,
     Candidate,
     Category,
     Edit,
@@ -17,6 +19,7 @@ from lamplighter.domain.text import one_line, several_lines, without_private
 
 Redact = Callable[[str], str]
 MAX_TITLE_CHARS: Final = 500
+MAX_TOPIC_CHARS: Final = 120
 
 
 def admitted(candidate: Candidate, redact: Redact) -> Candidate:
@@ -28,13 +31,19 @@ def admitted(candidate: Candidate, redact: Redact) -> Candidate:
     wrong: list[Wrong] = []
     observation = _checked(candidate.observation, candidate.category, redact, wrong)
     service = checked_service(candidate.service, wrong)
-    title = one_line(redact(candidate.title))
-    if len(title) > MAX_TITLE_CHARS:
-        wrong.append(Wrong("title", f"is longer than {MAX_TITLE_CHARS} characters"))
+    title = _title(candidate.title, redact, wrong)
+    topic_key = _topic(candidate.topic_key or NO_TOPIC, redact, wrong) or None
+    wrong += misplaced(candidate.category, candidate.scope, topic_key)
     if wrong:
         raise Invalid(*wrong)
-    tags = tuple(filter(None, (one_line(redact(tag)) for tag in candidate.tags)))
-    return replace(candidate, observation=observation, service=service, title=title, tags=tags)
+    return replace(
+        candidate,
+        observation=observation,
+        service=service,
+        title=title,
+        tags=_tags(candidate.tags, redact),
+        topic_key=topic_key,
+    )
 
 
 def admitted_edit(edit: Edit, category: Category, redact: Redact) -> Edit:
@@ -46,9 +55,27 @@ def admitted_edit(edit: Edit, category: Category, redact: Redact) -> Edit:
     if edit.service is not None:
         service = checked_service(edit.service, wrong)
         edit = replace(edit, service=service or GENERAL)
+    if edit.title is not None:
+        edit = replace(edit, title=_title(edit.title, redact, wrong))
+    if edit.tags is not None:
+        edit = replace(edit, tags=_tags(edit.tags, redact))
+    if edit.topic_key is not None:
+        edit = replace(edit, topic_key=_topic(edit.topic_key, redact, wrong))
     if wrong:
         raise Invalid(*wrong)
     return replace(edit, observation=observation)
+
+
+def misplaced(category: Category, scope: str, topic_key: str | None) -> list[Wrong]:
+    """Return what only knowledge may have, of what an operational memory was given."""
+    if category not in OPERATIONAL:
+        return []
+    wrong: list[Wrong] = []
+    if scope != PROJECT:
+        wrong.append(Wrong("scope", f"is {PROJECT} for {category}: only knowledge may be global"))
+    if topic_key is not None:
+        wrong.append(Wrong("topic_key", f"is for knowledge: {category} has no topics"))
+    return wrong
 
 
 def _checked(text: str, category: Category, redact: Redact, wrong: list[Wrong]) -> str:
@@ -59,6 +86,25 @@ def _checked(text: str, category: Category, redact: Redact, wrong: list[Wrong]) 
     elif len(text) > MAX_OBSERVATION_CHARS:
         wrong.append(Wrong("observation", f"is longer than {MAX_OBSERVATION_CHARS:,} characters"))
     return text
+
+
+def _title(text: str, redact: Redact, wrong: list[Wrong]) -> str:
+    title = one_line(redact(text))
+    if len(title) > MAX_TITLE_CHARS:
+        wrong.append(Wrong("title", f"is longer than {MAX_TITLE_CHARS} characters"))
+    return title
+
+
+def _tags(given: tuple[str, ...], redact: Redact) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, (one_line(redact(tag)) for tag in given))))
+
+
+def _topic(text: str, redact: Redact, wrong: list[Wrong]) -> str:
+    """Return a topic's key in the one form that is compared: small letters and no spaces."""
+    key = one_line(redact(text)).lower().replace(" ", "-")
+    if len(key) > MAX_TOPIC_CHARS:
+        wrong.append(Wrong("topic_key", f"is longer than {MAX_TOPIC_CHARS} characters"))
+    return key
 
 
 def checked_service(name: str | None, wrong: list[Wrong]) -> str | None:

@@ -1,7 +1,7 @@
 """What a session is told: its surroundings, then what we remember, within a token budget."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Final
 
@@ -24,12 +24,17 @@ NO_ROOM: Final = "the budget was used up"
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Why a memory is in the block or out of it; `position` counts from 0 in reading order."""
+    """Why a memory is in the block or out of it; `position` counts from 0 in reading order.
+
+    `rank` counts from 0 in the order of choice, `left` is what was left of the budget then.
+    """
 
     memory: Memory
     line: str
     why: str
     position: int | None = None
+    rank: int = field(default=0, compare=False)
+    left: int = field(default=0, compare=False)
 
     @property
     def included(self) -> bool:
@@ -39,11 +44,15 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The memory block, byte for byte, with the reason for each memory in or out."""
+    """The memory block, byte for byte, with the reason for each memory in or out.
+
+    `total` is how many memories there are to choose among.
+    """
 
     text: str = ""
     tokens: int = 0
     placements: tuple[Placement, ...] = ()
+    total: int = field(default=0, compare=False)
 
 
 def tokens(text: str) -> int:
@@ -75,15 +84,17 @@ class Packing:
     def offer(self, memory: Memory) -> None:
         """Take a memory if the block with it stays within the budget."""
         line = bullet(memory)
+        rank, left = len(self._chosen) + len(self._left_out), self._left
         body = self._body + len(line) + 1
         if memory.service not in self._services:
             body += len(_heading(memory.service))
         if self._fits(len(self._chosen) + 1, body):
             self._body = body
             self._services.add(memory.service)
-            self._chosen.append(Placement(memory, line, FITS))
+            self._chosen.append(Placement(memory, line, FITS, rank=rank, left=left))
         else:
-            self._left_out.append(Placement(memory, line, self._why_out()))
+            why = self._why_out()
+            self._left_out.append(Placement(memory, line, why, rank=rank, left=left))
 
     def _why_out(self) -> str:
         if self.budget == 0:
@@ -93,14 +104,18 @@ class Packing:
     def block(self) -> Block:
         """Render what was taken."""
         if not self._chosen:
-            return Block(placements=tuple(self._left_out))
+            return Block(placements=tuple(self._left_out), total=self.total)
         ordered = _grouped(self._chosen)
         text = _header(len(ordered), self.total, self._body) + _body(ordered)
-        placed = [
-            Placement(each.memory, each.line, each.why, position)
-            for position, each in enumerate(ordered)
-        ]
-        return Block(text, tokens(text), (*placed, *self._left_out))
+        placed = [replace(each, position=position) for position, each in enumerate(ordered)]
+        return Block(text, tokens(text), (*placed, *self._left_out), self.total)
+
+    @property
+    def _left(self) -> int:
+        if not self._chosen:
+            return self.budget
+        size = len(_header(len(self._chosen), self.total, self._body)) + self._body
+        return self.budget - ceil(size / CHARS_PER_TOKEN)
 
     def _fits(self, count: int, body: int) -> bool:
         size = len(_header(count, self.total, body)) + body

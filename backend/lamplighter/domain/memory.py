@@ -15,6 +15,8 @@ MAX_OBSERVATION_CHARS: Final = 50_000
 LONG_MARKER_CHARS: Final = 2_000
 GENERAL: Final = "general"
 OPERATIONS: Final = "ops"
+PROJECT: Final = "project"
+NO_TOPIC: Final = ""
 
 
 class Category(StrEnum):
@@ -115,6 +117,8 @@ class Candidate:
     trust: Trust = Trust.OBSERVED
     title: str = ""
     tags: tuple[str, ...] = ()
+    scope: str = PROJECT
+    topic_key: str | None = None
 
     @property
     def kind(self) -> Kind:
@@ -141,7 +145,7 @@ class Memory:
     title: str = ""
     tags: tuple[str, ...] = ()
     project: str = OPERATIONS
-    scope: str = "project"
+    scope: str = PROJECT
     topic_key: str | None = None
     content_hash: str = ""
     revision_count: int = 1
@@ -158,7 +162,8 @@ class Memory:
 class Edit:
     """What a person changes of a memory; None leaves a field as it is.
 
-    `service` is GENERAL to make a memory true of all services.
+    `service` is GENERAL to make a memory true of all services, `topic_key` NO_TOPIC to
+    take it out of its topic.
     """
 
     observation: str | None = None
@@ -167,6 +172,10 @@ class Edit:
     service: str | None = None
     active: bool | None = None
     pinned: bool | None = None
+    title: str | None = None
+    tags: tuple[str, ...] | None = None
+    scope: str | None = None
+    topic_key: str | None = None
 
 
 def clamp(confidence: float) -> float:
@@ -236,14 +245,18 @@ def _with_words(memory: Memory, edit: Edit) -> Memory:
         observation=memory.observation if edit.observation is None else edit.observation,
         category=category,
         kind=kind_of(category) if edit.category else memory.kind,
-        service=_service(memory.service, edit.service),
+        service=_given(memory.service, edit.service, none=GENERAL),
+        title=memory.title if edit.title is None else edit.title,
+        tags=memory.tags if edit.tags is None else edit.tags,
+        scope=edit.scope or memory.scope,
+        topic_key=_given(memory.topic_key, edit.topic_key, none=NO_TOPIC),
     )
 
 
-def _service(held: str | None, given: str | None) -> str | None:
+def _given(held: str | None, given: str | None, *, none: str) -> str | None:
     if given is None:
         return held
-    return None if given == GENERAL else given
+    return None if given == none else given
 
 
 def _switched(memory: Memory, *, active: bool) -> Memory:

@@ -139,6 +139,7 @@ def request(each: Request) -> dict[str, Any]:
         "services": _names(each.services),
         "prompt": each.prompt,
         "dry_run": each.dry_run,
+        "engine": each.engine,
         "trigger": each.trigger,
         "created_at": at(each.created_at),
         "version": each.version,

@@ -108,13 +108,16 @@ def wrong_words(answer: Answer) -> list[Wrong]:
     """Return what is missing from an answer, and what its decision has no use for."""
     wrong: list[Wrong] = []
     both, merge = (answer.resolution is each for each in (Resolution.BOTH, Resolution.MERGE))
+    worded = merge or answer.resolution is Resolution.KEEP_NEW
     for name, value in (("old_scope", answer.old_scope), ("new_scope", answer.new_scope)):
         if value and not both:
             wrong.append(Wrong(name, f"is only for {Resolution.BOTH}"))
     if both and not (answer.old_scope or answer.new_scope):
         wrong.append(Wrong("old_scope", "is missing: when one of them is true, here or new_scope"))
-    if answer.observation and not merge:
-        wrong.append(Wrong("observation", f"is only for {Resolution.MERGE}"))
+    if answer.observation and not worded:
+        wrong.append(
+            Wrong("observation", f"is only for {Resolution.MERGE} and {Resolution.KEEP_NEW}")
+        )
     if merge and not answer.observation:
         wrong.append(Wrong("observation", "is missing: the words that hold both"))
     return wrong
@@ -128,8 +131,9 @@ def judged(review: Review, answer: Answer, old: Memory, new: Memory, *, now: dat
             moves = _kept(old, new, said, now=now)
             return Verdict(moves, (old.id, new.id, SUPERSEDES))
         case Resolution.KEEP_NEW:
-            moves = _kept(new, old, said, now=now)
-            return Verdict(moves, (new.id, old.id, SUPERSEDES))
+            worded = _worded(new, answer.observation, said, now=now)
+            moves = _kept(worded[-1].after if worded else new, old, said, now=now)
+            return Verdict((*worded, *moves), (new.id, old.id, SUPERSEDES))
         case Resolution.BOTH:
             scopes = ((old, answer.old_scope), (new, answer.new_scope))
             why = f"{said}: both are true"
@@ -153,6 +157,13 @@ def scoped(observation: str, scope: str) -> str:
 def _scoped(memory: Memory, scope: str, why: str, *, now: datetime) -> Move:
     edit = Edit(observation=scoped(memory.observation, scope))
     return Move(memory, edited(memory, edit, now=now), f"{why}, this one {scope}")
+
+
+def _worded(memory: Memory, text: str, said: str, *, now: datetime) -> tuple[Move, ...]:
+    if text in ("", memory.observation):
+        return ()
+    after = edited(memory, Edit(observation=text), now=now)
+    return (Move(memory, after, f"{said}: it is true in these words"),)
 
 
 def _kept(kept: Memory, other: Memory, said: str, *, now: datetime) -> tuple[Move, ...]:

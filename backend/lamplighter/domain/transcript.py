@@ -8,6 +8,11 @@ from lamplighter.domain.text import shortened
 
 TOOL_INPUT_CHARS: Final = 200
 TOOL_RESULT_CHARS: Final = 300
+TOOL_SUBJECTS: Final = (
+    *("command", "file_path", "path", "url", "pattern", "query", "service", "prompt"),
+    "description",
+)
+"""What a tool is asked for first: the words for it in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,26 @@ def shown(item: Item) -> Shown | None:
             return Shown("finished", _finished(item))
         case _:
             return _aside(item)
+
+
+def whole(item: Item) -> Shown | None:
+    """Say how an item is shown with nothing cut: what a tool was asked stands in its first line."""
+    match item:
+        case ToolUse(name, given):
+            return Shown("tool", _asked(name, given))
+        case ToolResult(text, is_error):
+            return Shown("error" if is_error else "result", text.strip("\n"))
+    return shown(item)
+
+
+def _asked(name: str, given: Any) -> str:
+    if not isinstance(given, dict):
+        return f"{name}: {_compact(given)}"
+    main = next((given[key] for key in TOOL_SUBJECTS if isinstance(given.get(key), str)), "")
+    head, *more = main.strip().splitlines() or [_compact(given)]
+    if main and not more and len(given) == 1:
+        return f"{name}: {head}"
+    return f"{name}: {head}\n{json.dumps(given, ensure_ascii=False, indent=2, default=str)}"
 
 
 def _aside(item: Item) -> Shown | None:

@@ -31,6 +31,10 @@ SETTINGS: Final = {
     "service": "service",
     "trust": "trust",
     "pinned": "pin",
+    "title": "title",
+    "tags": "tags",
+    "scope": "scope",
+    "topic_key": "topic key",
 }
 _WORDS: Final = {**SETTINGS, "active": "state"}
 
@@ -261,4 +265,6 @@ def _read(name: str, value: Any) -> Any:
             return datetime.fromisoformat(value)
         case "active" | "pinned":
             return bool(value)
+        case "tags":
+            return tuple(value)
     return value

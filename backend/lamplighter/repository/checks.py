@@ -12,11 +12,29 @@ from lamplighter.domain.session import Status
 from lamplighter.repository.columns import stamp
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
+from lamplighter.repository.prepared import Statement
 from lamplighter.repository.tables import checks, days, sessions
 
 ROUND_TIER: Final = 1
 WHOLE: Final = (Status.RUNNING, Status.COMPLETED, Status.ESCALATED)
 """A round that broke off may not have looked at all of a service: it tells only what fails."""
+
+
+_OWN: Final = (
+    checks.c.service == sa.bindparam("service"),
+    checks.c.name == sa.bindparam("name"),
+)
+_LATEST: Final = Statement(sa.select(checks).where(*_OWN).order_by(checks.c.id.desc()).limit(1))
+_OTHER: Final = sa.select(sa.func.max(checks.c.id)).where(
+    *_OWN, checks.c.ok == sa.bindparam("other", type_=sa.Integer())
+)
+_BEGAN: Final = Statement(
+    sa.select(checks.c.at)
+    .where(*_OWN)
+    .where(checks.c.id > sa.func.coalesce(_OTHER.scalar_subquery(), 0))
+    .order_by(checks.c.id)
+    .limit(1)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +79,12 @@ async def recent(db: Database, service: str, name: str, *, limit: int) -> list[L
     return [_look(row) for row in await db.fetch_all(query)]
 
 
+async def latest(db: Database, service: str, name: str) -> Look | None:
+    """Return the last result of one check."""
+    row = await db.fetch_one(_LATEST(service=service, name=name))
+    return None if row is None else _look(row)
+
+
 async def of(db: Database, session_id: int, services: Sequence[str] | None = None) -> list[Look]:
     """Return what a session saw, of some services or of all, oldest first."""
     query = sa.select(checks).where(checks.c.session_id == session_id).order_by(checks.c.id)
@@ -82,16 +106,9 @@ async def looked_at(db: Database, session_id: int, service: str) -> bool:
 
 async def began(db: Database, service: str, name: str, *, ok: bool) -> datetime | None:
     """Return when a check came to be as it is now, `ok` or not: its first look since the other."""
-    own = (checks.c.service == service, checks.c.name == name)
-    other = sa.select(sa.func.max(checks.c.id)).where(*own).where(checks.c.ok == int(not ok))
-    query = (
-        sa.select(checks.c.at)
-        .where(*own)
-        .where(checks.c.id > sa.func.coalesce(other.scalar_subquery(), 0))
-        .order_by(checks.c.id)
-        .limit(1)
+    found: datetime | None = await db.fetch_val(
+        _BEGAN(service=service, name=name, other=int(not ok))
     )
-    found: datetime | None = await db.fetch_val(query)
     return found
 
 

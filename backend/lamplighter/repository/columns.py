@@ -56,11 +56,14 @@ class Json(TypeDecorator[Any]):
     impl = sa.Text
     cache_ok = True
 
+    @staticmethod
+    def written(value: Any) -> str:
+        """Write a value as such a column holds it."""
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
     def process_bind_param(self, value: Any, dialect: Any) -> str | None:
         """Write a value; None is NULL."""
-        return (
-            None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        )
+        return None if value is None else self.written(value)
 
     def process_result_value(self, value: str | None, dialect: Any) -> Any:
         """Read a value back."""

@@ -23,10 +23,11 @@ WAIT: Final = f"SELECT pg_advisory_xact_lock_shared({OURS}, {WRITER})"
 
 def condition(url: str) -> Condition:
     """Look at a database; raises OperationalError when it cannot be read."""
-    return asyncio.run(_condition(url))
+    return asyncio.run(looked_at(url))
 
 
-async def _condition(url: str) -> Condition:
+async def looked_at(url: str) -> Condition:
+    """Look at a database within a loop that runs already; raises as `condition` does."""
     async with our_errors():
         connection = await connect(url, lock_timeout="2s")
         try:

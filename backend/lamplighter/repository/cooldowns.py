@@ -17,6 +17,7 @@ from lamplighter.repository.paging import Page, newest_first
 from lamplighter.repository.tables import cooldowns
 
 ENTITY: Final = "cooldown"
+OPERATOR: Final = "operator"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,16 @@ async def clear(
     if action is not None:
         conditions.append(cooldowns.c.action == action)
     return await _changed(db, conditions, {"cleared_at": now, "cleared_by": by}, now=now)
+
+
+async def restore(db: Database, service: str, *, cleared_at: datetime, now: datetime) -> list[Use]:
+    """Let what an operator cleared at a moment count again."""
+    conditions = [
+        cooldowns.c.service.in_(await _spellings(db, service)),
+        cooldowns.c.cleared_at == cleared_at,
+        cooldowns.c.cleared_by == OPERATOR,
+    ]
+    return await _changed(db, conditions, {"cleared_at": None, "cleared_by": None}, now=now)
 
 
 async def abandon(db: Database, session_id: int, text: str, *, now: datetime) -> list[Use]:

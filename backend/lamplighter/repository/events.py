@@ -25,12 +25,19 @@ _SPELLED: Final = Statement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which events are asked for; empty or None asks for all."""
+    """Which events are asked for; empty or None asks for all.
+
+    `since` is in the range and `until` is not; `same` asks for those that say what
+    the event of this number says, of the same service.
+    """
 
     levels: tuple[Level, ...] = ()
     service: str | None = None
     session: int | None = None
     q: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    same: int | None = None
 
 
 async def insert(
@@ -65,6 +72,12 @@ async def insert(
     return event
 
 
+async def get(db: Database, event_id: int) -> Event | None:
+    """Return one event."""
+    row = await db.fetch_one(sa.select(events).where(events.c.id == event_id))
+    return None if row is None else _event(row)
+
+
 async def spelling(db: Database, service: str) -> str | None:
     """Return how a service is spelled in the events we hold, whatever its case here."""
     if await db.fetch_val(_SPELLED(service=service)) is not None:
@@ -78,12 +91,13 @@ async def page(
     db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Event]:
     """Return one page of events, newest first."""
-    query = sa.select(events).where(*_conditions(wanted))
+    query = sa.select(events).where(*conditions(wanted))
     found = await newest_first(db, query, events.c.id, limit=limit, position=position)
     return Page([_event(row) for row in found.items], found.position)
 
 
-def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+def conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+    """Return what is true of the events that are asked for."""
     found: list[sa.ColumnElement[bool]] = []
     if wanted.levels:
         found.append(events.c.level.in_(wanted.levels))
@@ -94,7 +108,21 @@ def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
         found.append(events.c.session_id == wanted.session)
     if wanted.q:
         found.append(events.c.text.icontains(wanted.q, autoescape=True))
+    if wanted.since is not None:
+        found.append(events.c.created_at >= wanted.since)
+    if wanted.until is not None:
+        found.append(events.c.created_at < wanted.until)
+    if wanted.same is not None:
+        found += [
+            column.is_not_distinct_from(_of(column, wanted.same))
+            for column in (events.c.level, events.c.service, events.c.text)
+        ]
     return found
+
+
+def _of(column: sa.Column[Any], event_id: int) -> sa.ScalarSelect[Any]:
+    other = events.alias()
+    return sa.select(other.c[column.name]).where(other.c.id == event_id).scalar_subquery()
 
 
 def _event(row: Any) -> Event:

@@ -1,5 +1,6 @@
 """Every change of a memory: who, when, why, and what it was before. Also the audit log."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.memory import Memory, MemoryId
 from lamplighter.domain.undo import REVIEW, UNDOING
-from lamplighter.repository.columns import stamp
+from lamplighter.repository.columns import Json, stamp
 from lamplighter.repository.database import Database
 from lamplighter.repository.links import CONTRADICTS
 from lamplighter.repository.paging import Page, newest_first
@@ -164,6 +165,20 @@ async def said(db: Database, memory_id: int, *, limit: int) -> list[Entry]:
     return await _fetch(db, query.order_by(history.c.id).limit(limit))
 
 
+async def contradictions(db: Database, sessions: Sequence[int]) -> dict[int, int]:
+    """Return how many memories each of these sessions contradicted, where there were any."""
+    if not sessions:
+        return {}
+    query = (
+        sa.select(history.c.session_id, sa.func.count().label("count"))
+        .where(history.c.session_id.in_(sessions))
+        .where(history.c.cause == CONTRADICTED)
+        .group_by(history.c.session_id)
+        .order_by(history.c.session_id)
+    )
+    return {row["session_id"]: row["count"] for row in await db.fetch_all(query)}
+
+
 async def moved_by(db: Database, session_id: int) -> tuple[set[MemoryId], set[MemoryId]]:
     """Return the memories that a session has reinforced and contradicted so far."""
     found: dict[str, set[MemoryId]] = {REINFORCED: set(), CONTRADICTED: set()}
@@ -216,6 +231,10 @@ def state(memory: Memory | None) -> dict[str, Any] | None:
         "trust": memory.trust,
         "updated_at": stamp(memory.updated_at),
         "decayed_weeks": memory.decayed_weeks,
+        "title": memory.title,
+        "tags": Json.written(list(memory.tags)),  # as its column holds it
+        "scope": memory.scope,
+        "topic_key": memory.topic_key,
     }
 
 
@@ -224,4 +243,22 @@ async def _fetch(db: Database, query: sa.Select[Any]) -> list[Entry]:
 
 
 def _entry(row: Any) -> Entry:
-    return Entry(**{name: row[name] for name in row})
+    fields = {name: row[name] for name in row}
+    for side in ("before", "after"):
+        fields[side] = _read(fields[side])
+    return Entry(**fields)
+
+
+def _read(kept: dict[str, Any] | None) -> dict[str, Any] | None:
+    if kept is None or "tags" not in kept:
+        return kept
+    return {**kept, "tags": _tags(kept["tags"])}
+
+
+def _tags(text: str) -> list[str]:
+    """Read tags as an entry keeps them; of what a person broke there are none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return []
+    return found if isinstance(found, list) else []

@@ -61,11 +61,12 @@ def rounded(value: Any) -> sa.ColumnElement[float]:
     return sa.cast(sa.func.round(sa.cast(clamped, sa.Numeric), 2), CONFIDENCE)
 
 
+_TEXTS: Final = ("observation", "service", "category", "title", "tags", "scope", "topic_key")
 STAMP: Final = canonical(memories.c.updated_at)
 ODD: Final = (
     STAMP.is_(None)
     | (memories.c.confidence != rounded(memories.c.confidence))
-    | sa.or_(*(NoText(memories.c[name]) for name in ("observation", "service", "category")))
+    | sa.or_(*(NoText(memories.c[name]) for name in _TEXTS))
 )
 """Rows written by hand in a form that is left to the rules of the domain, one by one."""
 
@@ -100,6 +101,10 @@ def state_of(values: Values) -> Object:
         *_pair("trust", held.trust),
         *_pair("updated_at", now["updated_at"]),
         *_pair("decayed_weeks", now.get("decayed_weeks", held.decayed_weeks)),
+        *_pair("title", held.title),
+        *_pair("tags", sa.type_coerce(held.tags, sa.Text)),
+        *_pair("scope", held.scope),
+        *_pair("topic_key", held.topic_key),
     )
 
 

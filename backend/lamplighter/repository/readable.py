@@ -104,6 +104,11 @@ async def unreadable(url: str, most: int) -> list[Unreadable]:
     return found[:most]
 
 
+def passed_over() -> int:
+    """Return how many rows this process has come across that it could not read."""
+    return _name.cache_info().currsize
+
+
 @lru_cache(NAMED)
 def _name(number: int, column: str) -> None:
     logger.warning("Memory %s is passed over: its %s cannot be read.", number, column)

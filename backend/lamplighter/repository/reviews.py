@@ -28,6 +28,7 @@ class Filter:
     state: ReviewState | None = None
     service: str | None = None
     kind: ReviewKind | None = None
+    session: int | None = None
 
 
 async def insert(
@@ -84,6 +85,19 @@ async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | Non
     )
     found = await _fetch(db, query)
     return found[0] if found else None
+
+
+async def between(db: Database, one: MemoryId, others: Sequence[MemoryId]) -> list[Review]:
+    """Return the reviews of a memory and any of some others, oldest first."""
+    pairs = [
+        (mine == one) & its.in_(others)
+        for mine, its in (
+            (reviews.c.old_id, reviews.c.new_id),
+            (reviews.c.new_id, reviews.c.old_id),
+        )
+    ]
+    query = sa.select(reviews).where(sa.or_(*pairs)).order_by(reviews.c.id)
+    return await _fetch(db, query)
 
 
 async def settled_among(db: Database, ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
@@ -218,6 +232,8 @@ def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
         found.append(reviews.c.state == wanted.state)
     if wanted.kind is not None:
         found.append(reviews.c.kind == wanted.kind)
+    if wanted.session is not None:
+        found.append(reviews.c.session_id == wanted.session)
     if wanted.service is not None:
         service = None if wanted.service == GENERAL else wanted.service
         found.append(reviews.c.service.is_not_distinct_from(service))

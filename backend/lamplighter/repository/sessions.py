@@ -1,5 +1,6 @@
 """Queries on sessions, one function each."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain import plain
 from lamplighter.domain.change import Op
-from lamplighter.domain.session import Plan, Session, Status, Trigger
+from lamplighter.domain.session import MAX_TIER, Plan, Session, Status, Trigger
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
@@ -39,6 +40,7 @@ class Filter:
     status: Status | None = None
     tier: int | None = None
     trigger: Trigger | None = None
+    service: str | None = None
 
 
 async def insert(
@@ -142,6 +144,25 @@ async def page(
     return Page([_session(row) for row in found.items], found.position)
 
 
+async def linked(db: Database, items: Sequence[Session]) -> list[Session]:
+    """Return the other sessions of the chains that these stand in, oldest first."""
+    known = {each.id: each for each in items}
+    last: Sequence[Session] = items
+    for _ in range(MAX_TIER):
+        parents = {each.parent_id for each in last if each.parent_id} - known.keys()
+        handed = [each.id for each in last if each.status is Status.ESCALATED]
+        if not parents and not handed:
+            break
+        query = sa.select(sessions).where(
+            sa.or_(sessions.c.id.in_(parents), sessions.c.parent_id.in_(handed))
+        )
+        rows = await db.fetch_all(query.order_by(sessions.c.id))
+        last = [each for each in map(_session, rows) if each.id not in known]
+        known |= {each.id: each for each in last}
+    mine = {each.id for each in items}
+    return [known[number] for number in sorted(known.keys() - mine)]
+
+
 async def _change(
     db: Database, session_id: int, values: dict[str, Any], *, now: datetime
 ) -> Session | None:
@@ -162,7 +183,12 @@ async def _change(
 
 def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
     given = {"status": wanted.status, "tier": wanted.tier, "trigger": wanted.trigger}
-    return [sessions.c[name] == value for name, value in given.items() if value is not None]
+    found = [sessions.c[name] == value for name, value in given.items() if value is not None]
+    if wanted.service is not None:
+        name = json.dumps(wanted.service, ensure_ascii=False)
+        listed = sa.type_coerce(sessions.c.services, sa.Text)
+        found.append(listed.contains(name, autoescape=True))
+    return found
 
 
 async def _tell(db: Database, session: Session, op: Op, *, now: datetime) -> None:

@@ -1,18 +1,20 @@
 """Counts over many rows, for what is seen at one glance."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
+from datetime import UTC, date, datetime
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.event import Level
 from lamplighter.domain.memory import Memory, MemoryId
-from lamplighter.domain.session import RequestState
+from lamplighter.domain.review import ReviewState
+from lamplighter.domain.session import RequestState, Status
 from lamplighter.repository import memories as memory_rows
 from lamplighter.repository.database import Database
-from lamplighter.repository.tables import events, history, requests, sessions
+from lamplighter.repository.paging import Page, newest_first
+from lamplighter.repository.tables import events, history, requests, reviews, sessions
 
 LEARNED: Final = "learned"
 REINFORCED: Final = "reinforced"
@@ -26,6 +28,18 @@ class Ran:
     """How many sessions began, by tier, and what they cost; None when that is not known."""
 
     by_tier: Mapping[int, int]
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayRun:
+    """How many sessions of a tier began on a day and ended one way; None is not known."""
+
+    day: date
+    tier: int
+    status: Status
+    count: int
+    turns: int | None
     cost_usd: float | None
 
 
@@ -92,29 +106,84 @@ async def causes(db: Database, *, since: datetime) -> dict[str, int]:
     return {cause: found.get(cause, 0) for cause in CAUSES}
 
 
-async def turns(db: Database, *, since: datetime, limit: int) -> list[Turn]:
-    """Return the last changes of memories that sessions brought about, newest first."""
+async def turns(db: Database, cause: str, *, since: datetime, limit: int) -> list[Turn]:
+    """Return the last changes of memories by one cause, newest first."""
+    query = _changes([cause], since).order_by(history.c.at.desc(), history.c.id.desc()).limit(limit)
+    return await _turned(db, await db.fetch_all(query))
+
+
+async def page(
+    db: Database,
+    causes: Sequence[str],
+    *,
+    since: datetime,
+    limit: int,
+    position: Sequence[Any] | None = None,
+) -> Page[Turn]:
+    """Return one page of the changes of memories by some causes, newest first."""
+    query = _changes(causes, since)
+    found = await newest_first(db, query, history.c.id, limit=limit, position=position)
+    return Page(await _turned(db, found.items), found.position)
+
+
+async def days_run(db: Database, *, first: date) -> list[DayRun]:
+    """Return what ran on each day (UTC) from `first` on, by tier and how it ended."""
+    day = sa.func.substr(sessions.c.started_at, 1, 10, type_=sa.Text())
     query = (
-        sa.select(history)
-        .where(history.c.at >= since)
-        .where(history.c.cause.in_(CAUSES))
-        .order_by(history.c.id.desc())
-        .limit(limit)
+        sa.select(
+            day.label("day"),
+            sessions.c.tier,
+            sessions.c.status,
+            sa.func.count().label("count"),
+            sa.func.sum(sessions.c.turns).label("turns"),
+            sa.func.sum(sessions.c.cost_usd).label("cost"),
+        )
+        .where(sessions.c.started_at >= datetime(first.year, first.month, first.day, tzinfo=UTC))
+        .group_by(day, sessions.c.tier, sessions.c.status)
+        .order_by(day, sessions.c.tier, sessions.c.status)
     )
-    found: list[Turn] = []
-    for row in await db.fetch_all(query):
-        memory = await memory_rows.get(db, MemoryId(row["memory_id"]))
-        if memory is not None:  # a deleted one has no row any more
-            turn = Turn(
-                cause=row["cause"],
-                at=row["at"],
-                reason=row["reason"],
-                before=_confidence(row["before"]),
-                after=_confidence(row["after"]),
-                memory=memory,
-            )
-            found.append(turn)
-    return found
+    return [
+        DayRun(
+            day=date.fromisoformat(row["day"]),
+            tier=row["tier"],
+            status=Status(row["status"]),
+            count=row["count"],
+            turns=None if row["turns"] is None else int(row["turns"]),
+            cost_usd=row["cost"],
+        )
+        for row in await db.fetch_all(query)
+    ]
+
+
+async def open_reviews(db: Database) -> tuple[int, datetime | None]:
+    """Return how many reviews wait, and since when the oldest does."""
+    query = sa.select(
+        sa.func.count().label("count"), sa.func.min(reviews.c.created_at).label("oldest")
+    ).where(reviews.c.state == ReviewState.OPEN)
+    row = await db.fetch_one(query)
+    assert row is not None
+    return int(row["count"]), row["oldest"]
+
+
+def _changes(causes: Sequence[str], since: datetime) -> sa.Select[Any]:
+    return sa.select(history).where(history.c.cause.in_(list(causes))).where(history.c.at >= since)
+
+
+async def _turned(db: Database, rows: Sequence[Any]) -> list[Turn]:
+    """Return changes with their memories as they are now; a deleted one has no row any more."""
+    held = await memory_rows.several(db, list({MemoryId(row["memory_id"]) for row in rows}))
+    return [
+        Turn(
+            cause=row["cause"],
+            at=row["at"],
+            reason=row["reason"],
+            before=_confidence(row["before"]),
+            after=_confidence(row["after"]),
+            memory=held[MemoryId(row["memory_id"])],
+        )
+        for row in rows
+        if row["memory_id"] in held
+    ]
 
 
 def _confidence(state: Mapping[str, float] | None) -> float | None:

@@ -14,6 +14,9 @@ from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.domain.redact import Redactor, redactor
 from lamplighter.domain.service import Services
+from lamplighter.engines import Engine
+from lamplighter.engines.exec import ExecEngine
+from lamplighter.engines.probe import ProbeEngine
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.database import is_postgres, password_of
 from lamplighter.repository.feed import Announcer, run_directory
@@ -50,6 +53,11 @@ def write_starter(settings: Settings) -> bool:
         return services_file.write_starter(settings.services, settings.port)
     except OSError as error:
         raise Unavailable(_unusable(settings.services, error.strerror)) from error
+
+
+def engines(settings: Settings) -> tuple[Engine, ...]:
+    """Return what can run sessions, whether it is ready or not."""
+    return (ProbeEngine(), ExecEngine(settings.exec_command))
 
 
 def secrets(settings: Settings) -> Redactor:

@@ -18,9 +18,7 @@ from lamplighter.domain.relate import Lexicon
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, RequestState, Session, Status
 from lamplighter.domain.transcript import shown
-from lamplighter.engines import Engine, stream
-from lamplighter.engines.exec import ExecEngine
-from lamplighter.engines.probe import ProbeEngine
+from lamplighter.engines import stream
 from lamplighter.engines.tail import Tail
 from lamplighter.repository import Database, escalations, requests, sessions
 from lamplighter.repository.database import file_of, is_postgres
@@ -225,11 +223,10 @@ def _lease(url: str) -> Lease:
 
 
 def _workshop(settings: Settings, db: Database, words: Lexicon) -> Workshop:
-    engines: tuple[Engine, ...] = (ProbeEngine(), ExecEngine(settings.exec_command))
     return Workshop(
         db=db,
         files=SessionFiles(settings.home / home.SESSIONS),
-        engines={engine.name: engine for engine in engines},
+        engines={engine.name: engine for engine in home.engines(settings)},
         redactor=home.secrets(settings),
         now=clock.now,
         sockets=run_directory(settings.home),

@@ -20,6 +20,8 @@ from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.relate import Lexicon
 from lamplighter.repository.feed import listening, run_directory
 from lamplighter.serve import access, home
+from lamplighter.serve.health import Health
+from lamplighter.serve.inforce import InForce
 
 logger = logging.getLogger(__name__)
 
@@ -84,17 +86,31 @@ async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
         home.database(settings) as db,
         listening(settings.database_url, directory) as listener,
     ):
+        hub, redact = Hub(db, listener), home.secrets(settings)
         yield Door(
             db=db,
-            hub=Hub(db, listener),
+            hub=hub,
+            health=Health(settings, db, hub, clock.now),
+            settings=InForce(
+                settings=settings,
+                services=services,
+                lexicon=words,
+                db=db,
+                redact=redact,
+                started_at=clock.now(),
+            ),
             now=clock.now,
             services=services.last_good,
             problems=services.problems,
             services_path=str(settings.services),
-            redact=home.secrets(settings),
+            redact=redact,
             session_files=settings.home / home.SESSIONS,
             budget=settings.memory_budget,
             max_tier=settings.max_tier,
+            engines=home.engines(settings),
+            engine=settings.engine,
+            session_seconds=settings.session_timeout,
+            idle_seconds=settings.idle_timeout,
             lexicon=words,
         )
 

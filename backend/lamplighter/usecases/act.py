@@ -28,7 +28,6 @@ AT_ONCE: Final = timedelta(minutes=30)
 
 MEMORIES_LOOKED_AT: Final = 200
 LONGEST_WINDOW: Final = max(limit.window for limit in LIMITS.values())
-CLEARED_BY_OPERATOR: Final = "operator"
 
 
 async def reserve(
@@ -164,7 +163,7 @@ async def reset(
         name = declared.name if declared else await cooldowns.spelling(db, service)
         if name is None:
             raise NotFound(f"There is no service {service!r} and nothing was done to one.")
-        cleared = await cooldowns.clear(db, name, action, by=CLEARED_BY_OPERATOR, now=now)
+        cleared = await cooldowns.clear(db, name, action, by=cooldowns.OPERATOR, now=now)
         what = f"the cooldown of {action}" if action else "all its cooldowns"
         await events.insert(
             db,
@@ -175,6 +174,31 @@ async def reset(
             now=now,
         )
         return name, len(cleared)
+
+
+async def restore(
+    db: Database, service: str, *, reset_at: datetime, services: Services, now: datetime
+) -> tuple[str, int]:
+    """Take an operator's reset back: what it cleared counts again, as far as it is not too old.
+
+    Returns the service's name and how many uses count again; raises NotFound
+    where there was no such reset, or it was taken back already.
+    """
+    declared = services.find(service)
+    async with writing(db):
+        name = declared.name if declared else await cooldowns.spelling(db, service)
+        found = await cooldowns.restore(db, name or service, cleared_at=reset_at, now=now)
+        if name is None or not found:
+            raise NotFound(f"There is no reset of {service!r} at that moment to take back.")
+        await events.insert(
+            db,
+            Level.INFO,
+            f"An operator took a reset back; {len(found)} count again.",
+            service=name,
+            source="operator",
+            now=now,
+        )
+        return name, len(found)
 
 
 async def standings(

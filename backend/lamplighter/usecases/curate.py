@@ -5,10 +5,27 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.admit import Redact, admitted, admitted_edit
+from lamplighter.domain.admit import Redact, admitted, admitted_edit, misplaced
 from lamplighter.domain.errors import Invalid, NotFound, Stale, Wrong
-from lamplighter.domain.memory import GENERAL, Candidate, Edit, Memory, edited
-from lamplighter.repository import Database, bulk, history, marks, memories, reviews, writing
+from lamplighter.domain.memory import (
+    GENERAL,
+    OPERATIONS,
+    Candidate,
+    Edit,
+    Memory,
+    MemoryId,
+    edited,
+)
+from lamplighter.repository import (
+    Database,
+    bulk,
+    history,
+    marks,
+    memories,
+    reviews,
+    topics,
+    writing,
+)
 from lamplighter.repository.readable import Unreadable
 from lamplighter.usecases.fade import apply_due
 from lamplighter.usecases.naming import spelled
@@ -28,6 +45,7 @@ async def create(
     candidate = admitted(candidate, redact)
     async with writing(db):
         candidate = replace(candidate, service=await spelled(db, candidate.service, known))
+        await _check_topic(db, candidate.topic_key, scope=candidate.scope)
         memory = await memories.insert(db, candidate, now=now)
         await history.append(db, None, memory, _by("created"), now=now)
         return memory
@@ -64,6 +82,7 @@ async def edit(
         changed = edited(memory, change, now=now)
         if change.active and not changed.active:
             raise Invalid(Wrong("active", "stays off below 0.30: raise the confidence"))
+        await _check_place(db, memory, changed)
         if changed != memory:
             await memories.update(db, changed, now=now)
             await history.append(db, memory, changed, _by("edited"), now=now)
@@ -81,6 +100,26 @@ async def delete(db: Database, memory_id: int, *, version: int | None, now: date
         if version is not None and version != memory.version:
             raise Stale(memory)
         await _remove(db, memory, now=now)
+
+
+async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
+    """Raise Invalid for a scope or a topic that a memory may not have with its category."""
+    wrong = misplaced(changed.category, changed.scope, changed.topic_key)
+    if wrong:
+        raise Invalid(*wrong)
+    if (changed.scope, changed.topic_key) != (memory.scope, memory.topic_key):
+        await _check_topic(db, changed.topic_key, scope=changed.scope, without=memory.id)
+
+
+async def _check_topic(
+    db: Database, topic_key: str | None, *, scope: str, without: MemoryId | None = None
+) -> None:
+    """A topic has one current version: what a person writes beside it is refused, not merged."""
+    if topic_key is None:
+        return
+    holder = await topics.holder(db, topic_key, project=OPERATIONS, scope=scope, without=without)
+    if holder is not None:
+        raise Invalid(Wrong("topic_key", f"is that of memory {holder}: correct that one instead"))
 
 
 def _by(cause: str) -> history.Why:

@@ -25,9 +25,9 @@ from lamplighter.repository import (
 from lamplighter.repository.checks import Day
 from lamplighter.repository.statistics import Ran, Turn
 from lamplighter.usecases import act
+from lamplighter.usecases.running import DAYS, Run, first_told, run
 
-DAYS: Final = 30
-TURNS: Final = 8
+TURNS: Final = 5
 LATELY: Final = timedelta(hours=24)
 
 
@@ -81,6 +81,8 @@ class Overview:
     turns: tuple[Turn, ...]
     levels: Mapping[Level, int]
     ran: Ran
+    run: Run
+    reviews: tuple[int, datetime | None]
 
     @property
     def state(self) -> State:
@@ -100,10 +102,22 @@ async def overview(db: Database, services: Services, *, since: datetime, now: da
         queued=await statistics.queued(db),
         people=tuple(await escalations.people(db)),
         causes=await statistics.causes(db, since=since),
-        turns=tuple(await statistics.turns(db, since=since, limit=TURNS)),
+        turns=await _turns(db, since),
         levels=await statistics.levels(db, since=now - LATELY),
         ran=await statistics.ran(db, since=now - LATELY),
+        run=run(await statistics.days_run(db, first=first_told(now)), now=now),
+        reviews=await statistics.open_reviews(db),
     )
+
+
+async def _turns(db: Database, since: datetime) -> tuple[Turn, ...]:
+    """Return the last changes by each cause, so that many of one do not hide the others."""
+    found = [
+        turn
+        for cause in statistics.CAUSES
+        for turn in await statistics.turns(db, cause, since=since, limit=TURNS)
+    ]
+    return tuple(sorted(found, key=lambda turn: turn.at, reverse=True))
 
 
 async def conditions(
@@ -116,10 +130,8 @@ async def conditions(
     strips = await checks.strips(db, first=first)
     found: list[Condition] = []
     for service in services:
-        recent = [
-            await checks.recent(db, service.name, check.name, limit=1) for check in service.checks
-        ]
-        looks = {look.name: look for found_looks in recent for look in found_looks}
+        recent = [await checks.latest(db, service.name, check.name) for check in service.checks]
+        looks = {look.name: look for look in recent if look}
         found.append(
             Condition(
                 service=service,

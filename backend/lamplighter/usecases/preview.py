@@ -12,7 +12,8 @@ from lamplighter.domain.errors import Invalid, NotFound, Wrong
 from lamplighter.domain.service import GENERAL, Services, fold
 from lamplighter.domain.session import Plan
 from lamplighter.repository import Database, exposures, memories, reading, sessions
-from lamplighter.usecases import recall
+from lamplighter.repository.exposures import Prompt
+from lamplighter.usecases import chain, recall
 from lamplighter.usecases import sessions as lifecycle
 from lamplighter.usecases.recall import WhatIf
 
@@ -33,29 +34,46 @@ class Question:
     against: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Circles:
+    """How near a memory is to what a session is about: what is nearer is chosen first."""
+
+    focus: tuple[str, ...] = ()
+    neighbours: tuple[str, ...] = ()
+
+    def of(self, service: str | None) -> str:
+        """Return focus, neighbour, general or other; with no focus all is near alike."""
+        if service is None:
+            return "general"
+        if not self.focus or service in self.focus:
+            return "focus"
+        return "neighbour" if service in self.neighbours else "other"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
     """What would be told: the memory block, the surroundings, and the difference it makes."""
 
     block: Block
-    environment: str
-    budget: int
+    prompt: Prompt
+    circles: Circles
+    usual_budget: int
     at: datetime | None
     difference: Difference | None
 
     def as_json(self, *, whole: bool) -> dict[str, Any]:
         """Return it as JSON, its text with the surroundings or (not `whole`) without."""
-        injected = recall.injected(self.environment, self.block)
+        placed = [(each.included, self._placed(each)) for each in self.block.placements]
         found: dict[str, Any] = {
-            "text": injected if whole else self.block.text,
+            "system": self.prompt.system,
+            "prompt": self.prompt.message,
+            "text": self.prompt.injected if whole else self.block.text,
             "tokens": self.block.tokens,
-            "budget": self.budget,
-            "included": [_included(each) for each in self.block.placements if each.included],
-            "excluded": [
-                {"id": each.memory.id, "why": each.why}
-                for each in self.block.placements
-                if not each.included
-            ],
+            "budget": self.prompt.budget,
+            "in_force": self.usual_budget,
+            "total": self.block.total,
+            "included": [each for included, each in placed if included],
+            "excluded": [each for included, each in placed if not included],
         }
         if self.at is not None:
             found["as_of"] = plain.at(self.at)
@@ -67,6 +85,23 @@ class Preview:
                 "text": self.difference.text,
             }
         return found
+
+    def _placed(self, each: Placement) -> dict[str, Any]:
+        memory = each.memory
+        found = {
+            "id": memory.id,
+            "version": memory.version,
+            "service": memory.service,
+            "category": memory.category,
+            "confidence": memory.confidence,
+            "line": each.line,
+            "tokens": tokens(each.line),
+            "why": each.why,
+            "circle": self.circles.of(memory.service),
+            "rank": each.rank,
+            "left": each.left,
+        }
+        return found if each.position is None else {**found, "position": each.position}
 
 
 async def preview(
@@ -90,8 +125,9 @@ async def preview(
             other = await _told(db, question.against)
     return Preview(
         block=block,
-        environment=environment,
-        budget=question.budget,
+        prompt=lifecycle.prompt_of(plan, block, environment, budget=question.budget),
+        circles=_circles(plan, services),
+        usual_budget=usual_budget,
         at=what_if.at,
         difference=await _difference(other, block.text, question.against),
     )
@@ -145,11 +181,7 @@ async def _difference(before: str | None, after: str, against: str | None) -> Di
     return await asyncio.to_thread(difference, before, after, against=against)
 
 
-def _included(each: Placement) -> dict[str, Any]:
-    return {
-        "id": each.memory.id,
-        "version": each.memory.version,
-        "position": each.position,
-        "line": each.line,
-        "tokens": tokens(each.line),
-    }
+def _circles(plan: Plan, services: Services) -> Circles:
+    if not plan.services:
+        return Circles()
+    return Circles(plan.services, tuple(chain.neighbours(services, plan.services)))

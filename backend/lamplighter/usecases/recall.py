@@ -52,7 +52,7 @@ async def build_memory_context(
     found = packing.block()
     kept = [each for each in found.placements if each.included]
     left_out = [each for each in found.placements if not each.included]
-    return Block(found.text, found.tokens, (*kept, *left_out[:LEFT_OUT_KEPT]))
+    return replace(found, placements=(*kept, *left_out[:LEFT_OUT_KEPT]))
 
 
 def injected(environment: str, memory: Block) -> str:

@@ -161,13 +161,7 @@ async def begin(
         block, environment = await surroundings(
             db, plan, services, budget=budget, handoff=handoff, now=now
         )
-        prompt = exposures.Prompt(
-            system=system_prompt(plan.tier),
-            injected=recall.injected(environment, block),
-            message=plan.prompt or _usual_message(plan),
-            tokens=block.tokens,
-            budget=budget,
-        )
+        prompt = prompt_of(plan, block, environment, budget=budget)
         session = await sessions.insert(db, plan, model=None, epoch=epoch, now=now)
         if plan.parent_id is not None:
             states = EscalationState.ACCEPTED, EscalationState.TAKEN
@@ -178,6 +172,17 @@ async def begin(
         await leases.tell(db, session_id=session.id, now=now)
     told = tuple(each.memory for each in block.placements if each.included)
     return Opened(session, prompt, told, handoff)
+
+
+def prompt_of(plan: Plan, block: Block, environment: str, *, budget: int) -> exposures.Prompt:
+    """Return all that a session of this plan is given, as it is kept."""
+    return exposures.Prompt(
+        system=system_prompt(plan.tier),
+        injected=recall.injected(environment, block),
+        message=plan.prompt or _usual_message(plan),
+        tokens=block.tokens,
+        budget=budget,
+    )
 
 
 async def surroundings(

@@ -16,6 +16,7 @@ export function draw(el) {
       chart?.destroy()
       el.style.blockSize = `${spec.height ?? HEIGHT}px`
       chart = new uPlot(options(el, spec), [spec.x, ...spec.series.map(({ values }) => values)], el)
+      if (spec.choose) tinted(el)
     },
 
     fit() {
@@ -28,6 +29,19 @@ export function draw(el) {
   }
 }
 
+const WHOLE = [1, 2, 5].flatMap((each) => [0, 1, 2, 3, 4, 5].map((power) => each * 10 ** power)).sort((a, b) => a - b)
+
+/** What is counted has no halves. @param {Spec} spec */
+function counted({ series }) {
+  return series[0]?.kind === "bars"
+}
+
+/** What is dragged over wears the colour of what is chosen. @param {HTMLElement} el */
+function tinted(el) {
+  const area = /** @type {HTMLElement | null} */ (el.querySelector(".u-select"))
+  if (area) area.style.background = "color-mix(in oklch, var(--flame) 24%, transparent)"
+}
+
 /** @param {HTMLElement} el @param {Spec} spec @returns {uPlot.Options} */
 function options(el, spec) {
   const colour = colours(el)
@@ -36,11 +50,19 @@ function options(el, spec) {
     width: el.clientWidth || 300,
     height: spec.height ?? HEIGHT,
     legend: { show: false },
-    padding: bare ? [4, 4, 4, 4] : [6, 8, 0, 0],
-    cursor: choose ? { x: false, y: false, points: { show: false }, drag: { x: true, y: false } } : { show: false },
-    scales: { x: { time: true }, y: { range: (_, low, high) => [y.min ?? low, y.max ?? Math.max(high, 1)] } },
-    axes: [axis(colour, bare, 50), { ...axis(colour, bare, 24), size: 34 }],
-    series: [{}, ...spec.series.map((each) => seriesOf(each, colour))],
+    padding: bare ? [4, 4, 4, 4] : [6, spec.range ? 18 : 8, 0, 0],
+    cursor: choose
+      ? { x: false, y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } }
+      : { show: false },
+    scales: {
+      x: { time: true, range: spec.range && (() => spec.range ?? [0, 1]) },
+      y: { range: (_, low, high) => [y.min ?? low, y.max ?? Math.max(high, 1)] },
+    },
+    axes: [
+      { ...axis(colour, bare, 70), values: moments, size: 26 },
+      { ...axis(colour, bare, 24), size: 34, incrs: counted(spec) ? WHOLE : undefined },
+    ],
+    series: [{}, ...spec.series.map((each) => seriesOf(each, colour, spec.range !== undefined))],
     hooks: { draw: [(chart) => overlay(chart, spec, colour)], setSelect: [(chart) => chosen(chart, choose)] },
   }
 }
@@ -58,10 +80,28 @@ function axis(colour, bare, space) {
   }
 }
 
-/** @param {import("./plot.js").Series} each @param {(role: Role) => string} colour @returns {uPlot.Series} */
-function seriesOf({ kind, role, dash }, colour) {
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" })
+const toTheSecond = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" })
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
+
+/** Moments along an axis: the day where one begins, else the time. @param {uPlot} _ @param {number[]} splits @param {number} __ @param {number} ___ @param {number} apart */
+function moments(_, splits, __, ___, apart) {
+  return splits.map((seconds) => {
+    const time = new Date(seconds * 1_000)
+    if (apart >= 86_400 || time.getHours() + time.getMinutes() + time.getSeconds() === 0) return day.format(time)
+    return (apart < 60 ? toTheSecond : clock).format(time)
+  })
+}
+
+/** @param {import("./plot.js").Series} each @param {(role: Role) => string} colour @param {boolean} aligned @returns {uPlot.Series} */
+function seriesOf({ kind, role, dash }, colour, aligned) {
   const { bars, stepped } = uPlot.paths
-  const paths = kind === "bars" ? bars?.({ size: [0.85, 24] }) : kind === "steps" ? stepped?.({ align: 1 }) : undefined
+  const paths =
+    kind === "bars"
+      ? bars?.({ size: [0.85, 24], align: aligned ? 1 : 0 })
+      : kind === "steps"
+        ? stepped?.({ align: 1 })
+        : undefined
   return {
     stroke: colour(role),
     width: kind === "bars" ? 0 : 2,
@@ -109,7 +149,7 @@ function colours(el) {
   const probe = document.createElement("i")
   el.append(probe)
   const found = new Map()
-  for (const role of ["flame", "ink", "good", "warn", "bad", "line", "ink-3", "line-2"]) {
+  for (const role of ["flame", "ink", "good", "warn", "bad", "line", "edge", "ink-3", "line-2"]) {
     probe.style.color = `var(--${role})`
     found.set(role, getComputedStyle(probe).color)
   }

@@ -1,14 +1,15 @@
 /**
- * @typedef {"flame" | "ink" | "good" | "warn" | "bad" | "line"} Role a colour by what it means
+ * @typedef {"flame" | "ink" | "good" | "warn" | "bad" | "line" | "edge"} Role a colour by what it means
  * @typedef {{values: (number | null)[], role: Role, kind: "line" | "steps" | "bars", dash?: boolean}} Series
  * @typedef {{x: number, y: number, role: Role}} Dot
  * @typedef {{
  *   x: number[], series: Series[], height?: number, bare?: boolean,
+ *   range?: [number, number],
  *   y?: {min?: number, max?: number, floor?: number},
  *   dots?: Dot[],
  *   choose?: (from: number, to: number) => void,
- * }} Spec `x` in seconds since 1970, rising; `bare` leaves the axes out; `floor` is a line drawn across; `choose`
- *   is told of a range that was dragged over
+ * }} Spec `x` in seconds since 1970, rising; `bare` leaves the axes out; `range` is what x
+ *   spans, bars then begin at their x; `floor` is a line drawn across; `choose` is told of a range that was dragged over
  */
 
 /**

@@ -3,7 +3,7 @@ import { t } from "../texts.js"
 const STEP = 0.05
 
 /** What keys do to the row of the list that has the focus. @param {any} stores */
-export function memoriesCommands({ router, memories, rowEdit }) {
+export function memoriesCommands({ router, memory, memories, rowEdit }) {
   const row = () => rowOf(memories, document.activeElement)
   const when = () => router.page === "memories" && !memories.past && Boolean(row())
   const edit = (/** @type {string} */ field, by = 0) => {
@@ -13,6 +13,18 @@ export function memoriesCommands({ router, memories, rowEdit }) {
   }
   return [
     { keys: "e", label: t("memories.keyEdit"), when, run: () => edit("observation") },
+    {
+      keys: "e",
+      label: t("hands.edit_memory"),
+      when: () => router.page === "memories" && !memories.past && memory.open && !row(),
+      run: () => panelText()?.focus(),
+    },
+    {
+      keys: "Space",
+      label: t("hands.peek_memory"),
+      when: () => router.page === "memories" && Boolean(row()),
+      run: () => router.go(router.keeping(`/memories/${row().id}`)),
+    },
     { keys: "+", label: t("memories.keySurer"), when, run: () => edit("confidence", STEP) },
     { keys: "-", label: t("memories.keyLessSure"), when, run: () => edit("confidence", -STEP) },
     {
@@ -36,4 +48,9 @@ export function focusField(field) {
   const el = /** @type {HTMLInputElement | null} */ (document.querySelector(`[data-edit="${field}"]`))
   el?.focus()
   if (field !== "category") el?.select()
+}
+
+/** @returns {HTMLElement | null} */
+function panelText() {
+  return document.querySelector(".panel textarea")
 }

@@ -28,6 +28,7 @@ export function directives(Alpine) {
   Alpine.directive("typed", typed)
   Alpine.directive("diff", diff)
   Alpine.directive("plot", plot)
+  Alpine.directive("seen", seen)
   Alpine.directive("focus", (/** @type {HTMLElement} */ el) => queueMicrotask(() => el.focus()))
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
@@ -76,6 +77,12 @@ export function directives(Alpine) {
     effect(() =>
       evaluate((/** @type {import("../diff.js").Part[]} */ parts) => el.replaceChildren(...parts.flatMap(pieces))),
     )
+  }
+
+  /** What is chosen is brought into sight. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function seen(el, { expression }, { evaluateLater, effect }) {
+    const evaluate = evaluateLater(expression)
+    effect(() => evaluate((/** @type {boolean} */ chosen) => chosen && el.scrollIntoView({ block: "nearest" })))
   }
 
   /** A chart of what the expression says. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */

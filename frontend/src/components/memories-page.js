@@ -1,16 +1,14 @@
-import { focusField, memoriesCommands, rowOf } from "../commands/memories.js"
-import { THRESHOLD, ago, confidence, exact, serviceName, stateWords } from "../format.js"
+import { focusField, rowOf } from "../commands/memories.js"
+import { ago, confidence, exact, serviceName, stateWords } from "../format.js"
 import { VIEWS } from "../stores/memories.js"
 import { t } from "../texts.js"
 import { onControl, revealIn } from "./rows.js"
-import { trend } from "./trend.js"
 
 const DOUBLE_MS = 180
 
 /** @param {(name: string) => any} store */
 export function memoriesPage(store) {
   const [memories, memory, curate, router, rowEdit] = ["memories", "memory", "curate", "router", "rowEdit"].map(store)
-  const commands = memoriesCommands({ router, memories, rowEdit })
   const chosen = () =>
     memories.rows
       .filter((/** @type {Memory} */ row) => memories.chosen[row.id])
@@ -88,7 +86,10 @@ export function memoriesPage(store) {
       clearTimeout(opening)
       if (click.detail > 1 || rowEdit.id === row.id) return
       this.pressed = row.id
-      const open = () => router.go(router.keeping(`/memories/${row.id}`))
+      const open = () => {
+        router.go(router.keeping(`/memories/${row.id}`))
+        this.pressed = null
+      }
       if (click.detail === 0) open()
       else opening = setTimeout(open, DOUBLE_MS)
     },
@@ -114,16 +115,6 @@ export function memoriesPage(store) {
     tick({ id }, click) {
       if (click.shiftKey) memories.chooseTo(id)
       else memories.choose(id, /** @type {HTMLInputElement} */ (click.target).checked)
-    },
-
-    /** A key on a row of the list acts on that row. @param {KeyboardEvent} event */
-    rowKey(event) {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
-      if (/** @type {Element} */ (event.target).closest("form, select, textarea")) return
-      const command = commands.find(({ keys, when }) => keys === event.key && when())
-      if (!command) return
-      event.preventDefault()
-      command.run()
     },
 
     /** @param {MouseEvent} click */
@@ -171,35 +162,6 @@ export function memoriesPage(store) {
       focusRow(id)
     },
 
-    closePanel() {
-      const { id } = memory
-      this.pressed = null
-      router.go(router.keeping("/memories"))
-      setTimeout(() =>
-        /** @type {HTMLElement} */ (document.querySelector(`a[data-row][href^="/memories/${id}"]`))?.focus(),
-      )
-    },
-
-    async save() {
-      const { active } = memory.row
-      if (!(await memory.save())) return
-      store("toasts").say(active === memory.row?.active ? t("memories.saved") : savedWords(memory.row))
-    },
-
-    /** Could sessions read it again just like that? */
-    mayReturn: () => !memory.past && !memory.row.active && memory.row.confidence >= THRESHOLD,
-
-    async bringBack() {
-      const { id, version } = memory.row
-      if (await memory.send(id, version, { active: true })) store("toasts").say(t("memories.activeAgain"))
-    },
-
-    raisedWords: () => raisedWords(memory.row, memory.draft.confidence),
-
-    async deleteOpen() {
-      if (await curate.remove({ ...memory.row })) router.go(router.keeping("/memories"))
-    },
-
     deleteChosen: () => curate.removeMany(chosen()),
 
     changeChosen() {
@@ -230,10 +192,6 @@ export function memoriesPage(store) {
 
     everyShown: () => t("memories.shownSelected", { n: memories.chosenIds.length }),
     everyMatch: () => t("memories.selectAll", { n: memories.total ?? 0 }),
-
-    whatIf: () => store("whatIf").id !== null && store("whatIf").id === memory.id,
-
-    chart: () => trend(memory.row, memory.history, store("clock").now),
   }
 }
 
@@ -250,20 +208,6 @@ function focusRow(id) {
 /** A moment as a field for date and time takes it. @param {Date} time */
 function localTime(time) {
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
-}
-
-/** @param {Memory} row */
-function savedWords({ active }) {
-  return t(active ? "memories.savedOn" : "memories.savedOff")
-}
-
-/** What saving this confidence does to whether sessions read it. @param {Memory} row @param {number} confidence */
-function raisedWords({ active, inactive_reason: reason, confidence: before }, confidence) {
-  if (confidence < THRESHOLD) return active ? t("memories.turnsOff") : ""
-  if (active || confidence === before) return ""
-  return ["low", "operator"].includes(reason ?? "low")
-    ? t("memories.turnsOn")
-    : t("memories.staysOff", { why: reason ?? "" })
 }
 
 /** @param {string} name @param {number} n */

@@ -1,3 +1,5 @@
+import { past } from "../format.js"
+import { t } from "../texts.js"
 import { attempt } from "./attempt.js"
 
 /** @param {(name: string) => any} store */
@@ -14,24 +16,44 @@ export function overviewPage(store) {
 
     running: () => overview.state?.running ?? null,
 
-    runningWords() {
-      const { id, tier } = overview.state.running
-      return `Session #${id} runs now, tier ${tier}.`
-    },
+    runningWords: () =>
+      t("overview.runs", { id: String(overview.state.running.id), tier: overview.state.running.tier }),
 
-    casesWords() {
-      const n = store("reviews").waits
-      return n === 1 ? "A contradiction waits" : `${n} contradictions wait`
+    casesWords: () => t("overview.reviews", { n: overview.cases }),
+
+    casesSince() {
+      const at = overview.state?.reviews.oldest_at
+      return at ? t("overview.reviewsSince", { when: past(at, store("clock").now) }) : ""
     },
 
     queued() {
       const n = overview.state?.queued ?? 0
-      return n ? `${n} ${n === 1 ? "request waits" : "requests wait"}.` : ""
+      return n ? t("overview.requests", { n }) : ""
     },
 
-    learnedTitle: () => (overview.since === null ? "Learned lately" : "Learned since your last visit"),
+    /** @param {Waiting} person */
+    runLabel: ({ service }) => t("overview.runFor", { name: service }),
 
-    nothingLearned: () => (overview.since === null ? "Nothing in the last day." : "Nothing since then."),
+    /** @param {Waiting} person */
+    settleLabel: ({ service }) => t("overview.seenTo", { name: service }),
+
+    learnedTitle: () => t(overview.since === null ? "overview.learnedLately" : "overview.learnedSince"),
+
+    nothingLearned: () => t(overview.since === null ? "overview.nothingLately" : "overview.nothingSince"),
+
+    /** @param {any} group */
+    all: (group) => attempt(store, () => overview.showAll(group)),
+
+    further: () => attempt(store, () => overview.further()),
+
+    /** Is it no longer told to sessions? @param {Learned} each */
+    fellOut: ({ memory }) => (memory.active ? "" : t("overview.fellOut")),
+
+    /** @param {Service} service */
+    memoriesWords: ({ memories }) => t("overview.memories", { n: memories }),
+
+    /** @param {Service} service */
+    ofService: ({ name }) => t("overview.ofService", { name }),
 
     /** @param {Service} service */
     about: ({ description, depends_on: needs }) =>

@@ -2,6 +2,8 @@ import { cooldownsPage } from "./cooldowns-page.js"
 import { eventsPage } from "./events-page.js"
 import { healthPage } from "./health-page.js"
 import { memoriesPage } from "./memories-page.js"
+import { memoryFields } from "./memory-fields.js"
+import { memoryPanel } from "./memory-panel.js"
 import { overviewPage } from "./overview-page.js"
 import { previewPage } from "./preview-page.js"
 import { reviewsPage } from "./reviews-page.js"
@@ -23,20 +25,17 @@ export function pages(Alpine) {
   Alpine.data("previewPage", () => previewPage(store))
   Alpine.data("healthPage", () => healthPage(store))
   Alpine.data("settingsPage", () => settingsPage(store))
-  Alpine.data("besideNew", () => beside(store("addMemory")))
-  Alpine.data("besideEdit", () => beside(store("memory")))
+  Alpine.data("memoryPanel", () => memoryPanel(store))
+  Alpine.data("newMemory", () => memoryFields(store("addMemory"), "add"))
+  Alpine.data("editedMemory", () => memoryFields(store("memory"), "edit"))
+  Alpine.data("linkedEvent", () => ({
+    get event() {
+      return store("events").linked ?? {}
+    },
+  }))
   Alpine.data("sessionHead", () => ({
     get session() {
       return store("session").row
     },
   }))
-}
-
-/** What we hold already of what a form says. @param {any} form */
-function beside(form) {
-  return {
-    get similar() {
-      return form.beside
-    },
-  }
 }

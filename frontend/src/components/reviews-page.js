@@ -1,8 +1,10 @@
+import { ago } from "../format.js"
 import { lossWords } from "../outcomes.js"
+import { t } from "../texts.js"
 
 /** @param {(name: string) => any} store @param {() => void} reveal */
 export function reviewsPage(store, reveal) {
-  const [reviews, review, router] = ["reviews", "review", "router"].map(store)
+  const [reviews, review, router, clock] = ["reviews", "review", "router", "clock"].map(store)
   return {
     reveal,
 
@@ -28,6 +30,14 @@ export function reviewsPage(store, reveal) {
     loss: () => (review.row ? lossWords(review.row, review.loss) : ""),
 
     /** @param {any[]} sessions */
-    toldWords: (sessions) => (sessions.length ? "told to" : "told to no session yet"),
+    toldWords: (sessions) => t(sessions.length ? "reviews.toldTo" : "reviews.toldNone"),
+
+    waitWords: () =>
+      reviews.oldest ? t("reviews.waitSince", { n: reviews.waits, since: ago(reviews.oldest, clock.now) }) : "",
+
+    submitWords: () => (review.form ? t(/** @type {any} */ (`reviews.submit_${review.form}`)) : ""),
+
+    /** Where it was said: the line of the session's output. @param {{session_id: number}} said @param {{memory: Memory | null}} side */
+    lineAddress: ({ session_id: id }, { memory }) => `/sessions/${id}${memory ? `#memory-${memory.id}` : ""}`,
   }
 }

@@ -1,48 +1,129 @@
-import { count } from "../format.js"
+import { count, duration } from "../format.js"
+import { sortWords } from "../log/rail.js"
+import { t } from "../texts.js"
 import { attempt } from "./attempt.js"
 import { remember } from "./remember.js"
 
+const ENDED_BADLY = ["failed", "timed_out", "interrupted", "stopped"]
+
 /** @param {(name: string) => any} store */
 export function sessionPage(store) {
-  const [session, log] = ["session", "log"].map(store)
+  const [session, log, router, runNow, engines, clock] = [
+    ...["session", "log", "router", "runNow", "engines", "clock"],
+  ].map(store)
   return {
-    reason: () => session.row?.reason ?? "",
+    ...output({ log }),
+    reason: () => (session.row && !badly(session.row) ? session.row.reason : ""),
+    bad: () => Boolean(session.row && badly(session.row)),
     stopping: () => Boolean(session.row?.stopping),
     stop: () => attempt(store, () => session.stop()),
-    take: (/** @type {Marker} */ marker) => attempt(store, () => session.takeMarker(marker)),
+    stopWords: () => t(session.row?.stopping ? "sessions.stopping" : "sessions.stop"),
+    again: () => runNow.again(session.row),
+    take: (/** @type {{marker: Marker}} */ { marker }) => attempt(store, () => session.takeMarker(marker)),
     remember: (/** @type {OpsEvent} */ event) => remember(store, event),
+    compare: () => `/preview?${new URLSearchParams(compared(session.row, session.id))}`,
 
-    logWords() {
-      const lines = count(log.size, "line")
-      return log.problem && log.size ? `${lines}. ${log.problem}` : lines
+    /** What happened, where it did not end as it should. */
+    aftermath() {
+      const { status, reason } = session.row ?? {}
+      const lines = log.whole && status === "interrupted" ? t("sessions.recovered", { n: log.size }) : ""
+      return [reason, lines].filter(Boolean).join(" ")
     },
 
-    followWords() {
-      if (log.following) return "Following"
-      return log.unread ? count(log.unread, "new line") : "Paused"
-    },
-
-    toggleFollow: () => (log.following ? log.pause() : log.follow()),
-
-    /** @param {Marker} marker */
-    showLine({ offset, index, line }) {
-      const key = `${offset}:${index}:${line}`
-      if (log.find(key)) requestAnimationFrame(() => requestAnimationFrame(() => point(key)))
+    /** And what to do about it. */
+    next() {
+      return session.row && badly(session.row) ? t(/** @type {any} */ (`sessions.next_${session.row.status}`)) : ""
     },
 
     budgetWords() {
       const { tokens, budget } = session.told
-      return budget ? `${tokens.toLocaleString("en")} of ${budget.toLocaleString("en")} tokens` : ""
+      return budget ? t("sessions.budget", { tokens, budget }) : ""
     },
 
     budgetShare: () => (session.told.budget ? session.told.tokens / session.told.budget : 0),
+    turnsWords: () => (session.row?.turns ? count(session.row.turns, "turn") : ""),
+    costWords: () => (session.row?.cost_usd ? `$${session.row.cost_usd.toFixed(4)}` : ""),
+
+    leftWords() {
+      if (!session.running || !engines.seconds) return ""
+      const left = Date.parse(session.row.started_at) + engines.seconds * 1_000 - clock.second
+      if (left <= 0) return t("sessions.overdue")
+      return t("sessions.left", { time: duration(Math.ceil(left / 1_000) * 1_000) })
+    },
+
+    /** @param {string} sort */
+    sortIs: (sort) => String(session.only === sort),
+    onlyWords: () => (session.only ? sortWords(session.only) : t("sessions.everything")),
+    rawAddress: () => router.with({ part: session.part === "raw" ? "" : "raw" }),
+    rawIs: () => (session.part === "raw" ? "true" : null),
+    quietWords: () => t(session.running ? "sessions.quietRunning" : "sessions.quiet"),
   }
 }
 
-/** @param {string} key */
-function point(key) {
-  const line = document.querySelector(`.line[data-key="${key}"]`)
-  line?.scrollIntoView({ block: "center" })
-  line?.classList.add("is-fresh")
-  setTimeout(() => line?.classList.remove("is-fresh"), 2_400)
+/** @param {Session} row */
+function badly({ status }) {
+  return ENDED_BADLY.includes(status)
+}
+
+/** @param {Session | null} row @param {number} id */
+function compared(row, id) {
+  return {
+    against: String(id),
+    ...(row?.tier ? { tier: String(row.tier) } : {}),
+    ...(row?.services ? { services: row.services.join(",") } : {}),
+  }
+}
+
+/** What a click means in the output. @param {{log: any}} with_ */
+function output({ log }) {
+  return {
+    logWords() {
+      const lines = t("sessions.folded", { n: log.size })
+      const read = log.whole || log.phase !== "ready" ? lines : t("sessions.readingBack", { n: log.size })
+      return log.problem && log.size ? `${read}. ${log.problem}` : read
+    },
+
+    followWords: () => t(log.following ? "sessions.follows" : "sessions.paused"),
+    newWords: () => t("sessions.newLines", { n: log.unread }),
+    toggleFollow: () => (log.following ? log.pause() : log.follow()),
+    toggleWrap: () => (log.wrap = !log.wrap),
+    wrapIs: () => String(log.wrap),
+
+    /** @param {Event} event */
+    search: (event) => log.search(/** @type {HTMLInputElement} */ (event.target).value),
+
+    /** @param {KeyboardEvent} event */
+    searchKey(event) {
+      if (event.key === "Enter") log.step(event.shiftKey ? -1 : 1)
+      else if (event.key === "Escape") leaveSearch(/** @type {HTMLInputElement} */ (event.target), log)
+      else return
+      event.preventDefault()
+      event.stopPropagation()
+    },
+
+    matchWords() {
+      if (!log.query) return ""
+      return log.matches ? t("sessions.match", { place: log.place, n: log.matches }) : t("sessions.noMatch")
+    },
+
+    /** @param {{line: string}} entry */
+    lineAddress: ({ line }) => (line ? `#${line}` : null),
+
+    /** @param {{line: string}} entry */
+    showLine: ({ line }) => log.choose(line),
+
+    async copyLine() {
+      await navigator.clipboard.writeText(log.text(log.chosen))
+    },
+
+    chosenWords: () => t("sessions.chosen"),
+  }
+}
+
+/** @param {HTMLInputElement} field @param {any} log */
+function leaveSearch(field, log) {
+  field.value = ""
+  log.search("")
+  const lines = /** @type {HTMLElement | null} */ (document.querySelector(".log"))
+  lines?.focus()
 }

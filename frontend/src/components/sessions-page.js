@@ -1,3 +1,5 @@
+import { count, statusWords, tierWords } from "../format.js"
+import { t } from "../texts.js"
 import { attempt } from "./attempt.js"
 import { onControl, revealIn } from "./rows.js"
 
@@ -17,5 +19,31 @@ export function sessionsPage(store) {
 
     /** @param {RunRequest} request */
     cancel: (request) => attempt(store, () => requests.cancel(request.id)),
+
+    group: () => sessions.filter({ group: sessions.grouped ? "" : "chain" }),
+
+    /** @param {Session} row @param {Session[]} chain */
+    tierOf: (row, chain) =>
+      sessions.grouped && chain.length > 1
+        ? t("sessions.tiers", { from: chain[0].tier, to: chain[chain.length - 1].tier })
+        : tierWords(row.tier),
+
+    /** @param {Session} each @param {Session} row */
+    isThis: (each, row) => (!sessions.grouped && each.id === row.id ? "true" : null),
+
+    /** @param {Session} each */
+    chipWords: (each) => t("sessions.chip", { tier: tierWords(each.tier), status: statusWords(each) }),
+
+    /** @param {Session} row @param {number} lost */
+    noDelta: ({ learned, reinforced }, lost) => learned + reinforced + lost === 0,
+
+    /** @param {Session} row @param {number} lost */
+    deltaWords: ({ learned, reinforced }, lost) => t("sessions.delta", { learned, reinforced, lost }),
+
+    /** @param {Session} row */
+    costOf: ({ cost_usd: cost }) => (cost ? `$${cost.toFixed(cost < 1 ? 3 : 2)}` : ""),
+
+    /** @param {Session} row */
+    turnsOf: ({ turns }) => (turns ? count(turns, "turn") : ""),
   }
 }

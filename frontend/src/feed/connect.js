@@ -7,6 +7,9 @@ const ANSWER_MS = 3_000
 /** Join the browser's one feed; where no SharedWorker answers, hold a stream of our own. @param {Feed} feed */
 export function connect(feed) {
   const receive = feed.receive.bind(feed)
+  addEventListener("offline", () => feed.goOffline())
+  addEventListener("online", () => feed.goOnline())
+  if (!navigator.onLine) feed.goOffline()
   try {
     share(receive, () => own(receive))
   } catch {

@@ -1,6 +1,8 @@
 const ENTITIES = ["memory", "event", "session", "marker", "request", "supervisor", "cooldown", "escalation", "review"]
 const POLL_MS = 2_000
-const SILENCE_MS = 5_000
+const HELLO_MS = 5_000
+const PING_SECONDS = 2
+const SILENCE_MS = 4_500 // two pings that did not come
 const POLLS_BEFORE_A_STREAM = 15
 const FAILURES_BEFORE_A_POLL = 3
 const GIVEN_UP = 2
@@ -15,9 +17,9 @@ export function backoff(failures) {
  * The change feed of one browser. It resumes after the last change it saw, whatever cut it off: the browser's own
  * reconnecting would forget a start where nothing had come yet. Where streams cannot be held, it asks every 2 s.
  * Where the server does not know us it says so once, and asks no more until somebody resumes it.
- * @param {{emit: (message: FeedMessage) => void, EventSource?: any, fetch?: any, timers?: any, base?: string}} with_
+ * @param {{emit: (message: FeedMessage) => void, EventSource?: any, fetch?: any, timers?: any, now?: () => number, base?: string}} with_
  */
-export function openSource({ emit, EventSource, fetch, timers = globalThis, base = "/api/v1" }) {
+export function openSource({ emit, EventSource, fetch, timers = globalThis, now = Date.now, base = "/api/v1" }) {
   /** @type {number | null} */ let seq = null
   /** @type {any} */ let stream = null
   /** @type {any} */ let timer = null
@@ -27,11 +29,14 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, base
   let probing = false
   let refused = false
   let unknown = false
+  let heardAt = 0
+  /** @type {any} */ let silence = null
   connect()
   return {
     close() {
       closed = true
       timers.clearTimeout(timer)
+      timers.clearTimeout(silence)
       stream?.close()
     },
     resume() {
@@ -51,41 +56,52 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, base
   function connect() {
     if (closed) return
     if (!EventSource) return poll()
-    stream = new EventSource(`${base}/stream${seq === null ? "" : `?after=${seq}`}`)
+    stream = new EventSource(`${base}/stream?ping=${PING_SECONDS}${seq === null ? "" : `&after=${seq}`}`)
     stream.addEventListener("hello", hello)
+    stream.addEventListener("ping", heard)
     stream.addEventListener("reset", (/** @type {MessageEvent} */ { data }) => reset(JSON.parse(data).seq))
     ENTITIES.forEach((entity) =>
       stream.addEventListener(entity, (/** @type {MessageEvent} */ event) => take(entity, event)),
     )
     stream.onerror = lose
-    timer = timers.setTimeout(lose, probing ? POLL_MS : SILENCE_MS)
+    timer = timers.setTimeout(lose, probing ? POLL_MS : HELLO_MS)
   }
 
   /** @param {MessageEvent} event */
   function hello({ data }) {
-    const { seq: now, version } = JSON.parse(data)
+    const { seq: at, version } = JSON.parse(data)
     timers.clearTimeout(timer)
     failures = 0
     probing = refused = false
-    if (seq !== null && now < seq) reset(now)
-    seq ??= now
-    emit({ kind: "hello", seq: now, version })
+    if (seq !== null && at < seq) reset(at)
+    seq ??= at
+    emit({ kind: "hello", seq: at, version })
     alive()
+    heard()
+  }
+
+  /** A cable that was pulled tells nobody: silence does. */
+  function heard() {
+    heardAt = now()
+    timers.clearTimeout(silence)
+    silence = timers.setTimeout(lose, SILENCE_MS)
   }
 
   function alive() {
     live = true
+    heardAt = now()
     emit({ kind: "live" })
   }
 
-  /** @param {number} now */
-  function reset(now) {
-    seq = now
-    emit({ kind: "reset", seq: now })
+  /** @param {number} at */
+  function reset(at) {
+    seq = at
+    emit({ kind: "reset", seq: at })
   }
 
   /** @param {string} entity @param {MessageEvent} event */
   function take(entity, { lastEventId, data }) {
+    heard()
     pass([{ ...JSON.parse(data), entity, seq: Number(lastEventId) }])
   }
 
@@ -100,10 +116,11 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, base
   function lose() {
     const givenUp = stream?.readyState === GIVEN_UP
     timers.clearTimeout(timer)
+    timers.clearTimeout(silence)
     stream?.close()
     if (probing) return refuse()
     failures += 1
-    if (live) emit({ kind: "lost" })
+    if (live) emit({ kind: "lost", at: heardAt || now() })
     live = false
     if (closed) return
     // an answer that is no stream: what kind of answer it is only asking tells
@@ -139,6 +156,7 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, base
     if (!answer.ok) throw new Error(`The changes answered ${answer.status}.`)
     const page = await answer.json()
     if (page.reset || (seq !== null && page.seq < seq)) return reset(page.seq)
+    heardAt = now()
     pass(page.items)
     seq ??= page.seq
   }

@@ -1,18 +1,29 @@
-import { payload } from "./memory.js"
+import { drafts } from "../drafts.js"
+import { t } from "../texts.js"
+import { BLANK, payload, readDraft } from "./memory-draft.js"
 import { similar } from "./similar.js"
 
-const KEY = "lamplighter.draft.memory"
-const BLANK = { category: "behavior", service: "", observation: "", confidence: 0.7 }
+const NEW = "new"
 
 /**
  * A memory being written by hand. What was typed outlives a failure and a reload, until it is saved or cancelled.
- * @param {{api: Api, memories: any, toasts: any, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, beside?: ReturnType<typeof similar>}} with_
+ * @param {{api: Api, memories: any, toasts: any, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, beside?: ReturnType<typeof similar>, unsaved?: ReturnType<typeof drafts>}} with_
  */
-export function addMemory({ api, memories, toasts, storage, beside = similar({ api }) }) {
+export function addMemory({
+  api,
+  memories,
+  toasts,
+  storage,
+  beside = similar({ api }),
+  unsaved = drafts({ storage }),
+}) {
+  const before = unsaved.of(NEW)
   return {
     open: false,
     saving: false,
-    draft: { ...BLANK, ...kept(storage) },
+    draft: readDraft(before?.draft),
+    /** When what stands in the form was typed, where it was not typed just now. */
+    typedAt: before?.at ?? null,
     errors: /** @type {Record<string, string>} */ ({}),
     problem: "",
     /** What we hold already of what is typed. */
@@ -21,21 +32,30 @@ export function addMemory({ api, memories, toasts, storage, beside = similar({ a
     /** @param {Partial<typeof BLANK>} [prefill] */
     show(prefill) {
       if (prefill) this.draft = { ...BLANK, ...prefill }
+      this.typedAt = prefill ? null : (unsaved.of(NEW)?.at ?? null)
       this.errors = {}
       this.problem = ""
       this.open = true
       this.compare()
     },
 
+    /** Something was typed: it is kept, and looked for among what we hold already. */
     compare() {
+      this.remember()
       this.beside.follow(this.draft)
+    },
+
+    remember() {
+      const { observation, title } = this.draft
+      if (observation.trim() || title.trim()) unsaved.keep(NEW, { version: 0, draft: { ...this.draft } })
+      else unsaved.drop(NEW, 0)
     },
 
     /** Closed but not given up: the draft stays. */
     hide() {
       this.open = false
       this.beside.clear()
-      if (this.draft.observation.trim()) storage.setItem(KEY, JSON.stringify(this.draft))
+      if (this.draft.observation.trim()) this.remember()
     },
 
     cancel() {
@@ -45,13 +65,16 @@ export function addMemory({ api, memories, toasts, storage, beside = similar({ a
 
     clear() {
       this.draft = { ...BLANK }
+      this.typedAt = null
+      this.errors = {}
+      this.problem = ""
       this.beside.clear()
-      storage.removeItem(KEY)
+      unsaved.drop(NEW, 0)
     },
 
     async save() {
-      if (!this.draft.observation.trim()) return void (this.errors = { observation: "Write what is to be remembered." })
-      storage.setItem(KEY, JSON.stringify(this.draft))
+      if (!this.draft.observation.trim()) return void (this.errors = { observation: t("memory.empty") })
+      this.remember()
       this.saving = true
       this.errors = {}
       this.problem = ""
@@ -59,7 +82,7 @@ export function addMemory({ api, memories, toasts, storage, beside = similar({ a
         memories.put(await api.post("/memories", payload(this.draft)), { own: true })
         this.clear()
         this.open = false
-        toasts.say("The memory is written.")
+        toasts.say(t("memory.written"))
       } catch (problem) {
         this.refuse(/** @type {any} */ (problem))
       } finally {
@@ -70,16 +93,7 @@ export function addMemory({ api, memories, toasts, storage, beside = similar({ a
     /** @param {{message: string, errors?: {field: string, message: string}[]}} problem */
     refuse({ message, errors = [] }) {
       this.errors = Object.fromEntries(errors.map(({ field, message }) => [field, message]))
-      this.problem = errors.length ? "" : `Not saved. ${message} What you typed is still here.`
+      this.problem = errors.length ? "" : t("memory.not_saved", { why: message })
     },
-  }
-}
-
-/** @param {Pick<Storage, "getItem">} storage */
-function kept(storage) {
-  try {
-    return JSON.parse(storage.getItem(KEY) ?? "{}")
-  } catch {
-    return {}
   }
 }

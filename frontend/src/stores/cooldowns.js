@@ -1,11 +1,12 @@
 import { soon } from "../soon.js"
 import { freeWords, nextSlot, slotWords, windowLeft } from "../standing.js"
+import { t } from "../texts.js"
 
 /**
  * How much of each cooldown is used, and the way to give it back.
- * @param {{api: Api, feed: Feed, clock: {second: number}, confirm: any, toasts: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, feed: Feed, clock: {second: number}, toasts: any, later?: any, now?: () => number}} with_
  */
-export function cooldowns({ api, feed, clock, confirm, toasts, later, now = Date.now }) {
+export function cooldowns({ api, feed, clock, toasts, later, now = Date.now }) {
   let turn = 0
   /** @type {() => void} */
   let again = () => {}
@@ -83,21 +84,23 @@ export function cooldowns({ api, feed, clock, confirm, toasts, later, now = Date
     },
 
     /** @param {Cooldown} cooldown */
-    async reset(cooldown) {
-      const { service, action } = cooldown
-      const done = action === "restart" ? "restarted" : "redeployed"
-      const yes = await confirm.ask({
-        title: `Reset the ${action} cooldown of ${service}?`,
-        note: `${slotWords(cooldown)}. This gives back what is used: ${service} may be ${done} again at once. What was done stays in the history.`,
-        verb: "Reset",
-      })
-      if (!yes) return
+    resetLabel: ({ action, service }) => t("overview.resetLabel", { action, service }),
+
+    /** Give back what is used, at once: it stays in the history, and can be taken back. @param {Cooldown} cooldown */
+    async reset({ service, action }) {
+      const done = t(action === "restart" ? "overview.restarted" : "overview.redeployed")
+      const path = `/cooldowns/${encodeURIComponent(service)}/resets`
       try {
-        await api.post(`/cooldowns/${encodeURIComponent(service)}/resets`, { action })
-        toasts.say(`${service} may be ${done} again at once.`)
+        const { reset } = await api.post(path, { action })
+        toasts.say(t("overview.isReset", { service, done }), {
+          undo: async () => {
+            await api.remove(`${path}/${reset}`)
+            await this.load()
+          },
+        })
         await this.load()
       } catch (problem) {
-        toasts.say(`Not reset. ${/** @type {Error} */ (problem).message}`, { bad: true })
+        toasts.say(t("overview.notReset", { why: /** @type {Error} */ (problem).message }), { bad: true })
       }
     },
   }

@@ -1,65 +1,75 @@
-const IN_DOM = 2_000
-const STEP = 1_000
+import { addLines, isShown } from "../log/lines.js"
 
-/** @typedef {{key: string, kind: string, text: string, first: boolean}} Line */
-
-/** A log item as lines; each has the address that markers name. @param {LogItem} item @returns {Line[]} */
-export function linesOf({ offset, index, kind, text }) {
-  return text.split("\n").map((line, n) => ({ key: lineKey(offset, index, n), kind, text: line, first: n === 0 }))
+const END = Number.MAX_SAFE_INTEGER
+const FIRST = 120
+const BACK = 2_000
+const ON = 500
+const BLANK = {
+  stamp: 0,
+  size: 0,
+  unread: 0,
+  following: true,
+  complete: false,
+  whole: false,
+  phase: "loading",
+  problem: "",
+  query: "",
+  matches: 0,
+  place: 0,
+  chosen: "",
+  goal: /** @type {{row: number} | null} */ (null),
 }
 
-/** @param {number} offset @param {number} index @param {number} line */
-export function lineKey(offset, index, line) {
-  return `${offset}:${index}:${line}`
-}
+/** @typedef {import("../log/lines.js").Line} Line */
 
 /**
- * What a session printed. All of it is kept here as lines, at most 2,000 of them are shown: while following the last
- * ones, else where the reader stopped.
+ * What a session printed. Its end is read first, then all before it, so that the end is in sight at once and every
+ * line can be searched; what stands in the page is the view's affair.
  * @param {{api: Api}} with_
  */
 export function log({ api }) {
+  /** @type {LogItem[]} */
+  let items = []
   /** @type {Line[]} */
   let lines = []
+  /** @type {number[]} the lines in sight, by their places */
+  let rows = []
+  /** @type {number[]} */
+  let found = []
+  /** @type {Set<string>} */
+  let opened = new Set()
+  let form = "whole"
+  let wanted = ""
+  let hereKey = ""
   let after = 0
   let turn = 0
   let reading = false
   return {
-    from: 0,
-    to: 0,
-    size: 0,
-    unread: 0,
-    following: true,
-    complete: false,
-    phase: "loading",
-    problem: "",
+    ...BLANK,
+    wrap: true,
+    /** How many rows came above those that stood there. */
+    above: 0,
 
-    /** @param {number} id */
-    open(id) {
+    /** @param {number} id @param {"whole" | "raw"} [as] */
+    open(id, as = "whole") {
       turn += 1
-      lines = []
+      ;[items, lines, rows, found, opened] = [[], [], [], [], new Set()]
+      form = as
+      wanted = ""
       after = 0
       reading = false
-      Object.assign(this, {
-        from: 0,
-        to: 0,
-        size: 0,
-        unread: 0,
-        following: true,
-        complete: false,
-        phase: "loading",
-        problem: "",
-      })
+      Object.assign(this, BLANK, { above: 0 })
       return this.read(id)
     },
 
-    /** Read on from where the last answer ended, as long as there is more. @param {number} id */
+    /** From the end to the beginning, and then on as it grows. @param {number} id */
     async read(id) {
-      if (reading || this.complete) return
+      if (reading || (this.complete && this.whole)) return
       const mine = turn
       reading = true
       try {
-        while (mine === turn && (await this.chunk(id, mine)));
+        if (this.phase !== "ready" || !this.whole) await this.back(id, mine)
+        while (mine === turn && !this.complete && (await this.on(id, mine)));
         if (mine === turn) this.problem = ""
       } catch (problem) {
         if (mine === turn) this.problem = /** @type {Error} */ (problem).message
@@ -69,77 +79,164 @@ export function log({ api }) {
     },
 
     /** @param {number} id @param {number} mine */
-    async chunk(id, mine) {
-      const page = await api.get(`/sessions/${id}/log`, { after, limit: 500 })
+    async back(id, mine) {
+      let before = items.length ? items[0].offset : END
+      for (let more = true; more;) {
+        const limit = before === END ? FIRST : BACK
+        const page = await api.get(`/sessions/${id}/log`, { before, limit, form })
+        if (mine !== turn) return
+        if (before === END) [after, this.complete] = [page.next, page.complete]
+        more = page.more
+        before = page.start
+        this.whole = !more
+        this.prepend(page.items)
+        this.phase = "ready"
+      }
+    },
+
+    /** @param {number} id @param {number} mine */
+    async on(id, mine) {
+      const page = await api.get(`/sessions/${id}/log`, { after, limit: ON, form })
       if (mine !== turn) return false
       const moved = page.next > after
       after = page.next
       this.complete = page.complete
-      this.phase = "ready"
-      this.add(page.items.flatMap(linesOf))
+      this.append(page.items)
       return page.more && moved
     },
 
-    /** @param {Line[]} more */
-    add(more) {
-      if (!more.length) return
-      for (const line of more) lines.push(line)
+    /** @param {LogItem[]} older */
+    prepend(older) {
+      const before = rows.length
+      items = [...older, ...items]
+      lines = addLines([], items)
+      sift()
+      this.above += rows.length - before
+      this.changed()
+      if (wanted) this.aim(wanted)
+    },
+
+    /** @param {LogItem[]} newer */
+    append(newer) {
+      if (!newer.length) return
+      items.push(...newer)
+      const from = lines.length
+      addLines(lines, newer)
+      for (let at = from; at < lines.length; at++) if (isShown(lines[at], opened)) rows.push(at)
+      if (!this.following) this.unread += lines.length - from
+      this.changed()
+    },
+
+    changed() {
       this.size = lines.length
-      if (this.following) this.toEnd()
-      else if (this.to - this.from < IN_DOM && this.to === lines.length - more.length)
-        this.to = Math.min(lines.length, this.from + IN_DOM)
-      if (!this.following) this.unread += more.length
+      this.stamp += 1
+      if (this.query) this.seek()
     },
 
-    /** @param {number} from @param {number} to */
-    slice(from, to) {
-      return lines.slice(from, to)
+    /** @returns {number} */
+    get count() {
+      return this.stamp >= 0 ? rows.length : 0
     },
 
-    toEnd() {
-      this.to = lines.length
-      this.from = Math.max(0, this.to - IN_DOM)
-      this.unread = 0
+    /** @param {number} row */
+    line: (row) => lines[rows[row]],
+
+    /** Its number in the output, once all before it is known. @param {number} row */
+    number(row) {
+      return this.whole ? rows[row] + 1 : 0
+    },
+
+    /** @param {string} key */
+    isOpen: (key) => opened.has(key),
+
+    /** @param {string} key */
+    toggle(key) {
+      if (!opened.delete(key)) opened.add(key)
+      this.following = false
+      sift()
+      this.stamp += 1
     },
 
     follow() {
       this.following = true
-      this.toEnd()
+      this.unread = 0
+      this.stamp += 1
     },
 
     pause() {
       this.following = false
     },
 
-    earlier() {
-      this.following = false
-      this.from = Math.max(0, this.from - STEP)
-      this.to = Math.min(lines.length, this.from + IN_DOM)
+    /** The line of the address: marked, and brought in sight when `show`. @param {string} key @param {boolean} [show] */
+    choose(key, show = true) {
+      this.chosen = key
+      if (key && show) this.aim(key)
     },
 
-    later() {
-      this.to = Math.min(lines.length, this.to + STEP)
-      this.from = Math.max(0, this.to - IN_DOM)
-    },
-
-    get before() {
-      return this.from
-    },
-
-    get after() {
-      return this.size - this.to
-    },
-
-    /** Bring the line of this key into what is shown. @param {string} key */
-    find(key) {
+    /** Bring the line of this key in sight, as soon as it is read. @param {string} key */
+    aim(key) {
       const at = lines.findIndex((line) => line.key === key)
-      if (at < 0) return false
-      this.following = false
-      if (at < this.from || at >= this.to) {
-        this.from = Math.max(0, Math.min(at - STEP / 2, lines.length - IN_DOM))
-        this.to = Math.min(lines.length, this.from + IN_DOM)
+      wanted = at < 0 && !this.whole ? key : ""
+      if (at < 0) {
+        if (wanted) this.following = false
+        return false
       }
+      this.reach(at)
       return true
     },
+
+    /** @param {number} at */
+    reach(at) {
+      this.following = false
+      const { fold, head } = lines[at]
+      if (fold && !head && !opened.has(fold)) {
+        opened.add(fold)
+        sift()
+        this.stamp += 1
+      }
+      this.goal = { row: rows.indexOf(at) }
+    },
+
+    /** @param {string} text */
+    search(text) {
+      this.query = text.trim()
+      hereKey = ""
+      this.seek()
+      if (this.matches) this.step(1)
+      else this.stamp += 1
+    },
+
+    /** Every line that holds what is looked for, as far as the output is read. */
+    seek() {
+      const what = this.query.toLowerCase()
+      found = []
+      if (what) lines.forEach((line, at) => line.text.toLowerCase().includes(what) && found.push(at))
+      this.matches = found.length
+      this.place = found.findIndex((at) => lines[at].key === hereKey) + 1
+    },
+
+    /** The next match or the one before. @param {number} by */
+    step(by) {
+      if (!found.length) return
+      const from = this.place || (by > 0 ? 0 : 1)
+      this.place = ((from - 1 + by + found.length) % found.length) + 1
+      hereKey = lines[found[this.place - 1]].key
+      this.reach(found[this.place - 1])
+    },
+
+    /** Is this the match that was gone to? @param {number} row */
+    isHere(row) {
+      return this.place > 0 && rows[row] === found[this.place - 1]
+    },
+
+    /** @param {string} key */
+    text(key) {
+      return lines.find((line) => line.key === key)?.text ?? ""
+    },
+  }
+
+  function sift() {
+    rows = []
+    for (let at = 0; at < lines.length; at++) if (isShown(lines[at], opened)) rows.push(at)
   }
 }

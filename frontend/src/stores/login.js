@@ -1,3 +1,5 @@
+import { t } from "../texts.js"
+
 /**
  * The way out.
  * @param {{api: Api, reload: () => void, toasts: {say(text: string, how: {bad: boolean}): void}}} with_
@@ -12,7 +14,7 @@ export function login({ api, reload, toasts }) {
         await api.remove("/login")
         reload()
       } catch (problem) {
-        toasts.say(`You are still logged in. ${/** @type {Error} */ (problem).message}`, { bad: true })
+        toasts.say(t("hands.still_in", { why: /** @type {Error} */ (problem).message }), { bad: true })
       } finally {
         this.ending = false
       }

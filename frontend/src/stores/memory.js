@@ -1,50 +1,42 @@
+import { drafts as draftsIn } from "../drafts.js"
 import { isOperational } from "../format.js"
+import { rebase } from "../merge.js"
+import { t } from "../texts.js"
+import { conflict as conflictOf, wordsOf } from "./conflict.js"
+import { grounds } from "./grounds.js"
+import { BLANK, draftOf, edits, fieldsOf, payload, readDraft, same } from "./memory-draft.js"
 import { similar } from "./similar.js"
 
-/** @param {Memory} memory */
-export function draftOf({ observation, category, service, confidence }) {
-  return { observation, category, service: service ?? "", confidence }
-}
+export { draftOf, edits, payload }
 
-/** @typedef {ReturnType<typeof draftOf>} MemoryDraft */
+/** How often an edit is put on top of somebody else's before a person is asked. */
+const REBASES = 5
 
-/** What a form says, as the API takes it. @param {MemoryDraft} draft */
-export function payload({ observation, category, service, confidence }) {
-  const name = service.trim()
-  return {
-    observation: observation.trim(),
-    category,
-    service: name === "" || name.toLowerCase() === "general" ? null : name,
-    confidence: Number(confidence),
-  }
-}
-
-/** Only what differs travels, so that an edit of the text says nothing about the confidence. @param {MemoryDraft} draft @param {Memory} memory */
-export function edits(draft, memory) {
-  return Object.fromEntries(
-    Object.entries(payload(draft)).filter(([name, value]) => value !== /** @type {any} */ (memory)[name]),
-  )
-}
+/** Nothing is remembered. */
+const NOWHERE = { getItem: () => null, setItem() {}, removeItem() {} }
 
 /**
  * The memory in the side panel: its fields to edit, its history, how the next session reads it.
- * @param {{api: Api, memories: any, beside?: ReturnType<typeof similar>}} with_
+ * @param {{api: Api, memories: any, beside?: ReturnType<typeof similar>, drafts?: ReturnType<typeof draftsIn>,
+ *   conflict?: ReturnType<typeof conflictOf>, toasts?: {say: (text: string) => void}}} with_
  */
-export function memory({ api, memories, beside = similar({ api }) }) {
-  /** @type {Map<number, MemoryDraft>} what was typed and neither saved nor cancelled */
-  const unsaved = new Map()
-  const typed = (/** @type {number} */ id) => {
-    const draft = unsaved.get(id)
-    unsaved.delete(id)
-    return draft
-  }
+export function memory({
+  api,
+  memories,
+  beside = similar({ api }),
+  drafts = draftsIn({ storage: NOWHERE }),
+  conflict = conflictOf(),
+  toasts = { say() {} },
+}) {
   return {
     id: /** @type {number | null} */ (null),
     /** The moment it is shown as of; nothing for now. */
     as_of: "",
     row: /** @type {Memory | null} */ (null),
     base: /** @type {Memory | null} */ (null),
-    draft: /** @type {MemoryDraft} */ ({ observation: "", category: "timing", service: "", confidence: 0.7 }),
+    draft: /** @type {import("./memory-draft.js").MemoryDraft} */ ({ ...BLANK }),
+    /** When what stands in the form was typed, where it was not typed just now. */
+    typedAt: /** @type {number | null} */ (null),
     history: /** @type {HistoryEntry[]} */ ([]),
     /** Where the history goes on, when it is longer than what was read. */
     earlier: /** @type {string | null} */ (null),
@@ -54,9 +46,12 @@ export function memory({ api, memories, beside = similar({ api }) }) {
     problem: "",
     errors: /** @type {Record<string, string>} */ ({}),
     saving: false,
-    theirs: /** @type {Memory | null} */ (null),
+    /** What somebody else had changed meanwhile, when the last edit was put on top of it. */
+    merged: "",
     /** What we hold already of what is typed. */
     beside,
+    /** What it rests on. */
+    grounds: grounds({ api }),
 
     get open() {
       return this.id !== null
@@ -73,7 +68,7 @@ export function memory({ api, memories, beside = similar({ api }) }) {
     /** @param {number | null} id @param {string} [as_of] */
     async visit(id, as_of = "") {
       if (id === this.id && as_of === this.as_of && this.phase === "ready") return
-      if (this.id !== null && this.dirty) unsaved.set(this.id, { ...this.draft })
+      this.remember()
       this.id = id
       this.as_of = as_of
       this.row = this.base = null
@@ -81,7 +76,9 @@ export function memory({ api, memories, beside = similar({ api }) }) {
       this.earlier = null
       this.line = this.lineNote = this.problem = ""
       this.errors = {}
+      this.typedAt = null
       this.beside.clear()
+      this.grounds.clear()
       this.phase = id === null ? "closed" : "loading"
       if (id !== null) await this.load(id)
     },
@@ -110,12 +107,26 @@ export function memory({ api, memories, beside = similar({ api }) }) {
     take(row) {
       if (this.row?.id === row.id && this.row.version > row.version) return
       this.row = row
-      if (this.past) this.start(row)
-      else if (!this.dirty) this.start(row, typed(row.id))
+      if (!this.base && !this.past) this.resume(row)
+      else if (this.past || !this.dirty) this.start(row)
       this.phase = "ready"
     },
 
-    /** An edit begins on this version; a newer one that arrives meanwhile is a conflict, not a new beginning. @param {Memory} row @param {MemoryDraft} [draft] */
+    /** What was typed here before is still there, on the version that it was begun on. @param {Memory} row */
+    resume(row) {
+      const kept = drafts.of(row.id)
+      if (!kept) return this.start(row)
+      const then = kept.version === row.version ? row : { ...row, ...asTyped(kept.base), version: kept.version }
+      const draft = readDraft(kept.draft)
+      if (kept.version > row.version || !Object.keys(edits(draft, then)).length) {
+        drafts.drop(row.id, kept.version)
+        return this.start(row)
+      }
+      this.start(then, draft)
+      this.typedAt = kept.at
+    },
+
+    /** An edit begins on this version; a newer one that arrives meanwhile is a conflict, not a new beginning. @param {Memory} row @param {import("./memory-draft.js").MemoryDraft} [draft] */
     start(row, draft = draftOf(row)) {
       this.base = row
       this.draft = draft
@@ -125,15 +136,28 @@ export function memory({ api, memories, beside = similar({ api }) }) {
     /** Other memories matter when the text, its category or its service is another than the one we hold. */
     compare() {
       const { base, draft } = this
+      this.remember()
       const { observation, category, service } = base ? edits(draft, base) : {}
       if (base && [observation, category, service].some((each) => each !== undefined))
         this.beside.follow(draft, base.id)
       else this.beside.clear()
     },
 
+    /** Unsaved text outlives a reload; without any there is nothing to remember. */
+    remember() {
+      const { base, draft } = this
+      if (!base || this.past) return
+      if (this.dirty) drafts.keep(base.id, { version: base.version, base: draftOf(base), draft: { ...draft } })
+      else drafts.drop(base.id, base.version)
+    },
+
     /** @param {number} id */
     async about(id) {
-      const [history] = await Promise.all([api.get(`/memories/${id}/history`).catch(() => null), this.read()])
+      const [history] = await Promise.all([
+        api.get(`/memories/${id}/history`).catch(() => null),
+        this.read(),
+        this.past ? null : this.grounds.load(id, () => this.id === id),
+      ])
       if (this.id !== id || !history) return
       this.history = this.until(history.items)
       this.earlier = history.next
@@ -156,7 +180,8 @@ export function memory({ api, memories, beside = similar({ api }) }) {
     async read() {
       const row = this.row
       this.line = this.lineNote = ""
-      if (!row || !isOperational(row.category)) return
+      if (!row) return
+      if (!isOperational(row.category)) return void (this.lineNote = t("memory.knowledge"))
       const { as_of } = this
       const sections = { tier: 1, services: row.service ?? "", sections: "operational", as_of }
       const context = await api.get("/context", sections).catch(() => null)
@@ -166,8 +191,8 @@ export function memory({ api, memories, beside = similar({ api }) }) {
       this.line = at < 0 ? "" : context.included[at].line
       this.lineNote =
         at < 0
-          ? `It is not in the next prompt${out ? `: ${out.why}` : ""}.`
-          : `${context.included[at].tokens} tokens, place ${at + 1} of ${context.included.length}.`
+          ? t(out ? "memory.not_told_why" : "memory.not_told", { why: out?.why ?? "" })
+          : t("memory.line", { tokens: context.included[at].tokens, place: at + 1, all: context.included.length })
     },
 
     /** @param {Change} change */
@@ -191,81 +216,122 @@ export function memory({ api, memories, beside = similar({ api }) }) {
     },
 
     reset() {
+      if (this.base) drafts.drop(this.base.id, this.base.version)
       if (this.row) this.start(this.row)
+      this.typedAt = null
       this.errors = {}
       this.problem = ""
     },
 
-    /** Save what differs, on the version it was made on. A newer one opens the conflict panel. @returns {Promise<boolean>} */
+    /** Save what differs, on the version it was made on. @returns {Promise<boolean>} */
     async save() {
-      if (!this.base || !this.dirty) return false
+      if (!this.base || !this.dirty || this.saving) return false
       const { id, version } = this.base
       return this.send(id, version, edits(this.draft, this.base))
     },
 
-    /** @param {number} id @param {number} version @param {Record<string, unknown>} body */
-    async send(id, version, body) {
+    /**
+     * The one way an edit is made. Where somebody else was first it goes on top of theirs, unless both changed the same:
+     * then a person is asked. `base` is the row that the edit was made on.
+     * @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} [base]
+     */
+    send(id, version, body, base = null) {
+      return this.attempt(id, version, body, base ?? this.known(id, version), Object.keys(body))
+    },
+
+    /** @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} base @param {string[]} names of the fields that are settled by it @returns {Promise<boolean>} */
+    async attempt(id, version, body, base, names) {
       this.saving = true
       this.errors = {}
-      this.problem = ""
+      this.problem = this.merged = ""
       try {
-        const row = await api.patch(`/memories/${id}`, body, `${id}-${version}`)
-        this.settle(row)
+        this.settle(await this.push(id, version, body, base), names)
+        if (this.merged) toasts.say(this.merged)
         return true
       } catch (problem) {
-        this.refuse(/** @type {any} */ (problem))
+        this.refuse(/** @type {any} */ (problem), body, base)
         return false
       } finally {
         this.saving = false
       }
     },
 
-    /** @param {Memory} row */
-    settle(row) {
-      memories.put(row, { own: true })
-      if (this.id !== row.id) return
-      this.row = row
-      this.start(row)
-      this.theirs = null
-      this.about(row.id)
-    },
-
-    /** @param {{status: number, message: string, current: Memory, errors: {field: string, message: string}[]}} problem */
-    refuse(problem) {
-      if (problem.status === 412 && problem.current) {
-        this.theirs = problem.current
-        return
+    /** @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} base @returns {Promise<Memory>} */
+    async push(id, version, body, base, tries = REBASES) {
+      try {
+        return await api.patch(`/memories/${id}`, body, `${id}-${version}`)
+      } catch (problem) {
+        const { status, current } = /** @type {any} */ (problem)
+        if (status !== 412 || !current || !base || !tries) throw problem
+        const { rest, clashes, also } = rebase(body, base, current)
+        if (clashes.length) throw problem
+        if (also.length) this.merged = t("memory.merged", { what: changesOf(also, base, current) })
+        return Object.keys(rest).length ? this.push(id, current.version, rest, base, tries - 1) : current
       }
-      this.errors = Object.fromEntries(problem.errors.map(({ field, message }) => [field, message]))
-      this.problem = problem.errors.length ? "" : `Not saved. ${problem.message} What you typed is still here.`
     },
 
-    /** What the operator changed, beside what stands there now; fields left alone are not in question. */
-    get differences() {
-      const { theirs, base } = this
-      if (!theirs || !base) return []
-      const other = /** @type {Record<string, unknown>} */ (payload(draftOf(theirs)))
-      return Object.entries(edits(this.draft, base)).map(([name, mine]) => ({
-        name,
-        mine: String(mine ?? "general"),
-        theirs: String(other[name] ?? "general"),
-      }))
+    /** The row of a version, if we have it. @param {number} id @param {number} version @returns {Memory | null} */
+    known(id, version) {
+      const rows = [this.base, this.row, ...memories.rows]
+      return rows.find((/** @type {Memory | null} */ row) => row?.id === id && row.version === version) ?? null
     },
 
-    async keepMine() {
-      const { theirs, base } = this
-      if (!theirs || !base) return
-      this.theirs = null
-      await this.send(theirs.id, theirs.version, edits(this.draft, base))
+    /** What is saved stands; what else was typed stays typed. @param {Memory} row @param {string[]} [names] of the fields that were saved */
+    settle(row, names = Object.keys(fieldsOf(row))) {
+      memories.put(row, { own: true })
+      if (this.id !== row.id || !this.base) return
+      const { base, draft } = this
+      const open = Object.keys(edits(draft, base)).filter((name) => !names.includes(name))
+      this.row = row
+      if (open.some((name) => !same(fieldsOf(base)[name], fieldsOf(row)[name]))) return this.about(row.id)
+      drafts.drop(base.id, base.version)
+      this.typedAt = null
+      this.start(row, { ...draftOf(row), ...Object.fromEntries(open.map((name) => [name, valueIn(draft, name)])) })
+      return this.about(row.id)
     },
 
-    takeTheirs() {
-      const theirs = this.theirs
-      if (theirs) this.settle(theirs)
+    /** @param {{status: number, message: string, current: Memory, errors: {field: string, message: string}[]}} problem @param {Record<string, unknown>} [body] @param {Memory | null} [base] */
+    refuse(problem, body = {}, base = null) {
+      const theirs = problem.current
+      if (problem.status === 412 && theirs) {
+        const clashes = base ? rebase(body, base, theirs).clashes : Object.keys(body)
+        return conflict.ask({ clashes, body, base: base ?? theirs, theirs }, (kept) => this.decide(kept, body, theirs))
+      }
+      const { errors = [] } = problem
+      this.errors = Object.fromEntries(errors.map(({ field, message }) => [field, message]))
+      this.problem = errors.length ? "" : t("memory.not_saved", { why: problem.message })
     },
 
-    leaveConflict() {
-      this.theirs = null
+    /** A person has said what stands: it is saved on their version, or theirs is left as it is. @param {Record<string, unknown>} kept @param {Record<string, unknown>} body @param {Memory} theirs */
+    async decide(kept, body, theirs) {
+      const mine = Object.entries(kept).filter(([name, value]) => !same(value, fieldsOf(theirs)[name]))
+      const names = Object.keys(body)
+      if (!mine.length) return this.settle(theirs, names)
+      return this.attempt(theirs.id, theirs.version, Object.fromEntries(mine), theirs, names)
     },
   }
+}
+
+/** @param {import("./memory-draft.js").MemoryDraft} draft @param {string} name */
+function valueIn(draft, name) {
+  return draft[/** @type {keyof import("./memory-draft.js").MemoryDraft} */ (name)]
+}
+
+/** The fields of a row as they stood when a draft of it was begun. @param {unknown} kept @returns {any} */
+function asTyped(kept) {
+  const draft = readDraft(kept)
+  return { ...payload({ ...draft, category: "decision" }), category: draft.category }
+}
+
+/** What somebody else changed, in words. @param {string[]} names @param {Memory} base @param {Memory} theirs */
+function changesOf(names, base, theirs) {
+  const [was, is] = [fieldsOf(base), fieldsOf(theirs)]
+  const said = names.includes("confidence") ? names.filter((name) => name !== "active") : names
+  const words = said.map((name) =>
+    t(/** @type {import("../texts.js").TextKey} */ (`memory.the_${name}`), {
+      was: name === "service" ? String(was[name] ?? "general") : wordsOf(was[name]),
+      is: name === "service" ? String(is[name] ?? "general") : wordsOf(is[name]),
+    }),
+  )
+  return new Intl.ListFormat("en").format(words)
 }

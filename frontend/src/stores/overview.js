@@ -1,9 +1,12 @@
-import { count } from "../format.js"
-import { lookedWords, sentence } from "../standing.js"
+import { past, until } from "../format.js"
 import { soon } from "../soon.js"
+import { sentence } from "../standing.js"
+import { t } from "../texts.js"
 
 const WORST_FIRST = ["failing", "warning", "unknown", "ok"]
 const FEW = 3
+const MANY = 50
+const BEAT_MS = 5_000
 export const FOLLOWED = ["session", "event", "cooldown", "memory", "request", "escalation"]
 
 /** The worst on top, then as services.yaml has them. @param {Service[]} services */
@@ -34,30 +37,94 @@ export function gathered(items) {
   })
 }
 
-/** What was learned, in numbers. @param {OverviewState["learned"]} learned */
-export function learnedCounts({ learned, reinforced, weakened, faded }) {
-  return [
-    { n: learned, words: `${learned} new`, address: "/memories?sort=created" },
-    { n: reinforced, words: `${reinforced} seen again`, address: "/memories?sort=updated" },
-    { n: weakened, words: `${weakened} contradicted`, address: "/memories?sort=updated" },
-    { n: faded, words: `${faded} faded`, address: "/memories?sort=updated" },
-  ].filter(({ n }) => n > 0)
+/** @typedef {"learned" | "reinforced" | "contradicted" | "faded"} Cause */
+const CAUSES = /** @type {Cause[]} */ (["learned", "contradicted", "faded", "reinforced"])
+const COUNTED = /** @type {const} */ ({
+  learned: "learned",
+  reinforced: "reinforced",
+  contradicted: "weakened",
+  faded: "faded",
+})
+
+/** What was learned, by what happened: how often, and the texts of the last ones. @param {OverviewState["learned"]} learned */
+export function learnedGroups(learned) {
+  return CAUSES.map((cause) => ({
+    cause,
+    n: learned[COUNTED[cause]],
+    title: t(`overview.${cause}Title`),
+    items: gathered(learned.items.filter((item) => item.cause === cause)),
+  })).filter(({ n, items }) => n > 0 || items.length > 0)
 }
 
 /** The figures of the last day, each with the address of its rows. @param {OverviewState} state */
 export function figuresOf({ sessions, events }) {
   const tiers = Object.entries(sessions.by_tier).filter(([, n]) => n > 0)
-  const cost = sessions.cost_usd
   return [
-    { words: count(sessions.total, "session"), address: "/sessions" },
-    ...tiers.map(([tier, n]) => ({
-      words: `${n.toLocaleString("en")} of tier ${tier}`,
-      address: `/sessions?tier=${tier}`,
-    })),
-    { words: `${events.critical.toLocaleString("en")} critical`, address: "/events?level=critical" },
-    { words: count(events.warning, "warning"), address: "/events?level=warning" },
-    { words: cost === null ? "cost not known" : `cost $${cost.toFixed(2)}`, address: "/sessions" },
+    { words: t("overview.sessions", { n: sessions.total }), address: "/sessions" },
+    ...tiers.map(([tier, n]) => ({ words: t("overview.tier", { n, tier }), address: `/sessions?tier=${tier}` })),
+    { words: t("overview.critical", { n: events.critical }), address: "/events?level=critical" },
+    { words: t("overview.warnings", { n: events.warning }), address: "/events?level=warning" },
   ]
+}
+
+/** What the engines say that it cost; what none of them says is no zero. @param {OverviewState["run"]} run */
+export function costWords({ today, month }) {
+  if (month.cost_usd === null) return t("overview.noCost")
+  const dollars = (/** @type {number | null} */ cost) => (cost ?? 0).toFixed(2)
+  return t("overview.cost", { today: dollars(today.cost_usd), month: dollars(month.cost_usd) })
+}
+
+/** @param {OverviewState["run"]} run */
+export function turnsWords({ month: { turns } }) {
+  return turns === null ? t("overview.noTurns") : t("overview.turns", { n: turns })
+}
+
+const TIERS = ["", "observe", "investigate", "remediate"]
+const WELL = ["completed", "escalated"]
+const ENDED_ILL = ["failed", "timed_out", "interrupted"]
+
+/** A tier over the last days: its bars, and how its sessions ended. @param {OverviewState["run"]} run */
+export function tiersOf({ days, ended }) {
+  return [1, 2, 3].map((tier) => {
+    const found = ended[tier] ?? {}
+    const of = (/** @type {string[]} */ states) => states.reduce((sum, state) => sum + (found[state] ?? 0), 0)
+    const values = days.map(({ by_tier: by }) => by[tier] ?? 0)
+    const n = values.reduce((sum, each) => sum + each, 0)
+    const [well, ill] = [of(WELL), of(ENDED_ILL)]
+    return {
+      tier,
+      n,
+      name: t("overview.tierName", { tier: String(tier), name: TIERS[tier] }),
+      address: `/sessions?tier=${tier}`,
+      bars: barsOf(days, values),
+      barWords: t("overview.tierBars", { n, most: Math.max(0, ...values) }),
+      share: shareWords(n, well, ill),
+      links: [
+        { n: found.failed ?? 0, words: t("overview.tierFailed", { n: found.failed ?? 0 }), status: "failed" },
+        { n: found.escalated ?? 0, words: t("overview.tierHanded", { n: found.escalated ?? 0 }), status: "escalated" },
+      ]
+        .filter((each) => each.n > 0)
+        .map(({ words, status }) => ({ words, address: `/sessions?tier=${tier}&status=${status}` })),
+    }
+  })
+}
+
+/** @param {number} n @param {number} well @param {number} ill */
+function shareWords(n, well, ill) {
+  if (!n) return t("overview.tierNone")
+  if (!(well + ill)) return t("overview.tierNotYet")
+  return t("overview.tierShare", { share: `${Math.floor((100 * well) / (well + ill))} %` })
+}
+
+/** @param {{day: string}[]} days @param {number[]} values @returns {import("../charts/plot.js").Spec} */
+function barsOf(days, values) {
+  return {
+    x: days.map(({ day }) => Date.parse(`${day}T12:00:00Z`) / 1_000),
+    series: [{ values, role: "ink", kind: "bars" }],
+    height: 36,
+    bare: true,
+    y: { min: 0 },
+  }
 }
 
 /**
@@ -78,7 +145,10 @@ export function overview({ api, feed, supervisor, reviews, clock, visit, later, 
     busy: false,
     held: false,
     here: false,
-    more: false,
+    /** What was learned by one cause, to its end: opened by its number. */
+    all: { cause: "", items: /** @type {Learned[]} */ ([]), next: /** @type {string | null} */ (null), busy: false },
+    charts: /** @type {ReturnType<typeof tiersOf>} */ ([]),
+    beat: 0,
 
     visit() {
       this.here = true
@@ -101,8 +171,7 @@ export function overview({ api, feed, supervisor, reviews, clock, visit, later, 
       this.busy = true
       try {
         const since = visit.since
-        // both before either is shown: one part must not push the other down
-        const [state] = await Promise.all([api.get("/overview", { since }), reviews.known || reviews.tally()])
+        const state = await api.get("/overview", { since })
         if (mine === turn) this.take(state, since)
       } catch (problem) {
         if (mine === turn) this.fail(/** @type {Error} */ (problem))
@@ -114,12 +183,20 @@ export function overview({ api, feed, supervisor, reviews, clock, visit, later, 
     take(state, since) {
       this.state = state
       this.services = this.held ? inPlace(state.services, this.services) : inOrder(state.services)
+      if (since !== this.since) this.closeAll()
       this.since = since
+      this.redraw(state.run)
       this.phase = "ready"
       this.problem = ""
       supervisor.state ??= state.supervisor
       for (const entity of FOLLOWED) feed.replay(state.seq, entity, () => again())
       feed.read(state.seq)
+    },
+
+    /** A chart is drawn again only where its figures are others. @param {OverviewState["run"]} run */
+    redraw(run) {
+      const tiers = tiersOf(run)
+      if (JSON.stringify(tiers) !== JSON.stringify(this.charts)) this.charts = tiers
     },
 
     /** @param {Error} problem */
@@ -147,7 +224,7 @@ export function overview({ api, feed, supervisor, reviews, clock, visit, later, 
 
     get sentence() {
       if (!this.state) return ""
-      if (supervisor.away && this.services.length) return "No supervisor is running: nobody looks at the services."
+      if (supervisor.away && this.services.length) return t("overview.nobodyLooks")
       return sentence(this.services)
     },
 
@@ -158,16 +235,40 @@ export function overview({ api, feed, supervisor, reviews, clock, visit, later, 
     },
 
     get looked() {
-      if (!this.state) return ""
-      const at = this.state.checked_at
-      if (!supervisor.away) return lookedWords(at, supervisor.words, clock.second)
-      return at ? `${lookedWords(at, "", clock.second)} Then: ${sentence(this.services)}` : ""
+      const at = this.state?.checked_at
+      if (!at) return t("overview.notLooked")
+      const looked = t("overview.lookedAt", { when: past(at, clock.second) })
+      return supervisor.away ? t("overview.then", { looked, sentence: sentence(this.services) }) : looked
+    },
+
+    /** When one will look again, to the second. */
+    get next() {
+      const { state = "away", next_round_at: at = null } = supervisor.state ?? {}
+      if (state === "away") return ""
+      if (state === "running") return t("overview.roundRuns")
+      if (!at) return t("overview.noRound")
+      const when = until(at, clock.second, { fine: true })
+      return when === "now" ? t("overview.roundDue") : t("overview.nextRound", { when })
+    },
+
+    /** How long ago the supervisor was heard. */
+    get heard() {
+      const at = supervisor.state?.heartbeat_at
+      if (!at) return t("overview.neverHeard")
+      return t(supervisor.away ? "overview.heardLast" : "overview.heard", { when: past(at, clock.second) })
+    },
+
+    /** While somebody looks at it the heartbeat is asked for as often as it beats. @param {number} second */
+    tick(second) {
+      if (!this.here || second - this.beat < BEAT_MS) return
+      this.beat = second
+      supervisor.load()
     },
 
     /** What is wrong in services.yaml. */
     get fault() {
       const [first] = this.state?.problems ?? []
-      return first ? `${first.path}, line ${first.line}: ${first.message}` : ""
+      return first ? t("overview.fault", { path: first.path, line: String(first.line), message: first.message }) : ""
     },
 
     /** Somebody has seen to a service: nobody waits for a person there any more. @param {Waiting} person */
@@ -180,28 +281,55 @@ export function overview({ api, feed, supervisor, reviews, clock, visit, later, 
       return this.state?.people ?? []
     },
 
-    get items() {
-      return gathered(this.state?.learned.items ?? [])
+    /** How many contradictions wait; the list of them may know better than the last answer. */
+    get cases() {
+      return reviews.known ? reviews.waits : (this.state?.reviews.open ?? 0)
     },
 
     get learned() {
-      return this.more ? this.items : this.items.slice(0, FEW)
+      const groups = this.state ? learnedGroups(this.state.learned) : []
+      return groups.map((group) => ({ ...group, ...this.shown(group) }))
     },
 
-    get hidden() {
-      return this.items.length - this.learned.length
+    /** @param {{cause: string, n: number, items: Learned[]}} group */
+    shown({ cause, n, items }) {
+      const whole = this.all.cause === cause && this.all.items.length > 0
+      return {
+        words: t(`overview.${/** @type {Cause} */ (cause)}`, { n }),
+        open: whole,
+        rows: whole ? gathered(this.all.items) : items.slice(0, FEW),
+        further: whole && this.all.next !== null,
+      }
     },
 
-    get learnedCounts() {
-      return this.state ? learnedCounts(this.state.learned) : []
+    /** Every text of one cause, by its number; once more hides them. @param {{cause: string}} group */
+    async showAll({ cause }) {
+      if (this.all.cause === cause) return this.closeAll()
+      this.all = { cause, items: [], next: null, busy: false }
+      await this.further()
+    },
+
+    async further() {
+      const { cause, items, next } = this.all
+      const since = this.state?.learned.since
+      const page = await api.get("/learned", { cause, since, limit: MANY, ...(next ? { cursor: next } : {}) })
+      if (this.all.cause === cause) this.all = { cause, items: [...items, ...page.items], next: page.next, busy: false }
+    },
+
+    closeAll() {
+      this.all = { cause: "", items: [], next: null, busy: false }
     },
 
     get figures() {
       return this.state ? figuresOf(this.state) : []
     },
 
-    showMore() {
-      this.more = true
+    get cost() {
+      return this.state ? costWords(this.state.run) : ""
+    },
+
+    get turns() {
+      return this.state ? turnsWords(this.state.run) : ""
     },
   }
 }

@@ -35,13 +35,14 @@ export function requests({ api, feed }) {
       return count(this.queued.length, "request")
     },
 
-    /** @param {{tier: number, services: string[], prompt: string, dry_run: boolean}} wish */
-    async ask({ tier, services, prompt, dry_run }) {
+    /** @param {{tier: number, services: string[], prompt: string, dry_run: boolean, engine?: string}} wish */
+    async ask({ tier, services, prompt, dry_run, engine }) {
       const body = {
         tier: Number(tier),
         dry_run,
         ...(services.length ? { services } : {}),
         ...(prompt.trim() ? { prompt: prompt.trim() } : {}),
+        ...(engine ? { engine } : {}),
       }
       const row = await api.post("/sessions", body)
       this.follow({ seq: 0, entity: "request", op: "created", id: row.id, version: row.version, row })

@@ -1,19 +1,29 @@
 import { newSide, oldSide, wordDiff } from "../diff.js"
 import { decidedWords, lossOf, scoped, waysOf } from "../outcomes.js"
+import { t } from "../texts.js"
 
+const FORMS = ["both", "merge", "reword"]
+const SOON_MS = 250
+const NOTHING = {
+  known: false,
+  keep_new: /** @type {PromptLine[]} */ ([]),
+  keep_old: /** @type {PromptLine[]} */ ([]),
+}
 const BLANK = { old_scope: "", new_scope: "", observation: "" }
 
 /** @typedef {import("../outcomes.js").Resolution} Resolution */
+/** @typedef {{key: string, part: import("../diff.js").Part[]}} PromptLine */
 
 /**
  * One case: two claims of which at most one may be true, and the way to settle it.
- * @param {{api: Api, reviews: any, toasts: any, router: any}} with_
+ * @param {{api: Api, reviews: any, toasts: any, router: any, later?: (run: () => void, ms: number) => any}} with_
  */
-export function review({ api, reviews, toasts, router }) {
+export function review({ api, reviews, toasts, router, later = setTimeout }) {
   return {
     id: /** @type {number | null} */ (null),
     row: /** @type {Review | null} */ (null),
     loss: /** @type {import("../outcomes.js").Loss} */ (null),
+    outlook: NOTHING,
     phase: "closed",
     problem: "",
     /** Somebody else settled it while it stood here. */
@@ -72,13 +82,13 @@ export function review({ api, reviews, toasts, router }) {
     get ready() {
       const { old_scope: a, new_scope: b, observation } = this.draft
       if (this.form === "both") return Boolean(a.trim() || b.trim())
-      return this.form !== "merge" || Boolean(observation.trim())
+      return !this.form || Boolean(observation.trim())
     },
 
     /** @param {number | null} id */
     async visit(id) {
       if (id === this.id && this.phase === "ready") return
-      Object.assign(this, { id, row: null, loss: null, problem: "", overtaken: false })
+      Object.assign(this, { id, row: null, loss: null, outlook: NOTHING, problem: "", overtaken: false })
       this.closeForm()
       this.phase = id === null ? "closed" : "loading"
       if (id !== null) await this.load(id)
@@ -93,9 +103,28 @@ export function review({ api, reviews, toasts, router }) {
         this.row = row
         this.loss = lossOf(row, past?.items ?? [])
         this.phase = "ready"
+        later(() => this.id === id && this.waits && this.foresee(), SOON_MS)
       } catch (problem) {
         if (this.id === id) this.fail(/** @type {any} */ (problem))
       }
+    },
+
+    /** What the next prompt would lose and gain by either of the two. */
+    async foresee() {
+      const { id, row } = this
+      const sides = [row?.new, row?.old]
+      const found = await Promise.all(sides.map((side) => side && without(side)).map((ask) => ask?.catch(() => null)))
+      if (this.id !== id) return
+      const [keep_old, keep_new] = found.map((each) => (each ? linesOf(each.diff) : []))
+      this.outlook = { known: found.every(Boolean), keep_new, keep_old }
+    },
+
+    /** Decide on this one when the others are done. */
+    later() {
+      if (!this.waits || this.busy || this.id === null) return
+      const next = reviews.postpone(this.id)
+      if (next === null || next === this.id) return toasts.say(t("reviews.lastOne"))
+      router.go(reviews.address(next))
     },
 
     /** @param {{status: number, message: string}} problem */
@@ -124,7 +153,7 @@ export function review({ api, reviews, toasts, router }) {
     /** What a way needs to be told first is asked for; the others are done at once. @param {Resolution} resolution */
     choose(resolution) {
       if (!this.waits || this.busy) return
-      if (resolution !== "both" && resolution !== "merge") return this.settle(resolution, {})
+      if (!FORMS.includes(resolution)) return this.settle(resolution, {})
       this.form = resolution
       this.errors = {}
       this.problem = ""
@@ -147,9 +176,10 @@ export function review({ api, reviews, toasts, router }) {
     /** @param {Resolution} resolution @param {Record<string, string>} more */
     async settle(resolution, more) {
       const { id, version } = /** @type {Review} */ (this.row)
+      const body = { resolution: resolution === "reword" ? "keep_new" : resolution, ...more }
       this.busy = true
       try {
-        const row = await api.put(`/reviews/${id}/resolution`, { resolution, ...more }, `${id}-${version}`)
+        const row = await api.put(`/reviews/${id}/resolution`, body, `${id}-${version}`)
         this.done(row)
       } catch (problem) {
         await this.refuse(id, /** @type {any} */ (problem))
@@ -206,4 +236,18 @@ export function review({ api, reviews, toasts, router }) {
       }
     },
   }
+
+  /** What the next prompt would be if this one went. @param {Memory} memory @returns {Promise<any>} */
+  function without({ id, service }) {
+    const services = service ?? ""
+    return api.get("/context", { tier: 1, services, sections: "operational", without: id, against: "now" })
+  }
+}
+
+/** @param {{added: string[], removed: string[]}} diff @returns {PromptLine[]} */
+function linesOf({ added, removed }) {
+  return [
+    ...removed.map((text) => ({ key: `gone${text}`, part: [{ kind: /** @type {const} */ ("gone"), text }] })),
+    ...added.map((text) => ({ key: `new${text}`, part: [{ kind: /** @type {const} */ ("new"), text }] })),
+  ]
 }

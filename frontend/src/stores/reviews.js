@@ -1,4 +1,4 @@
-import { count } from "../format.js"
+import { t } from "../texts.js"
 import { extend, liveList } from "./list.js"
 
 const COUNT_AGAIN_MS = 400
@@ -16,6 +16,9 @@ export function reviewFilters(params) {
 export function reviews({ api, feed, router, later = setTimeout }) {
   let filters = reviewFilters(new URLSearchParams())
   let counting = false
+  /** Those put off, in the order in which they were. @type {number[]} */
+  let postponed = []
+  const rank = (/** @type {Review} */ { id }) => postponed.indexOf(id)
   const list = liveList({
     api,
     feed,
@@ -24,13 +27,15 @@ export function reviews({ api, feed, router, later = setTimeout }) {
     entity: "review",
     query: () => ({ ...filters, limit: 50 }),
     matches: (/** @type {Review} */ review) => review.state === filters.state,
-    compare: (a, b) => (filters.state === "open" ? a.id - b.id : b.id - a.id),
+    compare: (a, b) => (filters.state === "open" ? rank(a) - rank(b) || a.id - b.id : b.id - a.id),
   })
   const { apply } = list
   return extend(list, {
     filters,
     /** How many wait, whatever the list shows. */
     open: 0,
+    /** Since when the one that waits the longest does. */
+    oldest: /** @type {Time | null} */ (null),
     known: false,
 
     /** @param {URLSearchParams} params */
@@ -51,8 +56,9 @@ export function reviews({ api, feed, router, later = setTimeout }) {
 
     async tally() {
       try {
-        const { total } = await api.get("/reviews", { state: "open", limit: 1 })
+        const { total, items } = await api.get("/reviews", { state: "open", limit: 1 })
         this.open = total
+        this.oldest = items[0]?.created_at ?? null
         this.known = true
       } catch {
         this.known = false
@@ -99,12 +105,24 @@ export function reviews({ api, feed, router, later = setTimeout }) {
       return (at < 0 ? rows[0] : rows[at + by])?.id ?? null
     },
 
+    /** Put a case behind all the others; the one that comes up instead. @param {number} id */
+    postpone(id) {
+      postponed = [...postponed.filter((each) => each !== id), id]
+      const row = this.rows.find((each) => each.id === id)
+      const next = this.beside(id, 1) ?? this.beside(null, 0)
+      if (row && this.next === null) {
+        this.rows = this.rows.filter((each) => each.id !== id)
+        this.place(row)
+      }
+      return next
+    },
+
     get waits() {
       return this.known ? this.open : 0
     },
 
     get pill() {
-      return count(this.waiting.length, "new case")
+      return t("reviews.fresh", { n: this.waiting.length })
     },
 
     /** @param {number} id */

@@ -1,24 +1,19 @@
 import { THRESHOLD } from "../format.js"
 import { t } from "../texts.js"
-import { draftOf, edits } from "./memory.js"
+import { BLANK, draftOf, edits } from "./memory-draft.js"
 
 const REVERSIBLE = [null, "low", "operator"]
 
 /**
- * One memory edited where it stands in the list. What is saved shows at once; a newer version that got in between
- * opens the panel with both, and a refusal opens the row again with what was typed.
+ * One memory edited where it stands in the list. What is saved shows at once, on top of what others changed meanwhile;
+ * where they changed the same a person is asked in the panel. A refusal opens the row again with what was typed.
  * @param {{api: Api, memories: any, memory: any, router: any, toasts: any}} with_
  */
 export function rowEdit({ api, memories, memory, router, toasts }) {
   return {
     id: /** @type {number | null} */ (null),
     base: /** @type {Memory | null} */ (null),
-    draft: /** @type {import("./memory.js").MemoryDraft} */ ({
-      observation: "",
-      category: "timing",
-      service: "",
-      confidence: 0.7,
-    }),
+    draft: /** @type {import("./memory-draft.js").MemoryDraft} */ ({ ...BLANK }),
     errors: /** @type {Record<string, string>} */ ({}),
     problem: "",
 
@@ -27,7 +22,7 @@ export function rowEdit({ api, memories, memory, router, toasts }) {
       this.open(row, draftOf(row))
     },
 
-    /** @param {Memory} base @param {import("./memory.js").MemoryDraft} draft */
+    /** @param {Memory} base @param {import("./memory-draft.js").MemoryDraft} draft */
     open(base, draft) {
       this.id = base.id
       this.base = { ...base }
@@ -72,17 +67,18 @@ export function rowEdit({ api, memories, memory, router, toasts }) {
     },
   }
 
-  /** @param {Memory} base @param {import("./memory.js").MemoryDraft} draft @param {Record<string, any>} changes @param {any} editor */
+  /** @param {Memory} base @param {import("./memory-draft.js").MemoryDraft} draft @param {Record<string, any>} changes @param {any} editor */
   async function send(base, draft, changes, editor) {
     memories.foresee(foreseen(base, changes))
     try {
-      const row = await api.patch(`/memories/${base.id}`, changes, `${base.id}-${base.version}`)
+      memory.merged = ""
+      const row = await memory.push(base.id, base.version, changes, base)
       await memory.accept(row)
-      toasts.say(savedWords(base, row), { undo: () => undo(row) })
+      toasts.say(memory.merged || savedWords(base, row), { undo: () => undo(row) })
     } catch (error) {
       const problem = /** @type {any} */ (error)
       memories.foresee(base)
-      if (problem.status === 412 && problem.current) return overtaken(base, draft, problem)
+      if (problem.status === 412 && problem.current) return overtaken(base, draft, changes, problem)
       if (editor.id !== null) return toasts.say(t("memories.notSavedLate", { why: problem.message }), { bad: true })
       editor.open(base, draft)
       editor.errors = Object.fromEntries(
@@ -92,12 +88,15 @@ export function rowEdit({ api, memories, memory, router, toasts }) {
     }
   }
 
-  /** The panel knows how to show mine beside theirs. @param {Memory} base @param {import("./memory.js").MemoryDraft} draft @param {any} problem */
-  function overtaken(base, draft, problem) {
+  /**
+   * The panel knows how to show mine beside theirs.
+   * @param {Memory} base @param {import("./memory-draft.js").MemoryDraft} draft @param {Record<string, any>} changes @param {any} problem
+   */
+  function overtaken(base, draft, changes, problem) {
     router.go(router.keeping(`/memories/${base.id}`))
     memory.base = base
     memory.draft = draft
-    memory.refuse(problem)
+    memory.refuse(problem, changes, base)
   }
 
   /** @param {Memory} row as it was saved */

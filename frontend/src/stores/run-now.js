@@ -1,10 +1,18 @@
-const BLANK = () => ({ tier: "1", services: /** @type {string[]} */ ([]), prompt: "", dry_run: false })
+import { t } from "../texts.js"
+
+const BLANK = () => ({
+  tier: "1",
+  services: /** @type {string[]} */ ([]),
+  prompt: "",
+  dry_run: false,
+  engine: "",
+})
 
 /**
  * A session asked for by hand.
- * @param {{requests: any, services: any, toasts: any}} with_
+ * @param {{requests: any, services: any, engines: any, toasts: any}} with_
  */
-export function runNow({ requests, services, toasts }) {
+export function runNow({ requests, services, engines, toasts }) {
   return {
     open: false,
     saving: false,
@@ -13,10 +21,22 @@ export function runNow({ requests, services, toasts }) {
     problem: "",
 
     /** @param {Partial<ReturnType<typeof BLANK>>} [prefill] */
-    show(prefill) {
+    async show(prefill) {
       if (prefill) this.draft = { ...BLANK(), ...prefill }
-      services.load()
+      this.errors = {}
+      this.problem = ""
       this.open = true
+      await Promise.all([services.load(), engines.load()])
+      this.draft.engine = engines.items.some(
+        (/** @type {any} */ { name, problem }) => name === this.draft.engine && !problem,
+      )
+        ? this.draft.engine
+        : engines.usual
+    },
+
+    /** The same again: what a session was asked, by whom and for what. @param {Session} session */
+    again({ tier, services, prompt, dry_run, engine }) {
+      return this.show({ tier: String(tier || 1), services: [...(services ?? [])], prompt, dry_run, engine })
     },
 
     hide() {
@@ -24,7 +44,8 @@ export function runNow({ requests, services, toasts }) {
     },
 
     get scope() {
-      return this.draft.services.length ? `Only ${this.draft.services.join(", ")}.` : "None chosen means all of them."
+      const names = this.draft.services.join(", ")
+      return names ? t("sessions.scope", { names }) : t("sessions.scopeAll")
     },
 
     async submit() {
@@ -35,7 +56,7 @@ export function runNow({ requests, services, toasts }) {
         await requests.ask(this.draft)
         this.draft = BLANK()
         this.open = false
-        toasts.say("Asked for. It starts as soon as the supervisor is free.")
+        toasts.say(t("sessions.asked"))
       } catch (problem) {
         this.refuse(/** @type {any} */ (problem))
       } finally {
@@ -46,7 +67,7 @@ export function runNow({ requests, services, toasts }) {
     /** @param {{message: string, errors?: {field: string, message: string}[]}} problem */
     refuse({ message, errors = [] }) {
       this.errors = Object.fromEntries(errors.map(({ field, message }) => [field, message]))
-      this.problem = this.errors.prompt ? "" : `Not started. ${message}`
+      this.problem = this.errors.prompt || this.errors.engine ? "" : t("sessions.notAsked", { why: message })
     },
   }
 }

@@ -1,24 +1,29 @@
+import { markerKey } from "../log/lines.js"
+import { railOf, tallyOf } from "../log/rail.js"
 import { newestFirst } from "./events.js"
 
-const READ_AGAIN_MS = 1_000
-const NO_PROMPT = { system: "", injected: "", prompt: "", tokens: 0, budget: 0, memories: [] }
+const PARTS = ["raw", "told", "events"]
 
-/** The outcome of a marker in words. @param {Marker} marker */
-export function outcomeWords({ state, outcome, reason }) {
-  if (state === "taken") return outcome
-  return reason ? `${state}: ${reason}` : state
-}
+const READ_AGAIN_MS = 1_000
+const FEW = 60
+const NO_PROMPT = { system: "", injected: "", prompt: "", tokens: 0, budget: 0, memories: [] }
 
 /**
  * One session: what it is, prints, marks and was told; the same while it runs and after.
- * @param {{api: Api, feed: Feed, log: any, chain: any, timers?: any}} with_
+ * @param {{api: Api, feed: Feed, log: any, chain: any, engines: any, timers?: any}} with_
  */
-export function session({ api, feed, log, chain, timers = globalThis }) {
+export function session({ api, feed, log, chain, engines, timers = globalThis }) {
   return {
     id: /** @type {number | null} */ (null),
     row: /** @type {Session | null} */ (null),
     markers: /** @type {Marker[]} */ ([]),
     events: /** @type {OpsEvent[]} */ ([]),
+    /** What it said against what was believed. */
+    contradicted: /** @type {Review[]} */ ([]),
+    /** Which sort of entry the rail shows; all of them when none is chosen. */
+    only: "",
+    few: FEW,
+    hash: "",
     told: /** @type {any} */ (NO_PROMPT),
     toldPhase: "loading",
     phase: "closed",
@@ -30,10 +35,28 @@ export function session({ api, feed, log, chain, timers = globalThis }) {
       return this.row?.status === "running"
     },
 
-    /** @param {number} id @param {string} part */
-    visit(id, part) {
-      this.part = ["told", "events"].includes(part) ? part : "output"
-      if (id !== this.id) this.open(id)
+    /** @param {number} id @param {string} part @param {string} [hash] */
+    visit(id, part, hash = "") {
+      const before = this.part
+      this.part = PARTS.includes(part) ? part : "output"
+      const anew = id !== this.id
+      if (anew) this.open(id)
+      else if ((before === "raw") !== (this.part === "raw")) log.open(id, this.form)
+      if (anew || hash !== this.hash) this.point(hash)
+    },
+
+    /** Whether its output is shown as a person reads it, or as it stands in the file. */
+    get form() {
+      return this.part === "raw" ? "raw" : "whole"
+    },
+
+    /** Go to the line that the address names: by its place, or by the marker or the memory it came to. @param {string} hash */
+    point(hash) {
+      this.hash = hash
+      const [, what, number] = /^#(marker|memory)-(\d+)$/.exec(hash) ?? []
+      if (!what) return log.choose(/^#\d+:\d+:\d+$/.test(hash) ? hash.slice(1) : "")
+      const marker = this.markers.find((each) => Number(number) === (what === "marker" ? each.id : each.memory_id))
+      if (marker) log.choose(markerKey(marker))
     },
 
     /** @param {number} id */
@@ -43,12 +66,16 @@ export function session({ api, feed, log, chain, timers = globalThis }) {
         row: null,
         markers: [],
         events: [],
+        contradicted: [],
+        only: "",
+        few: FEW,
         told: NO_PROMPT,
         toldPhase: "loading",
         phase: "loading",
         problem: "",
       })
-      log.open(id)
+      log.open(id, this.form)
+      engines.load()
       this.load(id)
       this.keepReading()
     },
@@ -69,7 +96,7 @@ export function session({ api, feed, log, chain, timers = globalThis }) {
       } catch (problem) {
         if (this.id === id) this.fail(/** @type {any} */ (problem))
       }
-      await Promise.all([this.loadMarkers(id), this.loadEvents(id), this.loadPrompt(id)])
+      await Promise.all([this.loadMarkers(id), this.loadEvents(id), this.loadPrompt(id), this.loadReviews(id)])
     },
 
     reload() {
@@ -94,6 +121,15 @@ export function session({ api, feed, log, chain, timers = globalThis }) {
       this.markers = page.items
       feed.replay(page.seq, "marker", this.followMarker.bind(this))
       feed.read(page.seq)
+      if (/^#m/.test(this.hash)) this.point(this.hash)
+    },
+
+    /** @param {number} id */
+    async loadReviews(id) {
+      const page = await api.all("/reviews", { session: id, state: "all" }).catch(() => null)
+      if (!page || this.id !== id) return
+      this.contradicted = page.items
+      feed.replay(page.seq, "review", this.followReview.bind(this))
     },
 
     /** @param {number} id */
@@ -139,6 +175,11 @@ export function session({ api, feed, log, chain, timers = globalThis }) {
     },
 
     /** @param {Change} change */
+    followReview({ row }) {
+      if (row && row.session_id === this.id) this.contradicted = kept(this.contradicted, row)
+    },
+
+    /** @param {Change} change */
     followEvent({ op, id, row }) {
       if (op === "deleted") this.events = this.events.filter((event) => event.id !== id)
       else if (row && row.session_id === this.id) this.events = kept(this.events, row).sort(newestFirst)
@@ -153,8 +194,32 @@ export function session({ api, feed, log, chain, timers = globalThis }) {
       this.markers = kept(this.markers, await api.put(`/markers/${marker.id}/taken`))
     },
 
+    get entries() {
+      return railOf({ markers: this.markers, told: this.told.memories, contradicted: this.contradicted })
+    },
+
+    get tally() {
+      return tallyOf(this.entries)
+    },
+
     get notes() {
-      return [...this.markers].reverse()
+      const chosen = this.entries.filter(({ sort }) => !this.only || sort === this.only)
+      return chosen.slice(0, this.few)
+    },
+
+    get moreNotes() {
+      const { n } = this.tally.find(({ sort }) => sort === this.only) ?? { n: this.entries.length }
+      return n > this.few
+    },
+
+    /** @param {string} sort */
+    show(sort) {
+      this.only = this.only === sort ? "" : sort
+      this.few = FEW
+    },
+
+    showMore() {
+      this.few += FEW
     },
   }
 }

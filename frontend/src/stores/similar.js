@@ -1,9 +1,9 @@
-import { payload } from "./memory.js"
+import { t } from "../texts.js"
+import { payload } from "./memory-draft.js"
 
 const PAUSE_MS = 300
-const LABELS = { reinforce: "says the same", contradict: "says otherwise", new: "may say otherwise" }
 
-/** @typedef {{memory: Memory, label: keyof typeof LABELS, sure: boolean, reason: string}} Like */
+/** @typedef {{memory: Memory, label: "reinforce" | "contradict" | "new", sure: boolean, reason: string}} Like */
 
 /**
  * What we hold already of what somebody is typing. It is a hint: when it cannot be had, nothing is said.
@@ -15,7 +15,7 @@ export function similar({ api, later = setTimeout }) {
   return {
     items: /** @type {Like[]} */ ([]),
 
-    /** What is typed has changed; it is asked about when it has rested. @param {import("./memory.js").MemoryDraft} draft @param {number} [without] */
+    /** What is typed has changed; it is asked about when it has rested. @param {import("./memory-draft.js").MemoryDraft} draft @param {number} [without] */
     follow(draft, without) {
       const { category, service, observation } = payload(draft)
       if (!observation) return this.clear()
@@ -40,7 +40,7 @@ export function similar({ api, later = setTimeout }) {
     },
 
     /** @param {Like} like */
-    words: ({ memory, label }) => `Memory ${memory.id} ${LABELS[label]}`,
+    words: ({ memory, label }) => t(`memory.like_${label}`, { id: String(memory.id) }),
 
     /** One sentence for a screen reader, however many there are. */
     get sentence() {

@@ -1,4 +1,5 @@
 import { undoOf } from "../past.js"
+import { t } from "../texts.js"
 
 /**
  * One step of a memory's history taken back.
@@ -17,10 +18,10 @@ export function steps({ api, memory, toasts }) {
       this.clear()
       try {
         await takeBack(id, entry.id)
-        toasts.say("Undone.", { undo: () => redo(id, entry) })
+        toasts.say(t("memory.undone"), { undo: () => redo(id, entry) })
       } catch (problem) {
         this.refused = entry.id
-        this.problem = `Not undone. ${/** @type {Error} */ (problem).message}`
+        this.problem = t("memory.not_undone", { why: /** @type {Error} */ (problem).message })
       } finally {
         this.busy = false
       }
@@ -41,8 +42,8 @@ export function steps({ api, memory, toasts }) {
   async function redo(id, undone) {
     const { items } = await api.get(`/memories/${id}/history`)
     const step = undoOf(undone, items)
-    if (!step) throw new Error("The step is not there any more.")
+    if (!step) throw new Error(t("memory.step_gone"))
     await takeBack(id, step.id)
-    toasts.say("It is as it was.")
+    toasts.say(t("memory.as_it_was"))
   }
 }

@@ -1,15 +1,16 @@
 import { until } from "../format.js"
+import { t } from "../texts.js"
 
 const ASK_AGAIN_MS = 15_000
 
 /** Is anybody making the rounds? In words. @param {SupervisorState | null} state @param {number} now */
 export function supervisorWords(state, now) {
   if (!state) return ""
-  if (state.state === "away") return "No supervisor is running"
-  if (state.state === "running") return "A round is running"
-  if (!state.next_round_at) return "No round is planned"
+  if (state.state === "away") return t("common.no_supervisor")
+  if (state.state === "running") return t("common.round_runs")
+  if (!state.next_round_at) return t("common.no_round")
   const when = until(state.next_round_at, now)
-  return when === "now" ? "The next round is due" : `Next round ${when}`
+  return when === t("common.now") ? t("common.round_due") : t("common.next_round", { when })
 }
 
 /**

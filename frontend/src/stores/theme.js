@@ -1,3 +1,5 @@
+import { t } from "../texts.js"
+
 const KEY = "lamplighter.theme"
 const ORDER = ["system", "light", "dark"]
 
@@ -26,7 +28,8 @@ export function theme({ root, storage }) {
     },
 
     get label() {
-      return `Theme: ${this.choice}`
+      const names = { system: t("hands.theme_system"), light: t("hands.theme_light"), dark: t("hands.theme_dark") }
+      return t("hands.theme", { choice: names[/** @type {keyof typeof names} */ (this.choice)] ?? this.choice })
     },
   }
 }

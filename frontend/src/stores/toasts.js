@@ -1,5 +1,8 @@
+import { t } from "../texts.js"
+
 const STAY_MS = 30_000
 const GLANCE_MS = 6_000
+const APART_MS = 3_000
 
 /** @typedef {{id: number, text: string, bad: boolean, undoable: boolean, undo: (() => Promise<void>) | null}} Toast */
 
@@ -9,6 +12,9 @@ const GLANCE_MS = 6_000
  */
 export function toasts({ timers = globalThis } = {}) {
   let last = 0
+  /** @type {Map<string, string>} what is to be said when the last words were heard */
+  const pending = new Map()
+  let speaking = false
   return {
     items: /** @type {Toast[]} */ ([]),
     said: "",
@@ -20,9 +26,21 @@ export function toasts({ timers = globalThis } = {}) {
       timers.setTimeout(() => this.dismiss(id), undo || bad ? STAY_MS : GLANCE_MS)
     },
 
-    /** For ears only: a summary of what changed on the page. @param {string} text */
-    whisper(text) {
-      this.said = text
+    /**
+     * For ears only: what changed on the page. At once after a silence, else folded with what else comes within three
+     * seconds; of one source only the newest counts. @param {string} text @param {string} [source]
+     */
+    whisper(text, source = "") {
+      pending.set(source, text)
+      if (!speaking) this.speak()
+    },
+
+    speak() {
+      speaking = pending.size > 0
+      if (!speaking) return
+      this.said = [...pending.values()].join(". ").replaceAll("..", ".")
+      pending.clear()
+      timers.setTimeout(() => this.speak(), APART_MS)
     },
 
     /** @param {number} id */
@@ -36,7 +54,7 @@ export function toasts({ timers = globalThis } = {}) {
       try {
         await undo?.()
       } catch (problem) {
-        this.say(`That could not be undone. ${/** @type {Error} */ (problem).message}`, { bad: true })
+        this.say(t("hands.not_undone", { why: /** @type {Error} */ (problem).message }), { bad: true })
       }
     },
 

@@ -1,3 +1,5 @@
+import { t } from "../texts.js"
+
 /**
  * What the next session would be told, were a memory not there or the budget another one.
  * @param {{api: Api, later?: (run: () => void, ms: number) => any}} with_
@@ -63,7 +65,7 @@ export function whatIf({ api, later = setTimeout }) {
       this.diff = diff
       this.text = text
       const all = included.length + excluded.length
-      this.words = `${included.length} of ${all} memories, ${tokens.toLocaleString("en")} of ${budget.toLocaleString("en")} tokens`
+      this.words = t("memory.what_if", { included: included.length, all, tokens, budget })
       this.phase = "ready"
       this.problem = ""
     },

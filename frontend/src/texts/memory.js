@@ -1,2 +1,73 @@
-/** What the page says of this area: a key, and its sentence or its plural forms. */
-export const memory = {}
+/** What the page says of one memory: a key, and its sentence or its plural forms. */
+export const memory = {
+  // whether and how it is told
+  line: "{tokens} tokens, place {place} of {all}.",
+  knowledge: "Knowledge is not told to rounds: they read what is operational.",
+  not_told: "It is not in the next prompt.",
+  not_told_why: "It is not in the next prompt: {why}.",
+  seen: { one: "seen in {n} session", other: "seen in {n} sessions" },
+  told: { one: "Told to {n} session.", other: "Told to {n} sessions." },
+  told_none: "No session was told it yet.",
+  more: { one: "and {n} earlier one", other: "and {n} earlier ones" },
+  // saving
+  saved: "Saved.",
+  saved_active: "Saved. It is active again: sessions read it.",
+  saved_inactive: "Saved. It is inactive now: no session reads it.",
+  active_again: "It is active again: sessions read it.",
+  not_saved: "Not saved. {why} What you typed is still here.",
+  merged: "Saved. Meanwhile somebody else had changed {what}; that stays.",
+  written: "The memory is written.",
+  empty: "Write what is to be remembered.",
+  turns_inactive: "Below 0.30 it turns inactive.",
+  brings_back: "Saving makes it active again.",
+  stays_inactive: "It stays inactive: {why}.",
+  not_read: "Below 0.30 no session reads it.",
+  // drafts
+  kept: "Your unsaved text of {at} is here.",
+  // the fields, as one names them in a sentence
+  the_observation: "the text",
+  the_category: "the category ({was} → {is})",
+  the_service: "the service ({was} → {is})",
+  the_confidence: "the confidence ({was} → {is})",
+  the_title: "the title",
+  the_tags: "the tags",
+  the_scope: "the scope ({was} → {is})",
+  the_topic_key: "the topic",
+  the_active: "whether it is active",
+  the_pinned: "whether it is pinned",
+  field_observation: "Observation",
+  field_category: "Category",
+  field_service: "Service",
+  field_confidence: "Confidence",
+  field_title: "Title",
+  field_tags: "Tags",
+  field_scope: "Scope",
+  field_topic_key: "Topic",
+  field_active: "Active",
+  field_pinned: "Pinned",
+  yes: "yes",
+  no: "no",
+  nothing: "nothing",
+  // its confidence over time
+  trend_step: "{day}: {what}, {confidence}",
+  trend_next: "{day}: below 0.30 unless it is seen again",
+  // steps of its history
+  undone: "Undone.",
+  not_undone: "Not undone. {why}",
+  step_gone: "The step is not there any more.",
+  as_it_was: "It is as it was.",
+  undo_step: "Undo: {step}",
+  // who said it, and what speaks against it
+  said: "{what}, {was} → {is}",
+  case_open: "One of the two may be wrong. Review {id} waits for you.",
+  case_possible: "They may contradict each other. Review {id} waits for you.",
+  case_settled: "{decision} Review {id}.",
+  case_none: "A session contradicted the one with the other.",
+  gone: "It was deleted.",
+  // what if
+  what_if: "{included} of {all} memories, {tokens} of {budget} tokens",
+  // similar ones
+  like_reinforce: "Memory {id} says the same",
+  like_contradict: "Memory {id} says otherwise",
+  like_new: "Memory {id} may say otherwise",
+}

@@ -1,2 +1,11 @@
 /** What the page says of this area: a key, and its sentence or its plural forms. */
-export const reviews = {}
+export const reviews = {
+  fresh: { one: "{n} new case", other: "{n} new cases" },
+  lastOne: "It is the last one that waits.",
+  submit_both: "Keep both",
+  submit_merge: "Merge",
+  submit_reword: "Keep it so",
+  toldNone: "told to no session yet",
+  toldTo: "told to",
+  waitSince: { one: "{n} case waits, since {since}.", other: "{n} cases wait, the oldest since {since}." },
+}

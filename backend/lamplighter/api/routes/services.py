@@ -17,6 +17,15 @@ OPS: Final = (
     ),
     op(
         "GET",
+        "/learned",
+        "memories:read",
+        services.learned,
+        "List what was learned, newest first.",
+        shapes.LearnedPage,
+        query=shapes.LearnedQuery,
+    ),
+    op(
+        "GET",
         "/services",
         "services:read",
         services.index,
@@ -71,5 +80,14 @@ OPS: Final = (
         status=201,
         body=shapes.ResetIn,
         problems=(404,),
+    ),
+    op(
+        "DELETE",
+        "/cooldowns/{name}/resets/{reset}",
+        "cooldowns:write",
+        cooldowns.restore,
+        "Take a reset back.",
+        shapes.Restored,
+        problems=(404, 422),
     ),
 )

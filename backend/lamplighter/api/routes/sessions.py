@@ -104,6 +104,15 @@ OPS: Final = (
     ),
     op(
         "GET",
+        "/engines",
+        "sessions:read",
+        sessions.engines,
+        "List what can run a session, and what a session may take.",
+        shapes.Engines,
+        query=shapes.Nothing,
+    ),
+    op(
+        "GET",
         "/requests",
         "sessions:read",
         sessions.queue,

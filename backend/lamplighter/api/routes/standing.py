@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamplighter.api import feed, shapes, state
+from lamplighter.api import feed, shapes, standing, state
 from lamplighter.api.routes.op import Op, op
 
 HEALTH: Final = (
@@ -27,6 +27,43 @@ HEALTH: Final = (
 """What everybody may ask, so that whoever keeps us running needs no token."""
 
 OPS: Final = (
+    op(
+        "GET",
+        "/health",
+        "health:read",
+        standing.health,
+        "Read whether Lamplighter itself is well.",
+        shapes.Vitals,
+        query=shapes.Nothing,
+    ),
+    op(
+        "POST",
+        "/health/looks",
+        "health:write",
+        standing.look_closer,
+        "Check the whole database too, and count anew.",
+        shapes.Vitals,
+        status=201,
+        body=shapes.Empty,
+    ),
+    op(
+        "GET",
+        "/settings",
+        "settings:read",
+        standing.settings,
+        "Read the settings in force and where each comes from.",
+        shapes.SettingsOut,
+        query=shapes.Nothing,
+    ),
+    op(
+        "POST",
+        "/settings/line",
+        "settings:read",
+        standing.line,
+        "Say how a setting is written in lamplighter.toml.",
+        shapes.SettingLine,
+        body=shapes.SettingIn,
+    ),
     op(
         "GET",
         "/supervisor",

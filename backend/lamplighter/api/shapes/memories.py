@@ -7,6 +7,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from lamplighter.api.shapes.kinds import Limit, Name, Words
 from lamplighter.domain.memory import Category, Kind
 
+Scope = Literal["project", "global"]
+Tags = Annotated[list[Annotated[str, Meta(max_length=100)]], Meta(max_length=20)]
+
 
 class Memory(Struct):
     """One memory."""
@@ -28,7 +31,7 @@ class Memory(Struct):
     title: str
     tags: list[str]
     project: str
-    scope: Literal["project", "global"]
+    scope: Scope
     topic_key: str | None
     inactive_reason: str | None
     pinned: bool
@@ -62,7 +65,7 @@ class ViewQuery(Struct):
     category: Category | None = None
     kind: Kind | None = None
     project: Name | None = None
-    scope: Literal["project", "global"] | None = None
+    scope: Scope | None = None
     state: Literal["active", "inactive", "review", "all"] = "all"
     view: Literal["fading", "unused", "single", "edited"] | None = None
 
@@ -110,7 +113,9 @@ class MemoryIn(Struct):
     service: str | None = None
     confidence: float = 0.7
     title: str = ""
-    tags: Annotated[list[Annotated[str, Meta(max_length=100)]], Meta(max_length=20)] = []
+    tags: Tags = []
+    scope: Scope = "project"
+    topic_key: str | None = None
 
 
 class MemoryEdit(Struct):
@@ -122,6 +127,10 @@ class MemoryEdit(Struct):
     service: str | UnsetType | None = UNSET
     active: bool | UnsetType = UNSET
     pinned: bool | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    scope: Scope | UnsetType = UNSET
+    topic_key: str | UnsetType | None = UNSET
 
 
 class BulkFilter(ViewQuery, forbid_unknown_fields=True):

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.shapes.kinds import Limit, Name
+from lamplighter.api.shapes.kinds import Limit, Name, Seq
 from lamplighter.api.shapes.memories import HistoryEntry, Memory
 from lamplighter.domain.memory import MAX_OBSERVATION_CHARS, Category
 
@@ -61,12 +61,16 @@ class ReviewQuery(Struct):
     state: Literal["open", "resolved", "all"] = "open"
     service: Name | None = None
     kind: Literal["conflict", "possible"] | None = None
+    session: Seq | None = None
     cursor: str | None = None
     limit: Limit = 50
 
 
 class ResolutionIn(Struct):
-    """What a person decides; `both` needs a scope, `merge` the words that hold both."""
+    """What a person decides; `both` needs a scope, `merge` the words that hold both.
+
+    `keep_new` may say the new one in other words.
+    """
 
     resolution: Literal["keep_old", "keep_new", "both", "merge", "dismiss"]
     old_scope: Scope = ""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from lamplighter.api.shapes.kinds import Limit, Name, Words
+from lamplighter.api.shapes.memories import Memory
 from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.service import ActionKind
 
@@ -121,6 +122,36 @@ class Overview(Struct):
     learned: dict[str, Any]
     events: dict[str, Any]
     sessions: dict[str, Any]
+    reviews: dict[str, Any]
+    run: dict[str, Any]
+    seq: int
+
+
+class LearnedQuery(Struct):
+    """Which changes of memories, and since when; left out: all, for 24 hours."""
+
+    cause: Literal["learned", "reinforced", "contradicted", "faded"] | None = None
+    since: Words | None = None
+    cursor: str | None = None
+    limit: Limit = 50
+
+
+class LearnedOut(Struct):
+    """A change of a memory that a session or time brought about, and the memory as it is now."""
+
+    cause: str
+    at: str
+    reason: str
+    before: float | None
+    after: float | None
+    memory: Memory
+
+
+class LearnedPage(Struct):
+    """Some of what was learned, newest first."""
+
+    items: list[LearnedOut]
+    next: str | None
     seq: int
 
 
@@ -196,7 +227,15 @@ class ResetIn(Struct):
 
 
 class Cleared(Struct):
-    """How many uses count no more."""
+    """How many uses count no more; `reset` tells which reset to take back."""
 
     service: str
     cleared: Annotated[int, Meta(ge=0)]
+    reset: str
+
+
+class Restored(Struct):
+    """How many uses count again."""
+
+    service: str
+    restored: Annotated[int, Meta(ge=0)]

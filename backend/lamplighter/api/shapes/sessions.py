@@ -44,11 +44,13 @@ class Session(Struct):
 
 
 class SessionPage(Struct):
-    """Some sessions, newest first."""
+    """Some sessions, newest first, the others of their chains, and what they contradicted."""
 
     items: list[Session]
     next: str | None
     seq: int
+    linked: list[Session]
+    contradicted: dict[str, int]
 
 
 class SessionQuery(Struct):
@@ -57,6 +59,7 @@ class SessionQuery(Struct):
     status: Status | None = None
     tier: Annotated[int, Meta(ge=0, le=3)] | None = None
     trigger: Trigger | None = None
+    service: Name | None = None
     cursor: str | None = None
     limit: Limit = 50
 
@@ -68,6 +71,24 @@ class SessionIn(Struct):
     services: Annotated[list[Name], Meta(min_length=1, max_length=200)] | None = None
     prompt: Annotated[str, Meta(max_length=100_000, pattern=r"\S")] | UnsetType = UNSET
     dry_run: bool = False
+    engine: Annotated[str, Meta(min_length=1, max_length=40)] | None = None
+
+
+class Engine(Struct):
+    """One engine: whether sessions run by it unless another is asked for, and why it cannot."""
+
+    name: str
+    usual: bool
+    problem: str | None
+
+
+class Engines(Struct):
+    """What can run a session, and what a session may take."""
+
+    items: list[Engine]
+    max_tier: int
+    session_seconds: float
+    idle_seconds: float
 
 
 class Request(Struct):
@@ -81,6 +102,7 @@ class Request(Struct):
     services: list[str] | None
     prompt: str
     dry_run: bool
+    engine: str | None
     trigger: Trigger
     created_at: str
     version: int
@@ -103,9 +125,14 @@ class RequestQuery(Struct):
 
 
 class LogQuery(Struct):
-    """From which byte of the session's file, and about how many entries."""
+    """From which byte of the session's file on, or back from which, and about how many entries.
+
+    `shown` cuts what tools were asked and answered, `whole` does not, `raw` is the file's lines.
+    """
 
     after: Seq = 0
+    before: Seq | None = None
+    form: Literal["shown", "whole", "raw"] = "shown"
     limit: Annotated[int, Meta(ge=1, le=2000)] = 500
 
 
@@ -119,9 +146,10 @@ class LogEntry(Struct):
 
 
 class Log(Struct):
-    """A part of a session's log; `next` is where to go on from."""
+    """A part of a session's log: from `start` to `next`, and whether there is more that way."""
 
     items: list[LogEntry]
+    start: int
     next: int
     more: bool
     complete: bool

@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from lamplighter.api.shapes.kinds import Limit, Name, Seq, Tier, Words
-from lamplighter.domain.event import Level
+from lamplighter.api.shapes.kinds import Limit, Seq, Tier, Words
 
 
 class Problem(Struct):
@@ -25,47 +24,6 @@ class PageQuery(Struct):
 
     cursor: str | None = None
     limit: Limit = 50
-
-
-class Event(Struct):
-    """One event."""
-
-    id: int
-    level: Level
-    service: str | None
-    text: str
-    session_id: int | None
-    tier: int
-    source: str
-    created_at: str
-    version: int
-
-
-class EventPage(Struct):
-    """Some events, newest first."""
-
-    items: list[Event]
-    next: str | None
-    seq: int
-
-
-class EventQuery(Struct):
-    """Which events; `level` may be repeated."""
-
-    level: list[Level] = []
-    service: Name | None = None
-    session: Seq | None = None
-    q: Words | None = None
-    cursor: str | None = None
-    limit: Limit = 50
-
-
-class EventIn(Struct):
-    """An event that an operator reports."""
-
-    level: Level
-    text: Annotated[str, Meta(min_length=1, max_length=2000, pattern=r"\S")]
-    service: Name | None = None
 
 
 class Empty(Struct):
@@ -102,14 +60,39 @@ class Diff(Struct):
     text: str
 
 
+class Placed(Struct):
+    """A memory in or out of the next prompt: its place, its cost and why.
+
+    `rank` counts from 0 in the order of choice, `left` is what was left of the budget then;
+    `position` is its place among those told.
+    """
+
+    id: int
+    version: int
+    service: str | None
+    category: str
+    confidence: float
+    line: str
+    tokens: int
+    why: str
+    circle: Literal["focus", "neighbour", "general", "other"]
+    rank: int
+    left: int
+    position: int | UnsetType = UNSET
+
+
 class Context(Struct):
     """What the next session would be told, and why each memory is in or out."""
 
     text: str
     tokens: int
     budget: int
-    included: list[dict[str, Any]]
-    excluded: list[dict[str, Any]]
+    in_force: int
+    total: int
+    system: str
+    prompt: str
+    included: list[Placed]
+    excluded: list[Placed]
     seq: int
     as_of: str | UnsetType = UNSET
     diff: Diff | UnsetType = UNSET
@@ -147,6 +130,7 @@ class StreamQuery(Struct):
     """After which number the feed goes on."""
 
     after: Seq | None = None
+    ping: Annotated[int, Meta(ge=1, le=60)] | None = None
 
 
 class Supervisor(Struct):

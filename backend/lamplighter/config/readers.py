@@ -1,0 +1,126 @@
+"""How the text of a setting is read: each reader says what it takes, in words for people."""
+
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+_HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?")
+_DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*")
+_DATABASE: Final = re.compile(r"sqlite:///.|(postgresql(\+asyncpg)?|postgres)://[^/]*/.")
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, None: 1.0}
+
+
+def duration(text: str) -> float:
+    """Read how long something is, in seconds."""
+    found = _DURATION.fullmatch(text)
+    if not found:
+        raise ValueError("is not a duration such as 30, 90s, 5m or 1h")
+    seconds = float(found[1]) * _UNITS[found[2]]
+    if not 0.1 <= seconds <= 366 * 86_400:
+        raise ValueError("is not between 100ms and 366d")
+    return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Reads a whole number between two bounds."""
+
+    low: int
+    high: int
+
+    def __call__(self, text: str) -> int:
+        """Read it."""
+        if not re.fullmatch(r"\s*[+-]?\d{1,12}\s*", text):
+            raise ValueError("is not a whole number")
+        if not self.low <= int(text) <= self.high:
+            raise ValueError(f"is not between {self.low:,} and {self.high:,}")
+        return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Reads one of some words, in whatever case."""
+
+    words: tuple[str, ...]
+
+    def __call__(self, text: str) -> str:
+        """Read it."""
+        if text.strip().lower() not in self.words:
+            raise ValueError(f"is not one of {', '.join(self.words)}")
+        return text.strip().lower()
+
+
+def flag(text: str) -> bool:
+    """Read yes or no."""
+    folded = text.strip().lower()
+    if folded in ("1", "true", "yes", "on"):
+        return True
+    if folded in ("0", "false", "no", "off", ""):
+        return False
+    raise ValueError("is neither yes nor no")
+
+
+def path(text: str) -> Path:
+    """Read a path."""
+    if "\0" in text:
+        raise ValueError("is not a path")
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError:
+        raise ValueError("names the home of a user that is not there") from None
+
+
+def host(text: str) -> str:
+    """Read an address or the name of a host."""
+    name = text.strip().lower().removeprefix("[").removesuffix("]")
+    with suppress(ValueError):
+        return str(ipaddress.ip_address(name))
+    if not _HOST.fullmatch(name) or name.replace(".", "").isdigit():
+        raise ValueError("is not an address or a name, such as 127.0.0.1, 0.0.0.0 or box.lan")
+    return name
+
+
+def hosts(text: str) -> tuple[str, ...]:
+    """Read names of hosts."""
+    return tuple(host(name) for name in text.split(",") if name.strip())
+
+
+def database(text: str) -> str:
+    """Read the address of a database."""
+    if text and not _DATABASE.match(text):
+        raise ValueError("is neither sqlite:///PATH nor postgresql://USER:PASSWORD@HOST/NAME")
+    if text.startswith("postgres") and not _is_whole(text):
+        raise ValueError("cannot be read: write the signs # ? / @ of a password as %23 %3F %2F %40")
+    return text
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.port != 0 and not parts.fragment and bool(parts.path.strip("/"))
+    except ValueError:  # the port is no number, or the host no address
+        return False
+
+
+RANGES: Final[Mapping[Callable[[str], Any], str]] = {
+    duration: "100ms to 366d",
+    flag: "yes or no",
+    path: "a path",
+    host: "an address or a name",
+    hosts: "names, separated by commas",
+    database: "an address",
+}
+
+
+def range_of(read: Callable[[str], Any]) -> str:
+    """Say what a reader takes; empty where it takes any text."""
+    if isinstance(read, Whole):
+        return f"{read.low:,} to {read.high:,}"
+    if isinstance(read, OneOf):
+        return ", ".join(read.words)
+    return RANGES.get(read, "")

@@ -1,0 +1,202 @@
+"""What is looked at of an installation, by the doctor and by the page of health alike."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from lamplighter import assets
+from lamplighter.config import lexicon as lexicons
+from lamplighter.config.settings import Settings
+from lamplighter.domain import vitals
+from lamplighter.domain.check import CommandCheck
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.service import Service
+from lamplighter.domain.vitals import Condition, Sign, judged
+from lamplighter.engines.exec import NAME as EXEC
+from lamplighter.engines.exec import ExecEngine
+from lamplighter.repository import driver
+from lamplighter.repository.database import is_postgres
+from lamplighter.repository.feed import run_directory as directory_of
+from lamplighter.serve import access
+from lamplighter.serve.home import SESSIONS, ServicesFile
+
+Look = Callable[[Settings], Iterable[Sign]]
+
+
+def seen(look: Look, settings: Settings) -> list[Sign]:
+    """Return what a look finds; one that fails itself has found something too."""
+    try:
+        return list(look(settings))
+    except Exception as error:
+        name = look.__name__.strip("_")
+        words = f"The look at the {name.replace('_', ' ')} failed: {type(error).__name__}: {error}"
+        advice = "Mend what it names; if nothing is wrong there, report it."
+        return [Sign(name, Condition.FAILING, words, advice)]
+
+
+def sqlite(settings: Settings) -> Iterator[Sign]:
+    """Look whether SQLite is a version that is safe for several processes."""
+    if is_postgres(settings.database_url):
+        return
+    found = ".".join(map(str, driver.version()))
+    yield judged(
+        "sqlite",
+        driver.safe_for_several_processes(),
+        f"SQLite {found}",
+        "It may damage a database that two processes use. Install the package pysqlite3 0.6.1 "
+        "or a system SQLite of 3.51.3 or newer; until then make backups.",
+    )
+
+
+def home(settings: Settings) -> Iterator[Sign]:
+    """Look whether the home may be written to."""
+    there = _nearest(settings.home)
+    yield judged(
+        "home",
+        os.access(there, os.W_OK | os.X_OK),
+        f"Home {settings.home}",
+        "It may not be written to. Change its owner, or set LAMPLIGHTER_HOME to another directory.",
+    )
+
+
+def _nearest(path: Path) -> Path:
+    """Return the directory itself, or the one that it will be made in."""
+    return next(each for each in (path, *path.parents) if each.exists())
+
+
+def space(settings: Settings) -> Iterator[Sign]:
+    """Look how much space is left."""
+    yield vitals.space(shutil.disk_usage(_nearest(settings.home)).free)
+
+
+def run_directory(settings: Settings) -> Iterator[Sign]:
+    """Look at the directory of the sockets."""
+    try:
+        yield judged("sockets", True, f"Sockets {directory_of(settings.home, make=False)}")
+    except LamplighterError as error:
+        advice = "Without it the two processes cannot tell each other what is new."
+        yield judged("sockets", False, f"Sockets: {error}", advice)
+
+
+def session_files(settings: Settings) -> Iterator[Sign]:
+    """Look whether the files of sessions can be read and written."""
+    directory = settings.home / SESSIONS
+    if not directory.exists():
+        return
+    try:
+        for path in directory.glob("*.jsonl"):
+            with path.open("rb"):
+                pass
+    except OSError as error:
+        text = f"{error.filename} cannot be read: {error.strerror}"
+        yield judged(
+            "session_files",
+            False,
+            text,
+            "Give it back to this user; a session that runs needs its file.",
+        )
+    if not (directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)):
+        advice = "It holds what sessions print. Make it a directory that this user may write to."
+        yield judged("session_files", False, f"{directory} may not be written to", advice)
+
+
+def services(settings: Settings) -> Iterator[Sign]:
+    """Look whether services.yaml can be read."""
+    if not settings.services.exists():
+        yield judged(
+            "services", True, f"{settings.services}: not there yet, written at the first start"
+        )
+        return
+    try:
+        services = ServicesFile(settings.services).load()
+    except LamplighterError as error:
+        yield judged("services", False, str(error).splitlines()[0], f"Mend {settings.services}.")
+        return
+    yield judged("services", True, f"{settings.services}: {len(services)} declared")
+
+
+def lexicon(settings: Settings) -> Iterator[Sign]:
+    """Look whether lexicon.toml can be read, where there is one."""
+    if not settings.lexicon.exists() and settings.lexicon.parent == settings.home:
+        return
+    try:
+        lexicons.in_force(settings)
+    except LamplighterError as error:
+        yield judged(
+            "lexicon", False, str(error), f"Mend {settings.lexicon}: nothing starts until then."
+        )
+        return
+    yield judged("lexicon", True, f"{settings.lexicon}: added to the words we know")
+
+
+def programs(settings: Settings) -> Iterator[Sign]:
+    """Look whether the programs that checks and actions run can be found."""
+    with suppress(LamplighterError):
+        for service in ServicesFile(settings.services).load():
+            for what, program, directory in _run_by(service):
+                path = os.path.join(directory, program) if "/" in program else program
+                if shutil.which(path) is None:
+                    text = f"{service.name}: {what} runs {program!r}, which is not found"
+                    yield judged(
+                        "programs", False, text, f"Install it, or correct {settings.services}."
+                    )
+
+
+def _run_by(service: Service) -> Iterator[tuple[str, str, str]]:
+    for action in service.actions:
+        yield f"action {action.name}", action.argv[0], action.directory or "/"
+    for check in service.checks:
+        if isinstance(check, CommandCheck):
+            yield f"check {check.name}", check.argv[0], check.directory or "/"
+
+
+def engine(settings: Settings) -> Iterator[Sign]:
+    """Look whether the engine can be run."""
+    why_not = ExecEngine(settings.exec_command).probe() if settings.engine == EXEC else None
+    yield judged("engine", why_not is None, f"Engine {settings.engine}", why_not or "")
+
+
+def app(settings: Settings) -> Iterator[Sign]:
+    """Look whether the app was built."""
+    advice = "Run `make up` in the checkout, which builds it; the API works without it."
+    yield judged("app", (assets.WEB / "index.html").is_file(), f"App {assets.WEB}", advice)
+
+
+def token(settings: Settings) -> Iterator[Sign]:
+    """Look whether the token of the home is for its owner alone."""
+    path = access.token_file(settings)
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        yield judged("token", True, f"Token {path}: not there yet, made at the first start")
+        return
+    except OSError as error:
+        yield judged(
+            "token", False, f"Token {path}: {error.strerror}", "Give this user the right to it."
+        )
+        return
+    yield judged(
+        "token",
+        not mode & access.OTHERS,
+        f"Token {path}",
+        "Others may read it. The next start closes it to them; if somebody may have, revoke it "
+        "(`lamplighter token list`, `lamplighter token revoke ID`): a new one is made.",
+    )
+
+
+ALL = (
+    sqlite,
+    home,
+    space,
+    run_directory,
+    session_files,
+    services,
+    lexicon,
+    programs,
+    engine,
+    app,
+    token,
+)
+"""The looks that read no row and ask nobody, in the order they are told."""

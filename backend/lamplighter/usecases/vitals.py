@@ -1,0 +1,29 @@
+"""Vitals: the signs that only the database can show, gathered and judged."""
+
+from datetime import datetime
+
+from lamplighter.domain import vitals as rules
+from lamplighter.domain.vitals import STALE_AFTER, Condition, Sign
+from lamplighter.repository import Database, leases, migrate, reading, vitals
+
+
+async def at_once(db: Database, *, now: datetime) -> list[Sign]:
+    """Return the signs that cost next to nothing to look at."""
+    async with reading(db):
+        leader = await leases.get(db)
+        count, oldest = await vitals.waiting(db)
+        size = await vitals.size(db)
+        return [
+            rules.heartbeat(leader, now=now),
+            rules.timer(leader, now=now),
+            rules.requests(count, oldest, now=now),
+            Sign("database", Condition.OK, f"The database is {size / 2**20:,.1f} MB", figure=size),
+            rules.schema(await vitals.revision(db), migrate.head()),
+            rules.clock(await vitals.newest(db), now=now),
+        ]
+
+
+async def counted(db: Database, *, now: datetime) -> list[Sign]:
+    """Return the signs of the memories; every row is read for them, so ask seldom."""
+    async with reading(db):
+        return rules.beliefs(await vitals.beliefs(db, stale_before=now - STALE_AFTER))

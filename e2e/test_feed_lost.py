@@ -1,0 +1,124 @@
+"""The connection goes, rows are written all the same, and every tab catches up exactly."""
+
+import re
+import signal
+import time
+
+from playwright.sync_api import Page, expect
+
+from app import App
+
+TABS = 4
+EXACT_SECONDS = 5.0
+PATIENCE_SECONDS = 10.0
+BANNER_MS = 5_000
+PAUSED = re.compile(r"Live updates paused \d+ s: showing what was known at \d\d:\d\d:\d\d \S+")
+OFFLINE = re.compile(r"This browser is offline, \d+ s so far: showing what was known at \d\d:\d\d")
+
+
+def learn(app: App, *numbers: int) -> None:
+    app.says("\n".join(f"[MEMORY:maintenance:host{n}] Chore {n:02} on Sundays" for n in numbers))
+
+
+def shown(tab: Page) -> list[str]:
+    """Return what the rows of a tab say, one line each; what waits behind its pill is shown."""
+    pill = tab.get_by_role("button", name=re.compile(r"\d+ new memor"))
+    if pill.count() and pill.is_visible():
+        pill.click()
+    rows = tab.get_by_role("row").all_inner_texts()
+    found = [re.search(r"Chore \d\d on Sundays", row) for row in rows]
+    return sorted(each[0] for each in found if each)
+
+
+def held(app: App, count: int) -> list[str]:
+    """Return what the server has, once it has so many."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        items = app.get("/api/v1/memories?limit=200")["items"]
+        if len(items) >= count or time.monotonic() > deadline:
+            return sorted(row["observation"] for row in items)
+        time.sleep(0.05)
+
+
+def wait_until_equal(tabs: list[Page], app: App, count: int) -> None:
+    """Fail unless each tab shows exactly the rows that the server has, in good time."""
+    rows = held(app, count)
+    assert len(rows) == count
+    deadline = time.monotonic() + EXACT_SECONDS
+    while any(shown(tab) != rows for tab in tabs) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert [shown(tab) for tab in tabs] == [rows] * len(tabs)
+
+
+def tabs_of(page: Page, app: App) -> list[Page]:
+    tabs = [page, *(page.context.new_page() for _ in range(TABS - 1))]
+    for tab in tabs:
+        tab.goto(f"{app.url}/memories")
+        expect(tab.get_by_role("heading", name="Memories", level=1)).to_be_visible()
+    return tabs
+
+
+def test_every_tab_equals_the_server_after_it_was_killed_in_mid_write(page: Page, app: App) -> None:
+    learn(app, 1, 2)
+    tabs = tabs_of(page, app)
+    expect(page.get_by_role("row", name=re.compile("Chore 02"))).to_be_visible()
+
+    learn(app, 3, 4, 5)
+    app.kill("web")
+    learn(app, 6, 7, 8)
+    lost = time.monotonic()
+    for tab in tabs:
+        expect(tab.get_by_text(PAUSED)).to_be_visible(timeout=BANNER_MS)
+    assert time.monotonic() - lost < 2 * EXACT_SECONDS
+    learn(app, 9, 10)
+    app.start("web")
+    learn(app, 11, 12)
+    wait_until_equal(tabs, app, 12)
+    for tab in tabs:
+        expect(tab.get_by_text(PAUSED)).to_have_count(0)
+
+
+def test_a_server_that_hangs_is_told_as_well(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/memories")
+    expect(page.get_by_text("Live", exact=True)).to_be_visible()
+    pid = app.running["web"]
+
+    pid.send_signal(signal.SIGSTOP)
+    try:
+        expect(page.get_by_text(PAUSED)).to_be_visible(timeout=2 * BANNER_MS)
+    finally:
+        pid.send_signal(signal.SIGCONT)
+
+    expect(page.get_by_text(PAUSED)).to_have_count(0, timeout=2 * BANNER_MS)
+
+
+def test_a_browser_that_was_offline_catches_up(page: Page, app: App) -> None:
+    learn(app, 1)
+    page.goto(f"{app.url}/memories")
+    row = page.get_by_role("row", name=re.compile("Chore 01"))
+    expect(row).to_be_visible()
+    before = row.bounding_box()
+
+    page.context.set_offline(True)
+    expect(page.get_by_text(OFFLINE)).to_be_visible(timeout=BANNER_MS)
+    assert row.bounding_box() == before
+    learn(app, *range(2, 8))
+    time.sleep(2)
+    page.context.set_offline(False)
+
+    expect(page.get_by_text(OFFLINE)).to_have_count(0, timeout=BANNER_MS)
+    wait_until_equal([page], app, 7)
+
+
+def test_a_pause_keeps_everything_and_says_how_much(page: Page, app: App) -> None:
+    learn(app, 1)
+    tabs = tabs_of(page, app)
+    page.get_by_role("button", name="Pause live updates").click()
+
+    learn(app, 2, 3)
+    wait_until_equal(tabs[1:], app, 3)
+    expect(page.get_by_text(re.compile(r"Paused, \d+ changes behind"))).to_be_visible()
+    assert shown(page) == ["Chore 01 on Sundays"]
+    page.get_by_role("button", name="Pause live updates").click()
+
+    wait_until_equal(tabs, app, 3)

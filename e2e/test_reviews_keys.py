@@ -1,0 +1,62 @@
+"""A queue of contradictions worked through without a mouse."""
+
+import subprocess
+import sys
+
+from playwright.sync_api import Page, expect
+
+import cases
+from app import App
+
+CASES = 50
+
+
+def queue(app: App) -> list[int]:
+    """Let fifty memories be contradicted, by one process."""
+    ids: list[str] = []
+    for number in range(CASES):
+        for text, confidence in ((f"Takes {number + 10}s to start", 0.8), ("Takes 5s", 0.7)):
+            body = {"category": "timing", "service": f"s{number}", "observation": text}
+            made = app.post("/api/v1/memories", {**body, "confidence": confidence})
+            ids.append(str(made["id"]))
+    found = subprocess.check_output(
+        [sys.executable, cases.__file__, *ids], env=app.env, text=True, timeout=60
+    )
+    return [int(number) for number in found.split()]
+
+
+def test_fifty_cases_take_at_most_three_keys_each(page: Page, app: App) -> None:
+    numbers = queue(app)
+    pressed = 0
+
+    def press(key: str) -> None:
+        nonlocal pressed
+        pressed += 1
+        page.keyboard.press(key)
+
+    page.goto(f"{app.url}/reviews")
+    expect(page.get_by_text("50 cases wait, the oldest since now.")).to_be_visible()
+    press("j")
+    press("Enter")
+    for number in numbers:
+        expect(page.get_by_text(f"Review {number}", exact=True)).to_be_visible()
+        expect(page.get_by_role("region", name="Settle it")).to_be_visible()
+        press("ad"[number % 2])
+
+    expect(page.get_by_role("region", name="What was decided")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    assert pressed <= 3 * CASES
+    settled = app.get("/api/v1/reviews?state=resolved&limit=200")["items"]
+    assert {each["id"]: each["resolution"] for each in settled} == {
+        number: ("keep_new", "keep_old")[number % 2] for number in numbers
+    }
+
+
+def test_what_a_decision_changes_in_the_next_prompt_is_said_before(page: Page, app: App) -> None:
+    *_, review = cases.contradiction(app, "Takes 60s to start", "Takes 10s to start")
+
+    page.goto(f"{app.url}/reviews/{review}")
+
+    foresight = page.get_by_role("region", name="In the next prompt")
+    expect(foresight.get_by_role("deletion")).to_have_count(2)
+    expect(foresight.get_by_role("deletion").first).to_contain_text("Takes 60s to start")

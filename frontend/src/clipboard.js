@@ -1,0 +1,24 @@
+/** Put a text on the clipboard, also where the browser offers its interface to secure pages only. @param {string} text */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    return copyBySelection(text)
+  }
+}
+
+/** @param {string} text */
+function copyBySelection(text) {
+  const before = /** @type {HTMLElement | null} */ (document.activeElement)
+  const field = document.createElement("textarea")
+  field.value = text
+  field.readOnly = true
+  field.className = "unseen"
+  document.body.append(field)
+  field.select()
+  const done = document.execCommand("copy")
+  field.remove()
+  before?.focus()
+  return done
+}

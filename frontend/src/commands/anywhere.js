@@ -1,0 +1,18 @@
+import { t } from "../texts.js"
+
+/** What can be done on every page. @param {any} stores */
+export function anywhereCommands({ addMemory, runNow, review, toasts, keys, ui, live, theme, login, palette }) {
+  return [
+    { keys: "n", label: t("hands.write_memory"), run: () => addMemory.show() },
+    { keys: "r", label: t("hands.run_session"), run: () => runNow.show() },
+    { keys: "z", label: t("hands.undo_last"), run: () => (review.settled ? review.undo() : toasts.undoLast()) },
+    { label: t("hands.pause_live"), when: () => !live.paused, run: () => ui.togglePause() },
+    { label: t("hands.resume_live"), when: () => live.paused, run: () => ui.togglePause() },
+    { label: t("hands.change_theme"), run: () => theme.cycle() },
+    { label: t("hands.keys_on"), when: () => !keys.on, run: () => keys.turn(true) },
+    { label: t("hands.keys_off"), when: () => keys.on, run: () => keys.turn(false) },
+    { label: t("hands.log_out"), run: () => login.end() },
+    { keys: "?", label: t("hands.show_keys"), run: () => keys.show() },
+    { keys: "Ctrl+k", label: t("hands.open_palette"), run: () => palette.show(), native: true },
+  ]
+}

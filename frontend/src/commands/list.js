@@ -1,0 +1,69 @@
+import { t } from "../texts.js"
+
+/** Moving through the rows of whatever list is in sight. @param {any} stores */
+export function listCommands({ router, review, reviews, session }) {
+  const move = (/** @type {number} */ by) => (review.open ? turn({ router, review, reviews }, by) : step(by))
+  const besides = () => router.page === "session" && router.id !== null
+  return [
+    { keys: "/", label: t("hands.filter"), when: () => Boolean(field()), run: focusField },
+    { keys: "j", label: t("hands.next_row"), when: hasRows, run: () => move(1) },
+    { keys: "k", label: t("hands.row_before"), when: hasRows, run: () => move(-1) },
+    { keys: "Enter", label: t("hands.open_row"), when: hasRows, run: () => {}, native: true },
+    { keys: "Escape", label: t("hands.close_panel"), when: () => inPanel(router), run: () => close(router) },
+    {
+      keys: "[",
+      label: t("hands.session_before"),
+      when: () => besides() && router.id > 1,
+      run: () => router.go(`/sessions/${router.id - 1}`),
+    },
+    {
+      keys: "]",
+      label: t("hands.session_after"),
+      when: () => besides() && session.phase !== "missing",
+      run: () => router.go(`/sessions/${router.id + 1}`),
+    },
+  ]
+}
+
+/** The rows in sight. @returns {HTMLElement[]} */
+function rows() {
+  const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("main [data-row]")])
+  return all.filter((row) => row.offsetParent)
+}
+
+function hasRows() {
+  return rows().length > 0
+}
+
+/** @returns {HTMLInputElement | null} */
+function field() {
+  return document.querySelector("main [data-filter]")
+}
+
+function focusField() {
+  field()?.focus()
+  field()?.select?.()
+}
+
+/** @param {number} by */
+function step(by) {
+  const all = rows()
+  const here = all.findIndex((row) => row === document.activeElement || row.closest("tr, li")?.matches(":focus-within"))
+  all[Math.min(all.length - 1, Math.max(0, here + by))]?.focus()
+}
+
+/** @param {any} router */
+function inPanel({ page, id }) {
+  return id !== null && (page === "memories" || page === "reviews")
+}
+
+/** @param {any} router */
+function close(router) {
+  router.go(router.keeping(`/${router.page}`))
+}
+
+/** From one case to the next. @param {{router: any, review: any, reviews: any}} with_ @param {number} by */
+function turn({ router, review, reviews }, by) {
+  const id = reviews.beside(review.id, by)
+  if (id !== null) router.go(reviews.address(id))
+}

@@ -1,0 +1,38 @@
+import { t } from "../texts.js"
+
+/**
+ * What can be done with the session that is open.
+ * @param {any} stores
+ */
+export function sessionsCommands({ router, session, log, runNow, sessions }) {
+  const here = () => router.page === "session" && session.row !== null
+  const listed = () => router.page === "sessions"
+  return [
+    { keys: "f", label: t("sessions.keyFollow"), when: () => here() && session.running, run: follow },
+    { keys: "w", label: t("sessions.keyWrap"), when: here, run: () => (log.wrap = !log.wrap) },
+    { label: t("sessions.keyAgain"), when: () => here() && !session.running, run: () => runNow.again(session.row) },
+    { label: t("sessions.keyStop"), when: () => here() && session.running, run: () => session.stop() },
+    {
+      label: t("sessions.keyRaw"),
+      when: here,
+      run: () => router.go(router.with({ part: session.part === "raw" ? "" : "raw" })),
+    },
+    {
+      label: t("sessions.keyGroup"),
+      when: listed,
+      run: () => sessions.filter({ group: sessions.grouped ? "" : "chain" }),
+    },
+    { keys: "]", label: t("sessions.keyNewer"), when: here, run: () => router.go(`/sessions/${session.id + 1}`) },
+    {
+      keys: "[",
+      label: t("sessions.keyOlder"),
+      when: () => here() && session.id > 1,
+      run: () => router.go(`/sessions/${session.id - 1}`),
+    },
+  ]
+
+  function follow() {
+    if (log.following) log.pause()
+    else log.follow()
+  }
+}

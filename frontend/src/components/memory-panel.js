@@ -1,0 +1,108 @@
+import { t } from "../texts.js"
+import { THRESHOLD, confidence, isOperational } from "../format.js"
+import { newSide, oldSide, wordDiff } from "../diff.js"
+import { decidedWords, saidWords } from "../outcomes.js"
+import { historyWords } from "../past.js"
+import { steps, trend } from "./trend.js"
+
+const BY_SESSION = " by the session"
+
+/** What a click in the panel of one memory means, and what stands there in words. @param {(name: string) => any} store */
+export function memoryPanel(store) {
+  const [memory, curate, router, toasts] = ["memory", "curate", "router", "toasts"].map(store)
+  const { grounds } = memory
+  return {
+    closePanel() {
+      const { id } = memory
+      router.go(router.keeping("/memories"))
+      setTimeout(() =>
+        /** @type {HTMLElement} */ (document.querySelector(`a[data-row][href^="/memories/${id}"]`))?.focus(),
+      )
+    },
+
+    async save() {
+      const { active } = memory.row
+      if (await memory.save()) toasts.say(memory.merged || savedWords(active, memory.row))
+    },
+
+    /** Could sessions read it again just like that? */
+    mayReturn: () => !memory.past && !memory.row.active && memory.row.confidence >= THRESHOLD,
+
+    async bringBack() {
+      const { id, version } = memory.row
+      if (await memory.send(id, version, { active: true })) toasts.say(t("memory.active_again"))
+    },
+
+    async deleteOpen() {
+      if (await curate.remove({ ...memory.row })) router.go(router.keeping("/memories"))
+    },
+
+    whatIf: () => store("whatIf").id !== null && store("whatIf").id === memory.id,
+
+    /** Knowledge has a title of its own; else what is observed is the title. */
+    title: () => memory.row.title || memory.row.observation,
+    knowledge: () => !isOperational(memory.row.category),
+    titled: () => Boolean(memory.row.title),
+    topic: () => [memory.row.topic_key, memory.row.scope === "global" ? "global" : ""].filter(Boolean).join(" · "),
+
+    seen: () => (grounds.said.sessions ? t("memory.seen", { n: grounds.said.sessions }) : ""),
+    told: () => (grounds.told.total ? t("memory.told", { n: grounds.told.total }) : t("memory.told_none")),
+    earlier: () => grounds.more(memory.id, sameAs(memory, memory.id)),
+    toldMore: () => more(grounds.told),
+    saidMore: () => more(grounds.said),
+
+    chart: () => trend(memory.row, memory.history, Date.now()),
+    chartWords: () => steps(memory.row, memory.history, store("clock").now),
+
+    /** How somebody came to say it, and what that did. @param {Saying} each */
+    saying(each) {
+      const { before, after } = each
+      const words = saidWords(each)
+      const what = words[0].toUpperCase() + words.slice(1)
+      if (before === null || after === null || before === after) return what
+      return t("memory.said", { what, was: confidence(before), is: confidence(after) })
+    },
+
+    /** What happened; which session it was stands beside it as a link. @param {HistoryEntry} entry */
+    step: (entry) => historyWords({ ...entry, session_id: null }).replace(BY_SESSION, ""),
+
+    /** The two claims beside each other, what is only in one of them marked. @param {Partner} partner */
+    claims({ memory: other }) {
+      const parts = other ? wordDiff(memory.row.observation, other.observation) : []
+      return other ? [claim(memory.row, oldSide(parts)), claim(other, newSide(parts))] : []
+    },
+
+    /** @param {Partner} partner */
+    caseWords({ review }) {
+      if (!review) return t("memory.case_none")
+      const id = String(review.id)
+      if (review.state === "resolved")
+        return t("memory.case_settled", { id, decision: decidedWords(/** @type {any} */ (review)) })
+      return t(review.kind === "conflict" ? "memory.case_open" : "memory.case_possible", { id })
+    },
+
+    waits: (/** @type {Partner} */ { review }) => review?.state === "open",
+    undoWords: (/** @type {string} */ step) => t("memory.undo_step", { step }),
+  }
+}
+
+/** @param {Memory} memory @param {import("../diff.js").Part[]} parts */
+function claim({ id, confidence, active }, parts) {
+  return { id, parts, confidence, active }
+}
+
+/** Is it still the one that was asked about? @param {any} memory @param {number} id */
+function sameAs(memory, id) {
+  return () => memory.id === id
+}
+
+/** @param {{total: number, items: unknown[]}} counted */
+function more({ total, items }) {
+  return total > items.length ? t("memory.more", { n: total - items.length }) : ""
+}
+
+/** @param {boolean} before @param {Memory | null} row */
+function savedWords(before, row) {
+  if (!row || row.active === before) return t("memory.saved")
+  return t(row.active ? "memory.saved_active" : "memory.saved_inactive")
+}

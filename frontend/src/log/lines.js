@@ -1,0 +1,70 @@
+/**
+ * One line of an output. What a tool was asked and answered is folded behind its first line: `fold` is the key of
+ * that line, on the line itself (`head`) and on all behind it.
+ * @typedef {{key: string, kind: string, text: string, first: boolean, fold: string, head: boolean, behind: number,
+ *   failed: boolean}} Line
+ */
+
+const FOLDED = ["tool", "result", "error"]
+
+/** @param {number} offset @param {number} index @param {number} line */
+export function lineKey(offset, index, line) {
+  return `${offset}:${index}:${line}`
+}
+
+/** @param {Pick<Marker, "offset" | "index" | "line">} marker */
+export function markerKey({ offset, index, line }) {
+  return lineKey(offset, index, line)
+}
+
+/** A log item as lines; each has the address that markers name. @param {LogItem} item @returns {Line[]} */
+export function linesOf({ offset, index, kind, text }) {
+  return text.split("\n").map((line, n) => ({
+    key: lineKey(offset, index, n),
+    kind,
+    text: line,
+    first: n === 0,
+    fold: "",
+    head: false,
+    behind: 0,
+    failed: false,
+  }))
+}
+
+/**
+ * Items as lines, added to those there are: an answer stands behind the question right before it, anything else of
+ * several lines behind its own first one.
+ * @param {Line[]} lines @param {LogItem[]} items
+ */
+export function addLines(lines, items) {
+  for (const item of items) {
+    if (FOLDED.includes(item.kind) && !item.text) continue
+    const more = linesOf(item)
+    if (FOLDED.includes(item.kind)) fold(asked(lines, item.kind) ?? more[0], more)
+    for (const line of more) lines.push(line)
+  }
+  return lines
+}
+
+/** The question that an answer follows at once. @param {Line[]} lines @param {string} kind */
+function asked(lines, kind) {
+  const last = lines[lines.length - 1]
+  if (kind === "tool" || last?.kind !== "tool") return null
+  return last.head || !last.fold ? last : (lines.findLast((line) => line.key === last.fold) ?? null)
+}
+
+/** @param {Line} head @param {Line[]} lines */
+function fold(head, lines) {
+  const behind = lines.filter((line) => line !== head)
+  if (!behind.length) return
+  head.head = true
+  head.fold = head.key
+  head.behind += behind.length
+  head.failed ||= behind.some(({ kind }) => kind === "error")
+  for (const line of behind) line.fold = head.key
+}
+
+/** Is it in sight? @param {Line} line @param {Set<string>} opened */
+export function isShown({ fold, head }, opened) {
+  return !fold || head || opened.has(fold)
+}

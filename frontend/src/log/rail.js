@@ -1,0 +1,130 @@
+import { whyWords } from "../outcomes.js"
+import { t } from "../texts.js"
+import { markerKey } from "./lines.js"
+
+export const SORTS = /** @type {const} */ ([
+  "learned",
+  "reinforced",
+  "contradicted",
+  "ignored",
+  "refused",
+  "noted",
+  "told",
+])
+const ICONS = {
+  learned: "brain",
+  reinforced: "repeat-2",
+  contradicted: "scale",
+  told: "eye",
+  noted: "list",
+  ignored: "circle-question-mark",
+  refused: "ban",
+}
+const NOTED = new Map([
+  ["cooldown", "timer"],
+  ["escalate", "circle-arrow-up"],
+])
+
+/** @typedef {typeof SORTS[number]} Sort */
+/**
+ * @typedef {{key: string, sort: Sort, icon: string, head: string, outcome: string, text: string, why: string,
+ *   memory: number | null, review: number | null, line: string, marker: Marker | null}} Entry
+ */
+
+/**
+ * What went into a session's memory and what came out of it, the newest first; what it was told stands below.
+ * @param {{markers: Marker[], told: any[], contradicted: Review[]}} session
+ * @returns {Entry[]}
+ */
+export function railOf({ markers, told, contradicted }) {
+  const said = [...markers].reverse().map((marker) => ofMarker(marker))
+  const against = contradicted.map((review) => ofReview(review, markers))
+  for (const entry of against) {
+    const beside = said.findIndex(({ line }) => line !== "" && line === entry.line)
+    said.splice(beside < 0 ? 0 : beside + 1, 0, entry)
+  }
+  return [...said, ...told.filter(({ included }) => included).map((each) => ofTold(each, markers, contradicted))]
+}
+
+/** The outcome of a marker in words. @param {Marker} marker */
+export function outcomeWords({ state, outcome, reason }) {
+  if (state === "taken") return outcome
+  return reason ? t("sessions.because", { state, reason }) : state
+}
+
+/** How many there are of each sort. @param {Entry[]} entries */
+export function tallyOf(entries) {
+  return SORTS.map((sort) => ({
+    sort,
+    name: sortWords(sort),
+    n: entries.filter((entry) => entry.sort === sort).length,
+  })).filter(({ n }) => n > 0)
+}
+
+/** @param {Sort} sort */
+export function sortWords(sort) {
+  return t(/** @type {any} */ (`sessions.${sort}`))
+}
+
+/** @param {Marker} marker @returns {Sort} */
+export function sortOf({ state, outcome }) {
+  if (state !== "taken") return state
+  return outcome === "learned" || outcome === "reinforced" ? outcome : "noted"
+}
+
+/** @param {Marker} marker @returns {Entry} */
+function ofMarker(marker) {
+  const { id, what, category, service, text, memory_id: memory, reason, state } = marker
+  const sort = sortOf(marker)
+  return {
+    key: `marker-${id}`,
+    sort,
+    icon: `#icon-${(sort === "noted" && NOTED.get(what)) || ICONS[sort]}`,
+    head: [what, category, service].filter(Boolean).join(" · "),
+    outcome: outcomeWords(marker),
+    text,
+    why: state === "taken" ? reason : "",
+    memory,
+    review: null,
+    line: markerKey(marker),
+    marker,
+  }
+}
+
+/** @param {Review} review @param {Marker[]} markers @returns {Entry} */
+function ofReview(review, markers) {
+  const said = markers.findLast(({ memory_id: id }) => id !== null && id === review.new?.id)
+  return {
+    key: `review-${review.id}`,
+    sort: "contradicted",
+    icon: `#icon-${ICONS.contradicted}`,
+    head: [t("sessions.against"), review.category, review.service].filter(Boolean).join(" · "),
+    outcome: t(review.kind === "conflict" ? "sessions.contradicted" : "sessions.perhaps"),
+    text: review.old?.observation ?? "",
+    why: whyWords(review),
+    memory: review.old?.id ?? null,
+    review: review.id,
+    line: said ? markerKey(said) : "",
+    marker: null,
+  }
+}
+
+/** @param {any} told @param {Marker[]} markers @param {Review[]} contradicted @returns {Entry} */
+function ofTold({ memory_id: id, line, why }, markers, contradicted) {
+  const again = markers.findLast((each) => each.memory_id === id && each.outcome === "reinforced")
+  const against = contradicted.some((review) => review.old?.id === id && review.kind === "conflict")
+  const became = again ? "sessions.saidAgain" : against ? "sessions.contradicted" : ""
+  return {
+    key: `told-${id}`,
+    sort: "told",
+    icon: `#icon-${ICONS.told}`,
+    head: [t("sessions.told"), why].filter(Boolean).join(" · "),
+    outcome: became && t(/** @type {any} */ (became)),
+    text: line,
+    why: "",
+    memory: id,
+    review: null,
+    line: again ? markerKey(again) : "",
+    marker: null,
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * A line as an element: its number, which is its address, and its text, which is only ever text. What is folded
+ * behind it is a button.
+ * @param {import("./lines.js").Line} line
+ */
+export function rowElement({ key, kind, text, first, fold, head }) {
+  const row = element("div", "line")
+  row.dataset.kind = kind
+  row.dataset.key = key
+  if (first && kind !== "text") row.dataset.label = kind
+  if (head) row.dataset.head = ""
+  else if (fold) row.dataset.inside = ""
+  row.append(address(key), head ? folded(fold, text) : textOf(text))
+  return row
+}
+
+/** @param {string} key */
+function address(key) {
+  const link = element("a", "line-number num")
+  link.setAttribute("href", `#${key}`)
+  link.dataset.row = ""
+  link.tabIndex = -1
+  return link
+}
+
+/** @param {string} fold @param {string} text */
+function folded(fold, text) {
+  const button = element("button", "line-fold")
+  button.setAttribute("type", "button")
+  button.dataset.fold = fold
+  button.append(textOf(text), element("span", "line-more num"))
+  return button
+}
+
+/** @param {string} text */
+function textOf(text) {
+  const span = element("span", "line-text")
+  span.textContent = text || " "
+  return span
+}
+
+/** @param {string} name @param {string} className */
+function element(name, className) {
+  const el = document.createElement(name)
+  el.className = className
+  return el
+}

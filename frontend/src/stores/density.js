@@ -1,0 +1,128 @@
+import { stretchWords } from "../event-range.js"
+import { soon } from "../soon.js"
+import { t } from "../texts.js"
+import { eventMatches } from "./events.js"
+
+const STRETCHES = 90
+/** @typedef {{at: Time, info: number, warning: number, critical: number}} Stretch */
+
+/**
+ * How many events there were when, under the filters of the list.
+ * @param {{api: Api, later?: (run: () => void, ms: number) => any}} with_
+ */
+export function density({ api, later = setTimeout }) {
+  let turn = 0
+  let key = ""
+  /** @type {OpsEvent[]} */
+  let came = []
+  return {
+    phase: "loading",
+    problem: "",
+    filters: /** @type {any} */ ({}),
+    seconds: 0,
+    total: 0,
+    stretches: /** @type {Stretch[]} */ ([]),
+
+    /** @param {import("./events.js").EventFilters} filters */
+    visit(filters) {
+      const asked = JSON.stringify(filters)
+      this.filters = filters
+      if (asked !== key || this.phase === "failed") this.load()
+      key = asked
+    },
+
+    leave() {
+      key = ""
+    },
+
+    async load() {
+      const mine = ++turn
+      try {
+        const found = await api.get("/events/density", { ...this.filters, buckets: STRETCHES })
+        if (mine === turn) this.take(found)
+      } catch (problem) {
+        if (mine === turn) this.fail(/** @type {Error} */ (problem))
+      }
+    },
+
+    /** @param {{seconds: number, total: number, stretches: Stretch[]}} found */
+    take({ seconds, total, stretches }) {
+      came = []
+      Object.assign(this, { seconds, total, stretches, phase: "ready", problem: "" })
+    },
+
+    /** @param {Error} problem */
+    fail(problem) {
+      this.problem = problem.message
+      if (this.phase !== "ready") this.phase = "failed"
+    },
+
+    /** An event more: counted where it falls, and the chart drawn again once a second at most. @param {OpsEvent} event */
+    follow(event) {
+      if (this.phase !== "ready" || !eventMatches(event, this.filters)) return
+      came.push(event)
+      this.again ??= soon(() => this.count(), { later })
+      this.again()
+    },
+
+    again: /** @type {(() => void) | null} */ (null),
+
+    count() {
+      const events = came
+      came = []
+      const places = events.map(({ created_at }) => this.place(Date.parse(created_at)))
+      if (places.some((at) => at < 0 || at >= this.stretches.length)) return this.load()
+      const stretches = this.stretches.map((each) => ({ ...each }))
+      events.forEach(({ level }, at) => stretches[places[at]][level]++)
+      this.stretches = stretches
+      this.total += events.length
+    },
+
+    /** @param {number} time */
+    place(time) {
+      return this.stretches.length ? Math.floor((time - Date.parse(this.stretches[0].at)) / (this.seconds * 1_000)) : -1
+    },
+
+    /** The bars, of three levels one upon another. */
+    get bars() {
+      const x = this.stretches.map(({ at }) => Date.parse(at) / 1_000)
+      const sums = (/** @type {("info" | "warning" | "critical")[]} */ ...levels) =>
+        this.stretches.map((each) => levels.reduce((sum, level) => sum + each[level], 0) || null)
+      return { x, all: sums("info", "warning", "critical"), bad: sums("warning", "critical"), worst: sums("critical") }
+    },
+
+    /** From where to where it reaches, in seconds. */
+    get range() {
+      const start = this.stretches.length ? Date.parse(this.stretches[0].at) / 1_000 : 0
+      return /** @type {[number, number]} */ ([start, start + this.stretches.length * this.seconds])
+    },
+
+    /** What the chart shows, in words. */
+    get words() {
+      if (this.phase !== "ready" || !this.total) return ""
+      const sum = (/** @type {"warning" | "critical"} */ level) =>
+        this.stretches.reduce((all, each) => all + each[level], 0)
+      return [
+        t("events.count", { n: this.total }),
+        t("events.critical", { n: sum("critical") }),
+        t("events.warnings", { n: sum("warning") }),
+      ].join(", ")
+    },
+
+    /** When most happened. */
+    get busiest() {
+      const of = (/** @type {Stretch} */ { info, warning, critical }) => info + warning + critical
+      const most = this.stretches.reduce(
+        (/** @type {Stretch | null} */ found, each) => (of(each) > (found ? of(found) : 0) ? each : found),
+        null,
+      )
+      if (!most || this.stretches.filter(of).length < 2) return null
+      const start = Date.parse(most.at)
+      return {
+        words: t("events.busiest", { when: stretchWords(start, this.seconds), n: of(most) }),
+        from: new Date(start).toISOString(),
+        to: new Date(start + this.seconds * 1_000).toISOString(),
+      }
+    },
+  }
+}

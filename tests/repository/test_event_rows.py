@@ -1,0 +1,128 @@
+"""Events as they are found again: by when they happened and by what they say."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lamplighter.domain.event import Level
+from lamplighter.domain.session import Plan
+from lamplighter.repository import Database, event_counts, events, sessions, writing
+from lamplighter.repository.events import Filter
+from lamplighter.usecases.density import density
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+REFUSED = "Connection refused on port 8096"
+
+
+async def happened(
+    db: Database,
+    text: str = REFUSED,
+    *,
+    level: Level = Level.CRITICAL,
+    service: str | None = "jellyfin",
+    session_id: int | None = None,
+    at: datetime = NOON,
+) -> int:
+    async with writing(db):
+        event = await events.insert(
+            db,
+            level,
+            text,
+            service=service,
+            session_id=session_id,
+            source="marker",
+            now=at,
+        )
+    return event.id
+
+
+@pytest.fixture
+async def filled(db: Database) -> Database:
+    """Give two sessions that say the same, and others that say something else."""
+    async with writing(db):
+        for _ in range(2):
+            await sessions.insert(db, Plan(), model=None, epoch=1, now=NOON)
+    await happened(db, session_id=1)
+    await happened(db, service="caddy", at=NOON + MINUTE)
+    await happened(db, session_id=1, at=NOON + 2 * MINUTE)
+    await happened(db, level=Level.WARNING, at=NOON + 3 * MINUTE)
+    await happened(db, session_id=2, at=NOON + 4 * MINUTE)
+    await happened(db, "All is well", level=Level.INFO, service=None, at=NOON + 5 * MINUTE)
+    return db
+
+
+async def ids(db: Database, wanted: Filter) -> list[int]:
+    return [each.id for each in (await events.page(db, wanted, limit=50)).items]
+
+
+async def test_a_range_holds_its_first_moment_and_not_its_last(filled: Database) -> None:
+    wanted = Filter(since=NOON + MINUTE, until=NOON + 4 * MINUTE)
+
+    assert await ids(filled, wanted) == [4, 3, 2]
+
+
+async def test_the_same_is_of_one_level_one_service_and_one_text(filled: Database) -> None:
+    assert await ids(filled, Filter(same=3)) == [5, 3, 1]
+    assert await ids(filled, Filter(same=6)) == [6]
+    assert await ids(filled, Filter(same=99)) == []
+
+
+async def test_what_says_the_same_is_one_group(filled: Database) -> None:
+    found = (await event_counts.groups(filled, Filter(), limit=50)).items
+
+    assert [(each.count, each.service, each.level, each.last_id) for each in found] == [
+        (1, None, "info", 6),
+        (3, "jellyfin", "critical", 5),
+        (1, "jellyfin", "warning", 4),
+        (1, "caddy", "critical", 2),
+    ]
+    many = found[1]
+    assert (many.first_id, many.first_at, many.last_at) == (1, NOON, NOON + 4 * MINUTE)
+    assert (many.sessions, many.session_id, many.text) == (2, 2, REFUSED)
+
+
+async def test_groups_go_on_where_a_page_ended(filled: Database) -> None:
+    first = await event_counts.groups(filled, Filter(), limit=2)
+    rest = await event_counts.groups(filled, Filter(), limit=2, position=first.position)
+
+    assert [each.last_id for each in (*first.items, *rest.items)] == [6, 5, 4, 2]
+    assert (first.position, rest.position) == ([5], None)
+
+
+async def test_events_are_counted_along_time_under_the_same_filters(filled: Database) -> None:
+    now = NOON + 6 * MINUTE
+
+    found = (await density(filled, Filter(), most=10, now=now)).as_json()
+    few = (await density(filled, Filter(service="jellyfin"), most=2, now=now)).as_json()
+    chosen = Filter(since=NOON + MINUTE, until=NOON + 3 * MINUTE)
+    some = (await density(filled, chosen, most=10, now=now)).as_json()
+
+    assert (found["seconds"], found["total"]) == (60, 6)
+    assert [each["critical"] for each in found["stretches"]] == [1, 1, 1, 0, 1, 0]
+    assert found["stretches"][3] == {
+        "at": "2026-01-01T12:03:00.000000Z",
+        "info": 0,
+        "warning": 1,
+        "critical": 0,
+    }
+    assert (few["seconds"], few["total"]) == (300, 4)
+    assert [each["critical"] for each in few["stretches"]] == [3, 0]
+    assert (some["seconds"], some["total"], len(some["stretches"])) == (30, 2, 4)
+
+
+@pytest.mark.parametrize("seconds", [1, 10, 60, 600, 3_600, 86_400])
+async def test_each_unit_is_read_back_as_the_moment_it_begins(db: Database, seconds: int) -> None:
+    at = datetime(2026, 1, 1, 12, 34, 56, 789_000, tzinfo=UTC)
+    await happened(db, at=at)
+
+    (found,) = await event_counts.density(db, Filter(), seconds)
+
+    assert found.at <= at < found.at + timedelta(seconds=seconds)
+    assert found.at.timestamp() % seconds == 0
+
+
+async def test_where_nothing_happened_there_is_nothing_to_count(db: Database) -> None:
+    found = await density(db, Filter(), most=10, now=NOON)
+
+    assert found.as_json() == {"seconds": 0, "total": 0, "stretches": []}

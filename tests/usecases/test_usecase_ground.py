@@ -1,0 +1,109 @@
+"""What one memory rests on: who said it, who was told it, and what speaks against it."""
+
+from datetime import timedelta
+
+import pytest
+from examples import LATER, NOON, OPEN, SLOW_START, believed, said, session
+
+from lamplighter.domain.context import Placement
+from lamplighter.domain.errors import NotFound
+from lamplighter.domain.review import Answer, Resolution
+from lamplighter.repository import Database, exposures, memories, writing
+from lamplighter.repository.exposures import Prompt
+from lamplighter.usecases import curate, review
+from lamplighter.usecases.ground import ground
+
+QUICK = "Takes 5s to start after restart"
+TOLD = Prompt(system="", injected="", message="", tokens=0, budget=2_000)
+
+
+async def tell(db: Database, number: int, memory_id: int, position: int | None) -> None:
+    """Let a session be told a memory, or (None) not."""
+    memory = await memories.get(db, memory_id)
+    assert memory is not None
+    placed = Placement(memory=memory, position=position, why="fits", line="- it")
+    async with writing(db):
+        await exposures.insert(db, number, TOLD, [placed])
+
+
+async def test_who_said_it_and_what_that_did(db: Database) -> None:
+    one, two, three = [await session(db, tier=tier) for tier in (1, 2, 3)]
+    memory = (await said(db, one)).memory
+    await said(db, two, now=LATER)
+    await said(db, three, now=LATER + timedelta(hours=1))
+
+    found = (await ground(db, memory.id, limit=2)).as_json()["said"]
+
+    assert (found["total"], found["sessions"]) == (3, 3)
+    assert [(each["session_id"], each["tier"], each["cause"]) for each in found["items"]] == [
+        (three.id, 3, "reinforced"),
+        (two.id, 2, "reinforced"),
+    ]
+    assert [(each["before"], each["after"]) for each in found["items"]] == [(0.8, 0.9), (0.7, 0.8)]
+
+
+async def test_what_a_person_wrote_no_session_said(db: Database) -> None:
+    memory = await curate.create(db, SLOW_START, now=NOON, redact=OPEN)
+
+    found = (await ground(db, memory.id, limit=20)).as_json()
+
+    assert (found["said"]["total"], found["said"]["sessions"]) == (1, 0)
+    [wrote] = found["said"]["items"]
+    assert (wrote["session_id"], wrote["tier"], wrote["before"], wrote["after"]) == (
+        None,
+        0,
+        None,
+        0.7,
+    )
+    assert (found["told"], found["partners"]) == ({"total": 0, "items": []}, [])
+
+
+async def test_who_was_told_it_newest_first(db: Database) -> None:
+    memory = await curate.create(db, SLOW_START, now=NOON, redact=OPEN)
+    numbers = [(await session(db, tier=2)).id for _ in range(3)]
+    for number, position in zip(numbers, (1, None, 4), strict=True):
+        await tell(db, number, memory.id, position)
+
+    found = (await ground(db, memory.id, limit=1)).as_json()["told"]
+
+    assert found["total"] == 2
+    [last] = found["items"]
+    assert (last["session_id"], last["tier"], last["position"]) == (numbers[2], 2, 4)
+
+
+async def test_what_contradicts_it_and_how_that_stands(db: Database) -> None:
+    old = await believed(db, await session(db))
+    other = (
+        await said(db, await session(db), observation="Takes 5s to start after restart")
+    ).memory
+
+    for mine, its in ((old.id, other.id), (other.id, old.id)):
+        [partner] = (await ground(db, mine, limit=20)).partners
+        assert partner.memory is not None
+        assert partner.memory.id == its
+        assert partner.review is not None
+        assert (partner.review.state, partner.review.resolution) == ("open", None)
+    assert partner.review
+    both = Answer(resolution=Resolution.BOTH, old_scope="cold", new_scope="warm")
+    await review.resolve(db, partner.review.id, both, version=None, now=LATER, redact=OPEN)
+    [partner] = (await ground(db, old.id, limit=20)).partners
+    assert partner.review
+    assert partner.review.resolution is Resolution.BOTH
+
+
+async def test_a_partner_that_is_gone_is_named_all_the_same(db: Database) -> None:
+    old = await believed(db, await session(db))
+    other = (
+        await said(db, await session(db), observation="Takes 5s to start after restart")
+    ).memory
+    await curate.delete(db, other.id, version=None, now=LATER)
+
+    [partner] = (await ground(db, old.id, limit=20)).as_json()["partners"]
+
+    assert (partner["memory_id"], partner["memory"]) == (other.id, None)
+    assert partner["review"]["resolution"] == "gone"
+
+
+async def test_of_no_memory_there_is_nothing_to_say(db: Database) -> None:
+    with pytest.raises(NotFound):
+        await ground(db, 7, limit=20)

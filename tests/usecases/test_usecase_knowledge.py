@@ -1,0 +1,178 @@
+"""What a person keeps of knowledge: a title, tags, how far it holds, and the topic it is of."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, held, rows
+
+import by_hand
+from lamplighter.domain.errors import Invalid
+from lamplighter.domain.memory import NO_TOPIC, Category, Edit, Kind, Memory
+from lamplighter.repository import Database, history, memories
+from lamplighter.usecases import bulk, curate, undo
+from lamplighter.usecases.bulk import Act
+
+POOL = replace(
+    SLOW_START,
+    category=Category.CONFIG,
+    service=None,
+    observation="The pool holds 20 connections.\nMore only make it wait.",
+    title="Size of the pool",
+    tags=("postgres", "pool"),
+    topic_key="config/db/pool",
+    tier=0,
+)
+
+
+async def made(db: Database, **more: Any) -> Memory:
+    return await curate.create(db, replace(POOL, **more), now=NOON, redact=OPEN)
+
+
+async def edited(db: Database, memory: Memory, **more: Any) -> Memory:
+    return await curate.edit(db, memory.id, Edit(**more), version=None, now=LATER, redact=OPEN)
+
+
+async def test_knowledge_is_kept_as_it_was_written(db: Database) -> None:
+    memory = await made(db, scope="global")
+
+    assert await held(db) == [memory]
+    assert (memory.title, memory.tags, memory.scope) == (POOL.title, POOL.tags, "global")
+    assert (memory.topic_key, memory.kind) == ("config/db/pool", Kind.PROJECT)
+    assert memory.observation == POOL.observation
+
+
+async def test_a_topic_is_kept_in_one_form(db: Database) -> None:
+    memory = await made(db, topic_key=" Config/DB  Pool ", tags=("a", " a ", "", "b"))
+
+    assert (memory.topic_key, memory.tags) == ("config/db-pool", ("a", "b"))
+    assert (await made(db, topic_key="  ")).topic_key is None
+
+
+async def test_secrets_are_masked_in_all_its_words(db: Database) -> None:
+    words = replace(POOL, title="hunter2-hunter2", tags=("hunter2-hunter2",), topic_key="t")
+
+    memory = await curate.create(db, words, now=NOON, redact=SECRETIVE)
+
+    assert "hunter2" not in f"{memory.title} {memory.tags}"
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [
+        ({"title": " Pool\nsize "}, {"title": "Pool size"}),
+        ({"title": ""}, {"title": ""}),
+        ({"tags": ("db",)}, {"tags": ("db",)}),
+        ({"tags": ()}, {"tags": ()}),
+        ({"scope": "global"}, {"scope": "global"}),
+        ({"topic_key": "config/db/size"}, {"topic_key": "config/db/size"}),
+        ({"topic_key": NO_TOPIC}, {"topic_key": None}),
+    ],
+    ids=str,
+)
+async def test_each_field_is_edited_and_undone(
+    db: Database, change: dict[str, Any], kept: dict[str, Any]
+) -> None:
+    memory = await made(db)
+
+    after = await edited(db, memory, **change)
+
+    assert after == replace(memory, **kept, version=2)  # none of them confirms what it says
+    assert await held(db) == [after]
+    [step, _] = (await history.of(db, memory.id, limit=9)).items
+    back = await undo.undo_step(db, memory.id, step.id, version=None, now=LATER)
+    assert back == replace(memory, version=3)
+    assert await held(db) == [back]
+
+
+async def test_its_fields_are_as_they_were_at_a_moment(db: Database) -> None:
+    memory = await made(db)
+    await edited(
+        db, memory, title="Pool", tags=("db",), scope="global", topic_key=NO_TOPIC, confidence=0.9
+    )
+
+    then = await memories.get(db, memory.id, at=NOON + timedelta(seconds=1))
+
+    assert then == memory
+
+
+async def test_a_bulk_keeps_what_it_leaves_alone(db: Database) -> None:
+    memory = await made(db, scope="global")
+    await bulk.act_on(db, [memory.id], Act(action="confidence", value=0.5), now=LATER)
+    await edited(db, memory, title="Pool", tags=(), scope="project", topic_key=NO_TOPIC)
+
+    [_, step, first] = (await history.of(db, memory.id, limit=9)).items
+
+    assert (step.before or {})["tags"] == ["postgres", "pool"]
+    assert step.before == first.after
+    assert await memories.get(db, memory.id, at=NOON + timedelta(seconds=1)) == memory
+
+
+async def test_tags_that_a_person_broke_are_none_in_the_history(db: Database, url: str) -> None:
+    memory = await made(db)
+    by_hand.run(url, f"UPDATE memories SET tags = 'none' WHERE id = {memory.id}")
+
+    await bulk.act_on(db, [memory.id], Act(action="confidence", value=0.5), now=LATER)
+
+    [*_, first] = (await history.of(db, memory.id, limit=9)).items
+    assert (first.after or {})["tags"] == ["postgres", "pool"]
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"topic_key": "x" * 121}, "topic_key"),
+        ({"title": "x" * 501}, "title"),
+        ({"category": Category.TIMING}, "topic_key"),
+        ({"category": Category.TIMING, "topic_key": None, "scope": "global"}, "scope"),
+    ],
+    ids=["long topic", "long title", "operational topic", "operational scope"],
+)
+async def test_what_may_not_be_is_refused_by_name(
+    db: Database, more: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        await made(db, **more)
+    assert [each.field for each in refused.value.wrong] == [field]
+    assert await rows(db, "changes") == []
+
+    memory = await made(db, scope="global")
+    with pytest.raises(Invalid) as refused:
+        await edited(db, memory, **more)
+    assert field in [each.field for each in refused.value.wrong]
+    assert await held(db) == [memory]
+
+
+async def test_what_turns_operational_leaves_its_topic_behind(db: Database) -> None:
+    memory = await made(db, scope="global")
+
+    after = await edited(db, memory, category=Category.TIMING, scope="project", topic_key=NO_TOPIC)
+
+    assert (after.category, after.scope, after.topic_key) == (Category.TIMING, "project", None)
+
+
+async def test_a_topic_has_one_current_memory(db: Database) -> None:
+    first = await made(db)
+    other = await made(db, topic_key="config/db/size")
+
+    for act in (made(db), edited(db, other, topic_key="Config/DB/pool")):
+        with pytest.raises(Invalid) as refused:
+            await act
+        [wrong] = refused.value.wrong
+        assert (wrong.field, wrong.message) == (
+            "topic_key",
+            f"is that of memory {first.id}: correct that one instead",
+        )
+    assert await held(db) == [first, other]
+
+
+async def test_a_topic_is_free_where_nobody_holds_it_any_more(db: Database) -> None:
+    first = await made(db)
+    everywhere = await made(db, scope="global")
+    await edited(db, first, active=False)
+
+    again = await made(db)
+
+    assert len({first.id, everywhere.id, again.id}) == 3
+    assert (await edited(db, again, title="Pool", topic_key="config/db/pool")).title == "Pool"

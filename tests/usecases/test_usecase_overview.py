@@ -1,0 +1,79 @@
+"""The overview: what ran, what it took, and what was learned, each with the right figures."""
+
+from datetime import timedelta
+
+import sqlalchemy as sa
+from examples import NOON, believed, said, session
+
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import Status
+from lamplighter.repository import Database, statistics, tables, writing
+from lamplighter.usecases import overview
+from lamplighter.usecases.running import Spent
+
+DAY = timedelta(days=1)
+
+
+async def ran(db: Database, *, tier: int = 1, days: int = 0, **more: object) -> None:
+    opened = await session(db, tier=tier)
+    values = {"status": "completed", "started_at": NOON - days * DAY, **more}
+    of = tables.sessions.c.id == opened.id
+    async with writing(db):
+        await db.execute(sa.update(tables.sessions).where(of).values(**values))
+
+
+async def test_what_ran_is_told_by_day_tier_and_end(db: Database) -> None:
+    await ran(db)
+    await ran(db, status="failed")
+    await ran(db, tier=2, days=29)
+    await ran(db, tier=3, days=30)
+
+    found = (await overview.overview(db, Services(), since=NOON - DAY, now=NOON)).run
+
+    assert len(found.days) == 30
+    assert found.days[-1] == (NOON.date(), {1: 2, 2: 0, 3: 0})
+    assert found.days[0] == (NOON.date() - 29 * DAY, {1: 0, 2: 1, 3: 0})
+    assert found.ended == {
+        1: {Status.COMPLETED: 1, Status.FAILED: 1},
+        2: {Status.COMPLETED: 1},
+        3: {},
+    }
+
+
+async def test_what_nobody_reported_is_no_zero(db: Database) -> None:
+    late = NOON + 20 * DAY
+    await ran(db)
+    before = await overview.overview(db, Services(), since=NOON, now=late)
+    await ran(db, days=-20, cost_usd=0.25, turns=3)
+    await ran(db, days=-3, cost_usd=0.5, turns=4)
+    await ran(db, days=1, cost_usd=64.0, turns=900)  # last month
+
+    after = await overview.overview(db, Services(), since=NOON, now=late)
+
+    assert (before.run.today, before.run.month) == (Spent(None, None), Spent(None, None))
+    assert (after.run.today, after.run.month) == (Spent(3, 0.25), Spent(7, 0.75))
+
+
+async def test_many_of_one_cause_do_not_hide_the_others(db: Database) -> None:
+    by = await session(db)
+    await believed(db, by, observation="Needs the network")
+    for number in range(9):
+        await said(db, await session(db), observation="Needs the network", now=NOON + number * DAY)
+
+    found = await overview.overview(db, Services(), since=NOON - DAY, now=NOON + 9 * DAY)
+
+    causes = [each.cause for each in found.turns]
+    assert (causes.count("reinforced"), causes.count("learned")) == (5, 1)
+    assert found.causes["reinforced"] == 9
+
+
+async def test_what_was_learned_is_read_in_pages_to_its_end(db: Database) -> None:
+    for number in range(3):
+        await believed(db, await session(db), observation=f"Fact number {number}")
+
+    first = await statistics.page(db, ["learned"], since=NOON, limit=2)
+    rest = await statistics.page(db, ["learned"], since=NOON, limit=2, position=first.position)
+
+    said_so = [each.memory.observation[-1] for each in [*first.items, *rest.items]]
+    assert (said_so, rest.position) == (["2", "1", "0"], None)
+    assert (await statistics.page(db, ["faded"], since=NOON, limit=2)).items == []

@@ -11,6 +11,7 @@ import { stripView } from "./strip-view.js"
  */
 export function directives(Alpine) {
   Alpine.directive("confidence", confidence)
+  Alpine.directive("fill", fill)
   Alpine.directive("dialog", dialog)
   Alpine.directive(
     "hold",

@@ -18,9 +18,10 @@ export function pseudoTexts() {
     name: "lamplighter-pseudo",
     /** @param {string} code @param {string} id */
     transform(code, id) {
-      if (!id.endsWith("/src/texts/en.js")) return null
-      const plain = code.replace("export const en =", "const plain =")
-      return `import { pseudoAll } from ${JSON.stringify(import.meta.filename)}\n${plain}\nexport const en = pseudoAll(plain)\n`
+      const [, name] = /\/src\/texts\/(en|late)\.js$/.exec(id) ?? []
+      if (!name) return null
+      const plain = code.replace(`export const ${name} =`, "const plain =")
+      return `import { pseudoAll } from ${JSON.stringify(import.meta.filename)}\n${plain}\nexport const ${name} = pseudoAll(plain)\n`
     },
   }
 }

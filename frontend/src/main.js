@@ -22,14 +22,13 @@ import { density } from "./stores/density.js"
 import { eventGroups } from "./stores/event-groups.js"
 import { engines } from "./stores/engines.js"
 import { events } from "./stores/events.js"
-import { health } from "./stores/health.js"
+import { late } from "./stores/late.js"
 import { log } from "./stores/log.js"
 import { login } from "./stores/login.js"
 import { memories } from "./stores/memories.js"
 import { memory } from "./stores/memory.js"
 import { overview } from "./stores/overview.js"
 import { palette } from "./stores/palette.js"
-import { preview } from "./stores/preview.js"
 import { requests } from "./stores/requests.js"
 import { review } from "./stores/review.js"
 import { reviews } from "./stores/reviews.js"
@@ -38,14 +37,13 @@ import { runNow } from "./stores/run-now.js"
 import { services } from "./stores/services.js"
 import { session } from "./stores/session.js"
 import { sessions } from "./stores/sessions.js"
-import { settings } from "./stores/settings.js"
 import { steps } from "./stores/steps.js"
 import { supervisor } from "./stores/supervisor.js"
 import { theme } from "./stores/theme.js"
 import { toasts } from "./stores/toasts.js"
-import { tokens } from "./stores/tokens.js"
 import { uses } from "./stores/uses.js"
 import { whatIf } from "./stores/what-if.js"
+import { learn } from "./texts.js"
 import { visits } from "./visits.js"
 import { words } from "./words.js"
 
@@ -94,7 +92,6 @@ const leader = add("supervisor", supervisor({ api, clock: stores.clock }))
 const visit = lastVisit({ storage })
 const unsaved = drafts({ storage })
 const clashing = add("conflict", conflict())
-const keyring = add("tokens", tokens({ api, confirm: asker, toasts: toaster }))
 const details = {
   chain: linked,
   supervisor: leader,
@@ -108,9 +105,6 @@ const details = {
     "overview",
     overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
   ),
-  preview: add("preview", preview({ api, router, services: known, clock: stores.clock })),
-  health: add("health", health({ api, toasts: toaster, clock: stores.clock })),
-  settings: add("settings", settings({ api, tokens: keyring })),
   cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, toasts: toaster })),
 }
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))
@@ -128,13 +122,15 @@ const finder = add(
 router.onMove(() => writing.open && writing.hide())
 const ui = add("ui", { togglePause, more: false, toggleMore, hideMore })
 router.onMove(hideMore)
-commands = registry(import.meta.glob("./commands/*.js", { eager: true }), byName)
+const early = /** @type {Record<string, any>} */ (import.meta.glob("./commands/*.js", { eager: true }))
+commands = registry(early, byName)
+const coming = add("late", late({ router, reload, fetch: fetchLate }))
 
 Alpine.magic("fmt", () => vocabulary)
 const vocabulary = words(stores)
 directives(Alpine)
 pages(Alpine)
-visits({ Alpine, feed, ...stores, ...lists, ...details })
+visits({ Alpine, feed, late: coming, ...stores, ...lists, ...details })
 
 document.addEventListener("click", (click) => {
   const link = inner(click)
@@ -152,6 +148,15 @@ document.addEventListener("keydown", (event) => {
 
 connect(feed)
 Alpine.start()
+
+/** The rest of the pages: their texts first, for their code speaks while it loads. */
+async function fetchLate() {
+  learn(await import("./texts/late.js").then((texts) => texts.late))
+  const { commands: more, latePages } = await import("./late/index.js")
+  const pages = latePages({ Alpine, add, api, ...stores })
+  commands = registry({ ...early, ...more }, byName)
+  return pages
+}
 
 function togglePause() {
   if (feed.state.paused) feed.resume()

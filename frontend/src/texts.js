@@ -1,10 +1,17 @@
 import { en } from "./texts/en.js"
 
-/** @typedef {typeof en} Catalogue */
+/** @typedef {typeof en & typeof import("./texts/late.js").late} Catalogue */
 /** @typedef {{ [A in keyof Catalogue]: `${A & string}.${keyof Catalogue[A] & string}` }[keyof Catalogue]} TextKey */
 
+/** @type {Record<string, any>} what is known by now */
+const known = { ...en }
 const plurals = new Intl.PluralRules("en")
 const number = new Intl.NumberFormat("en")
+
+/** Take in the sentences of more areas. @param {Record<string, any>} areas */
+export function learn(areas) {
+  Object.assign(known, areas)
+}
 
 /**
  * A sentence of the catalogue: `{name}` stands for a value; one with forms ("one", "other") follows its `n`.
@@ -12,7 +19,7 @@ const number = new Intl.NumberFormat("en")
  */
 export function t(key, values = {}) {
   const [area, name] = String(key).split(".")
-  const entry = /** @type {any} */ (en)[area]?.[name]
+  const entry = known[area]?.[name]
   const text = typeof entry === "string" ? entry : entry[plurals.select(Number(values.n))]
   return text.replace(/\{(\w+)\}/g, (/** @type {string} */ hole, /** @type {string} */ name) =>
     worded(values[name] ?? hole),

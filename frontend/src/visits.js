@@ -1,3 +1,4 @@
+import { LATE } from "./stores/late.js"
 import { FOLLOWED } from "./stores/overview.js"
 import { t } from "./texts.js"
 
@@ -47,9 +48,7 @@ export function visits(with_) {
     uses,
     reviews,
     review,
-    preview,
-    health,
-    settings,
+    late,
     requests,
     supervisor,
     services,
@@ -57,6 +56,8 @@ export function visits(with_) {
     toasts,
   } = with_
 
+  /** @type {Record<string, any> | null} the pages that come late, once one of them was opened */
+  let opened = null
   feed.on("memory", (/** @type {Change} */ change) => followMemory(change))
   feed.on("review", (/** @type {Change} */ change) => followReview(change))
   feed.on("event", (/** @type {Change} */ change) => (events.follow(change), session.followEvent(change)))
@@ -83,7 +84,6 @@ export function visits(with_) {
   document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
   Alpine.effect(() => cooldowns.tick(clock.second))
   Alpine.effect(() => overview.tick(clock.second))
-  Alpine.effect(() => health.follow(supervisor.away, feed.state.live))
   Alpine.effect(() => announce("overview", overview.here && overview.sentence))
   for (const [name, list] of Object.entries({ uses, memories, reviews, sessions }))
     Alpine.effect(() => announce(name, list.waiting.length && list.pill))
@@ -104,14 +104,24 @@ export function visits(with_) {
     else review.visit(null)
     if (page === "events") events.visit(params)
     else events.leave()
-    for (const [name, store] of Object.entries({ preview, health, settings }))
-      if (page === name) store.visit(params)
-      else if (before.page === name) store.leave()
+    if (opened && before.page !== page && LATE.includes(before.page)) opened[before.page].leave()
+    if (LATE.includes(page)) visitLate(page)
     if (page === "sessions") (sessions.visit(params), requests.load())
     if (page === "session") session.visit(id, params.get("part") ?? "", router.hash)
     else if (before.page === "session") session.leave()
     if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon("main h1")
     else if (before.page && id !== null && id !== before.id) focusSoon(page === "reviews" ? ".case h2" : ".panel h2")
+  }
+
+  /** A page whose code may still have to come; by then the operator may be elsewhere. @param {string} page */
+  async function visitLate(page) {
+    const first = !opened
+    opened ??= await late.open()
+    if (!opened) return
+    if (first) Alpine.effect(() => opened?.health.follow(supervisor.away, feed.state.live))
+    if (router.page !== page) return
+    opened[page].visit(router.params)
+    if (first) focusSoon("main h1")
   }
 
   /** Everything in sight is read again: the feed could not say what was missed. */
@@ -130,9 +140,7 @@ export function visits(with_) {
     if (sessions.phase !== "loading" || page === "sessions") sessions.load()
     if (reviews.phase !== "loading" || page === "reviews") reviews.load()
     if (page === "reviews" && id !== null) review.load(id)
-    if (page === "preview") preview.load()
-    if (page === "health") health.load()
-    if (page === "settings") settings.load()
+    opened?.[page]?.load()
     if (page === "session") session.reload()
     if (page === "memories" && id !== null) memory.load(id)
   }
@@ -141,7 +149,7 @@ export function visits(with_) {
   function followMemory(change) {
     memories.follow(change)
     memory.follow(change)
-    preview.follow(change)
+    opened?.preview.follow(change)
     review.followMemory(change)
   }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import "./known.js"
 import { grouped, health, healthSentence, parts, signWords } from "../src/stores/health.js"
 import { NOON, fakeApi } from "./fakes.js"
 

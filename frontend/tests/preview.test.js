@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import "./known.js"
 import { previewRows, scaleOf, segments, whyWords } from "../src/preview-rows.js"
 import { preview, previewQuery } from "../src/stores/preview.js"
 import { fakeApi, fakeTimers, NOON } from "./fakes.js"

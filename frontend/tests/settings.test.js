@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import "./known.js"
 import { rangeWords, settings, sourceWords } from "../src/stores/settings.js"
 import { lastsWords, tokens } from "../src/stores/tokens.js"
 import { NOON, fakeApi } from "./fakes.js"

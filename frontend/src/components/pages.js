@@ -1,16 +1,13 @@
 import { cooldownsPage } from "./cooldowns-page.js"
 import { eventsPage } from "./events-page.js"
-import { healthPage } from "./health-page.js"
 import { memoriesPage } from "./memories-page.js"
 import { memoryFields } from "./memory-fields.js"
 import { memoryPanel } from "./memory-panel.js"
 import { overviewPage } from "./overview-page.js"
-import { previewPage } from "./preview-page.js"
 import { reviewsPage } from "./reviews-page.js"
 import { revealIn } from "./rows.js"
 import { sessionPage } from "./session-page.js"
 import { sessionsPage } from "./sessions-page.js"
-import { settingsPage } from "./settings-page.js"
 
 /** The data of each page: what a click there means. @param {any} Alpine */
 export function pages(Alpine) {
@@ -22,9 +19,6 @@ export function pages(Alpine) {
   Alpine.data("overviewPage", () => overviewPage(store))
   Alpine.data("cooldownsPage", () => cooldownsPage(store, () => revealIn(store("uses"))))
   Alpine.data("reviewsPage", () => reviewsPage(store, () => revealIn(store("reviews"))))
-  Alpine.data("previewPage", () => previewPage(store))
-  Alpine.data("healthPage", () => healthPage(store))
-  Alpine.data("settingsPage", () => settingsPage(store))
   Alpine.data("memoryPanel", () => memoryPanel(store))
   Alpine.data("newMemory", () => memoryFields(store("addMemory"), "add"))
   Alpine.data("editedMemory", () => memoryFields(store("memory"), "edit"))

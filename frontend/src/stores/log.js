@@ -137,7 +137,7 @@ export function log({ api }) {
     /** What draws the lines could not be loaded. */
     lost() {
       this.phase = "failed"
-      this.problem = t("sessions.lost")
+      this.problem = t("common.part_lost")
     },
 
     /** @returns {number} */

@@ -1,5 +1,6 @@
 /** What every page says: a key, and its sentence or its plural forms. */
 export const common = {
+  part_lost: "A part of this app could not be loaded. The server may be away, or newer than this page.",
   overview_page: "Overview",
   sessions_page: "Sessions",
   session_page: "Session",

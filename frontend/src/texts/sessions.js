@@ -25,7 +25,6 @@ export const sessions = {
   learned: "learned",
   left: "{time} left",
   lineUnnumbered: "This line",
-  lost: "A part of this app could not be loaded. Load the page again.",
   match: "{place} of {n}",
   newLines: { one: "{n} new line", other: "{n} new lines" },
   next_failed:

@@ -1,4 +1,4 @@
-import { t } from "../texts.js"
+import { t } from "../../texts.js"
 
 /** What can be done about Lamplighter's own health. @param {Record<string, any>} stores */
 export function healthCommands({ health, router }) {

@@ -1,4 +1,4 @@
-import { t } from "../texts.js"
+import { t } from "../../texts.js"
 
 /** What can be done on the page of the settings. @param {Record<string, any>} stores */
 export function settingsCommands({ router, theme, tokens }) {

@@ -1,4 +1,4 @@
-import { t } from "../texts.js"
+import { t } from "../../texts.js"
 
 /** What can be done on the page of the next prompt. @param {Record<string, any>} stores */
 export function previewCommands({ preview, router }) {

@@ -62,8 +62,7 @@ export function rowEdit({ api, memories, memory, router, toasts }) {
       }
       const changes = edits(draft, base)
       this.leave()
-      if (Object.keys(changes).length) await send(base, { ...draft }, changes, this)
-      return this.id !== base.id
+      return Object.keys(changes).length === 0 || send(base, { ...draft }, changes, this)
     },
   }
 
@@ -75,16 +74,20 @@ export function rowEdit({ api, memories, memory, router, toasts }) {
       const row = await memory.push(base.id, base.version, changes, base)
       await memory.accept(row)
       toasts.say(memory.merged || savedWords(base, row), { undo: () => undo(row) })
+      return true
     } catch (error) {
       const problem = /** @type {any} */ (error)
       memories.foresee(base)
-      if (problem.status === 412 && problem.current) return overtaken(base, draft, changes, problem)
-      if (editor.id !== null) return toasts.say(t("memories.notSavedLate", { why: problem.message }), { bad: true })
+      const late = editor.id !== null
+      if (problem.status === 412 && problem.current) overtaken(base, draft, changes, problem)
+      else if (late) toasts.say(t("memories.notSavedLate", { why: problem.message }), { bad: true })
+      if (late || problem.status === 412) return true
       editor.open(base, draft)
       editor.errors = Object.fromEntries(
         (problem.errors ?? []).map((/** @type {any} */ each) => [each.field, each.message]),
       )
       editor.problem = problem.errors?.length ? "" : t("memories.notSaved", { why: problem.message })
+      return false
     }
   }
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from app import App
-from test_round import OVERFLOW, violations
+from test_round import OVERFLOW, RULES, violations
 
 WIDTHS = (320, 390, 1280)
 
@@ -74,6 +74,6 @@ def test_the_page_to_log_in_by_is_accessible(browser: Browser, app: App, theme: 
         for path in ("/memories", "/login?code=wrong"):
             page.goto(f"{app.url}{path}")
             expect(page.get_by_label("One-time code")).to_be_focused()
-            assert violations(page) == []
+            assert violations(page, RULES) == []
             assert not page.evaluate(OVERFLOW)
         context.close()

@@ -89,9 +89,10 @@ async def stop(request: Request) -> Response:
 async def engines(request: Request) -> Response:
     """GET /api/v1/engines."""
     here = door(request)
+    ask.query(request, shapes.Nothing)
     return answer(
         {
-            "items": [
+            "engines": [
                 {"name": each.name, "usual": each.name == here.engine, "problem": each.probe()}
                 for each in here.engines
             ],

@@ -11,7 +11,7 @@ export function engines({ api }) {
     async load() {
       const found = await api.get("/engines").catch(() => null)
       if (!found) return
-      this.items = found.items
+      this.items = found.engines
       this.maxTier = found.max_tier
       this.seconds = found.session_seconds
     },

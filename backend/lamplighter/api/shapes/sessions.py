@@ -85,7 +85,7 @@ class Engine(Struct):
 class Engines(Struct):
     """What can run a session, and what a session may take."""
 
-    items: list[Engine]
+    engines: list[Engine]
     max_tier: int
     session_seconds: float
     idle_seconds: float

@@ -46,7 +46,8 @@ function inPanel({ page, id }) {
 
 /** Back to the list, with the focus on the row that was open. @param {any} router */
 function close(router) {
-  const row = `a[data-row][href^="/${router.page}/${router.id}"]`
+  const path = `/${router.page}/${router.id}`
+  const row = `a[data-row]:is([href="${path}"], [href^="${path}?"])`
   router.go(router.keeping(`/${router.page}`))
   setTimeout(() => /** @type {HTMLElement | null} */ (document.querySelector(row))?.focus())
 }

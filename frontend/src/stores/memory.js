@@ -43,6 +43,8 @@ export function memory({
     earlier: /** @type {string | null} */ (null),
     line: "",
     lineNote: "",
+    /** Is it still unknown whether and how it is told? */
+    unread: true,
     phase: "closed",
     problem: "",
     errors: /** @type {Record<string, string>} */ ({}),
@@ -76,6 +78,7 @@ export function memory({
       this.history = []
       this.earlier = null
       this.line = this.lineNote = this.problem = ""
+      this.unread = true
       this.errors = {}
       this.typedAt = null
       this.beside.clear()
@@ -178,23 +181,27 @@ export function memory({
       this.earlier = page.next
     },
 
-    /** The very line that the next session of this service gets, or why it gets none. */
+    /** The very line that the next session of this service gets, or why it gets none. What was read before stands until then. */
     async read() {
-      const row = this.row
-      this.line = this.lineNote = ""
+      const { row, as_of } = this
       if (!row) return
-      if (!isOperational(row.category)) return void (this.lineNote = t("memory.knowledge"))
-      const { as_of } = this
+      if (!isOperational(row.category)) return this.told("", t("memory.knowledge"))
       const sections = { tier: 1, services: row.service ?? "", sections: "operational", as_of }
       const context = await api.get("/context", sections).catch(() => null)
-      if (!context || this.row?.id !== row.id || this.row.version !== row.version) return
+      if (this.row?.id !== row.id || this.row.version !== row.version || this.as_of !== as_of) return
+      if (!context) return this.told("", t("memory.line_unread"))
       const at = context.included.findIndex((/** @type {{id: number}} */ each) => each.id === row.id)
       const out = context.excluded.find((/** @type {{id: number}} */ each) => each.id === row.id)
-      this.line = at < 0 ? "" : context.included[at].line
-      this.lineNote =
-        at < 0
-          ? t(out ? "memory.not_told_why" : "memory.not_told", { why: out?.why ?? "" })
-          : t("memory.line", { tokens: context.included[at].tokens, place: at + 1, all: context.included.length })
+      if (at < 0) return this.told("", t(out ? "memory.not_told_why" : "memory.not_told", { why: out?.why ?? "" }))
+      const { line, tokens } = context.included[at]
+      this.told(line, t("memory.line", { tokens, place: at + 1, all: context.included.length }))
+    },
+
+    /** @param {string} line @param {string} note */
+    told(line, note) {
+      this.line = line
+      this.lineNote = note
+      this.unread = false
     },
 
     /** @param {Change} change */

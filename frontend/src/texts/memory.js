@@ -3,6 +3,7 @@ export const memory = {
   // whether and how it is told
   line: "{tokens} tokens, place {place} of {all}.",
   knowledge: "Knowledge is not told to rounds: they read what is operational.",
+  line_unread: "The next prompt could not be read.",
   not_told: "It is not in the next prompt.",
   not_told_why: "It is not in the next prompt: {why}.",
   seen: { one: "seen in {n} session", other: "seen in {n} sessions" },

@@ -239,6 +239,15 @@ test("why a memory is not in the next prompt is said", async () => {
   assert.equal(store.lineNote, "It is not in the next prompt: does not fit the budget.")
 })
 
+test("an empty field of the confidence is not nought", async () => {
+  const { store, patches } = await opened({ "PATCH /memories/7": memory({ version: 2 }) })
+  store.draft.confidence = ""
+
+  assert.equal(await store.save(), false)
+
+  assert.deepEqual([patches(), store.errors], [[], { confidence: "Give a number from 0 to 1." }])
+})
+
 test("what stood there stays until it is read anew", async () => {
   let answer = async () => ({ included: [{ id: 7, line: "- Takes 60s", tokens: 9 }], excluded: [] })
   const { store } = await opened({ "GET /context": () => answer() })

@@ -158,7 +158,7 @@ export function memoriesPage(store) {
       event.preventDefault()
       event.stopPropagation()
       const { id } = rowEdit
-      rowEdit.leave()
+      rowEdit.giveUp()
       focusRow(id)
     },
 

@@ -4,7 +4,7 @@ import { rebase } from "../merge.js"
 import { t } from "../texts.js"
 import { conflict as conflictOf, wordsOf } from "./conflict.js"
 import { grounds } from "./grounds.js"
-import { BLANK, draftOf, edits, fieldsOf, payload, readDraft, same } from "./memory-draft.js"
+import { BLANK, draftOf, edits, fieldsOf, payload, resumed, same, wrongIn } from "./memory-draft.js"
 import { similar } from "./similar.js"
 
 export { draftOf, edits, payload }
@@ -118,16 +118,9 @@ export function memory({
 
     /** What was typed here before is still there, on the version that it was begun on. @param {Memory} row */
     resume(row) {
-      const kept = drafts.of(row.id)
-      if (!kept) return this.start(row)
-      const then = kept.version === row.version ? row : { ...row, ...asTyped(kept.base), version: kept.version }
-      const draft = readDraft(kept.draft)
-      if (kept.version > row.version || !Object.keys(edits(draft, then)).length) {
-        drafts.drop(row.id, kept.version)
-        return this.start(row)
-      }
-      this.start(then, draft)
-      this.typedAt = kept.at
+      const before = resumed(drafts, row)
+      this.start(before?.base ?? row, before?.draft)
+      this.typedAt = before?.at ?? null
     },
 
     /** An edit begins on this version; a newer one that arrives meanwhile is a conflict, not a new beginning. @param {Memory} row @param {import("./memory-draft.js").MemoryDraft} [draft] */
@@ -235,6 +228,8 @@ export function memory({
     /** Save what differs, on the version it was made on. @returns {Promise<boolean>} */
     async save() {
       if (!this.base || !this.dirty || this.saving) return false
+      this.errors = wrongIn(this.draft)
+      if (Object.keys(this.errors).length) return false
       const { id, version } = this.base
       return this.send(id, version, edits(this.draft, this.base))
     },
@@ -326,12 +321,6 @@ export function memory({
 /** @param {import("./memory-draft.js").MemoryDraft} draft @param {string} name */
 function valueIn(draft, name) {
   return draft[/** @type {keyof import("./memory-draft.js").MemoryDraft} */ (name)]
-}
-
-/** The fields of a row as they stood when a draft of it was begun. @param {unknown} kept @returns {any} */
-function asTyped(kept) {
-  const draft = readDraft(kept)
-  return { ...payload({ ...draft, category: "decision" }), category: draft.category }
 }
 
 /** What somebody else changed, in words. @param {string[]} names @param {Memory} base @param {Memory} theirs */

@@ -22,7 +22,6 @@ export const memories = {
   savedOff: "Saved. It is inactive now: no session reads it.",
   notSaved: "Not saved. {why} What you typed is still here.",
   notSavedLate: "The edit before this one was not saved. {why}",
-  needsWords: "Write what is to be remembered.",
   asItWas: "It is as it was.",
   stepGone: "The step is not there any more.",
   turnsOff: "Below 0.30 it turns inactive: no session reads it.",

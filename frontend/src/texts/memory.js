@@ -30,6 +30,7 @@ export const memory = {
   merged: "Saved. Meanwhile somebody else had changed {what}; that stays.",
   written: "The memory is written.",
   empty: "Write what is to be remembered.",
+  number: "Give a number from 0 to 1.",
   turns_inactive: "Below 0.30 it turns inactive.",
   brings_back: "Saving makes it active again.",
   stays_inactive: "It stays inactive: {why}.",

@@ -35,7 +35,10 @@ function focusField() {
 /** @param {number} by */
 function step(by) {
   const all = rows()
-  const here = all.findIndex((row) => row === document.activeElement || row.closest("tr, li")?.matches(":focus-within"))
+  const focused = all.findIndex(
+    (row) => row === document.activeElement || row.closest("tr, li")?.matches(":focus-within"),
+  )
+  const here = focused < 0 ? all.findIndex((row) => row.closest(".is-open")) : focused
   all[Math.min(all.length - 1, Math.max(0, here + by))]?.focus()
 }
 

@@ -150,7 +150,7 @@ export function memoriesPage(store) {
       const { id } = rowEdit
       const saving = rowEdit.save()
       if (rowEdit.id === null) focusRow(id)
-      if (!(await saving)) setTimeout(() => focusField("observation"))
+      if (!(await saving)) setTimeout(() => focusField(rowEdit.errors.confidence ? "confidence" : "observation"))
     },
 
     /** @param {Event} event */

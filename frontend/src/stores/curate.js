@@ -67,6 +67,7 @@ export function curate({ api, memories, confirm, toasts }) {
     async removeMany(ticked) {
       const n = memories.everything ? memories.chosenCount : ticked.length
       const many = n > FEW
+      if (many && !memories.everything) return tell(async () => void those(ticked))
       const yes = await confirm.ask({
         title: t("memories.askDelete", { n }),
         text: memories.everything ? filterWords(memories.wanted) : "",
@@ -74,7 +75,7 @@ export function curate({ api, memories, confirm, toasts }) {
         verb: t("memories.deleteVerb"),
       })
       if (!yes) return false
-      if (many) return tell(() => removed([], () => erase(allThatMatch()), n))
+      if (many) return tell(() => removed([], () => erase(those(ticked)), n))
       return tell(async () => {
         const rows = memories.everything ? (await api.all("/memories", memories.wanted)).items : ticked
         await removed(rows, () => erase({ ids: idsOf(rows) }))
@@ -83,11 +84,10 @@ export function curate({ api, memories, confirm, toasts }) {
 
     /** Say what an act would do to those that are ticked, or to all that match. @param {Memory[]} rows @param {Act} act @param {number} value */
     async change(rows, act, value) {
-      const whom = memories.everything ? allThatMatch() : { ids: idsOf(rows) }
-      const body = { ...whom, ...askOf(act, value) }
       const n = memories.everything ? memories.chosenCount : rows.length
       this.busy = true
       await tell(async () => {
+        const body = { ...those(rows), ...askOf(act, value) }
         const answer = await api.post("/memories/bulk", { ...body, preview: true })
         const { matched, examples } = answer.preview
         this.plan = {
@@ -116,6 +116,13 @@ export function curate({ api, memories, confirm, toasts }) {
   /** Where nothing narrows the list it has to be said that every memory is meant. */
   function allThatMatch() {
     return memories.filtered ? { filter: memories.wanted } : { filter: {}, all: true }
+  }
+
+  /** All that match, or those that are ticked: of these the API takes no more than a thousand. @param {Memory[]} ticked */
+  function those(ticked) {
+    if (memories.everything) return allThatMatch()
+    if (ticked.length > FEW) throw new Error(t("memories.tooMany"))
+    return { ids: idsOf(ticked) }
   }
 
   /** @param {Plan} plan */
@@ -156,15 +163,36 @@ export function curate({ api, memories, confirm, toasts }) {
     }
   }
 
-  /** @param {Memory[]} rows */
+  /** Write them again, each by itself: one that is refused keeps no other from coming back, and can be tried again. @param {Memory[]} rows */
   async function restore(rows) {
+    const refused = /** @type {Memory[]} */ ([])
+    let why = ""
     for (const row of rows) {
-      const { category, observation, service, confidence, title, tags, scope, topic_key } = row
-      const body = { category, observation, service, confidence, title, tags, scope, topic_key }
-      memories.put(await api.post("/memories", body), { own: true })
+      try {
+        memories.put(await written(row), { own: true })
+      } catch (problem) {
+        refused.push(row)
+        why ||= wordsOf(/** @type {any} */ (problem))
+      }
     }
-    toasts.say(t("memories.back", { n: rows.length }))
+    const back = rows.length - refused.length
+    if (back) toasts.say(t("memories.back", { n: back }))
+    if (refused.length)
+      toasts.say(t("memories.notBack", { n: refused.length, why }), { bad: true, undo: () => restore(refused) })
   }
+
+  /** What no session was to read is not read again. @param {Memory} row @returns {Promise<Memory>} */
+  async function written({ category, observation, service, confidence, title, tags, scope, topic_key, active }) {
+    const body = { category, observation, service, confidence, title, tags, scope, topic_key }
+    const row = await api.post("/memories", body)
+    if (active || !row.active) return row
+    return api.patch(`/memories/${row.id}`, { active: false }, `${row.id}-${row.version}`)
+  }
+}
+
+/** @param {{message: string, errors?: {field: string, message: string}[]}} problem */
+function wordsOf({ message, errors = [] }) {
+  return errors.map(({ field, message: words }) => `${field} ${words}`).join(", ") || message
 }
 
 /** @param {Memory[]} rows */

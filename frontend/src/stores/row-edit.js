@@ -42,6 +42,7 @@ export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
     keep() {
       const { base, draft } = this
       if (!base) return
+      this.typedAt = null
       if (Object.keys(edits(draft, base)).length === 0) drafts.drop(base.id, base.version)
       else drafts.keep(base.id, { version: base.version, base: draftOf(base), draft: { ...draft } })
     },

@@ -76,6 +76,11 @@ export const memories = {
     other: "They are as they were. {n} memories changed since and stayed.",
   },
   back: { one: "The memory is back.", other: "{n} memories are back." },
+  notBack: {
+    one: "{n} memory could not be written again: {why}",
+    other: "{n} memories could not be written again: {why}",
+  },
+  tooMany: "More than 1,000 are ticked: narrow the list and select all that match.",
   nothingChanged: "Nothing was changed. {why}",
   allThatMatch: "All that match: {words}",
   allThereAre: "All there are",

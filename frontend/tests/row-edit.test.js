@@ -162,3 +162,31 @@ test("what the server says of a field without a place of its own stands below", 
 
   assert.equal(store.problem, "is unknown")
 })
+
+test("an edit on top of one that is on its way is made on what that one becomes", async () => {
+  const answers = []
+  const { store, api, list } = setUp(() => new Promise((answer) => answers.push(answer)))
+  store.start(HELD)
+  store.draft.observation = "Takes 90s"
+  store.keep()
+  const first = store.save()
+  const foreseen = list.seen[0]
+
+  store.start(foreseen)
+  store.nudge(0.05)
+  const second = store.save()
+  await new Promise(setImmediate)
+  answers[0]({ ...foreseen, version: 4 })
+  await new Promise(setImmediate)
+  answers[1]({ ...foreseen, version: 5, confidence: 0.75 })
+
+  assert.deepEqual(await Promise.all([first, second]), [true, true])
+  const sent = api.asked.filter(({ method }) => method === "PATCH")
+  assert.deepEqual(
+    sent.map(({ body, version }) => [body, version]),
+    [
+      [{ observation: "Takes 90s" }, "7-3"],
+      [{ confidence: 0.75 }, "7-4"],
+    ],
+  )
+})

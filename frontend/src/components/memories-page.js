@@ -2,7 +2,7 @@ import { focusField, rowOf } from "../commands/memories.js"
 import { ago, confidence, exact, serviceName, stateWords } from "../format.js"
 import { VIEWS } from "../stores/memories.js"
 import { t } from "../texts.js"
-import { onControl, revealIn } from "./rows.js"
+import { focusList, onControl, revealIn } from "./rows.js"
 
 const DOUBLE_MS = 180
 
@@ -149,7 +149,7 @@ export function memoriesPage(store) {
       event.preventDefault()
       const { id } = rowEdit
       const saving = rowEdit.save()
-      if (rowEdit.id === null) focusRow(id)
+      if (rowEdit.id === null) focusList(id)
       if (!(await saving)) setTimeout(() => focusField(rowEdit.errors.confidence ? "confidence" : "observation"))
     },
 
@@ -159,13 +159,15 @@ export function memoriesPage(store) {
       event.stopPropagation()
       const { id } = rowEdit
       rowEdit.giveUp()
-      focusRow(id)
+      focusList(id)
     },
 
-    deleteChosen: () => curate.removeMany(chosen()),
+    async deleteChosen() {
+      if (await curate.removeMany(chosen())) focusList()
+    },
 
     changeChosen() {
-      return curate.change(chosen(), this.act, Number(this.value))
+      return curate.change(chosen(), this.act, Number(this.value), focusList)
     },
 
     /** Deactivating and bringing back need no number. */
@@ -198,11 +200,6 @@ export function memoriesPage(store) {
 /** @param {number} n */
 function inNumber(n) {
   return n.toLocaleString("en")
-}
-
-/** @param {number | null} id */
-function focusRow(id) {
-  setTimeout(() => /** @type {HTMLElement} */ (document.querySelector(`tr[data-id="${id}"] [data-row]`))?.focus())
 }
 
 /** A moment as a field for date and time takes it. @param {Date} time */

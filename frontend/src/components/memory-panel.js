@@ -3,6 +3,7 @@ import { THRESHOLD, confidence, isOperational } from "../format.js"
 import { newSide, oldSide, wordDiff } from "../diff.js"
 import { decidedWords, saidWords } from "../outcomes.js"
 import { historyWords } from "../past.js"
+import { focusList } from "./rows.js"
 import { steps, trend } from "./trend.js"
 
 const BY_SESSION = " by the session"
@@ -15,7 +16,7 @@ export function memoryPanel(store) {
     closePanel() {
       const { id } = memory
       router.go(router.keeping("/memories"))
-      setTimeout(() => /** @type {HTMLElement} */ (document.querySelector(`tr[data-id="${id}"] [data-row]`))?.focus())
+      focusList(id)
     },
 
     async save() {
@@ -32,7 +33,9 @@ export function memoryPanel(store) {
     },
 
     async deleteOpen() {
-      if (await curate.remove({ ...memory.row })) router.go(router.keeping("/memories"))
+      if (!(await curate.remove({ ...memory.row }))) return
+      router.go(router.keeping("/memories"))
+      focusList()
     },
 
     missing: () => t(memory.past ? "memory.missing_then" : "memory.missing"),

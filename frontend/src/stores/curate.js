@@ -6,7 +6,7 @@ const FEW = 1_000
 /** @typedef {"confidence" | "raise" | "lower" | "deactivate" | "activate"} Act */
 
 /** @typedef {{id: number, text: string, before: string, after: string, state: string}} Example */
-/** @typedef {{act: Act, value: number, body: Record<string, any>, changed: number, title: string, about: string, lines: string[], examples: Example[]}} Plan */
+/** @typedef {{act: Act, value: number, body: Record<string, any>, then: () => void, changed: number, title: string, about: string, lines: string[], examples: Example[]}} Plan */
 /** @typedef {{matched: number, turn_inactive: number, turn_active: number, examples: {before: Memory, after: Memory | null}[]}} Preview */
 
 /** What an act asks of the API. @param {Act} act @param {number} value */
@@ -82,8 +82,8 @@ export function curate({ api, memories, confirm, toasts }) {
       })
     },
 
-    /** Say what an act would do to those that are ticked, or to all that match. @param {Memory[]} rows @param {Act} act @param {number} value */
-    async change(rows, act, value) {
+    /** Say what an act would do to those that are ticked, or to all that match. @param {Memory[]} rows @param {Act} act @param {number} value @param {() => void} [then] once it is done */
+    async change(rows, act, value, then = () => {}) {
       const n = memories.everything ? memories.chosenCount : rows.length
       this.busy = true
       await tell(async () => {
@@ -91,7 +91,7 @@ export function curate({ api, memories, confirm, toasts }) {
         const answer = await api.post("/memories/bulk", { ...body, preview: true })
         const { matched, examples } = answer.preview
         this.plan = {
-          ...{ act, value, body, changed: answer.changed },
+          ...{ act, value, body, then, changed: answer.changed },
           title: t(`memories.ask${WORDS[act]}`, { n: matched || n, by: value.toFixed(2) }),
           about: memories.everything ? filterWords(memories.wanted) : "",
           lines: foreseenWords(answer),
@@ -105,7 +105,9 @@ export function curate({ api, memories, confirm, toasts }) {
     async carryOut() {
       const { plan } = this
       this.plan = null
-      return plan !== null && tell(() => changed(plan))
+      if (plan === null || !(await tell(() => changed(plan)))) return false
+      plan.then()
+      return true
     },
 
     leave() {

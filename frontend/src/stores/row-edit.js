@@ -12,6 +12,8 @@ const REVERSIBLE = [null, "low", "operator"]
  * @param {{api: Api, memories: any, memory: any, router: any, toasts: any, drafts: ReturnType<typeof import("../drafts.js").drafts>}} with_
  */
 export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
+  /** @type {Map<number, Promise<Memory | null>>} what is on its way: it is not typed anew, and the next edit follows it */
+  const onWay = new Map()
   return {
     id: /** @type {number | null} */ (null),
     base: /** @type {Memory | null} */ (null),
@@ -23,7 +25,7 @@ export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
 
     /** @param {Memory} row */
     start(row) {
-      const before = resumed(drafts, row)
+      const before = onWay.has(row.id) ? null : resumed(drafts, row)
       this.open(before?.base ?? row, before?.draft ?? draftOf(row))
       this.typedAt = before?.at ?? null
     },
@@ -100,7 +102,7 @@ export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
     memories.foresee(foreseen(base, changes))
     try {
       memory.merged = ""
-      const row = await memory.push(base.id, base.version, changes, base)
+      const row = await pushed(base, changes)
       drafts.drop(base.id, base.version)
       await memory.accept(row)
       toasts.say(memory.merged || savedWords(base, row), { undo: () => undo(row) })
@@ -117,6 +119,20 @@ export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
       editor.refuse(Object.fromEntries(errors))
       if (!errors.length) editor.problem = t("memories.notSaved", { why: problem.message })
       return false
+    }
+  }
+
+  /** @param {Memory} base @param {Record<string, any>} changes @returns {Promise<Memory>} */
+  async function pushed(base, changes) {
+    const push = (/** @type {Memory} */ on) => memory.push(on.id, on.version, changes, on)
+    const earlier = onWay.get(base.id)
+    const pushing = earlier ? earlier.then((row) => push(row && row.version > base.version ? row : base)) : push(base)
+    const ends = pushing.catch(() => null)
+    onWay.set(base.id, ends)
+    try {
+      return await pushing
+    } finally {
+      if (onWay.get(base.id) === ends) onWay.delete(base.id)
     }
   }
 

@@ -110,7 +110,10 @@ const details = {
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))
 add("whatIf", whatIf({ api }))
 add("login", login({ api, reload, toasts: toaster }))
-add("rowEdit", rowEdit({ api, memories: lists.memories, memory: details.memory, router, toasts: toaster }))
+add(
+  "rowEdit",
+  rowEdit({ api, memories: lists.memories, memory: details.memory, router, toasts: toaster, drafts: unsaved }),
+)
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
 const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage, unsaved }))
 const running = add("runNow", runNow({ requests: asked, services: known, engines: stores.engines, toasts: toaster }))

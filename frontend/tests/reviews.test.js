@@ -300,3 +300,17 @@ test("who comes near the end of what is read goes on to the next cases", async (
 
   assert.equal(list.beside(7, 1), 8)
 })
+
+test("of the sessions that were told a claim the newest are named, and how many more there are", async () => {
+  const told = Array.from({ length: 20 }, (_, n) => 200 - n)
+  const row = review({ exposed: { old: told, new: [7] }, exposed_counts: { old: 117, new: 1 } })
+  const { store } = await opened({ "GET /reviews/5": row })
+
+  assert.deepEqual(
+    store.sides.map(({ told: named, others }) => [named, others]),
+    [
+      [[200, 199, 198, 197, 196], 112],
+      [[7], 0],
+    ],
+  )
+})

@@ -4,6 +4,8 @@ import { t } from "../texts.js"
 
 const FORMS = ["both", "merge", "reword"]
 const SOON_MS = 250
+/** So many of the sessions that were told a claim are named; the memory names them all. */
+const NAMED = 5
 const NOTHING = {
   known: false,
   keep_new: /** @type {PromptLine[]} */ ([]),
@@ -51,7 +53,7 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
     },
 
     get sides() {
-      const { old, new: fresh, sources, exposed } = this.row ?? {}
+      const { old, new: fresh, sources, exposed, exposed_counts: counts } = this.row ?? {}
       const two = [
         { name: "old", title: "It believed", memory: old, parts: oldSide(this.parts) },
         { name: "new", title: "Now it was said", memory: fresh, parts: newSide(this.parts) },
@@ -59,7 +61,8 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
       return two.map((side) => ({
         ...side,
         said: this.phase === "ready" ? (sources?.[/** @type {"old" | "new"} */ (side.name)] ?? []) : [],
-        told: exposed?.[/** @type {"old" | "new"} */ (side.name)] ?? [],
+        told: exposed?.[/** @type {"old" | "new"} */ (side.name)]?.slice(0, NAMED) ?? [],
+        others: Math.max(0, (counts?.[/** @type {"old" | "new"} */ (side.name)] ?? 0) - NAMED),
       }))
     },
 

@@ -5,6 +5,7 @@ export const reviews = {
   submit_both: "Keep both",
   submit_merge: "Merge",
   submit_reword: "Keep it so",
+  toldMore: { one: "and {n} more", other: "and {n} more" },
   toldNone: "told to no session yet",
   toldTo: "told to",
   waitSince: { one: "{n} case waits, since {since}.", other: "{n} cases wait, the oldest since {since}." },

@@ -202,8 +202,18 @@ async function opened(answers = {}, hash = "") {
   const store = session({ api, feed: fakeFeed(), log, chain, engines, timers: fakeTimers() })
   store.visit(42, "", hash)
   await new Promise(setImmediate)
-  return { store, reads, chosen }
+  return { store, api, reads, chosen }
 }
+
+test("of a session that is not there nothing more is asked", async () => {
+  const { store, api } = await opened({ "/sessions/42": Object.assign(new Error("There is none."), { status: 404 }) })
+
+  assert.equal(store.phase, "missing")
+  assert.deepEqual(
+    api.asked.map(({ path }) => path),
+    ["/sessions/42"],
+  )
+})
 
 test("a change of the session makes its output be read on at once", async () => {
   const { store, reads } = await opened()

@@ -33,7 +33,7 @@ const STATE = {
     items: [1, 2, 3, 4, 5].map((id) => learned(id)),
   },
   events: { since: "2026-01-13T12:00:00.000000Z", critical: 1, warning: 2 },
-  sessions: { total: 12, by_tier: { 1: 10, 2: 2, 3: 0 }, cost_usd: null },
+  sessions: { since: "2026-01-13T12:00:00.000000Z", total: 12, by_tier: { 1: 10, 2: 2, 3: 0 }, cost_usd: null },
   reviews: { open: 3, oldest_at: "2026-01-06T12:00:00Z" },
   run: {
     days: [
@@ -204,8 +204,8 @@ test("a tier tells how its sessions ended; what runs has not ended", () => {
 
   assert.deepEqual([observe.n, observe.share], [10, "88 % ended well"])
   assert.deepEqual(observe.links, [
-    { words: "1 failed", address: "/sessions?tier=1&status=failed" },
-    { words: "1 handed on", address: "/sessions?tier=1&status=escalated" },
+    { words: "1 failed", address: "/sessions?tier=1&from=2026-01-13&status=failed" },
+    { words: "1 handed on", address: "/sessions?tier=1&from=2026-01-13&status=escalated" },
   ])
   assert.deepEqual([investigate.share, remediate.share], ["none has ended yet", "none in 30 days"])
   assert.deepEqual(observe.bars.series[0].values, [6, 4])
@@ -215,8 +215,8 @@ test("whatever ended ill leads to its rows", () => {
   const run = { ...STATE.run, ended: { 2: { completed: 3, timed_out: 2, interrupted: 1 } } }
 
   assert.deepEqual(tiersOf(run)[1].links, [
-    { words: "2 timed out", address: "/sessions?tier=2&status=timed_out" },
-    { words: "1 interrupted", address: "/sessions?tier=2&status=interrupted" },
+    { words: "2 timed out", address: "/sessions?tier=2&from=2026-01-13&status=timed_out" },
+    { words: "1 interrupted", address: "/sessions?tier=2&from=2026-01-13&status=interrupted" },
   ])
 })
 
@@ -259,7 +259,7 @@ test("each figure leads to its rows; an unknown cost is no zero", () => {
     figures.map(({ words }) => words),
     ["12 sessions", "10 of tier 1", "2 of tier 2", "1 critical", "2 warnings"],
   )
-  assert.equal(figures[2].address, "/sessions?tier=2")
+  assert.equal(figures[2].address, `/sessions?tier=2&from=${STATE.sessions.since}`)
   assert.equal(figures[3].address, `/events?level=critical&from=${STATE.events.since}`)
   assert.deepEqual(
     [costWords(run(null)), turnsWords(run(null, null))],

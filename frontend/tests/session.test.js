@@ -281,8 +281,11 @@ test("sessions and events are filtered by what their address says", () => {
   const running = sessionFilters(new URLSearchParams("status=running&tier=9"))
   const loud = eventFilters(new URLSearchParams("level=critical&level=odd&service=general"))
 
-  assert.deepEqual(running, { status: "running", tier: "", trigger: "", service: "" })
+  assert.deepEqual(running, { status: "running", tier: "", trigger: "", service: "", from: "" })
   assert.equal(sessionMatches(RUN, running), true)
+  const late = sessionFilters(new URLSearchParams("from=2026-01-14T11:00Z"))
+  const began = (started_at) => sessionMatches({ ...RUN, started_at }, late)
+  assert.deepEqual([began("2026-01-14T10:59:59Z"), began("2026-01-14T11:00:00Z")], [false, true])
   assert.deepEqual(loud.level, ["critical"])
   assert.equal(eventMatches({ text: "", level: "critical", service: null }, loud), true)
   assert.equal(eventMatches({ text: "", level: "info", service: null }, loud), false)

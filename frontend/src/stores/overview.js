@@ -60,11 +60,11 @@ export function learnedGroups(learned) {
 export function figuresOf({ sessions, events }) {
   const tiers = Object.entries(sessions.by_tier).filter(([, n]) => n > 0)
   return [
-    { key: "all", words: t("overview.sessions", { n: sessions.total }), address: "/sessions" },
+    { key: "all", words: t("overview.sessions", { n: sessions.total }), address: `/sessions?from=${sessions.since}` },
     ...tiers.map(([tier, n]) => ({
       key: tier,
       words: t("overview.tier", { n, tier }),
-      address: `/sessions?tier=${tier}`,
+      address: `/sessions?tier=${tier}&from=${sessions.since}`,
     })),
     { key: "critical", words: t("overview.critical", { n: events.critical }), address: happened("critical", events) },
     { key: "warning", words: t("overview.warnings", { n: events.warning }), address: happened("warning", events) },
@@ -101,18 +101,19 @@ export function tiersOf({ days, ended }) {
     const of = (/** @type {readonly string[]} */ states) => states.reduce((sum, state) => sum + (found[state] ?? 0), 0)
     const values = days.map(({ by_tier: by }) => by[tier] ?? 0)
     const n = values.reduce((sum, each) => sum + each, 0)
+    const address = `/sessions?tier=${tier}&from=${days[0]?.day}`
     const [well, ill] = [of(WELL), of(ENDED_ILL)]
     return {
       tier,
       n,
       name: t("overview.tierName", { tier: String(tier), name: TIERS[tier] }),
-      address: `/sessions?tier=${tier}`,
+      address,
       bars: barsOf(days, values),
       barWords: t("overview.tierBars", { n, most: Math.max(0, ...values) }),
       share: shareWords(n, well, ill),
       links: LED.filter((status) => found[status] > 0).map((status) => ({
         words: t(`overview.tier_${status}`, { n: found[status] }),
-        address: `/sessions?tier=${tier}&status=${status}`,
+        address: `${address}&status=${status}`,
       })),
     }
   })

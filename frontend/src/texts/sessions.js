@@ -50,6 +50,7 @@ export const sessions = {
   scope: "Only {names}.",
   scopeAll: "None chosen means all of them.",
   selected: "The line is selected: copy it with Ctrl C.",
+  since: "since {when}",
   stop: "Stop",
   stopping: "Stopping",
   tiers: "tier {from} to {to}",

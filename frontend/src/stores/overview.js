@@ -345,6 +345,12 @@ export function overview({ api, feed, supervisor, reviews, clock, visit, later, 
       return this.state ? costWords(this.state.run) : ""
     },
 
+    /** The sessions of this month. */
+    get monthly() {
+      const today = this.state?.run.days.at(-1)?.day
+      return today ? `/sessions?from=${today.slice(0, 8)}01` : "/sessions"
+    },
+
     get turns() {
       return this.state ? turnsWords(this.state.run) : ""
     },

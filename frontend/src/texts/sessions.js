@@ -55,4 +55,13 @@ export const sessions = {
   stopping: "Stopping",
   tiers: "tier {from} to {to}",
   told: "told",
+  handoff_open: "waits until the session ends",
+  handoff_accepted: "waits for its session",
+  handoff_dropped: "dropped",
+  handoff_person: "waits",
+  handoff_closed: "closed",
+  handoff_dry: "dry run",
+  aPerson: "a person",
+  toTier: "tier {tier}",
+  queued: "{n} waiting",
 }

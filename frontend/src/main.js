@@ -146,7 +146,7 @@ document.addEventListener("keydown", (event) => {
   if (isForPalette(event)) {
     event.preventDefault()
     if (!finder.open) finder.show()
-  } else if (keyboard.on && isForUs(event) && keyboard.press(event.key)) event.preventDefault()
+  } else if (keyboard.on && isForUs(event) && keyboard.press(event.key, event.repeat)) event.preventDefault()
 })
 
 connect(feed)

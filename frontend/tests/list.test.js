@@ -293,3 +293,15 @@ test("a getter stays a getter when objects are joined", () => {
 
   assert.equal(joined.twice, 8)
 })
+
+test("a list that is worked off reads on before it is empty, and is not called empty until it is", async () => {
+  const pages = (query) => (query.cursor ? { items: [C], next: null, seq: 6 } : { items: [A, B], next: "c", seq: 5 })
+  const list = await listOf([], { answers: { "/memories": pages } })
+
+  list.apply(change("deleted", A))
+  list.apply(change("deleted", B))
+
+  assert.equal(list.empty, false)
+  await new Promise(setImmediate)
+  assert.deepEqual(ids(list), [3])
+})

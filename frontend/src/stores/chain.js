@@ -1,13 +1,14 @@
 import { soon } from "../soon.js"
+import { t } from "../texts.js"
 
 const STATES = new Map([
-  ["open", "waits until the session ends"],
-  ["accepted", "waits for its session"],
+  ["open", t("sessions.handoff_open")],
+  ["accepted", t("sessions.handoff_accepted")],
   ["taken", ""],
-  ["dropped", "dropped"],
-  ["person", "waits"],
-  ["closed", "closed"],
-  ["dry", "dry run"],
+  ["dropped", t("sessions.handoff_dropped")],
+  ["person", t("sessions.handoff_person")],
+  ["closed", t("sessions.handoff_closed")],
+  ["dry", t("sessions.handoff_dry")],
 ])
 
 /** What became of a handoff, and why. @param {Handoff} handoff */
@@ -17,7 +18,7 @@ export function handoffState({ state, why }) {
 
 /** From whom to whom. @param {Handoff} handoff */
 export function handoffWay({ session_id: from, child_id: to, tier, service, state }) {
-  const next = state === "person" ? "a person" : `tier ${tier}`
+  const next = state === "person" ? t("sessions.aPerson") : t("sessions.toTier", { tier })
   return `#${from} → ${to === null ? next : `#${to}`}, ${service}`
 }
 

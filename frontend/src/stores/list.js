@@ -69,7 +69,7 @@ export function liveList({
     },
 
     get empty() {
-      return this.phase === "ready" && this.rows.length === 0
+      return this.phase === "ready" && this.rows.length === 0 && this.next === null
     },
 
     get earlier() {
@@ -255,6 +255,7 @@ export function liveList({
       this.moved += 1
       if (this.total !== null) this.total -= before - this.rows.length
       ids.forEach((id) => delete this.leaving[id])
+      if (this.next !== null && this.rows.length <= FEW) this.fetchMore()
     },
 
     /** Show what waited, each row in its place. */

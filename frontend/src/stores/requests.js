@@ -1,4 +1,5 @@
 import { count } from "../format.js"
+import { t } from "../texts.js"
 
 /**
  * What was asked for and waits its turn.
@@ -28,7 +29,7 @@ export function requests({ api, feed }) {
     },
 
     get words() {
-      return `${this.queued.length} waiting`
+      return t("sessions.queued", { n: this.queued.length })
     },
 
     get label() {

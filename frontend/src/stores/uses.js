@@ -1,16 +1,17 @@
 import { count } from "../format.js"
+import { t } from "../texts.js"
 import { newestFirst } from "./events.js"
 import { extend, liveList } from "./list.js"
 
 export const ACTIONS = ["restart", "redeployment"]
 
 const OUTCOMES = new Map([
-  ["reserved", "under way"],
-  ["success", "succeeded"],
-  ["failure", "failed"],
-  ["abandoned", "abandoned"],
-  ["refused", "refused"],
-  ["would", "dry run"],
+  ["reserved", t("overview.use_reserved")],
+  ["success", t("overview.use_success")],
+  ["failure", t("overview.use_failure")],
+  ["abandoned", t("overview.use_abandoned")],
+  ["refused", t("overview.use_refused")],
+  ["would", t("overview.use_would")],
 ])
 
 /** @param {string} outcome */
@@ -24,8 +25,8 @@ export function useNotes({ name, action, text, attempts, healthy_after: healthy,
   return [
     name && name !== action ? name : "",
     attempts > 1 ? count(attempts, "attempt") : "",
-    told ? "" : `healthy after ${seconds(healthy)}`,
-    by === "healthy" ? "cleared by healthy rounds" : by === "operator" ? "reset by a person" : "",
+    told ? "" : t("overview.healthyAfter", { time: seconds(healthy) }),
+    by === "healthy" ? t("overview.clearedByRounds") : by === "operator" ? t("overview.resetByPerson") : "",
   ]
     .filter(Boolean)
     .join(" · ")
@@ -87,7 +88,7 @@ export function uses({ api, feed, router, later = setTimeout }) {
     },
 
     get pill() {
-      return count(this.waiting.length, "new line")
+      return t("overview.newUses", { n: this.waiting.length })
     },
 
     /** @param {Record<string, any>} changes */

@@ -10,6 +10,7 @@ export function connect(feed) {
   addEventListener("offline", () => feed.goOffline())
   addEventListener("online", () => feed.goOnline())
   if (!navigator.onLine) feed.goOffline()
+  feed.begin()
   try {
     share(receive, () => own(receive))
   } catch {

@@ -48,6 +48,7 @@ export const hands = {
   paused: "Paused",
   paused_behind: { one: "Paused, {n} change behind", other: "Paused, {n} changes behind" },
   reconnecting: "Reconnecting",
+  connecting: "Connecting",
   offline_short: "Offline",
   stale: "Live updates paused {age}: showing what was known at {time}",
   offline: "This browser is offline, {age} so far: showing what was known at {time}",

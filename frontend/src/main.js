@@ -79,7 +79,7 @@ const stores = {
 }
 const { router, toasts: toaster, confirm: asker, requests: asked, services: known } = stores
 const grouped = add("eventGroups", eventGroups({ api, feed }))
-const counted = add("density", density({ api }))
+const counted = add("density", density({ api, feed }))
 const lists = {
   memories: add("memories", memories({ api, feed, router })),
   events: add("events", events({ api, feed, router, groups: grouped, density: counted })),

@@ -1,23 +1,25 @@
 import { soon } from "../soon.js"
+import { t } from "../texts.js"
 
 const STATES = new Map([
-  ["open", "waits until the session ends"],
-  ["accepted", "waits for its session"],
+  ["open", t("sessions.handoff_open")],
+  ["accepted", t("sessions.handoff_accepted")],
   ["taken", ""],
-  ["dropped", "dropped"],
-  ["person", "waits"],
-  ["closed", "closed"],
-  ["dry", "dry run"],
+  ["dropped", t("sessions.handoff_dropped")],
+  ["person", t("sessions.handoff_waits")],
+  ["closed", t("sessions.handoff_closed")],
+  ["dry", t("common.dry_run")],
 ])
 
 /** What became of a handoff, and why. @param {Handoff} handoff */
 export function handoffState({ state, why }) {
-  return [STATES.get(state) ?? state, why].filter(Boolean).join(": ")
+  const words = STATES.get(state) ?? state
+  return words && why ? t("sessions.because", { state: words, reason: why }) : words || why
 }
 
 /** From whom to whom. @param {Handoff} handoff */
 export function handoffWay({ session_id: from, child_id: to, tier, service, state }) {
-  const next = state === "person" ? "a person" : `tier ${tier}`
+  const next = state === "person" ? t("sessions.a_person") : t("common.tier_n", { n: tier })
   return `#${from} → ${to === null ? next : `#${to}`}, ${service}`
 }
 

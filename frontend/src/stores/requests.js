@@ -1,4 +1,4 @@
-import { count } from "../format.js"
+import { t } from "../texts.js"
 
 /**
  * What was asked for and waits its turn.
@@ -28,11 +28,11 @@ export function requests({ api, feed }) {
     },
 
     get words() {
-      return `${this.queued.length} waiting`
+      return t("sessions.waiting", { n: this.queued.length })
     },
 
     get label() {
-      return count(this.queued.length, "request")
+      return t("sessions.waiting_requests", { n: this.queued.length })
     },
 
     /** @param {{tier: number, services: string[], prompt: string, dry_run: boolean, engine?: string}} wish */

@@ -53,8 +53,8 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
     get sides() {
       const { old, new: fresh, sources, exposed } = this.row ?? {}
       const two = [
-        { name: "old", title: "It believed", memory: old, parts: oldSide(this.parts) },
-        { name: "new", title: "Now it was said", memory: fresh, parts: newSide(this.parts) },
+        { name: "old", title: t("reviews.believed"), memory: old, parts: oldSide(this.parts) },
+        { name: "new", title: t("reviews.now_said"), memory: fresh, parts: newSide(this.parts) },
       ]
       return two.map((side) => ({
         ...side,
@@ -204,7 +204,7 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
     /** @param {number} id @param {{status: number, message: string, errors: {field: string, message: string}[]}} problem */
     async refuse(id, { status, message, errors = [] }) {
       this.errors = Object.fromEntries(errors.map(({ field, message }) => [field, message]))
-      this.problem = errors.length ? "" : `Nothing was changed. ${message}`
+      this.problem = errors.length ? "" : t("reviews.not_changed", { why: message })
       if (status !== 409 && status !== 412) return
       await this.load(id)
       if (this.id !== id || !this.row) return
@@ -217,7 +217,7 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
     /** Take a resolution back: all it changed is as it was, and the case waits again. @param {number} id */
     async reopen(id) {
       reviews.settle(await api.remove(`/reviews/${id}/resolution`))
-      toasts.say("It waits for you again.")
+      toasts.say(t("reviews.waits_again"))
       if (this.id === id) await this.load(id)
       else if (router.page === "reviews") router.go(reviews.address(id))
     },
@@ -231,7 +231,7 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
         await this.reopen(id)
         this.overtaken = false
       } catch (problem) {
-        this.problem = `It could not be undone. ${/** @type {Error} */ (problem).message}`
+        this.problem = t("reviews.not_undone", { why: /** @type {Error} */ (problem).message })
       } finally {
         this.busy = false
       }

@@ -1,16 +1,16 @@
-import { count } from "../format.js"
 import { newestFirst } from "./events.js"
 import { extend, liveList } from "./list.js"
+import { t } from "../texts.js"
 
 export const ACTIONS = ["restart", "redeployment"]
 
 const OUTCOMES = new Map([
-  ["reserved", "under way"],
-  ["success", "succeeded"],
-  ["failure", "failed"],
-  ["abandoned", "abandoned"],
-  ["refused", "refused"],
-  ["would", "dry run"],
+  ["reserved", t("overview.useReserved")],
+  ["success", t("overview.useSuccess")],
+  ["failure", t("overview.useFailure")],
+  ["abandoned", t("overview.useAbandoned")],
+  ["refused", t("overview.useRefused")],
+  ["would", t("common.dry_run")],
 ])
 
 /** @param {string} outcome */
@@ -23,9 +23,9 @@ export function useNotes({ name, action, text, attempts, healthy_after: healthy,
   const told = healthy === null || /^Healthy again after/.test(text ?? "")
   return [
     name && name !== action ? name : "",
-    attempts > 1 ? count(attempts, "attempt") : "",
-    told ? "" : `healthy after ${seconds(healthy)}`,
-    by === "healthy" ? "cleared by healthy rounds" : by === "operator" ? "reset by a person" : "",
+    attempts > 1 ? t("overview.useAttempts", { n: attempts }) : "",
+    told ? "" : t("overview.useHealthy", { time: seconds(healthy) }),
+    by === "healthy" ? t("overview.useCleared") : by === "operator" ? t("overview.useReset") : "",
   ]
     .filter(Boolean)
     .join(" · ")
@@ -33,8 +33,8 @@ export function useNotes({ name, action, text, attempts, healthy_after: healthy,
 
 /** @param {number} value */
 function seconds(value) {
-  if (value < 10) return `${Number(value.toFixed(1))} s`
-  return value < 120 ? `${Math.round(value)} s` : `${Math.round(value / 60)} min`
+  if (value < 120) return t("common.s", { n: value < 10 ? Number(value.toFixed(1)) : Math.round(value) })
+  return t("common.min", { n: Math.round(value / 60) })
 }
 
 /** What the address says about the list. @param {URLSearchParams} params */
@@ -87,7 +87,7 @@ export function uses({ api, feed, router, later = setTimeout }) {
     },
 
     get pill() {
-      return count(this.waiting.length, "new line")
+      return t("overview.useLines", { n: this.waiting.length })
     },
 
     /** @param {Record<string, any>} changes */

@@ -1,5 +1,6 @@
 /** What the page says of this area: a key, and its sentence or its plural forms. */
 export const sessions = {
+  a_person: "a person",
   against: "against",
   asked: "Asked for. It starts as soon as the supervisor is free.",
   because: "{state}: {reason}",
@@ -13,6 +14,11 @@ export const sessions = {
   follows: "Following",
   fresh: { one: "{n} new session", other: "{n} new sessions" },
   delta: "{learned} learned, {reinforced} reinforced, {lost} contradicted",
+  handoff_accepted: "waits for its session",
+  handoff_closed: "closed",
+  handoff_dropped: "dropped",
+  handoff_open: "waits until the session ends",
+  handoff_waits: "waits",
   ignored: "ignored",
   keyAgain: "Run this session again",
   keyFollow: "Follow the output, or pause",
@@ -54,4 +60,7 @@ export const sessions = {
   stopping: "Stopping",
   tiers: "tier {from} to {to}",
   told: "told",
+  turns: { one: "{n} turn", other: "{n} turns" },
+  waiting: { one: "{n} waiting", other: "{n} waiting" },
+  waiting_requests: { one: "{n} request", other: "{n} requests" },
 }

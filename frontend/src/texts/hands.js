@@ -24,7 +24,6 @@ export const hands = {
   undo_last: "Undo what was done last",
   pause_live: "Pause live updates",
   resume_live: "Resume live updates",
-  change_theme: "Change the theme",
   keys_on: "Turn single keys on",
   keys_off: "Turn single keys off",
   log_out: "Log out",

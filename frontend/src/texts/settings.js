@@ -48,7 +48,4 @@ export const settings = {
   scopeAdmin: "everything, tokens too",
   doToken: "make a token",
   doEnded: "show or hide tokens that have ended",
-  doSystem: "theme: as the system",
-  doLight: "theme: light",
-  doDark: "theme: dark",
 }

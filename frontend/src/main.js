@@ -66,7 +66,7 @@ const feed = createFeed({ changes: (after) => api.get("/changes", { after, limit
 feed.state = add("live", feed.state)
 
 const stores = {
-  router: add("router", createRouter({ location, history })),
+  router: add("router", createRouter({ location, history, mark })),
   clock: add("clock", clock()),
   toasts: add("toasts", toasts()),
   confirm: add("confirm", confirm()),
@@ -124,7 +124,7 @@ const ui = add("ui", { togglePause, more: false, toggleMore, hideMore })
 router.onMove(hideMore)
 const early = /** @type {Record<string, any>} */ (import.meta.glob("./commands/*.js", { eager: true }))
 commands = registry(early, byName)
-const coming = add("late", late({ router, reload, fetch: fetchLate }))
+const coming = add("late", late({ api, router, reload, fetch: fetchLate }))
 
 Alpine.magic("fmt", () => vocabulary)
 const vocabulary = words(stores)
@@ -138,7 +138,7 @@ document.addEventListener("click", (click) => {
   click.preventDefault()
   router.go(link.pathname + link.search + link.hash)
 })
-addEventListener("popstate", () => router.arrive())
+addEventListener("popstate", ({ state }) => router.arrive(state))
 document.addEventListener("keydown", (event) => {
   if (isForPalette(event)) {
     event.preventDefault()
@@ -156,6 +156,12 @@ async function fetchLate() {
   const pages = latePages({ Alpine, add, api, ...stores })
   commands = registry({ ...early, ...more }, byName)
   return pages
+}
+
+/** Where one is on a page that is left. */
+function mark() {
+  const link = document.activeElement?.closest("main a[href]")
+  return { y: scrollY, link: link?.getAttribute("href") ?? "" }
 }
 
 function togglePause() {

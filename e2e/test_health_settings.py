@@ -165,3 +165,41 @@ def test_a_token_is_made_shown_once_and_revoked(page: Page, app: App) -> None:
     assert page.request.get(address, headers=bearer).status == 401
     page.get_by_role("button", name="Show 1 that has ended").click()
     expect(mine).to_contain_text("revoked just now")
+
+
+def test_the_focus_goes_back_to_where_one_goes_on(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/settings")
+    change = page.get_by_role("button", name="Change LAMPLIGHTER_INTERVAL")
+    change.click()
+    page.keyboard.press("Escape")
+    expect(change).to_be_focused()
+
+    new = page.get_by_role("button", name="New token")
+    new.click()
+    page.keyboard.press("Escape")
+    expect(new).to_be_focused()
+    new.click()
+    page.get_by_role("textbox", name="Name").fill("backup")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("The words of the token")).to_be_focused()
+    page.get_by_role("button", name="I have kept it").click()
+    expect(new).to_be_focused()
+    page.get_by_role("button", name="Revoke backup").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    expect(new).to_be_focused()
+
+
+def test_a_budget_that_is_refused_does_not_stand_as_if_it_held(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/preview")
+    budget = page.get_by_label("tokens", exact=True)
+    budget.fill("")
+    page.get_by_role("heading", level=1).click()
+    expect(budget).to_have_value("2000")
+
+
+def test_the_palette_fits_a_narrow_screen(page: Page, app: App) -> None:
+    page.set_viewport_size({"width": 320, "height": 700})
+    page.goto(f"{app.url}/overview")
+    page.keyboard.press("Control+k")
+    close = page.get_by_role("dialog").get_by_role("button", name="Close")
+    expect(close).to_be_in_viewport(ratio=1)

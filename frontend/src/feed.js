@@ -19,7 +19,13 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
   /** @type {any} */ let timer = null
 
   return {
-    state: { live: true, stale: false, offline: false, at: null, paused: false, behind: 0 },
+    state: { known: false, live: true, stale: false, offline: false, at: null, paused: false, behind: 0 },
+
+    /** A page that nobody tells where the feed stands is not live: it says so. */
+    begin() {
+      const since = now().getTime()
+      timer = timers.setTimeout(() => joined === null && lose(this, since), STALE_MS)
+    },
 
     on(entity, apply) {
       followers.set(entity, [...(followers.get(entity) ?? []), apply])
@@ -45,7 +51,8 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
       if (message.kind === "refused") return refused()
       if (message.kind === "lost") return lose(this, message.at)
       if (message.kind === "joined" && message.seq === null) return
-      if (message.kind === "joined" && !message.live) lose(this)
+      if (message.kind === "joined") message.live ? find(this) : lose(this)
+      if (message.kind === "joined" && joined !== null) return rejoin(this, /** @type {number} */ (message.seq))
       if (message.kind === "joined" || message.kind === "hello") return join(this, /** @type {number} */ (message.seq))
       if (message.kind === "live") find(this)
     },
@@ -61,7 +68,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
       if (!this.state.offline) return
       this.state.offline = false
       if (this.state.live) this.state.at = null
-      resets.forEach((load) => load())
+      anew(this)
     },
 
     pause() {
@@ -79,17 +86,29 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
     },
   }
 
+  /** Everything is read again, but not under a reader who paused. @param {Feed} feed */
+  function anew(feed) {
+    if (feed.state.paused) resetLater = true
+    else resets.forEach((load) => load())
+  }
+
   /** @param {Feed} feed @param {number} seq */
   function join(feed, seq) {
+    feed.state.known = true
     if (joined !== null) return
     joined = seen = seq
     if (firstRead !== null && firstRead < seq) catchUp(feed, firstRead)
   }
 
+  /** A page that comes out of the browser's cache was told nothing meanwhile. @param {Feed} feed @param {number} seq */
+  function rejoin(feed, seq) {
+    if (seq !== (later.at(-1)?.seq ?? seen)) again(feed, seq)
+  }
+
   /** @param {Feed} feed @param {number} after */
   async function catchUp(feed, after) {
     const page = await changes(after).catch(() => ({ reset: true }))
-    if (page.reset) return resets.forEach((load) => load())
+    if (page.reset) return anew(feed)
     page.items.forEach(tell)
     if (page.items.length >= 500) catchUp(feed, page.next)
   }
@@ -112,9 +131,10 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
 
   /** @param {Feed} feed @param {Change[]} items */
   function put(feed, items) {
-    later.push(...items)
-    feed.state.behind = later.length
-    if (later.length > 5 * KEPT) resetLater = true
+    feed.state.behind += items.length
+    if (feed.state.behind > 5 * KEPT) resetLater = true
+    if (resetLater) later = []
+    else later.push(...items)
   }
 
   /** @param {Feed} feed @param {number} seq */
@@ -122,8 +142,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
     seen = seq
     joined ??= seq
     kept = []
-    if (feed.state.paused) resetLater = true
-    else resets.forEach((load) => load())
+    anew(feed)
   }
 
   /** @param {Feed} feed @param {number} [at] when something was last heard */

@@ -109,11 +109,6 @@ export function confidence(confidence) {
   return confidence.toFixed(2)
 }
 
-/** @param {number} n @param {string} one @param {string} [many] */
-export function count(n, one, many = `${one}s`) {
-  return `${n.toLocaleString("en")} ${n === 1 ? one : many}`
-}
-
 /** The service as people call it; what holds for every one of them is "general". @param {string | null} service */
 export function serviceName(service) {
   return service ?? "general"

@@ -66,7 +66,7 @@ const feed = createFeed({ changes: (after) => api.get("/changes", { after, limit
 feed.state = add("live", feed.state)
 
 const stores = {
-  router: add("router", createRouter({ location, history })),
+  router: add("router", createRouter({ location, history, mark })),
   clock: add("clock", clock()),
   toasts: add("toasts", toasts()),
   confirm: add("confirm", confirm()),
@@ -79,7 +79,7 @@ const stores = {
 }
 const { router, toasts: toaster, confirm: asker, requests: asked, services: known } = stores
 const grouped = add("eventGroups", eventGroups({ api, feed }))
-const counted = add("density", density({ api }))
+const counted = add("density", density({ api, feed }))
 const lists = {
   memories: add("memories", memories({ api, feed, router })),
   events: add("events", events({ api, feed, router, groups: grouped, density: counted })),
@@ -127,7 +127,7 @@ const ui = add("ui", { togglePause, more: false, toggleMore, hideMore })
 router.onMove(hideMore)
 const early = /** @type {Record<string, any>} */ (import.meta.glob("./commands/*.js", { eager: true }))
 commands = registry(early, byName)
-const coming = add("late", late({ router, reload, fetch: fetchLate }))
+const coming = add("late", late({ api, router, reload, fetch: fetchLate }))
 
 Alpine.magic("fmt", () => vocabulary)
 const vocabulary = words(stores)
@@ -141,7 +141,7 @@ document.addEventListener("click", (click) => {
   click.preventDefault()
   router.go(link.pathname + link.search + link.hash)
 })
-addEventListener("popstate", () => router.arrive())
+addEventListener("popstate", ({ state }) => router.arrive(state))
 document.addEventListener("keydown", (event) => {
   if (isForPalette(event)) {
     event.preventDefault()
@@ -159,6 +159,12 @@ async function fetchLate() {
   const pages = latePages({ Alpine, add, api, ...stores })
   commands = registry({ ...early, ...more }, byName)
   return pages
+}
+
+/** Where one is on a page that is left. */
+function mark() {
+  const link = document.activeElement?.closest("main a[href]")
+  return { y: scrollY, link: link?.getAttribute("href") ?? "" }
 }
 
 function togglePause() {

@@ -1,34 +1,54 @@
 import { briefly, wordDiff } from "./diff.js"
 import { confidence, serviceName } from "./format.js"
+import { t } from "./texts.js"
 
 const CAUSES = new Map([
-  ["review", "settled in a review"],
-  ["undone", "taken back"],
+  ["learned", t("memory.did_learned")],
+  ["created", t("memory.did_created")],
+  ["reinforced", t("memory.did_reinforced")],
+  ["contradicted", t("memory.did_contradicted")],
+  ["faded", t("memory.did_faded")],
+  ["edited", t("memory.did_edited")],
+  ["deleted", t("memory.did_deleted")],
+  ["review", t("memory.did_review")],
+  ["undone", t("memory.did_undone")],
 ])
-const WORDS = new Map([
-  ["superseded", "turned inactive: superseded"],
-  ["operator", "turned inactive: set by a person"],
-  ["low", "turned inactive: below 0.30"],
+const INACTIVE = new Map([
+  ["superseded", t("memory.inactive_superseded")],
+  ["operator", t("memory.inactive_operator")],
+  ["low", t("memory.inactive_low")],
 ])
 
-/** One line of a memory's history. @param {HistoryEntry} entry */
-export function historyWords({ cause, actor, session_id: session, reason, before, after }) {
-  const by = session ? `by session #${session}` : actor === "operator" ? "by hand" : `by the ${actor}`
+/** One line of a memory's history; `unnamed`: the session stands beside it. @param {HistoryEntry} entry @param {{unnamed?: boolean}} [how] */
+export function historyWords({ cause, actor, session_id: session, reason, before, after }, { unnamed = false } = {}) {
   const back = backWords(reason)
-  const word = cause === "undone" && back ? `took back ${back}` : causeOf(cause)
+  const undone = cause === "undone" && Boolean(back)
+  const what = capital(undone ? t("memory.took_back", { step: back }) : causeOf(cause))
   const [, rest = ""] = /^undoes [^;]+; (.*)$/.exec(reason) ?? []
-  const why = back ? (cause === "undone" ? rest : `takes back ${back}`) : reason
-  const moved =
-    before && after && before.confidence !== after.confidence
-      ? `, ${confidence(before.confidence)} → ${confidence(after.confidence)}`
-      : ""
-  return `${word.charAt(0).toUpperCase()}${word.slice(1)} ${by}${moved}${why && `: ${why}`}`
+  const why = undone ? rest : back ? t("memory.takes_back", { step: back }) : reason
+  const step = unnamed && actor === "session" ? what : t("memory.step", { what, by: byWords(actor, session) })
+  const moved = before && after && before.confidence !== after.confidence
+  const values = moved ? { step, was: confidence(before.confidence), is: confidence(after.confidence) } : null
+  const whole = values ? t("memory.step_moved", values) : step
+  return why ? t("memory.step_why", { step: whole, why }) : whole
+}
+
+/** @param {string} actor @param {number | null | undefined} session */
+function byWords(actor, session) {
+  if (session) return t("memory.by_session", { id: String(session) })
+  if (actor === "operator") return t("memory.by_hand")
+  return actor === "supervisor" ? t("memory.by_supervisor") : t("memory.by_actor", { actor })
+}
+
+/** @param {string} words */
+function capital(words) {
+  return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
 /** Which step an undo is of, as one reads it. @param {string} reason */
 function backWords(reason) {
-  const [, cause, version] = /^undoes (\w+) of version (\d+)(?:; |$)/.exec(reason) ?? []
-  return version ? `version ${version} (${causeOf(cause)})` : ""
+  const [, cause, n] = /^undoes (\w+) of version (\d+)(?:; |$)/.exec(reason) ?? []
+  return n ? t("memory.step_of", { n, cause: causeOf(cause) }) : ""
 }
 
 /** @param {string} cause */
@@ -65,20 +85,21 @@ export function otherChanges({ before, after }) {
       ? ""
       : moved("service", serviceName(before.service ?? null), serviceName(after.service ?? null)),
     moved("trust", before.trust, after.trust),
-    before.pinned === after.pinned ? "" : after.pinned ? "pinned" : "no longer pinned",
+    before.pinned === after.pinned ? "" : t(after.pinned ? "memory.is_pinned" : "memory.not_pinned"),
     activity(before, after),
   ]
     .filter(Boolean)
     .join(" · ")
 }
 
-/** @param {string} name @param {string | undefined} before @param {string | undefined} after */
-function moved(name, before, after) {
-  return before === after || !before || !after ? "" : `${name} ${before} → ${after}`
+/** @param {"category" | "service" | "trust"} name @param {string | undefined} was @param {string | undefined} is */
+function moved(name, was, is) {
+  return was === is || !was || !is ? "" : t(`memory.moved_${name}`, { was, is })
 }
 
 /** @param {MemoryState} before @param {MemoryState} after */
 function activity(before, after) {
   if (before.active === after.active) return ""
-  return after.active ? "active again" : (WORDS.get(after.inactive_reason ?? "") ?? "turned inactive")
+  if (after.active) return t("memory.is_active")
+  return INACTIVE.get(after.inactive_reason ?? "") ?? t("memory.is_inactive")
 }

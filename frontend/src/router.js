@@ -1,4 +1,5 @@
 /** @typedef {{page: string, id: number | null, params: URLSearchParams}} Place */
+/** @typedef {{y: number, link: string}} Mark how far down one was, and on which link */
 
 const PAGES = [
   { page: "overview", pattern: /^\/overview\/?$/ },
@@ -28,15 +29,19 @@ export function place(path, search = "") {
 
 /**
  * Where the operator is: the address decides, the page follows.
- * @param {{location: Location, history: History}} browser
+ * `mark` says what to find again on the way back: it is kept with the step that is left.
+ * @param {{location: Location, history: History, mark?: () => Mark}} browser
  */
-export function createRouter({ location, history }) {
+export function createRouter({ location, history, mark = () => ({ y: 0, link: "" }) }) {
   const start = place(home(location), location.search)
   if (location.pathname === "/") history.replaceState(null, "", HOME)
   /** @type {((now: Place, before: Place) => void)[]} */
   const followers = []
   return {
     ...start,
+    /** What was left here, where somebody comes back. */
+    left: /** @type {Mark | null} */ (null),
+
     /** The part of the page that the address names, such as a line of an output. */
     hash: location.hash ?? "",
 
@@ -49,11 +54,14 @@ export function createRouter({ location, history }) {
     go(address, { replace = false } = {}) {
       const here = location.pathname + location.search + (location.hash ?? "")
       if (address === "/") address = HOME
+      if (address !== here && !replace) history.replaceState(mark(), "")
       if (address !== here) history[replace ? "replaceState" : "pushState"](null, "", address)
       this.arrive()
     },
 
-    arrive() {
+    /** @param {Mark | null} [left] */
+    arrive(left = null) {
+      this.left = left
       const before = { page: this.page, id: this.id, params: this.params }
       const now = place(home(location), location.search)
       Object.assign(this, now, { hash: location.hash ?? "" })

@@ -1,4 +1,4 @@
-import { count, onDay, span, until } from "./format.js"
+import { onDay, span, until } from "./format.js"
 import { t } from "./texts.js"
 
 const REASON_CHARS = 140

@@ -432,6 +432,7 @@ interface Api {
 }
 
 interface Feed {
+  begin(): void
   on(entity: string, apply: (change: Change) => void): void
   onReset(load: () => void): void
   read(seq: number): void
@@ -441,5 +442,13 @@ interface Feed {
   goOnline(): void
   pause(): void
   resume(): void
-  state: { live: boolean; stale: boolean; offline: boolean; at: Date | null; paused: boolean; behind: number }
+  state: {
+    known: boolean
+    live: boolean
+    stale: boolean
+    offline: boolean
+    at: Date | null
+    paused: boolean
+    behind: number
+  }
 }

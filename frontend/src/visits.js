@@ -58,6 +58,7 @@ export function visits(with_) {
 
   /** @type {Record<string, any> | null} the pages that come late, once one of them was opened */
   let opened = null
+  let turn = 0
   feed.on("memory", (/** @type {Change} */ change) => followMemory(change))
   feed.on("review", (/** @type {Change} */ change) => followReview(change))
   feed.on("event", (/** @type {Change} */ change) => (events.follow(change), session.followEvent(change)))
@@ -105,7 +106,7 @@ export function visits(with_) {
     if (page === "events") events.visit(params)
     else events.leave()
     if (opened && before.page !== page && LATE.includes(before.page)) opened[before.page].leave()
-    if (LATE.includes(page)) visitLate(page)
+    if (LATE.includes(page)) visitLate(page, before.page !== "")
     if (page === "sessions") (sessions.visit(params), requests.load())
     if (page === "session") session.visit(id, params.get("part") ?? "", router.hash)
     else if (before.page === "session") session.leave()
@@ -113,15 +114,18 @@ export function visits(with_) {
     else if (before.page && id !== null && id !== before.id) focusSoon(page === "reviews" ? ".case" : ".panel h2")
   }
 
-  /** A page whose code may still have to come; by then the operator may be elsewhere. @param {string} page */
-  async function visitLate(page) {
+  /** A page whose code may still have to come; by then the operator may be elsewhere. @param {string} page @param {boolean} moved */
+  async function visitLate(page, moved) {
+    const mine = ++turn
     const first = !opened
-    opened ??= await late.open()
-    if (!opened) return
-    if (first) Alpine.effect(() => opened?.health.follow(supervisor.away, feed.state.live))
-    if (router.page !== page) return
-    opened[page].visit(router.params)
-    if (first) focusSoon("main h1")
+    const stores = opened ?? (await late.open())
+    if (!stores) return
+    if (!opened) Alpine.effect(() => stores.health.follow(supervisor.away, feed.state.live))
+    opened = stores
+    if (router.page !== page || mine !== turn) return
+    stores[page].visit(router.params)
+    const held = document.activeElement
+    if (first && moved && (held === document.body || held?.matches("main h1"))) focusSoon("main h1")
   }
 
   /** Everything in sight is read again: the feed could not say what was missed. */
@@ -140,7 +144,8 @@ export function visits(with_) {
     if (sessions.phase !== "loading" || page === "sessions") sessions.load()
     if (reviews.phase !== "loading" || page === "reviews") reviews.load()
     if (page === "reviews" && id !== null) review.load(id)
-    opened?.[page]?.load()
+    if (opened) opened[page]?.load()
+    else if (LATE.includes(page)) visitLate(page, false)
     if (page === "session") session.reload()
     if (page === "memories" && id !== null) memory.load(id)
   }
@@ -178,15 +183,19 @@ export function visits(with_) {
     const { stale, offline } = feed.state
     const said = offline ? t("hands.offline_said") : stale ? t("hands.stale_said") : ""
     if (said !== before) announce("feed", said || t("hands.live_again"))
+    if (said !== before && !said && late.comes) visitLate(router.page, false)
     return said
   }
 
   /** @param {string} selector */
   function focusSoon(selector) {
+    const { left } = router
     Alpine.nextTick(() => {
-      const heading = /** @type {HTMLElement | null} */ (document.querySelector(selector))
-      heading?.focus({ preventScroll: true })
-      if (selector === "main h1") scrollTo(0, 0)
+      const link =
+        selector === "main h1" && left?.link && document.querySelector(`main a[href="${CSS.escape(left.link)}"]`)
+      const place = /** @type {HTMLElement | null} */ (link || document.querySelector(selector))
+      place?.focus({ preventScroll: true })
+      if (selector === "main h1") scrollTo(0, left?.y ?? 0)
     })
   }
 }

@@ -128,12 +128,13 @@ export function words({ clock, live, router }) {
     /** Is this one of the pages that a phone keeps under "More"? */
     inRest: () => ["cooldowns", "preview", "health", "settings"].includes(router.page),
 
-    feedState: () => (live.paused ? "paused" : away() ? "lost" : "live"),
+    feedState: () => (live.paused ? "paused" : away() ? "lost" : live.known ? "live" : "joining"),
 
     feedWords() {
       if (live.paused) return live.behind ? t("hands.paused_behind", { n: live.behind }) : t("hands.paused")
       if (live.offline) return t("hands.offline_short")
-      return away() ? t("hands.reconnecting") : t("hands.live")
+      if (away()) return t("hands.reconnecting")
+      return live.known ? t("hands.live") : t("hands.connecting")
     },
 
     /** How long nothing was heard, and what is shown meanwhile. */

@@ -66,6 +66,22 @@ test("one more of a group counts up where it stands", async () => {
   assert.equal(store.rows.length, 1)
 })
 
+test("a session that said it before is not one more of a group", async () => {
+  const now = { ...GROUP, count: 4, last_id: 40 }
+  const page = ({ same }) => ({ items: [same ? now : GROUP], next: null, seq: 5 })
+  const { store, api } = groups({ "/events/groups": page })
+  await store.visit(EVERYTHING)
+  await Promise.resolve()
+
+  store.apply(created({ ...REFUSED, session_id: 9 }))
+  await new Promise(setImmediate)
+  store.apply(created({ ...REFUSED, id: 41, session_id: 12 }))
+
+  const [{ count, sessions, session_id }] = store.rows
+  assert.equal(api.asked.at(-1).body.same, 40)
+  assert.deepEqual({ count, sessions, session_id }, { count: 5, sessions: 3, session_id: 12 })
+})
+
 test("what was never said before is a group of its own", async () => {
   const { store } = groups()
   await store.visit(EVERYTHING)
@@ -124,15 +140,17 @@ const HOURS = [
   { at: "2026-01-14T11:00:00.000000Z", info: 2, warning: 0, critical: 1 },
 ]
 
+const told = (row, seq) => ({ seq, op: "created", entity: "event", id: row.id, version: 1, row })
+
 test("an event is counted in the stretch it falls into, once a second at most", async () => {
   const api = fakeApi({ "/events/density": counts(HOURS) })
   const timers = fakeTimers()
-  const store = density({ api, later: timers.setTimeout })
+  const store = density({ api, feed: fakeFeed(), later: timers.setTimeout })
   await store.visit(EVERYTHING)
   await store.load()
 
-  store.follow(REFUSED)
-  store.follow({ ...REFUSED, level: "info" })
+  store.follow(told(REFUSED, 2))
+  store.follow(told({ ...REFUSED, id: 41, level: "info" }, 3))
   const before = store.total
   await timers.ring()
 
@@ -145,14 +163,31 @@ test("an event is counted in the stretch it falls into, once a second at most", 
 test("an event beyond the last stretch makes it count anew", async () => {
   const api = fakeApi({ "/events/density": counts(HOURS) })
   const timers = fakeTimers()
-  const store = density({ api, later: timers.setTimeout })
+  const store = density({ api, feed: fakeFeed(), later: timers.setTimeout })
   await store.load()
 
   store.filters = EVERYTHING
-  store.follow({ ...REFUSED, created_at: "2026-01-14T12:30:00.000000Z" })
+  store.follow(told({ ...REFUSED, created_at: "2026-01-14T12:30:00.000000Z" }, 2))
   await timers.ring()
 
   assert.equal(api.asked.length, 2)
+})
+
+test("an event is counted once, whether the answer or the feed tells of it first", async () => {
+  const api = fakeApi({ "/events/density": counts(HOURS) })
+  const timers = fakeTimers()
+  const store = density({ api, feed: fakeFeed(), later: timers.setTimeout })
+  store.visit(EVERYTHING)
+  store.follow(told(REFUSED, 1)) // the answer that is on its way holds it
+  store.follow(told({ ...REFUSED, id: 41 }, 2)) // and this one not yet
+  await new Promise(setImmediate)
+  await timers.ring()
+
+  store.follow(told(REFUSED, 1))
+  store.follow(told({ ...REFUSED, id: 41 }, 2))
+  await timers.ring()
+
+  assert.equal(store.total, 5)
 })
 
 test("an address can point at one event, and at what happened around it", async () => {

@@ -131,3 +131,53 @@ test("a browser without a network says so, and reads again what it could not rea
   assert.deepEqual([offline, at], [true, new Date("2026-01-14T14:02:11Z")])
   assert.deepEqual([feed.state.offline, feed.state.at, loads], [false, null, 1])
 })
+
+test("a page that was never told where the feed stands does not call itself live for long", async () => {
+  const { feed, timers } = setUp()
+  feed.begin()
+  const { known, live } = { ...feed.state }
+
+  await timers.ring()
+  await timers.ring()
+
+  assert.deepEqual([known, live], [false, true])
+  assert.deepEqual([feed.state.live, feed.state.stale], [false, true])
+})
+
+test("a page that was told in time stays live", async () => {
+  const { feed, timers } = setUp()
+  feed.begin()
+  feed.receive({ kind: "hello", seq: 3 })
+
+  await timers.ring()
+
+  assert.deepEqual([feed.state.known, feed.state.live], [true, true])
+})
+
+test("a page out of the browser's cache reads again what it was not told of", () => {
+  const { feed } = setUp()
+  let loads = 0
+  feed.onReset(() => (loads += 1))
+  feed.receive({ kind: "joined", seq: 10, live: true })
+  feed.receive(at(11))
+
+  feed.receive({ kind: "joined", seq: 11, live: true })
+  const missedNothing = loads
+  feed.receive({ kind: "joined", seq: 14, live: true })
+
+  assert.deepEqual([missedNothing, loads], [0, 1])
+})
+
+test("who paused is not read to anew when the network comes back, only when they go on", () => {
+  const { feed } = setUp()
+  let loads = 0
+  feed.onReset(() => (loads += 1))
+  feed.pause()
+
+  feed.goOffline()
+  feed.goOnline()
+  const meanwhile = loads
+  feed.resume()
+
+  assert.deepEqual([meanwhile, loads], [0, 1])
+})

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { ago, count, duration, fadesOut, outlook, stateWords, tierWords, until } from "../src/format.js"
+import { ago, duration, fadesOut, outlook, stateWords, tierWords, until } from "../src/format.js"
 import { supervisorWords } from "../src/stores/supervisor.js"
 import { theme } from "../src/stores/theme.js"
 import { titleOf } from "../src/visits.js"
@@ -32,10 +32,6 @@ for (const [ms, words] of [
 ]) {
   test(`${ms} ms took "${words}"`, () => assert.equal(duration(ms), words))
 }
-
-test("a count knows one from many", () => {
-  assert.deepEqual([count(1, "memory", "memories"), count(1_204, "line")], ["1 memory", "1,204 lines"])
-})
 
 test("the next round is told by what is left until it", () => {
   assert.equal(until(before(-48 * 60_000), NOON), "in 48 min")

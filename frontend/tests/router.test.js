@@ -6,13 +6,15 @@ import { createRouter, place } from "../src/router.js"
 function browser(address) {
   const location = { pathname: "", search: "" }
   const steps = []
-  const move = (how) => (_state, _title, to) => {
+  const left = []
+  const move = (how) => (state, _title, to) => {
+    if (to === undefined) return left.push(state)
     const url = new URL(to, "http://here")
     Object.assign(location, { pathname: url.pathname, search: url.search })
     steps.push(`${how} ${to}`)
   }
   move("start")(null, "", address)
-  return { location, steps, history: { pushState: move("push"), replaceState: move("replace") } }
+  return { location, steps, left, history: { pushState: move("push"), replaceState: move("replace") } }
 }
 
 const ADDRESSES = [
@@ -86,4 +88,16 @@ test("who follows hears where one came from", () => {
   router.go("/sessions/42")
 
   assert.deepEqual(moves, ["memories session 42"])
+})
+
+test("what is left is marked, and found again on the way back", () => {
+  const here = browser("/events")
+  const router = createRouter({ ...here, mark: () => ({ y: 900, link: "/sessions/42" }) })
+
+  router.go("/events?q=dns", { replace: true })
+  router.go("/sessions/42")
+  const there = router.left
+  router.arrive(here.left[0])
+
+  assert.deepEqual([here.left, there, router.left], [[{ y: 900, link: "/sessions/42" }], null, here.left[0]])
 })

@@ -165,6 +165,18 @@ test("where no stream can be held the changes are asked for every two seconds", 
   assert.deepEqual(feed.timers.delays, [2_000])
 })
 
+test("who never had a stream begins with what is there now, not with all that ever was", async () => {
+  const { asked, fetch } = answering({ reset: true, seq: 9_000 }, NONE)
+  const feed = open(fetch)
+  feed.last().readyState = 2
+  feed.last().onerror()
+  await feed.timers.ring()
+
+  assert.deepEqual(asked, ["/api/v1/changes?after=0&limit=1"])
+  assert.deepEqual(feed.told[0], { kind: "hello", seq: 9_000, version: "" })
+  assert.deepEqual(feed.kinds(), ["hello", "live"])
+})
+
 test("a server that answers again gets its stream back at once", async () => {
   const feed = open(answering(ONE).fetch)
   await cutOff(feed)
@@ -222,7 +234,7 @@ test("a stream that was answered with something else is looked into at once", as
   feed.last().onerror()
   await feed.timers.ring()
 
-  assert.deepEqual(asked, ["/api/v1/changes?after=0&limit=500"])
+  assert.deepEqual(asked, ["/api/v1/changes?after=0&limit=1"])
   assert.deepEqual(feed.kinds(), ["refused"])
 })
 

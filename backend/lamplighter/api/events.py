@@ -83,7 +83,7 @@ async def create(request: Request) -> Response:
 async def _filter(here: Door, wanted: shapes.EventFilter) -> Filter:
     since, until = moments.moment(wanted.since, "from"), moments.moment(wanted.until, "to")
     if since is not None and until is not None and since >= until:
-        raise Invalid(Wrong("to", "is not after from"))
+        raise Invalid(Wrong("to", "must be later than the beginning of the range"))
     service = wanted.service
     if service is not None:
         name = GENERAL if fold(service) == GENERAL else service

@@ -1,3 +1,4 @@
+import { THEMES } from "../stores/theme.js"
 import { t } from "../texts.js"
 
 /** What can be done on every page. @param {any} stores */
@@ -8,7 +9,11 @@ export function anywhereCommands({ addMemory, runNow, review, toasts, keys, ui, 
     { keys: "z", label: t("hands.undo_last"), run: () => (review.settled ? review.undo() : toasts.undoLast()) },
     { label: t("hands.pause_live"), when: () => !live.paused, run: () => ui.togglePause() },
     { label: t("hands.resume_live"), when: () => live.paused, run: () => ui.togglePause() },
-    { label: t("hands.change_theme"), run: () => theme.cycle() },
+    ...THEMES.map(({ choice, label }) => ({
+      label,
+      when: () => theme.choice !== choice,
+      run: () => theme.choose(choice),
+    })),
     { label: t("hands.keys_on"), when: () => !keys.on, run: () => keys.turn(true) },
     { label: t("hands.keys_off"), when: () => keys.on, run: () => keys.turn(false) },
     { label: t("hands.log_out"), run: () => login.end() },

@@ -4,6 +4,8 @@ import { hold } from "./hold.js"
 import { reach } from "./reach.js"
 import { stripView } from "./strip-view.js"
 
+const TYPED_MS = 400
+
 /**
  * Behaviours that HTML asks for by name. They set styles and open dialogs from code: the content security policy
  * leaves no room for style attributes.
@@ -64,11 +66,13 @@ export function directives(Alpine) {
    */
   function typed(el, { expression }, { evaluateLater, effect }) {
     const evaluate = evaluateLater(expression)
-    effect(() =>
+    const follow = () =>
       evaluate((/** @type {string} */ value) => {
         if (document.activeElement !== el) el.value = value ?? ""
-      }),
-    )
+      })
+    effect(follow)
+    // what was refused does not stay as if it held; what is still on its way is given its time
+    el.addEventListener("blur", () => setTimeout(follow, TYPED_MS))
   }
 
   /** The parts of a text, what is gone and what is new marked as such. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */

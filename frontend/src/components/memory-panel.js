@@ -6,8 +6,6 @@ import { historyWords } from "../past.js"
 import { focusList } from "./rows.js"
 import { steps, trend } from "./trend.js"
 
-const BY_SESSION = " by the session"
-
 /** What a click in the panel of one memory means, and what stands there in words. @param {(name: string) => any} store */
 export function memoryPanel(store) {
   const [memory, curate, router, toasts] = ["memory", "curate", "router", "toasts"].map(store)
@@ -91,7 +89,7 @@ export function memoryPanel(store) {
     },
 
     /** What happened; which session it was stands beside it as a link. @param {HistoryEntry} entry */
-    step: (entry) => historyWords({ ...entry, session_id: null }).replace(BY_SESSION, ""),
+    step: (entry) => historyWords({ ...entry, session_id: null }, { unnamed: true }),
 
     /** The two claims beside each other, what is only in one of them marked. @param {Partner} partner */
     claims({ memory: other }) {

@@ -57,7 +57,9 @@ export function overviewPage(store) {
 
     /** @param {Service} service */
     about: ({ description, depends_on: needs }) =>
-      [description, needs.length ? `depends on ${needs.join(", ")}` : ""].filter(Boolean).join(" · "),
+      [description, needs.length ? t("overview.dependsOn", { names: needs.join(", ") }) : ""]
+        .filter(Boolean)
+        .join(" · "),
 
     /** The cooldowns that matter: of what may be done here, and what was done all the same. @param {Service} service */
     slots: ({ cooldowns, actions }) =>

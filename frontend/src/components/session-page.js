@@ -1,4 +1,4 @@
-import { count, duration } from "../format.js"
+import { duration } from "../format.js"
 import { sortWords } from "../log/rail.js"
 import { t } from "../texts.js"
 import { attempt } from "./attempt.js"
@@ -60,7 +60,7 @@ export function sessionPage(store) {
     },
 
     budgetShare: () => (session.told.budget ? session.told.tokens / session.told.budget : 0),
-    turnsWords: () => (session.row?.turns ? count(session.row.turns, "turn") : ""),
+    turnsWords: () => (session.row?.turns ? t("sessions.turns", { n: session.row.turns }) : ""),
     costWords: () => (session.row?.cost_usd ? `$${session.row.cost_usd.toFixed(4)}` : ""),
 
     leftWords() {

@@ -1,4 +1,4 @@
-import { count, exact, statusWords, tierWords } from "../format.js"
+import { exact, statusWords, tierWords } from "../format.js"
 import { t } from "../texts.js"
 import { attempt } from "./attempt.js"
 import { onControl, revealIn } from "./rows.js"
@@ -46,6 +46,6 @@ export function sessionsPage(store) {
     costOf: ({ cost_usd: cost }) => (cost ? `$${cost.toFixed(cost < 1 ? 3 : 2)}` : ""),
 
     /** @param {Session} row */
-    turnsOf: ({ turns }) => (turns ? count(turns, "turn") : ""),
+    turnsOf: ({ turns }) => (turns ? t("sessions.turns", { n: turns }) : ""),
   }
 }

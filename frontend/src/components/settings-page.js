@@ -28,6 +28,33 @@ export function settingsPage(store) {
     /** The variable alone, as one would look for it. @param {Setting} setting */
     source: (setting) => settings.source(setting),
 
+    /** The focus goes back to where it came from. @param {Setting} setting */
+    cancel({ name }) {
+      settings.close()
+      focusOn(`change-${name}`)
+    },
+
+    async makeToken() {
+      await tokens.create()
+      if (tokens.minted) focusOn("minted")
+    },
+
+    cancelToken() {
+      tokens.hide()
+      focusOn("new-token")
+    },
+
+    keepToken() {
+      tokens.forget()
+      focusOn("new-token")
+    },
+
+    /** @param {AccessToken} token */
+    async revoke(token) {
+      await tokens.revoke(token)
+      if (!tokens.living.some((/** @type {AccessToken} */ { id }) => id === token.id)) focusOn("new-token")
+    },
+
     /** @param {AccessToken} token */
     revokeLabel: (token) => t("settings.revokeLabel", { name: tokens.name(token) }),
 
@@ -43,4 +70,9 @@ export function settingsPage(store) {
       }
     },
   }
+}
+
+/** What was pressed is gone: the focus goes where one goes on. @param {string} id */
+function focusOn(id) {
+  setTimeout(() => document.getElementById(id)?.focus())
 }

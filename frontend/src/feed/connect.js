@@ -1,8 +1,8 @@
 import workerAddress from "./worker.js?sharedworker&url"
 import { scriptAddress } from "../trusted.js"
-import { openSource } from "./source.js"
 
 const ANSWER_MS = 3_000
+const AGAIN_MS = 2_000
 
 /** Join the browser's one feed; where no SharedWorker answers, hold a stream of our own. @param {Feed} feed */
 export function connect(feed) {
@@ -10,6 +10,7 @@ export function connect(feed) {
   addEventListener("offline", () => feed.goOffline())
   addEventListener("online", () => feed.goOnline())
   if (!navigator.onLine) feed.goOffline()
+  feed.begin()
   try {
     share(receive, () => own(receive))
   } catch {
@@ -38,8 +39,14 @@ function share(receive, fallback) {
   addEventListener("pageshow", ({ persisted }) => persisted && worker.port.postMessage("join"))
 }
 
-/** @param {(message: FeedMessage) => void} receive */
+/** Few browsers need it: it is no part of the first load. @param {(message: FeedMessage) => void} receive */
 function own(receive) {
+  const again = () => setTimeout(() => own(receive), AGAIN_MS)
+  import("./source.js").then(({ openSource }) => hold(openSource, receive), again)
+}
+
+/** @param {typeof import("./source.js").openSource} openSource @param {(message: FeedMessage) => void} receive */
+function hold(openSource, receive) {
   const source = openSource({
     emit: receive,
     EventSource: globalThis.EventSource,

@@ -150,14 +150,20 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, now 
   }
 
   async function ask() {
-    const answer = await fetch(`${base}/changes?after=${seq ?? 0}&limit=500`)
+    const answer = await fetch(`${base}/changes?after=${seq ?? 0}&limit=${seq === null ? 1 : 500}`)
     unknown = answer.status === NOBODY
     if (unknown) return
     if (!answer.ok) throw new Error(`The changes answered ${answer.status}.`)
     const page = await answer.json()
-    if (page.reset || (seq !== null && page.seq < seq)) return reset(page.seq)
+    if (seq === null) return begin(page.seq)
+    if (page.reset || page.seq < seq) return reset(page.seq)
     heardAt = now()
     pass(page.items)
-    seq ??= page.seq
+  }
+
+  /** Where nothing is known yet only the number counts: what there is now, the pages read for themselves. @param {number} at */
+  function begin(at) {
+    seq = at
+    emit({ kind: "hello", seq: at, version: "" })
   }
 }

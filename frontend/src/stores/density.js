@@ -8,13 +8,17 @@ const STRETCHES = 90
 
 /**
  * How many events there were when, under the filters of the list.
- * @param {{api: Api, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, feed: Pick<Feed, "read">, later?: (run: () => void, ms: number) => any}} with_
  */
-export function density({ api, later = setTimeout }) {
+export function density({ api, feed, later = setTimeout }) {
   let turn = 0
   let key = ""
-  /** @type {OpsEvent[]} */
+  let seq = 0
+  let busy = false
+  /** @type {Change[]} what the answer did not know yet */
   let came = []
+  /** @type {Set<number>} */
+  let counted = new Set()
   return {
     phase: "loading",
     problem: "",
@@ -37,6 +41,7 @@ export function density({ api, later = setTimeout }) {
 
     async load() {
       const mine = ++turn
+      busy = true
       try {
         const found = await api.get("/events/density", { ...this.filters, buckets: STRETCHES })
         if (mine === turn) this.take(found)
@@ -45,30 +50,43 @@ export function density({ api, later = setTimeout }) {
       }
     },
 
-    /** @param {{seconds: number, total: number, stretches: Stretch[]}} found */
-    take({ seconds, total, stretches }) {
-      came = []
+    /** @param {{seconds: number, total: number, stretches: Stretch[], seq: number}} found */
+    take({ seconds, total, stretches, seq: at }) {
+      busy = false
+      seq = at
+      came = came.filter((change) => change.seq > seq && eventMatches(change.row, this.filters))
+      counted = new Set(came.map(({ id }) => id))
       Object.assign(this, { seconds, total, stretches, phase: "ready", problem: "" })
+      if (came.length) this.recount()
+      feed.read(seq)
     },
 
     /** @param {Error} problem */
     fail(problem) {
+      busy = false
       this.problem = problem.message
       if (this.phase !== "ready") this.phase = "failed"
     },
 
-    /** An event more: counted where it falls, and the chart drawn again once a second at most. @param {OpsEvent} event */
-    follow(event) {
-      if (this.phase !== "ready" || !eventMatches(event, this.filters)) return
-      came.push(event)
+    /** An event more: counted once where it falls, and the chart drawn again once a second at most. @param {Change} change */
+    follow(change) {
+      if (change.seq <= seq || counted.has(change.id) || !eventMatches(change.row, this.filters)) return
+      counted.add(change.id)
+      came.push(change)
+      if (this.phase === "ready") this.recount()
+    },
+
+    recount() {
       this.again ??= soon(() => this.count(), { later })
       this.again()
     },
 
     again: /** @type {(() => void) | null} */ (null),
 
+    /** What came while an answer is on its way waits for it: who knows which of them it counts. */
     count() {
-      const events = came
+      if (busy) return
+      const events = came.map(({ row }) => /** @type {OpsEvent} */ (row))
       came = []
       const places = events.map(({ created_at }) => this.place(Date.parse(created_at)))
       if (places.some((at) => at < 0 || at >= this.stretches.length)) return this.load()

@@ -32,7 +32,12 @@ function alone({ id, level, service, text, session_id, created_at: at }) {
   })
 }
 
-/** One more of a group. @param {EventGroup} group @param {OpsEvent} event @returns {EventGroup} */
+/** Did a session say it that is perhaps counted already? @param {EventGroup} group @param {OpsEvent} event */
+function perhapsKnown({ sessions, session_id: last }, { session_id: id }) {
+  return sessions > 1 && id !== null && last !== null && id < last
+}
+
+/** One more of a group; `session_id` is the latest of its sessions. @param {EventGroup} group @param {OpsEvent} event @returns {EventGroup} */
 function grown(group, { id, session_id, created_at }) {
   const other = session_id !== null && session_id !== group.session_id
   return named({
@@ -41,7 +46,7 @@ function grown(group, { id, session_id, created_at }) {
     last_id: id,
     last_at: created_at,
     sessions: group.sessions + (other ? 1 : 0),
-    session_id: session_id ?? group.session_id,
+    session_id: other ? Math.max(session_id, group.session_id ?? 0) : group.session_id,
   })
 }
 
@@ -61,7 +66,7 @@ export function eventGroups({ api, feed, later = setTimeout }) {
       const page = await api.get(path, query)
       const items = /** @type {EventGroup[]} */ (page.items.map(named))
       if (!query?.cursor && !query?.same) known = new Map()
-      items.forEach(note)
+      if (!query?.same) items.forEach(note)
       return { ...page, items }
     },
   })
@@ -102,15 +107,21 @@ export function eventGroups({ api, feed, later = setTimeout }) {
     fold(event) {
       const group = known.get(wordsOf(event))
       if (group && event.id <= group.last_id) return
-      if (group) return this.put(note(grown(group, event)))
+      if (group && !perhapsKnown(group, event)) return this.put(note(grown(group, event)))
+      if (group) return this.ask(event)
       if (this.next === null) return this.put(note(alone(event)))
       return this.ask(event)
     },
 
-    /** Perhaps one of a group that was not read yet. @param {OpsEvent} event */
+    /** Of a group that was not read yet, or by a session that it may hold: who knows is the server. @param {OpsEvent} event */
     async ask(event) {
       const page = await grouped.get("/events/groups", { ...filters, same: event.id }).catch(() => null)
-      if (page?.items.length) this.put(page.items[0])
+      if (!page?.items.length) return
+      const [group] = page.items
+      const held = known.get(wordsOf(group))
+      // another came meanwhile
+      if (held && held.last_id > group.last_id) return void this.ask({ ...event, id: held.last_id })
+      this.put(note(group))
     },
 
     /** @param {EventGroup} group */

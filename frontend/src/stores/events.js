@@ -104,7 +104,7 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
       if (change.op === "created" && !this.here) this.unseen += 1
       if (this.phase === "ready") this.apply(change)
       if (groups.phase === "ready") groups.apply(change)
-      if (change.op === "created" && this.here) density.follow(change.row)
+      if (change.op === "created" && this.here) density.follow(change)
     },
 
     /** @param {string} id */

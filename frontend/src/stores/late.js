@@ -10,16 +10,15 @@ export const LATE = Object.keys(TITLES)
 
 /**
  * Pages that come when one of them is opened first.
- * @param {{router: any, reload: () => void, fetch: () => Promise<Record<string, any>>}} with_ `fetch` brings the stores of
+ * @param {{api: Api, router: any, reload: () => void, fetch: () => Promise<Record<string, any>>}} with_ `fetch` brings the stores of
  *   the pages by name
  */
-export function late({ router, reload, fetch }) {
+export function late({ api, router, reload, fetch }) {
   /** @type {Promise<Record<string, any>> | null} */
   let coming = null
   return {
     ready: false,
     problem: "",
-    reload,
 
     /** Is one of them open whose code is not there yet? */
     get comes() {
@@ -32,17 +31,26 @@ export function late({ router, reload, fetch }) {
 
     /** The stores of these pages by name, once they are there; nothing where they cannot be loaded. */
     async open() {
-      this.problem = ""
       coming ??= fetch()
       try {
         const stores = await coming
         this.ready = true
+        this.problem = ""
         return stores
       } catch {
         coming = null
         this.problem = t("common.part_lost")
         return null
       }
+    },
+
+    /** Once more. A server that answers, but not with what this page asks for, has a newer one. */
+    async again() {
+      if (await this.open()) return router.arrive()
+      const answers = await api
+        .get("/supervisor")
+        .catch((/** @type {import("../api.js").Problem} */ { status }) => status)
+      if (answers) reload()
     },
   }
 }

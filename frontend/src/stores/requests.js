@@ -1,4 +1,3 @@
-import { count } from "../format.js"
 import { t } from "../texts.js"
 
 /**
@@ -33,7 +32,7 @@ export function requests({ api, feed }) {
     },
 
     get label() {
-      return count(this.queued.length, "request")
+      return t("sessions.waiting_requests", { n: this.queued.length })
     },
 
     /** @param {{tier: number, services: string[], prompt: string, dry_run: boolean, engine?: string}} wish */

@@ -2,6 +2,8 @@ import { t } from "../texts.js"
 
 const KEY = "lamplighter.theme"
 const ORDER = ["system", "light", "dark"]
+/** Each one and what it is called. */
+export const THEMES = ORDER.map((choice) => ({ choice, label: labelOf(choice) }))
 
 /**
  * Light, dark, or as the system has it.
@@ -28,8 +30,13 @@ export function theme({ root, storage }) {
     },
 
     get label() {
-      const names = { system: t("hands.theme_system"), light: t("hands.theme_light"), dark: t("hands.theme_dark") }
-      return t("hands.theme", { choice: names[/** @type {keyof typeof names} */ (this.choice)] ?? this.choice })
+      return labelOf(this.choice)
     },
   }
+}
+
+/** @param {string} choice */
+function labelOf(choice) {
+  const names = { system: t("hands.theme_system"), light: t("hands.theme_light"), dark: t("hands.theme_dark") }
+  return t("hands.theme", { choice: names[/** @type {keyof typeof names} */ (choice)] ?? choice })
 }

@@ -1,7 +1,6 @@
-import { count } from "../format.js"
-import { t } from "../texts.js"
 import { newestFirst } from "./events.js"
 import { extend, liveList } from "./list.js"
+import { t } from "../texts.js"
 
 export const ACTIONS = ["restart", "redeployment"]
 
@@ -24,7 +23,7 @@ export function useNotes({ name, action, text, attempts, healthy_after: healthy,
   const told = healthy === null || /^Healthy again after/.test(text ?? "")
   return [
     name && name !== action ? name : "",
-    attempts > 1 ? count(attempts, "attempt") : "",
+    attempts > 1 ? t("overview.useAttempts", { n: attempts }) : "",
     told ? "" : t("overview.healthyAfter", { time: seconds(healthy) }),
     by === "healthy" ? t("overview.clearedByRounds") : by === "operator" ? t("overview.resetByPerson") : "",
   ]
@@ -34,8 +33,8 @@ export function useNotes({ name, action, text, attempts, healthy_after: healthy,
 
 /** @param {number} value */
 function seconds(value) {
-  if (value < 10) return `${Number(value.toFixed(1))} s`
-  return value < 120 ? `${Math.round(value)} s` : `${Math.round(value / 60)} min`
+  if (value < 120) return t("common.s", { n: value < 10 ? Number(value.toFixed(1)) : Math.round(value) })
+  return t("common.min", { n: Math.round(value / 60) })
 }
 
 /** What the address says about the list. @param {URLSearchParams} params */

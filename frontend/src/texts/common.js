@@ -13,8 +13,6 @@ export const common = {
   health_page: "Health",
   settings_page: "Settings",
   memories: { one: "{n} memory", other: "{n} memories" },
-  sessions: { one: "{n} session", other: "{n} sessions" },
-  tokens: { one: "{n} token", other: "{n} tokens" },
   elsewhere_page: "Nothing is kept here",
   title: "{page} · Lamplighter",
 

@@ -26,6 +26,7 @@ MADE: Final = """() => document.querySelectorAll(
   "marquee, math, form[action], [onerror], [onload], [onclick], [onfocus], [style*=evil]), " +
   "main a:not([href^='/']):not([href^='#'])[href]"
 ).length"""
+MORE: Final = "document.querySelector('main button.more:not(:disabled)')?.click()"
 OVERFLOW: Final = "document.documentElement.scrollWidth > document.documentElement.clientWidth + 1"
 PLACES: Final = (
     *("/overview", "/sessions", "/sessions/1", "/sessions/1?part=events", "/sessions/2"),
@@ -121,11 +122,9 @@ def _judge(page: Page, where: str, wrong: list[str]) -> None:
 
 
 def _all_rows(page: Page) -> None:
-    more = page.get_by_role("button", name="Show more")
     for _ in range(6):
         page.mouse.wheel(0, 20_000)
-        if more.count() and more.is_visible() and more.is_enabled():
-            more.click()
+        page.evaluate(MORE)  # it may be gone by itself before a click that waits has come
         page.wait_for_timeout(60)
 
 

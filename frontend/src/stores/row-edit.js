@@ -14,6 +14,8 @@ const REVERSIBLE = [null, "low", "operator"]
 export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
   /** @type {Map<number, Promise<Memory | null>>} what is on its way: it is not typed anew, and the next edit follows it */
   const onWay = new Map()
+  /** @type {Map<number, Memory>} what the last edit here made of it, which the list may not show yet */
+  const became = new Map()
   return {
     id: /** @type {number | null} */ (null),
     base: /** @type {Memory | null} */ (null),
@@ -124,13 +126,16 @@ export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
 
   /** @param {Memory} base @param {Record<string, any>} changes @returns {Promise<Memory>} */
   async function pushed(base, changes) {
-    const push = (/** @type {Memory} */ on) => memory.push(on.id, on.version, changes, on)
+    const on = (/** @type {Memory | null | undefined} */ row) => (row && row.version > base.version ? row : base)
+    const push = (/** @type {Memory} */ row) => memory.push(row.id, row.version, changes, row)
     const earlier = onWay.get(base.id)
-    const pushing = earlier ? earlier.then((row) => push(row && row.version > base.version ? row : base)) : push(base)
+    const pushing = earlier ? earlier.then((row) => push(on(row))) : push(on(became.get(base.id)))
     const ends = pushing.catch(() => null)
     onWay.set(base.id, ends)
     try {
-      return await pushing
+      const row = await pushing
+      became.set(base.id, row)
+      return row
     } finally {
       if (onWay.get(base.id) === ends) onWay.delete(base.id)
     }

@@ -195,9 +195,9 @@ export function memoriesPage(store) {
   }
 }
 
-/** @param {number} n */
+/** @param {number | undefined} n what is known of now only has no number in the past */
 function inNumber(n) {
-  return n.toLocaleString("en")
+  return n === undefined ? "" : n.toLocaleString("en")
 }
 
 /** @param {number | null} id */

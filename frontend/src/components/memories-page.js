@@ -197,9 +197,9 @@ export function memoriesPage(store) {
   }
 }
 
-/** @param {number} n */
+/** Of the past some counts are not known; they are not shown then. @param {number | undefined} n */
 function inNumber(n) {
-  return n.toLocaleString("en")
+  return n === undefined ? "" : n.toLocaleString("en")
 }
 
 /** A moment as a field for date and time takes it. @param {Date} time */

@@ -197,7 +197,7 @@ export function memoriesPage(store) {
   }
 }
 
-/** @param {number | undefined} n what is known of now only has no number in the past */
+/** Of the past some counts are not known; they are not shown then. @param {number | undefined} n */
 function inNumber(n) {
   return n === undefined ? "" : n.toLocaleString("en")
 }

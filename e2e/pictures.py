@@ -29,12 +29,22 @@ PAGES = {
 }
 LOOKS = {"light": ("light", 1280, 800), "dark": ("dark", 1280, 800), "phone": ("light", 390, 800)}
 SETTLED_MS = 1_500
+ENGINE = ("LAMPLIGHTER_ENGINE", "LAMPLIGHTER_EXEC_COMMAND")
 LIVE = (
     "All but one answered. Looking at nextcloud again.",
     "[EVENT:warning:nextcloud] Answers in 8.1 s",
     "[MEMORY:timing:nextcloud] The cron job at 04:00 makes it answer in 8s for ten minutes",
     "`[MEMORY:timing:caddy] an example in code`",
 )
+
+
+def started(home: Path) -> App:
+    """Start both processes; the page of settings shows nothing of the engine that says LIVE."""
+    app = App(home).start("supervisor")
+    engine = {name: app.env.pop(name) for name in ENGINE}
+    app.start("web")
+    app.env |= engine
+    return app
 
 
 def take(browser: Browser, app: App, out: Path, running: int) -> None:
@@ -60,7 +70,7 @@ def main(out: Path = OUT) -> None:
     with TemporaryDirectory() as directory:
         home = Path(directory) / "home"
         write(home)
-        app = App(home).start()
+        app = started(home)
         try:
             for words in LIVE:
                 app.says(words)

@@ -57,6 +57,7 @@ def test_a_session_is_followed_live_with_its_markers_and_what_it_was_told(
     expect(page.get_by_text("learned", exact=False).first).to_be_visible(timeout=1_000)
     page.get_by_role("button", name="Take it").click()
     expect(page.get_by_role("button", name="Take it")).to_have_count(0)
+    expect(page.get_by_role("link", name=re.compile(r"^memory \d+$")).first).to_be_focused()
     assert app.get("/api/v1/memories?q=In+code")["total"] == 1
     app.ends()
     expect(page.get_by_text("completed").first).to_be_visible(timeout=2_000)
@@ -69,6 +70,7 @@ def test_a_running_session_is_stopped_from_its_page(page: Page, app: App) -> Non
     page.get_by_role("button", name="Stop").click()
 
     expect(page.get_by_text("stopped").first).to_be_visible(timeout=10_000)
+    expect(page.get_by_role("heading", name="Session 1", level=1)).to_be_focused()
     assert app.get("/api/v1/sessions/1")["reason"] == "An operator stopped it."
 
 

@@ -142,6 +142,7 @@ def test_an_act_on_all_that_match_is_foreseen_and_undone_as_one(page: Page, app:
     dialog.get_by_role("button", name="Change them").click()
 
     expect(page.get_by_text("60 memories lowered by 0.20.")).to_be_visible()
+    expect(page.get_by_text("60 memories", exact=True).locator("..")).to_be_focused()
     assert app.get("/api/v1/memories?state=inactive")["total"] == 7
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("They are as they were.")).to_be_visible()
@@ -205,3 +206,37 @@ def test_a_long_list_reads_on_while_it_is_scrolled(page: Page, app: App) -> None
     assert most <= 200
     page.get_by_role("button", name="Show earlier").click()
     assert rows.count() <= 200
+
+
+def test_what_is_typed_in_a_row_is_kept_and_no_empty_field_is_nought(page: Page, app: App) -> None:
+    number = add(app, "Takes 60s")
+    page.goto(f"{app.url}/memories")
+    row_of(page, "Takes 60s").get_by_role("link", name="Takes 60s").dblclick()
+    form = page.get_by_role("form", name=f"Edit memory {number}")
+    form.get_by_label("Observation").fill("Takes 90s")
+    page.reload()
+    row_of(page, "Takes 60s").get_by_role("link", name="Takes 60s").dblclick()
+    expect(form.get_by_label("Observation")).to_have_value("Takes 90s")
+    expect(form).to_contain_text("Your unsaved text of")
+    form.get_by_label("Confidence", exact=True).fill("")
+    page.keyboard.press("Enter")
+
+    expect(form).to_contain_text("Give a number from 0 to 1.")
+    assert app.get(f"/api/v1/memories/{number}")["version"] == 1
+
+
+def test_many_changed_elsewhere_move_no_row_under_the_focus(page: Page, app: App) -> None:
+    many = [add(app, f"Fact {number}", confidence=0.9 - number / 100) for number in range(8)]
+    page.goto(f"{app.url}/memories?state=active")
+    expect(page.locator("tr[data-id]")).to_have_count(8)
+    page.locator("tr[data-id]").nth(4).locator("[data-row]").focus()
+    before = page.evaluate(TOPS)
+
+    act = {"ids": many[:3], "action": "confidence", "value": 0.1}
+    app.post("/api/v1/memories/bulk", act)
+
+    expect(row_of(page, "Fact 0")).to_contain_text("0.10")
+    expect(page.get_by_role("button", name="Show what matches now")).to_be_visible()
+    assert page.evaluate(TOPS) == before
+    page.get_by_role("button", name="Show what matches now").click()
+    expect(page.locator("tr[data-id]")).to_have_count(5)

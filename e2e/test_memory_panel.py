@@ -13,6 +13,14 @@ WARM = "Takes 5s to start after a restart"
 TURNS = 30
 
 
+SHIFTS = """
+window.shifts = 0
+new PerformanceObserver((list) => {
+  for (const each of list.getEntries()) window.shifts += each.value
+}).observe({type: "layout-shift", buffered: true})
+"""
+
+
 def add(app: App, observation: str = COLD, **more: object) -> int:
     body = {"category": "timing", "service": "jellyfin", "observation": observation, **more}
     return int(app.post("/api/v1/memories", body)["id"])
@@ -242,3 +250,20 @@ def test_on_a_phone_the_panel_is_the_page(page: Page, app: App) -> None:
 
     expect(page.get_by_role("row", name=re.compile(COLD))).to_be_visible()
     expect(page.get_by_role("link", name=COLD)).to_be_focused()
+
+
+def test_nothing_is_pushed_by_what_comes_late(page: Page, app: App) -> None:
+    memory = add(app, "Must be started after WireGuard, else it fails with no route to host")
+    for number in range(10):
+        add(app, f"Fact {number}", confidence=0.9)
+    page.add_init_script(SHIFTS)
+    page.set_viewport_size({"width": 320, "height": 800})
+
+    panel = panel_of(page, app, memory)
+    expect(panel.get_by_text(re.compile("No session was told it yet"))).to_be_visible()
+    expect(panel.locator(".plot canvas")).to_be_visible()
+
+    assert page.evaluate("window.shifts") < 0.01
+    panel.get_by_role("button", name="All memories").click()
+    row = page.get_by_role("row", name=re.compile("Must be started"))
+    expect(row.get_by_role("link", name=re.compile("Must be started"))).to_be_focused()

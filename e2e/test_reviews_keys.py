@@ -42,6 +42,7 @@ def test_fifty_cases_take_at_most_three_keys_each(page: Page, app: App) -> None:
         page.get_by_text(f"Review {number}", exact=True).wait_for()
         page.get_by_role("region", name="Settle it").wait_for()
         press("ad"[number % 2])
+        expect(page.get_by_role("article", name="The case")).to_be_focused()
 
     expect(page.get_by_role("region", name="What was decided")).to_be_visible()
     expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()

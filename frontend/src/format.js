@@ -25,8 +25,21 @@ const clockTime = new Intl.DateTimeFormat("en-GB", {
   second: "2-digit",
   timeZoneName: "short",
 })
+const hourAndMinute = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" })
+const dayAndHour = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+})
 const dayOfYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
 const dayAndYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" })
+
+/** When something was typed: the time, and the day unless it was today. @param {number} at */
+export function momentOf(at) {
+  const today = new Date().toDateString() === new Date(at).toDateString()
+  return (today ? hourAndMinute : dayAndHour).format(at)
+}
 
 /** How long ago, as people scan it: now, 40 s, 2 min, 3 h, 9 d, then the day. @param {Time | null} time @param {number} now */
 export function ago(time, now) {

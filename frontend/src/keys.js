@@ -37,15 +37,18 @@ export function keys({ commands, storage, now = Date.now }) {
       this.help = false
     },
 
-    /** Was this key a command of ours? What a browser does by itself is only listed. @param {string} key */
-    press(key) {
+    /**
+     * Was this key a command of ours? What a browser does by itself is only listed; a key held down does again only
+     * what may be done over and over. @param {string} key @param {boolean} [held]
+     */
+    press(key, held = false) {
       const chord = prefix && now() - at < CHORD_MS ? `${prefix}\u0000${key}` : key
       const fitting = commands().filter((command) => command.keys && applies(command))
       const command = fitting.find(({ keys }) => pressed(keys ?? "") === chord)
       prefix = !command && fitting.some(({ keys }) => pressed(keys ?? "").startsWith(`${key}\u0000`)) ? key : ""
       at = now()
       if (!command || command.native) return false
-      command.run()
+      if (!held || command.repeats) command.run()
       return true
     },
   }

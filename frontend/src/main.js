@@ -110,7 +110,10 @@ const details = {
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))
 add("whatIf", whatIf({ api }))
 add("login", login({ api, reload, toasts: toaster }))
-add("rowEdit", rowEdit({ api, memories: lists.memories, memory: details.memory, router, toasts: toaster }))
+add(
+  "rowEdit",
+  rowEdit({ api, memories: lists.memories, memory: details.memory, router, toasts: toaster, drafts: unsaved }),
+)
 add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
 const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage, unsaved }))
 const running = add("runNow", runNow({ requests: asked, services: known, engines: stores.engines, toasts: toaster }))
@@ -143,7 +146,7 @@ document.addEventListener("keydown", (event) => {
   if (isForPalette(event)) {
     event.preventDefault()
     if (!finder.open) finder.show()
-  } else if (keyboard.on && isForUs(event) && keyboard.press(event.key)) event.preventDefault()
+  } else if (keyboard.on && isForUs(event) && keyboard.press(event.key, event.repeat)) event.preventDefault()
 })
 
 connect(feed)

@@ -103,6 +103,7 @@ interface Review extends Row {
   created_at: Time
   sources?: { old: Said[]; new: Said[] }
   exposed?: { old: number[]; new: number[] }
+  exposed_counts?: { old: number; new: number }
   changes?: (HistoryEntry & { memory_id: number })[]
 }
 

@@ -111,7 +111,7 @@ export function visits(with_) {
     if (page === "session") session.visit(id, params.get("part") ?? "", router.hash)
     else if (before.page === "session") session.leave()
     if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon("main h1")
-    else if (before.page && id !== null && id !== before.id) focusSoon(page === "reviews" ? ".case h2" : ".panel h2")
+    else if (before.page && id !== null && id !== before.id) focusSoon(page === "reviews" ? ".case" : ".panel h2")
   }
 
   /** A page whose code may still have to come; by then the operator may be elsewhere. @param {string} page @param {boolean} moved */

@@ -42,6 +42,8 @@ const USE_ICONS = new Map([
   ["would", "eye"],
 ])
 
+const brief = new Intl.NumberFormat("en", { notation: "compact" })
+
 /**
  * What the pages call `$fmt`: rows into words, with the clock and the place they depend on.
  * @param {{clock: {now: number, second: number}, live: Feed["state"], router: any}} stores
@@ -89,6 +91,7 @@ export function words({ clock, live, router }) {
     decided: outcomes.decidedWords,
     decider: outcomes.deciderWords,
     said: (/** @type {Said} */ said) => outcomes.saidWords(said),
+    brief: (/** @type {number} */ n) => brief.format(n),
     use: useWords,
     useNotes,
     useIcon: (/** @type {string} */ outcome) => `#icon-${USE_ICONS.get(outcome) ?? "info"}`,

@@ -110,6 +110,22 @@ test("a key does what applies where one is", () => {
   assert.deepEqual(done, ["a", "b"])
 })
 
+test("a key held down decides once; one that moves moves on", () => {
+  const done = []
+  const commands = ["a", "j"].map((keys) => ({
+    id: keys,
+    keys,
+    label: keys,
+    repeats: keys === "j",
+    run: () => done.push(keys),
+  }))
+  const board = keys({ commands: () => commands, storage: fakeStorage() })
+
+  for (const key of ["a", "j"]) for (const held of [false, true, true]) assert.equal(board.press(key, held), true)
+
+  assert.deepEqual(done, ["a", "j", "j", "j"])
+})
+
 test("two keys in a row are one command, too late they are two", () => {
   let now = 0
   const done = []

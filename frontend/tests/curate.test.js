@@ -233,3 +233,49 @@ test("nothing to remember is not sent", async () => {
 
   assert.deepEqual(store.errors, { observation: "Write what is to be remembered." })
 })
+
+test("more than a thousand that are ticked are never taken for all that match", async () => {
+  const { store, api, said } = setUp({ "POST /memories/bulk": {} })
+  const ticked = Array.from({ length: 1_001 }, (_, at) => memory({ id: at + 1 }))
+
+  assert.equal(await store.removeMany(ticked), false)
+  await store.change(ticked, "deactivate", 0)
+
+  assert.deepEqual(api.asked, [])
+  const why = "Nothing was changed. More than 1,000 are ticked: narrow the list and select all that match."
+  assert.deepEqual(
+    said.items.map(({ text }) => text),
+    [why, why],
+  )
+})
+
+test("one that is refused keeps no other from coming back, and what was inactive stays so", async () => {
+  let free = false
+  const refusing = (body) => {
+    if (body.observation === "Held" && !free) throw new Error("The key is taken.")
+    return memory({ id: 99, version: 1, observation: body.observation })
+  }
+  const { store, asker, api, list, said } = setUp({
+    ...{ "POST /memories/bulk": {}, "POST /memories": refusing },
+    "PATCH /memories/99": (body) => memory({ id: 99, version: 2, ...body }),
+  })
+  const rows = [memory({ observation: "Held" }), memory({ id: 8, active: false, inactive_reason: "operator" })]
+  const deleted = store.removeMany(rows)
+  asker.answer(true)
+  await deleted
+
+  await said.undo(said.items[0])
+
+  assert.deepEqual(
+    list.rows.map(({ active }) => active),
+    [false],
+  )
+  assert.deepEqual(api.asked.at(-1).version, "99-1")
+  assert.deepEqual(
+    said.items.map(({ text }) => text),
+    ["The memory is back.", "1 memory could not be written again: The key is taken."],
+  )
+  free = true
+  await said.undo(said.items[1])
+  assert.equal(list.rows.at(-1).observation, "Held")
+})

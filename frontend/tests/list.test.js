@@ -8,7 +8,7 @@ const A = memory({ id: 1, confidence: 0.9 })
 const B = memory({ id: 2, confidence: 0.6 })
 const C = memory({ id: 3, confidence: 0.7 })
 
-async function listOf(items, { next = null, answers = {}, matches = () => true, later = () => {} } = {}) {
+async function listOf(items, { next = null, answers = {}, matches = () => true, later = () => {}, byIds } = {}) {
   const api = fakeApi({ "/memories": { items: [...items], next, seq: 5, total: items.length }, ...answers })
   const list = liveList({
     api,
@@ -19,6 +19,7 @@ async function listOf(items, { next = null, answers = {}, matches = () => true, 
     matches,
     compare: memoryOrder({}),
     later,
+    byIds,
   })
   await list.load()
   return list
@@ -245,6 +246,40 @@ test("many deletions at once are one change", async () => {
   assert.deepEqual(ids(list), [2])
 })
 
+const batch = (...ids) => ({ seq: 6, entity: "memory", id: 0, op: "batch", version: 0, row: { ids, op: "updated" } })
+
+test("many changes in many batches are read once, and the list is new where nobody is in it", async () => {
+  const due = []
+  const list = await listOf([A, B, C], { later: (run) => due.push(run) })
+  list.size = 1
+  const reads = []
+  list.load = () => reads.push("all")
+
+  list.apply(batch(1, 2))
+  list.apply(batch(3, 99))
+
+  assert.equal(due.length, 1)
+  await due[0]()
+  assert.deepEqual(reads, ["all"])
+})
+
+test("under a pointer many changes move no row and lose none", async () => {
+  const due = []
+  const asked = []
+  const byIds = async (numbers) => (asked.push(numbers), [memory({ id: 1, confidence: 0.1, version: 2 })])
+  const list = await listOf([A, B, C], { later: (run) => due.push(run), byIds })
+  list.first = 1
+  list.hold()
+
+  list.apply(batch(1, 99))
+  await due[0]()
+
+  list.apply(batch(98))
+  await due[1]()
+  assert.deepEqual(asked, [[1]])
+  assert.deepEqual([ids(list), list.first, list.rows[0].confidence], [[1, 2, 3], 1, 0.1])
+})
+
 test("a getter stays a getter when objects are joined", () => {
   const joined = extend(
     { n: 1 },
@@ -257,4 +292,16 @@ test("a getter stays a getter when objects are joined", () => {
   joined.n = 4
 
   assert.equal(joined.twice, 8)
+})
+
+test("a list that is worked off reads on before it is empty, and is not called empty until it is", async () => {
+  const pages = (query) => (query.cursor ? { items: [C], next: null, seq: 6 } : { items: [A, B], next: "c", seq: 5 })
+  const list = await listOf([], { answers: { "/memories": pages } })
+
+  list.apply(change("deleted", A))
+  list.apply(change("deleted", B))
+
+  assert.equal(list.empty, false)
+  await new Promise(setImmediate)
+  assert.deepEqual(ids(list), [3])
 })

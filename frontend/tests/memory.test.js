@@ -239,6 +239,33 @@ test("why a memory is not in the next prompt is said", async () => {
   assert.equal(store.lineNote, "It is not in the next prompt: does not fit the budget.")
 })
 
+test("an empty field of the confidence is not nought", async () => {
+  const { store, patches } = await opened({ "PATCH /memories/7": memory({ version: 2 }) })
+  store.draft.confidence = ""
+
+  assert.equal(await store.save(), false)
+
+  assert.deepEqual([patches(), store.errors], [[], { confidence: "Give a number from 0 to 1." }])
+})
+
+test("what stood there stays until it is read anew", async () => {
+  let answer = async () => ({ included: [{ id: 7, line: "- Takes 60s", tokens: 9 }], excluded: [] })
+  const { store } = await opened({ "GET /context": () => answer() })
+  assert.deepEqual([store.line, store.unread], ["- Takes 60s", false])
+  let ends = () => {}
+  answer = () => new Promise((end) => (ends = end))
+
+  store.follow(change("updated", memory({ confidence: 0.8, version: 2 })))
+
+  assert.equal(store.line, "- Takes 60s")
+  ends({ included: [{ id: 7, line: "- Takes 60s, surer", tokens: 9 }], excluded: [] })
+  await new Promise(setImmediate)
+  assert.equal(store.line, "- Takes 60s, surer")
+  answer = () => Promise.reject(new Problem({ status: 500, detail: "Away." }))
+  await store.read()
+  assert.deepEqual([store.line, store.lineNote], ["", "The next prompt could not be read."])
+})
+
 test("an unknown number is missing, not broken", async () => {
   const { store } = await opened({
     "GET /memories/7": new Problem({ status: 404, detail: "No memory has this number." }),

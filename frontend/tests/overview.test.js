@@ -32,8 +32,8 @@ const STATE = {
     faded: 1,
     items: [1, 2, 3, 4, 5].map((id) => learned(id)),
   },
-  events: { critical: 1, warning: 2 },
-  sessions: { total: 12, by_tier: { 1: 10, 2: 2, 3: 0 }, cost_usd: null },
+  events: { since: "2026-01-13T12:00:00.000000Z", critical: 1, warning: 2 },
+  sessions: { since: "2026-01-13T12:00:00.000000Z", total: 12, by_tier: { 1: 10, 2: 2, 3: 0 }, cost_usd: null },
   reviews: { open: 3, oldest_at: "2026-01-06T12:00:00Z" },
   run: {
     days: [
@@ -179,7 +179,8 @@ test("a few of what was learned are shown, all of it by its number", async () =>
   assert.deepEqual([fresh.words, fresh.rows.length, faded.words], ["5 new", 3, "1 faded"])
   await store.showAll({ cause: "learned" })
   assert.deepEqual([store.learned[0].open, store.learned[0].further], [true, true])
-  await store.further()
+  await Promise.all([store.further(), store.further()])
+  assert.equal(store.all.items.length, 5)
   assert.deepEqual([store.learned[0].rows.length, store.learned[0].further], [5, false])
   assert.equal(api.asked.at(-1).body.since, STATE.learned.since)
 
@@ -203,11 +204,20 @@ test("a tier tells how its sessions ended; what runs has not ended", () => {
 
   assert.deepEqual([observe.n, observe.share], [10, "88 % ended well"])
   assert.deepEqual(observe.links, [
-    { words: "1 failed", address: "/sessions?tier=1&status=failed" },
-    { words: "1 handed on", address: "/sessions?tier=1&status=escalated" },
+    { words: "1 failed", address: "/sessions?tier=1&from=2026-01-13&status=failed" },
+    { words: "1 handed on", address: "/sessions?tier=1&from=2026-01-13&status=escalated" },
   ])
   assert.deepEqual([investigate.share, remediate.share], ["none has ended yet", "none in 30 days"])
   assert.deepEqual(observe.bars.series[0].values, [6, 4])
+})
+
+test("whatever ended ill leads to its rows", () => {
+  const run = { ...STATE.run, ended: { 2: { completed: 3, timed_out: 2, interrupted: 1 } } }
+
+  assert.deepEqual(tiersOf(run)[1].links, [
+    { words: "2 timed out", address: "/sessions?tier=2&from=2026-01-13&status=timed_out" },
+    { words: "1 interrupted", address: "/sessions?tier=2&from=2026-01-13&status=interrupted" },
+  ])
 })
 
 test("a chart is not drawn again for the same figures", async () => {
@@ -249,7 +259,8 @@ test("each figure leads to its rows; an unknown cost is no zero", () => {
     figures.map(({ words }) => words),
     ["12 sessions", "10 of tier 1", "2 of tier 2", "1 critical", "2 warnings"],
   )
-  assert.equal(figures[2].address, "/sessions?tier=2")
+  assert.equal(figures[2].address, `/sessions?tier=2&from=${STATE.sessions.since}`)
+  assert.equal(figures[3].address, `/events?level=critical&from=${STATE.events.since}`)
   assert.deepEqual(
     [costWords(run(null)), turnsWords(run(null, null))],
     ["No engine reported a cost.", "No engine reported its turns."],

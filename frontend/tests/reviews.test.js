@@ -285,3 +285,32 @@ test("a case that was opened again while it was leaving stays", async () => {
     [[5, "open"]],
   )
 })
+
+test("who comes near the end of what is read goes on to the next cases", async () => {
+  const rows = [5, 6, 7].map((id) => review({ id }))
+  const { list } = await opened({
+    "GET /reviews": ({ limit, cursor }) => {
+      if (limit === 1) return { items: [], next: null, seq: 1, total: 4 }
+      return cursor ? { items: [review({ id: 8 })], next: null, seq: 1 } : { items: [...rows], next: "c", seq: 1 }
+    },
+  })
+
+  assert.equal(list.beside(5, 1), 6)
+  await new Promise(setImmediate)
+
+  assert.equal(list.beside(7, 1), 8)
+})
+
+test("of the sessions that were told a claim the newest are named, and how many more there are", async () => {
+  const told = Array.from({ length: 20 }, (_, n) => 200 - n)
+  const row = review({ exposed: { old: told, new: [7] }, exposed_counts: { old: 117, new: 1 } })
+  const { store } = await opened({ "GET /reviews/5": row })
+
+  assert.deepEqual(
+    store.sides.map(({ told: named, others }) => [named, others]),
+    [
+      [[200, 199, 198, 197, 196], 112],
+      [[7], 0],
+    ],
+  )
+})

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import { drafts } from "../src/drafts.js"
+import { Problem } from "../src/api.js"
 import { conflict } from "../src/stores/conflict.js"
 import { extend, liveList } from "../src/stores/list.js"
 import { memory as memoryStore } from "../src/stores/memory.js"
 import { rowEdit } from "../src/stores/row-edit.js"
 import { selection } from "../src/stores/selection.js"
 import { toasts } from "../src/stores/toasts.js"
-import { fakeApi, fakeFeed, fakeTimers, memory } from "./fakes.js"
+import { fakeApi, fakeFeed, fakeStorage, fakeTimers, memory } from "./fakes.js"
 
 const HELD = memory({ version: 3 })
 
@@ -23,6 +25,7 @@ function setUp(answer, more = {}) {
     },
   })
   const clash = conflict()
+  const unsaved = drafts({ storage: fakeStorage() })
   const panel = memoryStore({ api, memories: list, conflict: clash })
   const said = toasts({ timers: fakeTimers() })
   const went = []
@@ -34,7 +37,7 @@ function setUp(answer, more = {}) {
     panel,
     said,
     went,
-    store: rowEdit({ api, memories: list, memory: panel, router, toasts: said }),
+    store: rowEdit({ api, memories: list, memory: panel, router, toasts: said, drafts: unsaved }),
   }
 }
 
@@ -115,4 +118,75 @@ test("steps of confidence stay between 0 and 1 and what they do is said", () => 
 
   assert.deepEqual([most, store.draft.confidence], [1, 0.28])
   assert.equal(store.outlook, "Below 0.30 it turns inactive: no session reads it.")
+})
+
+for (const [typed, what] of [
+  ["", "nothing"],
+  ["7", "too much"],
+  ["x", "no number"],
+]) {
+  test(`a confidence of ${what} is not taken for one`, async () => {
+    const { store, api } = setUp(HELD)
+    store.start(HELD)
+    store.draft.confidence = typed
+
+    assert.equal(await store.save(), false)
+
+    assert.deepEqual(api.asked, [])
+    assert.deepEqual([store.id, store.problem], [7, "Give a number from 0 to 1."])
+  })
+}
+
+test("what was typed in a row is there again until it is given up", () => {
+  const { store } = setUp(HELD)
+  store.start(HELD)
+  store.draft.observation = "Half a thought"
+  store.keep()
+
+  store.start(memory({ id: 8 }))
+  store.start(HELD)
+  assert.equal(store.draft.observation, "Half a thought")
+  assert.match(store.outlook, /^Your unsaved text of .+ is here\.$/)
+
+  store.giveUp()
+  store.start(HELD)
+  assert.equal(store.draft.observation, HELD.observation)
+})
+
+test("what the server says of a field without a place of its own stands below", async () => {
+  const { store } = setUp(new Problem({ status: 422, errors: [{ field: "category", message: "is unknown" }] }))
+  store.start(HELD)
+  store.draft.category = "behavior"
+
+  await store.save()
+
+  assert.equal(store.problem, "is unknown")
+})
+
+test("an edit on top of one that is on its way is made on what that one becomes", async () => {
+  const answers = []
+  const { store, api, list } = setUp(() => new Promise((answer) => answers.push(answer)))
+  store.start(HELD)
+  store.draft.observation = "Takes 90s"
+  store.keep()
+  const first = store.save()
+  const foreseen = list.seen[0]
+
+  store.start(foreseen)
+  store.nudge(0.05)
+  const second = store.save()
+  await new Promise(setImmediate)
+  answers[0]({ ...foreseen, version: 4 })
+  await new Promise(setImmediate)
+  answers[1]({ ...foreseen, version: 5, confidence: 0.75 })
+
+  assert.deepEqual(await Promise.all([first, second]), [true, true])
+  const sent = api.asked.filter(({ method }) => method === "PATCH")
+  assert.deepEqual(
+    sent.map(({ body, version }) => [body, version]),
+    [
+      [{ observation: "Takes 90s" }, "7-3"],
+      [{ confidence: 0.75 }, "7-4"],
+    ],
+  )
 })

@@ -202,8 +202,18 @@ async function opened(answers = {}, hash = "") {
   const store = session({ api, feed: fakeFeed(), log, chain, engines, timers: fakeTimers() })
   store.visit(42, "", hash)
   await new Promise(setImmediate)
-  return { store, reads, chosen }
+  return { store, api, reads, chosen }
 }
+
+test("of a session that is not there nothing more is asked", async () => {
+  const { store, api } = await opened({ "/sessions/42": Object.assign(new Error("There is none."), { status: 404 }) })
+
+  assert.equal(store.phase, "missing")
+  assert.deepEqual(
+    api.asked.map(({ path }) => path),
+    ["/sessions/42"],
+  )
+})
 
 test("a change of the session makes its output be read on at once", async () => {
   const { store, reads } = await opened()
@@ -271,8 +281,11 @@ test("sessions and events are filtered by what their address says", () => {
   const running = sessionFilters(new URLSearchParams("status=running&tier=9"))
   const loud = eventFilters(new URLSearchParams("level=critical&level=odd&service=general"))
 
-  assert.deepEqual(running, { status: "running", tier: "", trigger: "", service: "" })
+  assert.deepEqual(running, { status: "running", tier: "", trigger: "", service: "", from: "" })
   assert.equal(sessionMatches(RUN, running), true)
+  const late = sessionFilters(new URLSearchParams("from=2026-01-14T11:00Z"))
+  const began = (started_at) => sessionMatches({ ...RUN, started_at }, late)
+  assert.deepEqual([began("2026-01-14T10:59:59Z"), began("2026-01-14T11:00:00Z")], [false, true])
   assert.deepEqual(loud.level, ["critical"])
   assert.equal(eventMatches({ text: "", level: "critical", service: null }, loud), true)
   assert.equal(eventMatches({ text: "", level: "info", service: null }, loud), false)

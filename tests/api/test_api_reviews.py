@@ -100,6 +100,7 @@ def test_a_review_tells_who_said_what_and_who_was_told(asking: Asking) -> None:
     said = {"session_id": None, "at": case["old"]["created_at"], "cause": "created"}
     assert case["sources"]["old"] == [said]
     assert case["exposed"] == {"old": [told], "new": []}
+    assert case["exposed_counts"] == {"old": 1, "new": 0}
     assert (case["reason"], case["said"], case["changes"]) == (
         "60s is not 5s",
         "Takes 5s to start",
@@ -185,7 +186,7 @@ def test_the_command_line_lists_what_waits(asking: Asking) -> None:
     as_json = json.loads(asking.home.ask("reviews", "--json").stdout)
     in_words = asking.home.ask("reviews").stdout
 
-    extra = ("sources", "exposed", "changes")
+    extra = ("sources", "exposed", "exposed_counts", "changes")
     assert {key: value for key, value in case.items() if key not in extra} in as_json
     assert f"Review {case['id']} (conflict; commanded, timing; 2026-01-01T12:00Z): 60s" in in_words
     assert f"    old  memory {case['old']['id']}, 0.50: Takes 60s to start\n" in in_words

@@ -238,8 +238,8 @@ def test_sessions_are_listed_with_their_chains_and_what_they_contradicted(
     server: Server, client: httpx2.Client
 ) -> None:
     home = server.home
-    first = home.says("[MEMORY:timing:jellyfin] Takes 61s to stop on Fridays").id
-    second = home.says("[MEMORY:timing:jellyfin] Takes 19s to stop on Fridays").id
+    first = home.says("[MEMORY:timing:linked] Takes 61s to stop on Fridays").id
+    second = home.says("[MEMORY:timing:linked] Takes 19s to stop on Fridays").id
     home.write("UPDATE sessions SET status = 'escalated' WHERE id = ?", first)
     home.write(
         "UPDATE sessions SET parent_id = ?, tier = 2, services = ? WHERE id = ?",

@@ -48,6 +48,16 @@ async def listed(db: Database, wanted: Filter) -> list[int]:
     return [each.id for each in page.items][::-1]
 
 
+async def test_some_are_asked_for_by_their_numbers(db: Database) -> None:
+    first, second, third = [await kept(db, service=name) for name in ("caddy", "dns", "caddy")]
+
+    found = await listed(db, Filter(ids=(first.id, second.id, 10**9)))
+
+    assert found == [first.id, second.id]
+    assert await listed(db, Filter(service="caddy", ids=(second.id, third.id))) == [third.id]
+    assert not Filter(ids=(first.id,)).everything
+
+
 @pytest.mark.parametrize("days", [0, 30, 36, 37, 44, 51, 65, 80])
 async def test_those_that_fade_soon_are_those_that_the_rule_says(db: Database, days: int) -> None:
     await kept(db, category=Category.DECISION)

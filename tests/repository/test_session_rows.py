@@ -127,6 +127,8 @@ async def test_the_running_sessions_come_oldest_first(db: Database) -> None:
         (sessions.Filter(tier=2), [4, 2]),
         (sessions.Filter(trigger=Trigger.API), [4, 2]),
         (sessions.Filter(tier=2, status=Status.RUNNING), [4]),
+        (sessions.Filter(since=NOON), [4, 3, 2, 1]),
+        (sessions.Filter(since=LATER), []),
     ],
 )
 async def test_sessions_are_listed_newest_first(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar, get_origin
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
 import msgspec
 from starlette.convertors import Convertor, register_url_convertor
@@ -136,5 +136,6 @@ def _read(
 
 
 def _is_list(kind: Any) -> bool:
-    origin = get_origin(kind)
-    return origin in (list, tuple)
+    while get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    return get_origin(kind) in (list, tuple)

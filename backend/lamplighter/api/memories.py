@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -42,7 +43,7 @@ async def index(request: Request) -> Response:
     position = ask.position(wanted.cursor)
     at = _moment(wanted, here.now())
     async with reading(here.db):
-        chosen = await filter_of(here, wanted)
+        chosen = replace(await filter_of(here, wanted), ids=tuple(wanted.ids))
         found = await memories.page(
             here.db, chosen, sort=_order(wanted), limit=wanted.limit, position=position, at=at
         )

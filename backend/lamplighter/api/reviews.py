@@ -74,6 +74,9 @@ async def case(db: Database, each: Review) -> dict[str, Any]:
         "exposed": {
             side: await exposures.told(db, number, limit=SHOWN) for side, number in sides.items()
         },
+        "exposed_counts": {
+            side: await exposures.told_count(db, number) for side, number in sides.items()
+        },
         "changes": await _changes(db, each),
     }
 

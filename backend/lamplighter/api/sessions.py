@@ -12,7 +12,7 @@ from starlette.responses import Response
 from lamplighter.api import ask, session_log, shapes
 from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.door import Door, door
-from lamplighter.domain import plain
+from lamplighter.domain import moments, plain
 from lamplighter.domain.errors import Invalid, NotFound, Wrong, wrong_of
 from lamplighter.domain.session import Plan, Session, Trigger
 from lamplighter.repository import changes, exposures, history, marks, reading, requests, sessions
@@ -31,6 +31,7 @@ async def index(request: Request) -> Response:
         tier=wanted.tier,
         trigger=wanted.trigger,
         service=None if wanted.service is None else _spelled(here, wanted.service),
+        since=moments.moment(wanted.since, "from"),
     )
     async with reading(here.db):
         found = await sessions.page(here.db, chosen, limit=wanted.limit, position=position)

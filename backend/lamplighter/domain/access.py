@@ -31,6 +31,7 @@ SESSION_SCOPES: Final = (
     "sessions:read",
     "services:read",
     "cooldowns:read",
+    "health:read",
     "context:read",
     "changes:read",
 )

@@ -93,6 +93,17 @@ async def told(db: Database, memory_id: int, *, limit: int) -> list[int]:
     return [row["session_id"] for row in await db.fetch_all(query)]
 
 
+async def told_count(db: Database, memory_id: int) -> int:
+    """Return how many sessions were told a memory."""
+    query = (
+        sa.select(sa.func.count())
+        .select_from(exposures)
+        .where(exposures.c.memory_id == memory_id)
+        .where(exposures.c.position.is_not(None))
+    )
+    return int(await db.fetch_val(query))
+
+
 async def told_of(db: Database, session_id: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
     """Return which of these memories were told to a session."""
     query = (

@@ -9,6 +9,7 @@ import aiosqlite
 from lamplighter.repository import driver
 
 ACQUIRE_SECONDS: Final = 30.0
+AGAIN_SECONDS: Final = 0.05
 
 
 def interrupt(connection: aiosqlite.Connection) -> None:
@@ -69,13 +70,16 @@ class Pool:
         elif not connection.in_transaction:
             self._free.put_nowait(connection)
             return
-        task = asyncio.ensure_future(self._roll_back(connection))
+        task = asyncio.ensure_future(self._roll_back(connection, abandoned=abandoned))
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
 
-    async def _roll_back(self, connection: aiosqlite.Connection) -> None:
+    async def _roll_back(self, connection: aiosqlite.Connection, *, abandoned: bool) -> None:
+        rolled = asyncio.ensure_future(connection.rollback())
         try:
-            await connection.rollback()
+            while abandoned and not (await asyncio.wait({rolled}, timeout=AGAIN_SECONDS))[0]:
+                interrupt(connection)  # one that comes before its statement begins is lost
+            await rolled
         finally:
             self._free.put_nowait(connection)
 

@@ -35,12 +35,13 @@ _PROGRESS: Final = Statement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which sessions are asked for; None asks for all."""
+    """Which sessions are asked for; None asks for all, `since` is in the range."""
 
     status: Status | None = None
     tier: int | None = None
     trigger: Trigger | None = None
     service: str | None = None
+    since: datetime | None = None
 
 
 async def insert(
@@ -188,6 +189,8 @@ def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
         name = json.dumps(wanted.service, ensure_ascii=False)
         listed = sa.type_coerce(sessions.c.services, sa.Text)
         found.append(listed.contains(name, autoescape=True))
+    if wanted.since is not None:
+        found.append(sessions.c.started_at >= wanted.since)
     return found
 
 

@@ -43,6 +43,7 @@ class Filter:
     in_review: bool = False
     view: View | None = None
     by: datetime | None = None
+    ids: tuple[int, ...] = ()
 
     @property
     def everything(self) -> bool:
@@ -60,12 +61,12 @@ def conditions(wanted: Filter, columns: Any) -> list[sa.ColumnElement[bool]]:
         found.append(columns.service.is_not_distinct_from(service))
     if wanted.active is not None:
         found.append(columns.active == int(wanted.active))
-    for name in ("category", "kind", "project", "scope"):
-        value = getattr(wanted, name)
-        if value is not None:
-            found.append(columns[name] == value)
+    asked = {name: getattr(wanted, name) for name in ("category", "kind", "project", "scope")}
+    found += [columns[name] == value for name, value in asked.items() if value is not None]
     if wanted.in_review:
         found.append(_in_review(columns))
+    if wanted.ids:
+        found.append(columns.id.in_(wanted.ids))
     if wanted.view is not None:
         found.append(_VIEWS[wanted.view](wanted, columns))
     return found

@@ -31,6 +31,15 @@ export function draw(el) {
 
 const WHOLE = [1, 2, 5].flatMap((each) => [0, 1, 2, 3, 4, 5].map((power) => each * 10 ** power)).sort((a, b) => a - b)
 
+/** What x spans: a bar that stands around its x has room for all of it. @param {Spec} spec @returns {uPlot.Scale.Range | undefined} */
+function spanOf(spec) {
+  const { x, range } = spec
+  if (range) return () => range
+  if (!counted(spec) || x.length < 2) return undefined
+  const half = (x[1] - x[0]) / 2
+  return () => [x[0] - half, x[x.length - 1] + half]
+}
+
 /** What is counted has no halves. @param {Spec} spec */
 function counted({ series }) {
   return series[0]?.kind === "bars"
@@ -55,7 +64,7 @@ function options(el, spec) {
       ? { x: false, y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } }
       : { show: false },
     scales: {
-      x: { time: true, range: spec.range && (() => spec.range ?? [0, 1]) },
+      x: { time: true, range: spanOf(spec) },
       y: { range: (_, low, high) => [y.min ?? low, y.max ?? Math.max(high, 1)] },
     },
     axes: [

@@ -2,8 +2,10 @@ import { t } from "../texts.js"
 
 /**
  * What a person can do: by key, by its name in the palette, or both. `when` says whether it applies just now (always,
- * where it is left out); what a browser does by itself (`native`) is only listed.
- * @typedef {{keys?: string, label: string, when?: () => boolean, run: () => void, native?: boolean}} Command
+ * where it is left out); what a browser does by itself (`native`) is only listed. Held down, a key does its command
+ * once, unless it `repeats`.
+ * @typedef {{keys?: string, label: string, when?: () => boolean, run: () => void, native?: boolean,
+ *   repeats?: boolean}} Command
  * @typedef {Command & {id: string, group: string, title: string}} Listed
  */
 

@@ -5,8 +5,8 @@ export function listCommands({ router, review, reviews }) {
   const move = (/** @type {number} */ by) => (review.open ? turn({ router, review, reviews }, by) : step(by))
   return [
     { keys: "/", label: t("hands.filter"), when: () => Boolean(field()), run: focusField },
-    { keys: "j", label: t("hands.next_row"), when: hasRows, run: () => move(1) },
-    { keys: "k", label: t("hands.row_before"), when: hasRows, run: () => move(-1) },
+    { keys: "j", label: t("hands.next_row"), when: hasRows, repeats: true, run: () => move(1) },
+    { keys: "k", label: t("hands.row_before"), when: hasRows, repeats: true, run: () => move(-1) },
     { keys: "Enter", label: t("hands.open_row"), when: hasRows, run: () => {}, native: true },
     { keys: "Escape", label: t("hands.close_panel"), when: () => inPanel(router), run: () => close(router) },
   ]
@@ -35,7 +35,10 @@ function focusField() {
 /** @param {number} by */
 function step(by) {
   const all = rows()
-  const here = all.findIndex((row) => row === document.activeElement || row.closest("tr, li")?.matches(":focus-within"))
+  const focused = all.findIndex(
+    (row) => row === document.activeElement || row.closest("tr, li")?.matches(":focus-within"),
+  )
+  const here = focused < 0 ? all.findIndex((row) => row.closest(".is-open")) : focused
   all[Math.min(all.length - 1, Math.max(0, here + by))]?.focus()
 }
 
@@ -46,7 +49,8 @@ function inPanel({ page, id }) {
 
 /** Back to the list, with the focus on the row that was open. @param {any} router */
 function close(router) {
-  const row = `a[data-row][href^="/${router.page}/${router.id}"]`
+  const path = `/${router.page}/${router.id}`
+  const row = `a[data-row]:is([href="${path}"], [href^="${path}?"])`
   router.go(router.keeping(`/${router.page}`))
   setTimeout(() => /** @type {HTMLElement | null} */ (document.querySelector(row))?.focus())
 }

@@ -9,7 +9,8 @@ export function memoriesCommands({ router, memory, memories, rowEdit }) {
   const edit = (/** @type {string} */ field, by = 0) => {
     rowEdit.start({ ...row() })
     if (by) rowEdit.nudge(by)
-    setTimeout(() => focusField(field))
+    // before the next key is heard, or it would be taken for a command
+    queueMicrotask(() => focusField(field) || setTimeout(() => focusField(field)))
   }
   return [
     { keys: "e", label: t("memories.keyEdit"), when, run: () => edit("observation") },
@@ -48,6 +49,7 @@ export function focusField(field) {
   const el = /** @type {HTMLInputElement | null} */ (document.querySelector(`[data-edit="${field}"]`))
   el?.focus()
   if (field !== "category") el?.select()
+  return Boolean(el)
 }
 
 /** @returns {HTMLElement | null} */

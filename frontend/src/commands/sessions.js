@@ -1,17 +1,18 @@
+import { attempt } from "../components/attempt.js"
 import { t } from "../texts.js"
 
 /**
  * What can be done with the session that is open.
  * @param {any} stores
  */
-export function sessionsCommands({ router, session, log, runNow, sessions }) {
+export function sessionsCommands({ router, session, log, runNow, sessions, toasts }) {
   const here = () => router.page === "session" && session.row !== null
   const listed = () => router.page === "sessions"
   return [
     { keys: "f", label: t("sessions.keyFollow"), when: () => here() && session.running, run: follow },
     { keys: "w", label: t("sessions.keyWrap"), when: here, run: () => (log.wrap = !log.wrap) },
     { label: t("sessions.keyAgain"), when: () => here() && !session.running, run: () => runNow.again(session.row) },
-    { label: t("sessions.keyStop"), when: () => here() && session.running, run: () => session.stop() },
+    { label: t("sessions.keyStop"), when: () => here() && session.running, run: stop },
     {
       label: t("sessions.keyRaw"),
       when: here,
@@ -30,6 +31,13 @@ export function sessionsCommands({ router, session, log, runNow, sessions }) {
       run: () => router.go(`/sessions/${router.id - 1}`),
     },
   ]
+
+  function stop() {
+    return attempt(
+      () => toasts,
+      () => session.stop(),
+    )
+  }
 
   function follow() {
     if (log.following) log.pause()

@@ -2,7 +2,7 @@ import { focusField, rowOf } from "../commands/memories.js"
 import { ago, confidence, exact, serviceName, stateWords } from "../format.js"
 import { VIEWS } from "../stores/memories.js"
 import { t } from "../texts.js"
-import { onControl, revealIn } from "./rows.js"
+import { focusList, onControl, revealIn } from "./rows.js"
 
 const DOUBLE_MS = 180
 
@@ -149,8 +149,8 @@ export function memoriesPage(store) {
       event.preventDefault()
       const { id } = rowEdit
       const saving = rowEdit.save()
-      if (rowEdit.id === null) focusRow(id)
-      if (!(await saving)) setTimeout(() => focusField("observation"))
+      if (rowEdit.id === null) focusList(id)
+      if (!(await saving)) setTimeout(() => focusField(rowEdit.errors.confidence ? "confidence" : "observation"))
     },
 
     /** @param {Event} event */
@@ -158,14 +158,16 @@ export function memoriesPage(store) {
       event.preventDefault()
       event.stopPropagation()
       const { id } = rowEdit
-      rowEdit.leave()
-      focusRow(id)
+      rowEdit.giveUp()
+      focusList(id)
     },
 
-    deleteChosen: () => curate.removeMany(chosen()),
+    async deleteChosen() {
+      if (await curate.removeMany(chosen())) focusList()
+    },
 
     changeChosen() {
-      return curate.change(chosen(), this.act, Number(this.value))
+      return curate.change(chosen(), this.act, Number(this.value), focusList)
     },
 
     /** Deactivating and bringing back need no number. */
@@ -195,14 +197,9 @@ export function memoriesPage(store) {
   }
 }
 
-/** @param {number} n */
+/** @param {number | undefined} n what is known of now only has no number in the past */
 function inNumber(n) {
-  return n.toLocaleString("en")
-}
-
-/** @param {number | null} id */
-function focusRow(id) {
-  setTimeout(() => /** @type {HTMLElement} */ (document.querySelector(`tr[data-id="${id}"] [data-row]`))?.focus())
+  return n === undefined ? "" : n.toLocaleString("en")
 }
 
 /** A moment as a field for date and time takes it. @param {Date} time */

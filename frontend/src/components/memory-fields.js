@@ -1,4 +1,4 @@
-import { THRESHOLD, isOperational } from "../format.js"
+import { THRESHOLD, isOperational, momentOf } from "../format.js"
 import { t } from "../texts.js"
 
 const STEP = 0.01
@@ -10,14 +10,6 @@ const KEYS = new Map([
   ["PageUp", LEAP],
   ["PageDown", -LEAP],
 ])
-const clockTime = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" })
-const dayAndTime = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  hour: "2-digit",
-  minute: "2-digit",
-})
-
 /**
  * The fields of a memory, in the form that adds one and in the one that edits one.
  * @param {any} form the store of the form @param {string} name what tells its fields from those of the other form
@@ -84,10 +76,4 @@ function changedWords({ active, inactive_reason: reason, confidence: before }, c
   return ["low", "operator"].includes(reason ?? "low")
     ? t("memory.brings_back")
     : t("memory.stays_inactive", { why: reason ?? "" })
-}
-
-/** @param {number} at */
-function momentOf(at) {
-  const today = new Date().toDateString() === new Date(at).toDateString()
-  return (today ? clockTime : dayAndTime).format(at)
 }

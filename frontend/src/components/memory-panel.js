@@ -3,6 +3,7 @@ import { THRESHOLD, confidence, isOperational } from "../format.js"
 import { newSide, oldSide, wordDiff } from "../diff.js"
 import { decidedWords, saidWords } from "../outcomes.js"
 import { historyWords } from "../past.js"
+import { focusList } from "./rows.js"
 import { steps, trend } from "./trend.js"
 
 /** What a click in the panel of one memory means, and what stands there in words. @param {(name: string) => any} store */
@@ -13,9 +14,7 @@ export function memoryPanel(store) {
     closePanel() {
       const { id } = memory
       router.go(router.keeping("/memories"))
-      setTimeout(() =>
-        /** @type {HTMLElement} */ (document.querySelector(`a[data-row][href^="/memories/${id}"]`))?.focus(),
-      )
+      focusList(id)
     },
 
     async save() {
@@ -32,7 +31,9 @@ export function memoryPanel(store) {
     },
 
     async deleteOpen() {
-      if (await curate.remove({ ...memory.row })) router.go(router.keeping("/memories"))
+      if (!(await curate.remove({ ...memory.row }))) return
+      router.go(router.keeping("/memories"))
+      focusList()
     },
 
     missing: () => t(memory.past ? "memory.missing_then" : "memory.missing"),
@@ -50,8 +51,27 @@ export function memoryPanel(store) {
     titled: () => Boolean(memory.row.title),
     topic: () => [memory.row.topic_key, memory.row.scope === "global" ? "global" : ""].filter(Boolean).join(" · "),
 
-    seen: () => (grounds.said.sessions ? t("memory.seen", { n: grounds.said.sessions }) : ""),
+    seen() {
+      const awaited = grounds.phase === "loading" && !memory.past && memory.row.session_id
+      const n = awaited ? 2 : grounds.said.sessions
+      return n ? t("memory.seen", { n }) : ""
+    },
+
     told: () => (grounds.told.total ? t("memory.told", { n: grounds.told.total }) : t("memory.told_none")),
+
+    /** Its line; until that is known what is likely to stand there keeps its place. */
+    line() {
+      const { category, observation, confidence: sure, active } = memory.row
+      if (!memory.unread) return memory.line
+      return active && isOperational(category) ? `- [${category}] ${observation} (confidence: ${sure})` : ""
+    },
+
+    note: () => (memory.unread ? t("memory.line", { tokens: 20, place: 10, all: 20 }) : memory.lineNote),
+    toldNote() {
+      if (memory.past) return ""
+      return grounds.phase === "ready" ? this.told() : grounds.phase === "failed" ? "" : t("memory.told", { n: 100 })
+    },
+
     earlier: () => grounds.more(memory.id, sameAs(memory, memory.id)),
     toldMore: () => more(grounds.told),
     saidMore: () => more(grounds.said),

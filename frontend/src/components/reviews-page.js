@@ -32,6 +32,9 @@ export function reviewsPage(store, reveal) {
     /** @param {any[]} sessions */
     toldWords: (sessions) => t(sessions.length ? "reviews.toldTo" : "reviews.toldNone"),
 
+    /** @param {number} n */
+    moreWords: (n) => t("reviews.toldMore", { n }),
+
     waitWords: () =>
       reviews.oldest ? t("reviews.waitSince", { n: reviews.waits, since: ago(reviews.oldest, clock.now) }) : "",
 

@@ -10,3 +10,13 @@ export function revealIn(list) {
 export function onControl(click) {
   return Boolean(/** @type {Element} */ (click.target).closest(CONTROLS)) || String(getSelection()) !== ""
 }
+
+/** The focus stays in the list when what had it is gone: on a row, or on what the list says of itself. @param {number | null} [id] */
+export function focusList(id = null) {
+  setTimeout(() => {
+    const row = /** @type {HTMLElement | null} */ (document.querySelector(`tr[data-id="${id}"] [data-row]`))
+    const sum = /** @type {HTMLElement | null} */ (document.querySelector(".list-sum"))
+    const found = row ?? sum
+    found?.focus()
+  })
+}

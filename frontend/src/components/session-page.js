@@ -11,15 +11,34 @@ export function sessionPage(store) {
   const [session, log, router, runNow, engines, clock] = [
     ...["session", "log", "router", "runNow", "engines", "clock"],
   ].map(store)
+  let asked = false
   return {
     ...output({ log, toasts: store("toasts") }),
     reason: () => (session.row && !badly(session.row) ? session.row.reason : ""),
     bad: () => Boolean(session.row && badly(session.row)),
     stopping: () => Boolean(session.row?.stopping),
-    stop: () => attempt(store, () => session.stop()),
+    stop() {
+      asked = true
+      return attempt(store, () => session.stop())
+    },
+
     stopWords: () => t(session.row?.stopping ? "sessions.stopping" : "sessions.stop"),
     again: () => runNow.again(session.row),
-    take: (/** @type {{marker: Marker}} */ { marker }) => attempt(store, () => session.takeMarker(marker)),
+
+    /** The button that was pressed goes; the focus stays in its place. @param {{key: string, marker: Marker}} entry */
+    async take({ marker }) {
+      const entry = document.activeElement?.closest("li")
+      await attempt(store, () => session.takeMarker(marker))
+      settle(() => entry?.querySelector("a"))
+    },
+
+    /** The session ended: who stood on its stop button stands on its name. */
+    ended() {
+      if (session.running || !asked) return
+      asked = false
+      settle(() => document.querySelector("main h1"))
+    },
+
     remember: (/** @type {OpsEvent} */ event) => remember(store, event),
     compare: () => `/preview?${new URLSearchParams(compared(session.row, session.id))}`,
 
@@ -58,6 +77,14 @@ export function sessionPage(store) {
     rawIs: () => (session.part === "raw" ? "true" : null),
     quietWords: () => t(session.running ? "sessions.quietRunning" : "sessions.quiet"),
   }
+}
+
+/** What had the focus is gone once the page is drawn anew: something else takes it. @param {() => Element | null | undefined} next */
+function settle(next) {
+  const { activeElement: held } = document
+  requestAnimationFrame(() =>
+    setTimeout(() => /** @type {any} */ (held)?.offsetParent || /** @type {any} */ (next())?.focus()),
+  )
 }
 
 /** @param {Session} row */

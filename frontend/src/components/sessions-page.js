@@ -1,4 +1,4 @@
-import { statusWords, tierWords } from "../format.js"
+import { exact, statusWords, tierWords } from "../format.js"
 import { t } from "../texts.js"
 import { attempt } from "./attempt.js"
 import { onControl, revealIn } from "./rows.js"
@@ -19,6 +19,8 @@ export function sessionsPage(store) {
 
     /** @param {RunRequest} request */
     cancel: (request) => attempt(store, () => requests.cancel(request.id)),
+
+    sinceWords: () => t("sessions.since", { when: exact(sessions.filters.from) }),
 
     group: () => sessions.filter({ group: sessions.grouped ? "" : "chain" }),
 

@@ -1,6 +1,6 @@
 import { drafts } from "../drafts.js"
 import { t } from "../texts.js"
-import { BLANK, payload, readDraft } from "./memory-draft.js"
+import { BLANK, payload, readDraft, wrongIn } from "./memory-draft.js"
 import { similar } from "./similar.js"
 
 const NEW = "new"
@@ -73,10 +73,10 @@ export function addMemory({
     },
 
     async save() {
-      if (!this.draft.observation.trim()) return void (this.errors = { observation: t("memory.empty") })
+      this.errors = wrongIn(this.draft)
+      if (Object.keys(this.errors).length) return
       this.remember()
       this.saving = true
-      this.errors = {}
       this.problem = ""
       try {
         memories.put(await api.post("/memories", payload(this.draft)), { own: true })

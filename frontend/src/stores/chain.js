@@ -6,20 +6,19 @@ const STATES = new Map([
   ["accepted", t("sessions.handoff_accepted")],
   ["taken", ""],
   ["dropped", t("sessions.handoff_dropped")],
-  ["person", t("sessions.handoff_waits")],
+  ["person", t("sessions.handoff_person")],
   ["closed", t("sessions.handoff_closed")],
-  ["dry", t("common.dry_run")],
+  ["dry", t("sessions.handoff_dry")],
 ])
 
 /** What became of a handoff, and why. @param {Handoff} handoff */
 export function handoffState({ state, why }) {
-  const words = STATES.get(state) ?? state
-  return words && why ? t("sessions.because", { state: words, reason: why }) : words || why
+  return [STATES.get(state) ?? state, why].filter(Boolean).join(": ")
 }
 
 /** From whom to whom. @param {Handoff} handoff */
 export function handoffWay({ session_id: from, child_id: to, tier, service, state }) {
-  const next = state === "person" ? t("sessions.a_person") : t("common.tier_n", { n: tier })
+  const next = state === "person" ? t("sessions.aPerson") : t("sessions.toTier", { tier })
   return `#${from} → ${to === null ? next : `#${to}`}, ${service}`
 }
 

@@ -6,7 +6,7 @@ const FEW = 1_000
 /** @typedef {"confidence" | "raise" | "lower" | "deactivate" | "activate"} Act */
 
 /** @typedef {{id: number, text: string, before: string, after: string, state: string}} Example */
-/** @typedef {{act: Act, value: number, body: Record<string, any>, changed: number, title: string, about: string, lines: string[], examples: Example[]}} Plan */
+/** @typedef {{act: Act, value: number, body: Record<string, any>, then: () => void, changed: number, title: string, about: string, lines: string[], examples: Example[]}} Plan */
 /** @typedef {{matched: number, turn_inactive: number, turn_active: number, examples: {before: Memory, after: Memory | null}[]}} Preview */
 
 /** What an act asks of the API. @param {Act} act @param {number} value */
@@ -67,6 +67,7 @@ export function curate({ api, memories, confirm, toasts }) {
     async removeMany(ticked) {
       const n = memories.everything ? memories.chosenCount : ticked.length
       const many = n > FEW
+      if (many && !memories.everything) return tell(async () => void those(ticked))
       const yes = await confirm.ask({
         title: t("memories.askDelete", { n }),
         text: memories.everything ? filterWords(memories.wanted) : "",
@@ -74,24 +75,23 @@ export function curate({ api, memories, confirm, toasts }) {
         verb: t("memories.deleteVerb"),
       })
       if (!yes) return false
-      if (many) return tell(() => removed([], () => erase(allThatMatch()), n))
+      if (many) return tell(() => removed([], () => erase(those(ticked)), n))
       return tell(async () => {
         const rows = memories.everything ? (await api.all("/memories", memories.wanted)).items : ticked
         await removed(rows, () => erase({ ids: idsOf(rows) }))
       })
     },
 
-    /** Say what an act would do to those that are ticked, or to all that match. @param {Memory[]} rows @param {Act} act @param {number} value */
-    async change(rows, act, value) {
-      const whom = memories.everything ? allThatMatch() : { ids: idsOf(rows) }
-      const body = { ...whom, ...askOf(act, value) }
+    /** Say what an act would do to those that are ticked, or to all that match. @param {Memory[]} rows @param {Act} act @param {number} value @param {() => void} [then] once it is done */
+    async change(rows, act, value, then = () => {}) {
       const n = memories.everything ? memories.chosenCount : rows.length
       this.busy = true
       await tell(async () => {
+        const body = { ...those(rows), ...askOf(act, value) }
         const answer = await api.post("/memories/bulk", { ...body, preview: true })
         const { matched, examples } = answer.preview
         this.plan = {
-          ...{ act, value, body, changed: answer.changed },
+          ...{ act, value, body, then, changed: answer.changed },
           title: t(`memories.ask${WORDS[act]}`, { n: matched || n, by: value.toFixed(2) }),
           about: memories.everything ? filterWords(memories.wanted) : "",
           lines: foreseenWords(answer),
@@ -105,7 +105,9 @@ export function curate({ api, memories, confirm, toasts }) {
     async carryOut() {
       const { plan } = this
       this.plan = null
-      return plan !== null && tell(() => changed(plan))
+      if (plan === null || !(await tell(() => changed(plan)))) return false
+      plan.then()
+      return true
     },
 
     leave() {
@@ -116,6 +118,13 @@ export function curate({ api, memories, confirm, toasts }) {
   /** Where nothing narrows the list it has to be said that every memory is meant. */
   function allThatMatch() {
     return memories.filtered ? { filter: memories.wanted } : { filter: {}, all: true }
+  }
+
+  /** All that match, or those that are ticked: of these the API takes no more than a thousand. @param {Memory[]} ticked */
+  function those(ticked) {
+    if (memories.everything) return allThatMatch()
+    if (ticked.length > FEW) throw new Error(t("memories.tooMany"))
+    return { ids: idsOf(ticked) }
   }
 
   /** @param {Plan} plan */
@@ -156,15 +165,36 @@ export function curate({ api, memories, confirm, toasts }) {
     }
   }
 
-  /** @param {Memory[]} rows */
+  /** Write them again, each by itself: one that is refused keeps no other from coming back, and can be tried again. @param {Memory[]} rows */
   async function restore(rows) {
+    const refused = /** @type {Memory[]} */ ([])
+    let why = ""
     for (const row of rows) {
-      const { category, observation, service, confidence, title, tags, scope, topic_key } = row
-      const body = { category, observation, service, confidence, title, tags, scope, topic_key }
-      memories.put(await api.post("/memories", body), { own: true })
+      try {
+        memories.put(await written(row), { own: true })
+      } catch (problem) {
+        refused.push(row)
+        why ||= wordsOf(/** @type {any} */ (problem))
+      }
     }
-    toasts.say(t("memories.back", { n: rows.length }))
+    const back = rows.length - refused.length
+    if (back) toasts.say(t("memories.back", { n: back }))
+    if (refused.length)
+      toasts.say(t("memories.notBack", { n: refused.length, why }), { bad: true, undo: () => restore(refused) })
   }
+
+  /** What no session was to read is not read again. @param {Memory} row @returns {Promise<Memory>} */
+  async function written({ category, observation, service, confidence, title, tags, scope, topic_key, active }) {
+    const body = { category, observation, service, confidence, title, tags, scope, topic_key }
+    const row = await api.post("/memories", body)
+    if (active || !row.active) return row
+    return api.patch(`/memories/${row.id}`, { active: false }, `${row.id}-${row.version}`)
+  }
+}
+
+/** @param {{message: string, errors?: {field: string, message: string}[]}} problem */
+function wordsOf({ message, errors = [] }) {
+  return errors.map(({ field, message: words }) => `${field} ${words}`).join(", ") || message
 }
 
 /** @param {Memory[]} rows */

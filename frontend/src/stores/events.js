@@ -17,7 +17,7 @@ export function eventFilters(params) {
 }
 
 /** A moment as the API takes it; what is none is left out. @param {string | null} text */
-function moment(text) {
+export function moment(text) {
   const time = Date.parse(text ?? "")
   return Number.isNaN(time) ? "" : new Date(time).toISOString()
 }

@@ -23,15 +23,30 @@ export function extend(base, more) {
  *   compare: (a: T, b: T) => number,
  *   later?: (run: () => void, ms: number) => unknown,
  *   opens?: number,
- * }} with_
+ *   byIds?: (ids: number[]) => Promise<T[]>,
+ * }} with_ `byIds` reads some rows anew, at most 200
  */
-export function liveList({ api, feed, path, entity, query, matches, compare, later = setTimeout, opens = STEP }) {
+export function liveList({
+  api,
+  feed,
+  path,
+  entity,
+  query,
+  matches,
+  compare,
+  later = setTimeout,
+  opens = STEP,
+  byIds,
+}) {
   let turn = 0
   let breathing = false
   /** @type {T[]} what came while the rows still make room for what came before */
   let arriving = []
   /** @type {Set<number>} */
   const gone = new Set()
+  /** @type {Set<number>} what many at once have changed, not read yet */
+  const changed = new Set()
+  let reading = false
   return {
     rows: /** @type {T[]} */ ([]),
     waiting: /** @type {T[]} */ ([]),
@@ -54,7 +69,7 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
     },
 
     get empty() {
-      return this.phase === "ready" && this.rows.length === 0
+      return this.phase === "ready" && this.rows.length === 0 && this.next === null
     },
 
     get earlier() {
@@ -137,10 +152,30 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
       if (row) this.put(row)
     },
 
-    /** Many rows at once: deletions are known by their ids, anything else is read again. @param {{ids: number[], op: string}} batch */
+    /** Many rows at once: deletions are known by their ids, anything else is read again, once for a burst. @param {{ids: number[], op: string}} batch */
     applyBatch({ ids, op }) {
-      if (op === "deleted") ids.forEach((id) => this.drop(id))
-      else if (this.rows.some((row) => ids.includes(row.id))) this.load()
+      if (op === "deleted") return ids.forEach((id) => this.drop(id))
+      const held = new Set([...this.rows, ...this.waiting].map((row) => row.id))
+      for (const id of ids) if (held.has(id)) changed.add(id)
+      if (!reading) later(() => this.readAgain(), BREATH_MS)
+      reading = true
+    },
+
+    /** At rest the list is read anew; where it is held each row changes where it stands. */
+    async readAgain() {
+      const ids = [...changed]
+      changed.clear()
+      reading = false
+      if (!this.held || !byIds) return this.load()
+      const mine = turn
+      try {
+        for (let at = 0; at < ids.length && mine === turn; at += IN_DOM) {
+          const rows = await byIds(ids.slice(at, at + IN_DOM))
+          if (mine === turn) rows.forEach((row) => this.put(row))
+        }
+      } catch (problem) {
+        this.problem = /** @type {Error} */ (problem).message
+      }
     },
 
     /** A row as it is now. `own` is what the operator did here: it shows at once. @param {T} row @param {{own?: boolean}} [how] */
@@ -220,6 +255,7 @@ export function liveList({ api, feed, path, entity, query, matches, compare, lat
       this.moved += 1
       if (this.total !== null) this.total -= before - this.rows.length
       ids.forEach((id) => delete this.leaving[id])
+      if (this.next !== null && this.rows.length <= FEW) this.fetchMore()
     },
 
     /** Show what waited, each row in its place. */

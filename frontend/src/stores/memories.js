@@ -112,6 +112,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
     query: () => ({ ...filters, limit: 50 }),
     matches: (/** @type {Memory} */ memory) => memoryMatches(memory, filters),
     compare: (a, b) => memoryOrder(filters)(a, b),
+    byIds: async (/** @type {number[]} */ ids) => (await api.get("/memories", { ids, limit: ids.length })).items,
   })
   return extend(extend(list, selection()), {
     filters,
@@ -125,6 +126,8 @@ export function memories({ api, feed, router, later = setTimeout }) {
     known: false,
     /** A list that only the server can judge is not what it was. */
     drifted: false,
+    /** Were many changed at once, since it was read? Which of them match only the server knows. */
+    many: false,
 
     /** Follow the address: other filters are another list, the same ones are left as they are. @param {URLSearchParams} params */
     visit(params) {
@@ -138,7 +141,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
 
     /** The rows first; the counts may come behind them. */
     async reload() {
-      this.drifted = false
+      this.drifted = this.many = false
       await this.load()
       await this.tally()
     },
@@ -146,6 +149,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
     /** @param {Change} change */
     follow(change) {
       if (this.phase === "ready" && !this.past) this.apply(change)
+      this.many ||= change.op === "batch"
       if (change.op === "deleted") delete this.chosen[change.id]
       this.tallySoon()
     },
@@ -173,8 +177,11 @@ export function memories({ api, feed, router, later = setTimeout }) {
       if (mine !== filters) return
       this.views = views
       const { state, view } = mine
-      const judged = view ? views[view] : state === "review" ? this.facets.states.review : this.total
-      this.drifted = this.phase === "ready" && (view !== "" || state === "review") && judged !== this.total
+      const all = state ? this.facets.states[/** @type {"active"} */ (state)] : this.inAll
+      const ours = view === "" && state !== "review"
+      const judged = ours && !this.many ? this.total : view ? views[view] : all
+      const stray = ours && this.rows.some((/** @type {Memory} */ row) => !memoryMatches(row, mine))
+      this.drifted = this.phase === "ready" && (stray || judged !== this.total)
     },
 
     /** Does the page itself show? Its counts are asked for nowhere else. */

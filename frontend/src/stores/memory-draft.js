@@ -1,4 +1,5 @@
 import { isOperational } from "../format.js"
+import { t } from "../texts.js"
 
 /** What a form begins with. A form of knowledge has fields more; what was typed there outlives another category. */
 export const BLANK = {
@@ -54,6 +55,37 @@ export function fieldsOf(memory) {
 /** @param {unknown} one @param {unknown} other */
 export function same(one, other) {
   return JSON.stringify(one) === JSON.stringify(other)
+}
+
+/** What no server need be asked about: there are words, and a number that is one. @param {MemoryDraft} draft @returns {Record<string, string>} */
+export function wrongIn({ observation, confidence }) {
+  const sure = parseFloat(String(confidence))
+  return {
+    ...(observation.trim() ? {} : { observation: t("memory.empty") }),
+    ...(sure >= 0 && sure <= 1 ? {} : { confidence: t("memory.number") }),
+  }
+}
+
+/**
+ * What was typed of a row before and neither saved nor given up, on the version that it was begun on.
+ * @param {ReturnType<typeof import("../drafts.js").drafts>} drafts @param {Memory} row
+ */
+export function resumed(drafts, row) {
+  const kept = drafts.of(row.id)
+  // what was begun on a later version than the one that came first waits for that one
+  if (!kept || kept.version > row.version) return null
+  const base = kept.version === row.version ? row : { ...row, ...asTyped(kept.base), version: kept.version }
+  const typed = /** @type {any} */ (kept.draft)
+  const draft = readDraft(typeof typed?.confidence === "number" ? typed : { ...typed, confidence: base.confidence })
+  if (Object.keys(edits(draft, base)).length) return { base, draft, at: kept.at }
+  drafts.drop(row.id, kept.version)
+  return null
+}
+
+/** The fields of a row as they stood when a draft of it was begun. @param {unknown} kept @returns {any} */
+function asTyped(kept) {
+  const draft = readDraft(kept)
+  return { ...payload({ ...draft, category: "decision" }), category: draft.category }
 }
 
 /** What was kept of a draft, whatever was kept: each field is of its kind, or it is blank. @param {any} kept @returns {MemoryDraft} */

@@ -4,7 +4,7 @@ import { rebase } from "../merge.js"
 import { t } from "../texts.js"
 import { conflict as conflictOf, wordsOf } from "./conflict.js"
 import { grounds } from "./grounds.js"
-import { BLANK, draftOf, edits, fieldsOf, payload, readDraft, same } from "./memory-draft.js"
+import { BLANK, draftOf, edits, fieldsOf, payload, resumed, same, wrongIn } from "./memory-draft.js"
 import { similar } from "./similar.js"
 
 export { draftOf, edits, payload }
@@ -43,6 +43,8 @@ export function memory({
     earlier: /** @type {string | null} */ (null),
     line: "",
     lineNote: "",
+    /** Is it still unknown whether and how it is told? */
+    unread: true,
     phase: "closed",
     problem: "",
     errors: /** @type {Record<string, string>} */ ({}),
@@ -76,6 +78,7 @@ export function memory({
       this.history = []
       this.earlier = null
       this.line = this.lineNote = this.problem = ""
+      this.unread = true
       this.errors = {}
       this.typedAt = null
       this.beside.clear()
@@ -115,16 +118,9 @@ export function memory({
 
     /** What was typed here before is still there, on the version that it was begun on. @param {Memory} row */
     resume(row) {
-      const kept = drafts.of(row.id)
-      if (!kept) return this.start(row)
-      const then = kept.version === row.version ? row : { ...row, ...asTyped(kept.base), version: kept.version }
-      const draft = readDraft(kept.draft)
-      if (kept.version > row.version || !Object.keys(edits(draft, then)).length) {
-        drafts.drop(row.id, kept.version)
-        return this.start(row)
-      }
-      this.start(then, draft)
-      this.typedAt = kept.at
+      const before = resumed(drafts, row)
+      this.start(before?.base ?? row, before?.draft)
+      this.typedAt = before?.at ?? null
     },
 
     /** An edit begins on this version; a newer one that arrives meanwhile is a conflict, not a new beginning. @param {Memory} row @param {import("./memory-draft.js").MemoryDraft} [draft] */
@@ -178,23 +174,27 @@ export function memory({
       this.earlier = page.next
     },
 
-    /** The very line that the next session of this service gets, or why it gets none. */
+    /** The very line that the next session of this service gets, or why it gets none. What was read before stands until then. */
     async read() {
-      const row = this.row
-      this.line = this.lineNote = ""
+      const { row, as_of } = this
       if (!row) return
-      if (!isOperational(row.category)) return void (this.lineNote = t("memory.knowledge"))
-      const { as_of } = this
+      if (!isOperational(row.category)) return this.told("", t("memory.knowledge"))
       const sections = { tier: 1, services: row.service ?? "", sections: "operational", as_of }
       const context = await api.get("/context", sections).catch(() => null)
-      if (!context || this.row?.id !== row.id || this.row.version !== row.version) return
+      if (this.row?.id !== row.id || this.row.version !== row.version || this.as_of !== as_of) return
+      if (!context) return this.told("", t("memory.line_unread"))
       const at = context.included.findIndex((/** @type {{id: number}} */ each) => each.id === row.id)
       const out = context.excluded.find((/** @type {{id: number}} */ each) => each.id === row.id)
-      this.line = at < 0 ? "" : context.included[at].line
-      this.lineNote =
-        at < 0
-          ? t(out ? "memory.not_told_why" : "memory.not_told", { why: out?.why ?? "" })
-          : t("memory.line", { tokens: context.included[at].tokens, place: at + 1, all: context.included.length })
+      if (at < 0) return this.told("", t(out ? "memory.not_told_why" : "memory.not_told", { why: out?.why ?? "" }))
+      const { line, tokens } = context.included[at]
+      this.told(line, t("memory.line", { tokens, place: at + 1, all: context.included.length }))
+    },
+
+    /** @param {string} line @param {string} note */
+    told(line, note) {
+      this.line = line
+      this.lineNote = note
+      this.unread = false
     },
 
     /** @param {Change} change */
@@ -228,6 +228,8 @@ export function memory({
     /** Save what differs, on the version it was made on. @returns {Promise<boolean>} */
     async save() {
       if (!this.base || !this.dirty || this.saving) return false
+      this.errors = wrongIn(this.draft)
+      if (Object.keys(this.errors).length) return false
       const { id, version } = this.base
       return this.send(id, version, edits(this.draft, this.base))
     },
@@ -319,12 +321,6 @@ export function memory({
 /** @param {import("./memory-draft.js").MemoryDraft} draft @param {string} name */
 function valueIn(draft, name) {
   return draft[/** @type {keyof import("./memory-draft.js").MemoryDraft} */ (name)]
-}
-
-/** The fields of a row as they stood when a draft of it was begun. @param {unknown} kept @returns {any} */
-function asTyped(kept) {
-  const draft = readDraft(kept)
-  return { ...payload({ ...draft, category: "decision" }), category: draft.category }
 }
 
 /** What somebody else changed, in words. @param {string[]} names @param {Memory} base @param {Memory} theirs */

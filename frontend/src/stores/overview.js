@@ -60,11 +60,20 @@ export function learnedGroups(learned) {
 export function figuresOf({ sessions, events }) {
   const tiers = Object.entries(sessions.by_tier).filter(([, n]) => n > 0)
   return [
-    { words: t("overview.sessions", { n: sessions.total }), address: "/sessions" },
-    ...tiers.map(([tier, n]) => ({ words: t("overview.tier", { n, tier }), address: `/sessions?tier=${tier}` })),
-    { words: t("overview.critical", { n: events.critical }), address: "/events?level=critical" },
-    { words: t("overview.warnings", { n: events.warning }), address: "/events?level=warning" },
+    { key: "all", words: t("overview.sessions", { n: sessions.total }), address: `/sessions?from=${sessions.since}` },
+    ...tiers.map(([tier, n]) => ({
+      key: tier,
+      words: t("overview.tier", { n, tier }),
+      address: `/sessions?tier=${tier}&from=${sessions.since}`,
+    })),
+    { key: "critical", words: t("overview.critical", { n: events.critical }), address: happened("critical", events) },
+    { key: "warning", words: t("overview.warnings", { n: events.warning }), address: happened("warning", events) },
   ]
+}
+
+/** @param {string} level @param {{since: Time}} events */
+function happened(level, { since }) {
+  return `/events?level=${level}&from=${since}`
 }
 
 /** What the engines say that it cost; what none of them says is no zero. @param {OverviewState["run"]} run */
@@ -81,30 +90,31 @@ export function turnsWords({ month: { turns } }) {
 
 const TIERS = ["", "observe", "investigate", "remediate"]
 const WELL = ["completed", "escalated"]
-const ENDED_ILL = ["failed", "timed_out", "interrupted"]
+const ENDED_ILL = /** @type {const} */ (["failed", "timed_out", "interrupted"])
+/** What a share of all stands for, by its rows. */
+const LED = /** @type {const} */ ([...ENDED_ILL, "escalated"])
 
 /** A tier over the last days: its bars, and how its sessions ended. @param {OverviewState["run"]} run */
 export function tiersOf({ days, ended }) {
   return [1, 2, 3].map((tier) => {
     const found = ended[tier] ?? {}
-    const of = (/** @type {string[]} */ states) => states.reduce((sum, state) => sum + (found[state] ?? 0), 0)
+    const of = (/** @type {readonly string[]} */ states) => states.reduce((sum, state) => sum + (found[state] ?? 0), 0)
     const values = days.map(({ by_tier: by }) => by[tier] ?? 0)
     const n = values.reduce((sum, each) => sum + each, 0)
+    const address = `/sessions?tier=${tier}&from=${days[0]?.day}`
     const [well, ill] = [of(WELL), of(ENDED_ILL)]
     return {
       tier,
       n,
       name: t("overview.tierName", { tier: String(tier), name: TIERS[tier] }),
-      address: `/sessions?tier=${tier}`,
+      address,
       bars: barsOf(days, values),
       barWords: t("overview.tierBars", { n, most: Math.max(0, ...values) }),
       share: shareWords(n, well, ill),
-      links: [
-        { n: found.failed ?? 0, words: t("overview.tierFailed", { n: found.failed ?? 0 }), status: "failed" },
-        { n: found.escalated ?? 0, words: t("overview.tierHanded", { n: found.escalated ?? 0 }), status: "escalated" },
-      ]
-        .filter((each) => each.n > 0)
-        .map(({ words, status }) => ({ words, address: `/sessions?tier=${tier}&status=${status}` })),
+      links: LED.filter((status) => found[status] > 0).map((status) => ({
+        words: t(`overview.tier_${status}`, { n: found[status] }),
+        address: `${address}&status=${status}`,
+      })),
     }
   })
 }
@@ -310,10 +320,17 @@ export function overview({ api, feed, supervisor, reviews, clock, visit, later, 
     },
 
     async further() {
-      const { cause, items, next } = this.all
-      const since = this.state?.learned.since
-      const page = await api.get("/learned", { cause, since, limit: MANY, ...(next ? { cursor: next } : {}) })
-      if (this.all.cause === cause) this.all = { cause, items: [...items, ...page.items], next: page.next, busy: false }
+      const asked = this.all
+      const { cause, items, next } = asked
+      if (asked.busy) return
+      asked.busy = true
+      try {
+        const since = this.state?.learned.since
+        const page = await api.get("/learned", { cause, since, limit: MANY, ...(next ? { cursor: next } : {}) })
+        if (this.all === asked) this.all = { cause, items: [...items, ...page.items], next: page.next, busy: false }
+      } finally {
+        asked.busy = false
+      }
     },
 
     closeAll() {
@@ -326,6 +343,12 @@ export function overview({ api, feed, supervisor, reviews, clock, visit, later, 
 
     get cost() {
       return this.state ? costWords(this.state.run) : ""
+    },
+
+    /** The sessions of this month. */
+    get monthly() {
+      const today = this.state?.run.days.at(-1)?.day
+      return today ? `/sessions?from=${today.slice(0, 8)}01` : "/sessions"
     },
 
     get turns() {

@@ -28,7 +28,7 @@ export function requests({ api, feed }) {
     },
 
     get words() {
-      return t("sessions.waiting", { n: this.queued.length })
+      return t("sessions.queued", { n: this.queued.length })
     },
 
     get label() {

@@ -4,6 +4,8 @@ import { t } from "../texts.js"
 
 const FORMS = ["both", "merge", "reword"]
 const SOON_MS = 250
+/** So many of the sessions that were told a claim are named; the memory names them all. */
+const NAMED = 5
 const NOTHING = {
   known: false,
   keep_new: /** @type {PromptLine[]} */ ([]),
@@ -51,15 +53,16 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
     },
 
     get sides() {
-      const { old, new: fresh, sources, exposed } = this.row ?? {}
+      const { old, new: fresh, sources, exposed, exposed_counts: counts } = this.row ?? {}
       const two = [
-        { name: "old", title: t("reviews.believed"), memory: old, parts: oldSide(this.parts) },
-        { name: "new", title: t("reviews.now_said"), memory: fresh, parts: newSide(this.parts) },
+        { name: "old", title: t("reviews.itBelieved"), memory: old, parts: oldSide(this.parts) },
+        { name: "new", title: t("reviews.nowSaid"), memory: fresh, parts: newSide(this.parts) },
       ]
       return two.map((side) => ({
         ...side,
         said: this.phase === "ready" ? (sources?.[/** @type {"old" | "new"} */ (side.name)] ?? []) : [],
-        told: exposed?.[/** @type {"old" | "new"} */ (side.name)] ?? [],
+        told: exposed?.[/** @type {"old" | "new"} */ (side.name)]?.slice(0, NAMED) ?? [],
+        others: Math.max(0, (counts?.[/** @type {"old" | "new"} */ (side.name)] ?? 0) - NAMED),
       }))
     },
 
@@ -194,7 +197,7 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
       const next = reviews.beside(row.id, 1) ?? reviews.beside(row.id, -1)
       this.closeForm()
       reviews.settle(row)
-      toasts.say(`${decidedWords(row)}`, { undo: () => this.reopen(row.id) })
+      toasts.say(decidedWords(row), { undo: () => this.reopen(row.id) })
       if (this.id !== row.id) return
       this.row = row
       if (next !== null && next !== row.id && reviews.filters.state === "open") router.go(reviews.address(next))
@@ -204,7 +207,7 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
     /** @param {number} id @param {{status: number, message: string, errors: {field: string, message: string}[]}} problem */
     async refuse(id, { status, message, errors = [] }) {
       this.errors = Object.fromEntries(errors.map(({ field, message }) => [field, message]))
-      this.problem = errors.length ? "" : t("reviews.not_changed", { why: message })
+      this.problem = errors.length ? "" : t("reviews.unchanged", { why: message })
       if (status !== 409 && status !== 412) return
       await this.load(id)
       if (this.id !== id || !this.row) return
@@ -217,7 +220,7 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
     /** Take a resolution back: all it changed is as it was, and the case waits again. @param {number} id */
     async reopen(id) {
       reviews.settle(await api.remove(`/reviews/${id}/resolution`))
-      toasts.say(t("reviews.waits_again"))
+      toasts.say(t("reviews.waitsAgain"))
       if (this.id === id) await this.load(id)
       else if (router.page === "reviews") router.go(reviews.address(id))
     },
@@ -231,7 +234,7 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
         await this.reopen(id)
         this.overtaken = false
       } catch (problem) {
-        this.problem = t("reviews.not_undone", { why: /** @type {Error} */ (problem).message })
+        this.problem = t("reviews.notUndone", { why: /** @type {Error} */ (problem).message })
       } finally {
         this.busy = false
       }

@@ -2,6 +2,8 @@ import { t } from "../texts.js"
 import { extend, liveList } from "./list.js"
 
 const COUNT_AGAIN_MS = 400
+/** So many cases before the last one that is read, the next ones are. */
+const AHEAD = 5
 
 /** What the address says about the list. @param {URLSearchParams} params */
 export function reviewFilters(params) {
@@ -102,6 +104,7 @@ export function reviews({ api, feed, router, later = setTimeout }) {
     beside(id, by) {
       const rows = this.rows.filter((row) => !this.leaving[row.id])
       const at = rows.findIndex((row) => row.id === id)
+      if (this.next !== null && at + by >= rows.length - AHEAD) this.more()
       return (at < 0 ? rows[0] : rows[at + by])?.id ?? null
     },
 

@@ -95,7 +95,9 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
         this.phase = "ready"
       } catch (problem) {
         if (this.id === id) this.fail(/** @type {any} */ (problem))
+        return
       }
+      if (this.id !== id) return
       await Promise.all([this.loadMarkers(id), this.loadEvents(id), this.loadPrompt(id), this.loadReviews(id)])
     },
 

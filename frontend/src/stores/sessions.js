@@ -1,5 +1,6 @@
 import { chains, summed } from "../log/chains.js"
 import { t } from "../texts.js"
+import { moment } from "./events.js"
 import { extend, liveList } from "./list.js"
 
 const STATUSES = ["running", "completed", "failed", "timed_out", "escalated", "stopped", "interrupted"]
@@ -13,17 +14,19 @@ export function sessionFilters(params) {
     tier: ["1", "2", "3"].includes(tier) ? tier : "",
     trigger: TRIGGERS.includes(trigger) ? trigger : "",
     service: params.get("service") ?? "",
+    from: moment(params.get("from")),
   }
 }
 
 /** @typedef {ReturnType<typeof sessionFilters>} SessionFilters */
 
 /** @param {Session} session @param {SessionFilters} filters */
-export function sessionMatches(session, { status, tier, trigger, service }) {
+export function sessionMatches(session, { status, tier, trigger, service, from }) {
   return (
     (!status || session.status === status) &&
     (!tier || String(session.tier) === tier) &&
     (!trigger || session.trigger === trigger) &&
+    (!from || Date.parse(session.started_at) >= Date.parse(from)) &&
     (!service || Boolean(session.services?.some((name) => name.toLowerCase() === service.toLowerCase())))
   )
 }
@@ -129,7 +132,7 @@ export function sessions({ api, feed, router, later = setTimeout }) {
     },
 
     clear() {
-      router.go(router.with({ status: "", tier: "", trigger: "", service: "" }))
+      router.go(router.with({ status: "", tier: "", trigger: "", service: "", from: "" }))
     },
   })
 

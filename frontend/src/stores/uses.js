@@ -1,16 +1,16 @@
+import { t } from "../texts.js"
 import { newestFirst } from "./events.js"
 import { extend, liveList } from "./list.js"
-import { t } from "../texts.js"
 
 export const ACTIONS = ["restart", "redeployment"]
 
 const OUTCOMES = new Map([
-  ["reserved", t("overview.useReserved")],
-  ["success", t("overview.useSuccess")],
-  ["failure", t("overview.useFailure")],
-  ["abandoned", t("overview.useAbandoned")],
-  ["refused", t("overview.useRefused")],
-  ["would", t("common.dry_run")],
+  ["reserved", t("overview.use_reserved")],
+  ["success", t("overview.use_success")],
+  ["failure", t("overview.use_failure")],
+  ["abandoned", t("overview.use_abandoned")],
+  ["refused", t("overview.use_refused")],
+  ["would", t("overview.use_would")],
 ])
 
 /** @param {string} outcome */
@@ -24,8 +24,8 @@ export function useNotes({ name, action, text, attempts, healthy_after: healthy,
   return [
     name && name !== action ? name : "",
     attempts > 1 ? t("overview.useAttempts", { n: attempts }) : "",
-    told ? "" : t("overview.useHealthy", { time: seconds(healthy) }),
-    by === "healthy" ? t("overview.useCleared") : by === "operator" ? t("overview.useReset") : "",
+    told ? "" : t("overview.healthyAfter", { time: seconds(healthy) }),
+    by === "healthy" ? t("overview.clearedByRounds") : by === "operator" ? t("overview.resetByPerson") : "",
   ]
     .filter(Boolean)
     .join(" · ")
@@ -33,8 +33,8 @@ export function useNotes({ name, action, text, attempts, healthy_after: healthy,
 
 /** @param {number} value */
 function seconds(value) {
-  if (value < 120) return t("common.s", { n: value < 10 ? Number(value.toFixed(1)) : Math.round(value) })
-  return t("common.min", { n: Math.round(value / 60) })
+  if (value < 10) return `${Number(value.toFixed(1))} s`
+  return value < 120 ? `${Math.round(value)} s` : `${Math.round(value / 60)} min`
 }
 
 /** What the address says about the list. @param {URLSearchParams} params */
@@ -87,7 +87,7 @@ export function uses({ api, feed, router, later = setTimeout }) {
     },
 
     get pill() {
-      return t("overview.useLines", { n: this.waiting.length })
+      return t("overview.newUses", { n: this.waiting.length })
     },
 
     /** @param {Record<string, any>} changes */

@@ -3,6 +3,7 @@ export const memory = {
   // whether and how it is told
   line: "{tokens} tokens, place {place} of {all}.",
   knowledge: "Knowledge is not told to rounds: they read what is operational.",
+  line_unread: "The next prompt could not be read.",
   not_told: "It is not in the next prompt.",
   not_told_why: "It is not in the next prompt: {why}.",
   seen: { one: "seen in {n} session", other: "seen in {n} sessions" },
@@ -29,6 +30,7 @@ export const memory = {
   merged: "Saved. Meanwhile somebody else had changed {what}; that stays.",
   written: "The memory is written.",
   empty: "Write what is to be remembered.",
+  number: "Give a number from 0 to 1.",
   turns_inactive: "Below 0.30 it turns inactive.",
   brings_back: "Saving makes it active again.",
   stays_inactive: "It stays inactive: {why}.",

@@ -84,6 +84,7 @@ class MemoryQuery(FacetQuery):
     )
     order: Literal["asc", "desc"] | None = None
     group: Literal["service"] | None = None
+    ids: Annotated[list[Annotated[int, Meta(ge=1, le=2**63 - 1)]], Meta(max_length=200)] = []
     cursor: str | None = None
     limit: Limit = 50
 

@@ -43,6 +43,7 @@ class ReviewCase(Review):
 
     sources: dict[Literal["old", "new"], list[dict[str, Any]]]
     exposed: dict[Literal["old", "new"], list[int]]
+    exposed_counts: dict[Literal["old", "new"], int]
     changes: list[ReviewChange]
 
 

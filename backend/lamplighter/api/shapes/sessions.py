@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from lamplighter.api.shapes.kinds import Limit, Name, Seq, Tier
+from lamplighter.api.shapes.kinds import Limit, Name, Seq, Tier, Words
 from lamplighter.domain.handoff import EscalationState
 from lamplighter.domain.session import RequestState, Status, Trigger
 
@@ -60,6 +60,7 @@ class SessionQuery(Struct):
     tier: Annotated[int, Meta(ge=0, le=3)] | None = None
     trigger: Trigger | None = None
     service: Name | None = None
+    since: Words | None = field(default=None, name="from")
     cursor: str | None = None
     limit: Limit = 50
 

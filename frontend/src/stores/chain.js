@@ -13,8 +13,7 @@ const STATES = new Map([
 
 /** What became of a handoff, and why. @param {Handoff} handoff */
 export function handoffState({ state, why }) {
-  const words = STATES.get(state) ?? state
-  return words && why ? t("sessions.because", { state: words, reason: why }) : words || why
+  return [STATES.get(state) ?? state, why].filter(Boolean).join(": ")
 }
 
 /** From whom to whom. @param {Handoff} handoff */

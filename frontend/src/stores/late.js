@@ -46,11 +46,11 @@ export function late({ api, router, reload, fetch }) {
 
     /** Once more. A server that answers, but not with what this page asks for, has a newer one. */
     async again() {
-      if (await this.open()) return router.arrive()
       const answers = await api
         .get("/supervisor")
         .catch((/** @type {import("../api.js").Problem} */ { status }) => status)
-      if (answers) reload()
+      if (await this.open()) router.arrive()
+      else if (answers) reload()
     },
   }
 }

@@ -1,6 +1,6 @@
+import { t } from "../texts.js"
 import { newestFirst } from "./events.js"
 import { extend, liveList } from "./list.js"
-import { t } from "../texts.js"
 
 export const ACTIONS = ["restart", "redeployment"]
 
@@ -33,8 +33,8 @@ export function useNotes({ name, action, text, attempts, healthy_after: healthy,
 
 /** @param {number} value */
 function seconds(value) {
-  if (value < 120) return t("common.s", { n: value < 10 ? Number(value.toFixed(1)) : Math.round(value) })
-  return t("common.min", { n: Math.round(value / 60) })
+  if (value < 10) return `${Number(value.toFixed(1))} s`
+  return value < 120 ? `${Math.round(value)} s` : `${Math.round(value / 60)} min`
 }
 
 /** What the address says about the list. @param {URLSearchParams} params */

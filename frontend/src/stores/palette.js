@@ -87,13 +87,16 @@ export function palette({ api, commands, router, services, runNow, storage, late
       if (n) this.at = (this.at + by + n) % n
     },
 
-    /** Close first: the focus goes back to where it was, and what follows takes it from there. @param {Entry} [chosen] */
+    /**
+     * Close first: the focus goes back to where it was, and what follows takes it from there, before the next key is heard.
+     * @param {Entry} [chosen]
+     */
     choose(chosen) {
       const entry = chosen ?? this.entries[this.at]
       if (!entry) return
       remember(storage, entry.id)
       this.hide()
-      later(() => entry.run(), 0)
+      queueMicrotask(() => entry.run())
     },
 
     get active() {

@@ -44,6 +44,7 @@ export function directives(Alpine) {
     const evaluate = evaluateLater(expression)
     effect(() => evaluate((/** @type {unknown} */ open) => toggle(el, Boolean(open))))
     el.addEventListener("click", (event) => event.target === el && el.close())
+    el.addEventListener("close", () => release(el))
   }
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
@@ -144,5 +145,13 @@ function share(value) {
 /** @param {HTMLDialogElement} el @param {boolean} open */
 function toggle(el, open) {
   if (open && !el.open) el.showModal()
-  if (!open && el.open) el.close()
+  if (open || !el.open) return
+  el.close()
+  release(el)
+}
+
+/** Where nothing had the focus before, a field of a closed dialog keeps it until the next frame. @param {HTMLDialogElement} el */
+function release(el) {
+  const { activeElement: left } = document
+  if (left instanceof HTMLElement && el.contains(left)) left.blur()
 }

@@ -50,6 +50,8 @@ def test_the_panel_tells_what_a_memory_rests_on(page: Page, app: App) -> None:
     first = add(app)
     app.ends()  # the round at the start may have begun before
     app.post("/api/v1/sessions", {})
+    page.goto(f"{app.url}/sessions")
+    expect(page.get_by_role("row", name=re.compile("#2 running"))).to_be_visible()
     app.says(f"[MEMORY:timing:jellyfin] {COLD}\n[MEMORY:timing:caddy] Starts at once")
     page.goto(f"{app.url}/memories")
     expect(page.get_by_role("row", name=re.compile("Starts at once"))).to_be_visible()
@@ -58,7 +60,9 @@ def test_the_panel_tells_what_a_memory_rests_on(page: Page, app: App) -> None:
 
     expect(panel.get_by_role("heading", level=2)).to_have_text(COLD)
     expect(panel).to_contain_text("seen in 1 session")
-    expect(panel).to_contain_text(re.compile(r"\d+ tokens, place 1 of 2\. Told to [12] sessions?\."))
+    expect(panel).to_contain_text(
+        re.compile(r"\d+ tokens, place 1 of 2\. Told to [12] sessions?\.")
+    )
     expect(panel).to_contain_text(re.compile(r"0\.80 Below 0\.30 on .+ unless it is seen again\."))
     expect(panel.get_by_text("Said again by session, 0.70 → 0.80")).to_be_visible()
     expect(panel.get_by_text("Written by hand")).to_be_visible()

@@ -2,16 +2,8 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { lastVisit } from "../src/last-visit.js"
 import { soon } from "../src/soon.js"
-import {
-  costWords,
-  figuresOf,
-  gathered,
-  inOrder,
-  inPlace,
-  overview,
-  tiersOf,
-  turnsWords,
-} from "../src/stores/overview.js"
+import { costWords, figuresOf, gathered, tiersOf, turnsWords } from "../src/figures.js"
+import { inOrder, inPlace, overview } from "../src/stores/overview.js"
 import { NOON, fakeApi, fakeFeed, fakeStorage, fakeTimers } from "./fakes.js"
 
 const named = (name, state) => ({ name, state, detail: "", checks: [], actions: [] })

@@ -1,7 +1,7 @@
 """Events: listed, counted, and reported by an operator."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -25,24 +25,22 @@ from lamplighter.usecases.naming import spelled
 
 async def index(request: Request) -> Response:
     """GET /api/v1/events."""
-    here, wanted = door(request), ask.query(request, shapes.EventQuery)
-    position = ask.position(wanted.cursor)
-    async with reading(here.db):
-        chosen = await _filter(here, wanted)
-        found = await events.page(here.db, chosen, limit=wanted.limit, position=position)
-        seq = await changes.last(here.db)
-    return page(request, [plain.event(event) for event in found.items], found.position, seq)
+    return await _listed(request, events.page, plain.event)
 
 
 async def groups(request: Request) -> Response:
     """GET /api/v1/events/groups."""
+    return await _listed(request, event_counts.groups, _group)
+
+
+async def _listed(request: Request, fetch: Any, form: Callable[[Any], Any]) -> Response:
     here, wanted = door(request), ask.query(request, shapes.EventQuery)
     position = ask.position(wanted.cursor)
     async with reading(here.db):
         chosen = await _filter(here, wanted)
-        found = await event_counts.groups(here.db, chosen, limit=wanted.limit, position=position)
+        found = await fetch(here.db, chosen, limit=wanted.limit, position=position)
         seq = await changes.last(here.db)
-    return page(request, [_group(each) for each in found.items], found.position, seq)
+    return page(request, [form(each) for each in found.items], found.position, seq)
 
 
 async def density(request: Request) -> Response:

@@ -22,6 +22,15 @@ export function pages(Alpine) {
   Alpine.data("memoryPanel", () => memoryPanel(store))
   Alpine.data("newMemory", () => memoryFields(store("addMemory"), "add"))
   Alpine.data("editedMemory", () => memoryFields(store("memory"), "edit"))
+  for (const [name, which] of [
+    ["keysHere", "here"],
+    ["keysElsewhere", "elsewhere"],
+  ])
+    Alpine.data(name, () => ({
+      get groups() {
+        return store("keys")[which]
+      },
+    }))
   Alpine.data("linkedEvent", () => ({
     get event() {
       return store("events").linked ?? {}

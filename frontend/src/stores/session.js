@@ -26,6 +26,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     hash: "",
     told: /** @type {any} */ (NO_PROMPT),
     toldPhase: "loading",
+    railed: false,
     phase: "closed",
     problem: "",
     part: "output",
@@ -71,6 +72,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
         few: FEW,
         told: NO_PROMPT,
         toldPhase: "loading",
+        railed: false,
         phase: "loading",
         problem: "",
       })
@@ -99,6 +101,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       }
       if (this.id !== id) return
       await Promise.all([this.loadMarkers(id), this.loadEvents(id), this.loadPrompt(id), this.loadReviews(id)])
+      if (this.id === id) this.railed = true
     },
 
     reload() {
@@ -196,7 +199,9 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       this.markers = kept(this.markers, await api.put(`/markers/${marker.id}/taken`))
     },
 
+    /** What goes in and what came out is shown whole: the parts of it come in any order. */
     get entries() {
+      if (!this.railed) return []
       return railOf({ markers: this.markers, told: this.told.memories, contradicted: this.contradicted })
     },
 

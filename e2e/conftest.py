@@ -20,6 +20,7 @@ from postgres_server import PostgresServer
 # What a browser says of a server that is gone for a moment is no error of ours.
 AWAY = (
     *("net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET"),
+    *("net::ERR_CONNECTION_CLOSED", "net::ERR_SOCKET_NOT_CONNECTED", "net::ERR_EMPTY_RESPONSE"),
     *("net::ERR_INCOMPLETE_CHUNKED", "net::ERR_INTERNET_DISCONNECTED"),
 )
 

@@ -8,7 +8,7 @@ import pytest
 
 from lamplighter.api.routes import ANY, OPS
 from lamplighter.config import services
-from lamplighter.config.settings import SETTINGS
+from lamplighter.config.listed import SETTINGS
 from lamplighter.domain import markers
 from lamplighter.domain.access import SCOPES
 from lamplighter.domain.markers import Reading

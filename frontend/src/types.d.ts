@@ -141,6 +141,12 @@ interface Session extends Row {
   summary: string
   duration_ms: number | null
   cost_usd: number | null
+  input_tokens: number | null
+  output_tokens: number | null
+  cache_read_tokens: number | null
+  cache_write_tokens: number | null
+  budget_usd: number | null
+  resumed: number
   turns: number | null
   log_offset: number
   learned: number

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from lamplighter.config.inforce import in_force, line_of
-from lamplighter.config.settings import SETTINGS, read_settings
+from lamplighter.config.listed import SETTINGS
+from lamplighter.config.settings import read_settings
 from lamplighter.domain.errors import Invalid
 
 PASSWORD = "hunter2-hunter2"

@@ -26,7 +26,7 @@ from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.gate import Execute, Gate
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.runner import Workshop
+from lamplighter.supervisor.workshop import Workshop
 from lamplighter.usecases import sessions as lifecycle
 
 NAMES = tuple(f"svc{number}" for number in range(34))

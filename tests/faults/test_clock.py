@@ -21,8 +21,8 @@ from lamplighter.repository import Database, memories, tables, writing
 from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.runner import Workshop
 from lamplighter.supervisor.timepiece import Timepiece
+from lamplighter.supervisor.workshop import Workshop
 from living import result, text
 
 SAID = Path(__file__).parents[1] / "fakes" / "said.py"

@@ -25,7 +25,7 @@ from lamplighter.supervisor import runner
 from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.runner import Workshop
+from lamplighter.supervisor.workshop import Workshop
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "chain_engine.py"
 SERVICES = Services((Service(name="Web"), Service(name="db"), Service(name="caddy")), path="here")
@@ -158,6 +158,7 @@ async def test_an_engine_that_is_gone_ends_the_chain(leading: Leading) -> None:
 
     class Going:
         name = "exec"
+        traits = first.traits
         asked = 0
 
         def probe(self) -> str | None:

@@ -25,6 +25,7 @@ from lamplighter.engines.probe import asking
 from lamplighter.repository import Database
 from lamplighter.supervisor import gateway
 from lamplighter.supervisor.gate import Verdict
+from lamplighter.supervisor.toolbox import Toolbox
 
 OVERDUE = "ended by us after 1 s: up"
 
@@ -144,7 +145,7 @@ async def test_whoever_is_cancelled_leaves_nothing_running_and_a_failure(
 
 async def test_the_socket_answers_each_question_in_a_line(db: Database, tmp_path: Path) -> None:
     asked = gate(db, await opened(db))
-    async with gateway.opened(asked, tmp_path / "gate.sock") as door:
+    async with gateway.opened(Toolbox(gate=asked), tmp_path / "gate.sock") as door:
         ran = await asking.run_action(str(door), "web", "restart")
         refused = await asking.run_action(str(door), "plex", "restart")
     over = await asking.run_action(str(door), "web", "restart")
@@ -162,10 +163,16 @@ async def test_the_socket_answers_each_question_in_a_line(db: Database, tmp_path
         (b"nonsense", "that is not JSON"),
         (b"[" * 20_000, "that is not JSON"),
         (b"\xff\xfe", "that is not JSON"),
-        (b"{}", "a question names a service and an action"),
-        (b"null", "a question names a service and an action"),
-        (b'{"service": 1, "action": "restart"}', "a question names a service and an action"),
-        (b'{"service": "web", "action": null}', "a question names a service and an action"),
+        (b"{}", "a question names a tool and its input, or a service and an action"),
+        (b"null", "a question names a tool and its input, or a service and an action"),
+        (
+            b'{"service": 1, "action": "restart"}',
+            "a question names a tool and its input, or a service and an action",
+        ),
+        (
+            b'{"service": "web", "action": null}',
+            "a question names a tool and its input, or a service and an action",
+        ),
         (b'{"service": "", "action": ""}', "'' is not in services.yaml"),
     ],
     ids=lambda each: str(each)[:30],
@@ -174,7 +181,7 @@ async def test_a_question_that_is_none_is_refused_and_the_next_one_is_answered(
     db: Database, tmp_path: Path, question: bytes, words: str
 ) -> None:
     asked = gate(db, await opened(db))
-    async with gateway.opened(asked, tmp_path / "gate.sock") as door:
+    async with gateway.opened(Toolbox(gate=asked), tmp_path / "gate.sock") as door:
         reader, writer = await asyncio.open_unix_connection(door)
         writer.write(question + b"\n" + b'{"service": "web", "action": "restart", "again": "x"}\n')
         answers = [json.loads(await reader.readline()) for _ in range(2)]
@@ -188,7 +195,9 @@ async def test_a_question_that_is_none_is_refused_and_the_next_one_is_answered(
 
 
 async def test_a_question_without_end_is_not_listened_to(db: Database, tmp_path: Path) -> None:
-    async with gateway.opened(gate(db, await opened(db)), tmp_path / "gate.sock") as door:
+    async with gateway.opened(
+        Toolbox(gate=gate(db, await opened(db))), tmp_path / "gate.sock"
+    ) as door:
         reader, writer = await asyncio.open_unix_connection(door)
         writer.write(b"x" * 200_000)
         answer = await asyncio.wait_for(reader.read(), WAIT_SECONDS)
@@ -200,7 +209,7 @@ async def test_a_question_without_end_is_not_listened_to(db: Database, tmp_path:
 async def test_an_action_ends_when_its_session_does(db: Database, tmp_path: Path) -> None:
     argv = (sys.executable, "-c", DAEMON, str(tmp_path / "up"), "stays")
     asked = gate(db, await opened(db), services=with_action(*argv))
-    async with gateway.opened(asked, tmp_path / "gate.sock") as door:
+    async with gateway.opened(Toolbox(gate=asked), tmp_path / "gate.sock") as door:
         waiting = asyncio.create_task(asking.run_action(str(door), "web", "restart"))
         await until((tmp_path / "up").exists)
 

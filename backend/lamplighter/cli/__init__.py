@@ -11,7 +11,8 @@ import click
 from lamplighter import __version__, telemetry
 from lamplighter.cli import access, knowing, memory, reviews
 from lamplighter.cli.words import in_words, refuse, settings_in_force
-from lamplighter.config.settings import ENGINES, describe
+from lamplighter.config.listed import ENGINES
+from lamplighter.config.settings import describe
 from lamplighter.domain import plain
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.session import Plan, Status, Trigger

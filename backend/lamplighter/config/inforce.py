@@ -5,17 +5,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from lamplighter.config.listed import SETTINGS, Setting
 from lamplighter.config.readers import Whole, flag, range_of
-from lamplighter.config.settings import (
-    FILE,
-    SETTINGS,
-    Found,
-    Setting,
-    Settings,
-    injected,
-    masked,
-    read_settings,
-)
+from lamplighter.config.settings import FILE, Found, Settings, injected, read_settings
 from lamplighter.domain.errors import Invalid, Wrong
 
 _ESCAPES: Final = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})
@@ -70,13 +62,13 @@ def _described(
     return {
         "name": setting.name,
         "variable": setting.variable,
-        "value": masked(found.text or whole),
+        "value": setting.shown(found.text or whole),
         "default": setting.default,
         "source": found.source,
         "line": lines.get(setting.name) if found.source == FILE else None,
         "about": setting.about,
         "range": range_of(setting.read),
-        "next": None if text == found.text else masked(text),
+        "next": None if text == found.text else setting.shown(text),
     }
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from lamplighter.domain.session import MAX_TIER
+
 _HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?")
 _DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*")
 _DATABASE: Final = re.compile(r"sqlite:///.|(postgresql(\+asyncpg)?|postgres)://[^/]*/.")
@@ -51,7 +53,7 @@ class OneOf:
     def __call__(self, text: str) -> str:
         """Read it."""
         if text.strip().lower() not in self.words:
-            raise ValueError(f"is not one of {', '.join(self.words)}")
+            raise ValueError(f"is not one of {', '.join(word for word in self.words if word)}")
         return text.strip().lower()
 
 
@@ -107,6 +109,43 @@ def _is_whole(text: str) -> bool:
         return False
 
 
+def paths(text: str) -> tuple[Path, ...]:
+    """Read paths, separated by commas."""
+    return tuple(path(each.strip()) for each in text.split(",") if each.strip())
+
+
+def tiers(text: str) -> tuple[int, ...]:
+    """Read tiers, separated by commas."""
+    read = Whole(1, MAX_TIER)
+    return tuple(sorted({read(each) for each in text.split(",") if each.strip()}))
+
+
+def dollars(text: str) -> float | None:
+    """Read an amount of money; None for no limit."""
+    if text.strip().lower() == "none":
+        return None
+    if not re.fullmatch(r"\s*\d{1,7}(\.\d{1,6})?\s*", text):
+        raise ValueError("is neither an amount such as 0.50 nor none")
+    return float(text)
+
+
+def digest(text: str) -> float | None:
+    """Read for how long news is gathered, in seconds; None for not at all."""
+    return None if text.strip().lower() == "none" else duration(text)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Read words, separated by blanks or commas."""
+    return tuple(each for each in re.split(r"[\s,]+", text) if each)
+
+
+def model(text: str) -> str:
+    """Read the name of a model."""
+    if not re.fullmatch(r"[\w.:/@-]{1,200}", text.strip(), re.ASCII):
+        raise ValueError("is not the name of a model")
+    return text.strip()
+
+
 RANGES: Final[Mapping[Callable[[str], Any], str]] = {
     duration: "100ms to 366d",
     flag: "yes or no",
@@ -114,6 +153,12 @@ RANGES: Final[Mapping[Callable[[str], Any], str]] = {
     host: "an address or a name",
     hosts: "names, separated by commas",
     database: "an address",
+    paths: "paths, separated by commas",
+    tiers: "tiers, separated by commas",
+    dollars: "dollars, or none",
+    digest: "100ms to 366d, or none",
+    words: "addresses",
+    model: "the name of a model",
 }
 
 
@@ -122,5 +167,5 @@ def range_of(read: Callable[[str], Any]) -> str:
     if isinstance(read, Whole):
         return f"{read.low:,} to {read.high:,}"
     if isinstance(read, OneOf):
-        return ", ".join(read.words)
+        return ", ".join(word for word in read.words if word)
     return RANGES.get(read, "")

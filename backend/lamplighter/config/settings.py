@@ -1,47 +1,27 @@
 """Settings: from the environment, else from `lamplighter.toml` in the home, else the default."""
 
 import os
-import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
 import platformdirs
 
+from lamplighter.config.listed import ENGINES as ENGINES
+from lamplighter.config.listed import PREFIX, SETTINGS, Setting
+from lamplighter.config.listed import masked as masked
 from lamplighter.config.nearest import nearest
-from lamplighter.config.readers import OneOf, Whole, database, duration, flag, host, hosts, path
-from lamplighter.domain.context import DEFAULT_BUDGET
+from lamplighter.config.readers import path
 from lamplighter.domain.errors import Invalid, Wrong
-from lamplighter.domain.session import MAX_TIER
 
-PREFIX: Final = "LAMPLIGHTER_"
 SPEC_BUDGET: Final = "CLAUDEOPS_MEMORY_BUDGET"
 FILE: Final = "lamplighter.toml"
 LEXICON: Final = "lexicon.toml"
-ENGINES: Final = ("probe", "exec")
-ECHOES: Final = ("count", "ignore")
-LEVELS: Final = ("debug", "info", "warning", "error")
 _NOT_SETTINGS: Final = frozenset(
     {"LAMPLIGHTER_SESSION", "LAMPLIGHTER_TOKEN", "LAMPLIGHTER_URL"}  # what a session is given
 )
-_PASSWORD: Final = re.compile(r"(?<=://)([^/@:]*:).*(?=@)|(?<=[?&])(password=)[^&]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One thing an operator may turn: its words in the docs, its default, how it is read."""
-
-    name: str
-    default: str
-    read: Callable[[str], Any]
-    about: str
-
-    @property
-    def variable(self) -> str:
-        """The name of its environment variable."""
-        return f"{PREFIX}{self.name.upper()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +31,11 @@ class Found:
     setting: Setting
     text: str
     source: str
+
+    @property
+    def shown(self) -> str:
+        """The value as a person may see it."""
+        return self.setting.shown(self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,63 +52,34 @@ class Settings:
     echo: str
     interval: float
     engine: str
+    engine_tier2: str
+    engine_tier3: str
     exec_command: str
+    claude_bin: str
+    model_tier1: str
+    model_tier2: str
+    model_tier3: str
     max_tier: int
     dry_run: bool
     memory_budget: int
     session_timeout: float
     idle_timeout: float
     max_markers: int
+    max_turns: int
+    session_dollars: float | None
+    chain_dollars: float | None
+    day_dollars: float | None
+    read_roots: tuple[Path, ...]
+    shell_tiers: tuple[int, ...]
+    approval_timeout: float
+    webhook_token: str
+    webhook_tier: int
+    notify: tuple[str, ...]
+    notify_level: str
+    notify_digest: float | None
     log_level: str
     found: tuple[Found, ...] = ()
     warnings: tuple[str, ...] = ()
-
-
-def masked(text: str) -> str:
-    """Return a value as a person may see it: an address without its password."""
-    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
-
-
-SETTINGS: Final = (
-    Setting("home", "", path, "The data directory: database, session files, services.yaml."),
-    Setting("host", "127.0.0.1", host, "The address the web process listens on."),
-    Setting("port", "8080", Whole(1, 65_535), "The port the web process listens on."),
-    Setting(
-        "hosts", "", hosts, "Further names this server is asked by, separated by commas: box.lan."
-    ),
-    Setting(
-        "database_url",
-        "",
-        database,
-        "Another database: sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME.",
-    ),
-    Setting("services", "", path, "Another services.yaml."),
-    Setting("lexicon", "", path, "Another lexicon.toml."),
-    Setting(
-        "echo",
-        "count",
-        OneOf(ECHOES),
-        "What a session's word-for-word repeat of what it was told is worth: count; or ignore,"
-        " unless it looked at the service itself.",
-    ),
-    Setting("interval", "1h", duration, "The time from one round to the next: 90s, 15m, 1h."),
-    Setting("engine", "probe", OneOf(ENGINES), "What runs the sessions: probe or exec."),
-    Setting(
-        "exec_command", "", str.strip, "The command of the engine exec; it prints stream-json."
-    ),
-    Setting("max_tier", "3", Whole(1, MAX_TIER), "The highest tier a session may have."),
-    Setting("dry_run", "no", flag, "Whether sessions only say what they would do."),
-    Setting(
-        "memory_budget",
-        str(DEFAULT_BUDGET),
-        Whole(0, 1_000_000),
-        "How many tokens of memories a session is told; 0 tells none.",
-    ),
-    Setting("session_timeout", "15m", duration, "How long a session may run."),
-    Setting("idle_timeout", "5m", duration, "How long a session may print nothing."),
-    Setting("max_markers", "5000", Whole(1, 1_000_000), "How many markers one session may record."),
-    Setting("log_level", "info", OneOf(LEVELS), "What is logged: debug, info, warning, error."),
-)
 
 
 def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -137,7 +93,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         try:
             values[each.setting.name] = each.setting.read(each.text)
         except ValueError as error:
-            wrong.append(Wrong(_written_as(each), f"{masked(each.text)!r} {error}"))
+            wrong.append(Wrong(_written_as(each), f"{each.shown!r} {error}"))
     if wrong:
         raise Invalid(*wrong)
     return Settings(**_filled(values, home), found=found, warnings=tuple(warnings))
@@ -148,7 +104,7 @@ def describe(settings: Settings) -> list[dict[str, str]]:
     return [
         {
             "name": each.setting.variable,
-            "value": masked(each.text),
+            "value": each.shown,
             "source": each.source,
             "about": each.setting.about,
         }

@@ -124,6 +124,12 @@ def session(each: Session) -> dict[str, Any]:
         "events": each.events,
         "ignored": each.ignored,
         "stopping": each.running and each.stop_requested_at is not None,
+        "input_tokens": each.input_tokens,
+        "output_tokens": each.output_tokens,
+        "cache_read_tokens": each.cache_read_tokens,
+        "cache_write_tokens": each.cache_write_tokens,
+        "budget_usd": each.budget_usd,
+        "resumed": each.resumed,
         "version": each.version,
     }
 

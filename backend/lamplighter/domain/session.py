@@ -56,7 +56,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One session as it is kept; times in UTC, `log_offset` in bytes of its file."""
+    """One session as it is kept; times in UTC, `log_offset` in bytes of its file.
+
+    `input_tokens` are those that no cache held. A `cost_usd` of None is not known;
+    `budget_usd` is what it may cost, None where there is no limit. `resumed` counts
+    how often it went on after a crash.
+    """
 
     id: int
     tier: int
@@ -87,6 +92,12 @@ class Session:
     ignored: int = 0
     stop_requested_at: datetime | None = None
     leader_epoch: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    budget_usd: float | None = None
+    resumed: int = 0
     version: int = 1
 
     @property

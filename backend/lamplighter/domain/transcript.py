@@ -28,11 +28,34 @@ class Line:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """How many tokens a model was given and gave; `given` are those that no cache held."""
+
+    given: int = 0
+    gave: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The engine is up."""
+    """The engine is up; `missing` names the servers of tools that it could not reach."""
 
     model: str | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a session has used up to now: told after each turn by engines that know it.
+
+    A cost of None is not known.
+    """
+
+    turns: int
+    usage: Usage
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +114,7 @@ class Finished:
     duration_ms: int | None = None
     why: str = ""
     report: dict[str, Any] | None = field(default=None)
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +131,7 @@ class Odd:
     problem: str
 
 
-Item = Started | Text | ToolUse | ToolResult | Denied | Retry | Finished | Raw | Odd
+Item = Started | Spent | Text | ToolUse | ToolResult | Denied | Retry | Finished | Raw | Odd
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ that command, following what it prints and ending it is the same for all.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 
 from lamplighter.domain.cooldown import Use
@@ -15,6 +16,28 @@ from lamplighter.domain.marks import Look
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.service import Service
 from lamplighter.domain.session import Session
+
+
+class Trait(StrEnum):
+    """What an engine has that others have not.
+
+    `model`: a model thinks, which takes turns and money. `tools`: it is told of
+    our tools. `door`: it reaches them over MCP; else by the socket of the gate.
+    `resumes`: after a crash it goes on where its checkpoint says.
+    """
+
+    MODEL = "model"
+    TOOLS = "tools"
+    DOOR = "door"
+    RESUMES = "resumes"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDoor:
+    """Where one session reaches its tools over MCP, and what it shows to be let in."""
+
+    url: str
+    token: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +49,10 @@ class Task:
     `told` are the memories in `injected`; `looks` the last results of each check,
     newest first, by "service/check"; `uses` and `findings` the last of each
     service, newest first. `waiting` tells since when a service waits for a
-    person. `gate` is the socket that a session asks to act by.
+    person. `gate` is the socket that a session asks to act by, `door` where its
+    tools are over MCP, `scratch` a directory that is its own. `model`, `max_turns`
+    and `budget_usd` (None: no limit) bound an engine that has a model; `resumed`
+    says how often it went on after a crash.
     """
 
     session: Session
@@ -42,19 +68,34 @@ class Task:
     waiting: Mapping[str, datetime] = field(default_factory=dict)
     handoff: Handoff | None = None
     gate: str = ""
+    door: ToolDoor | None = None
+    scratch: str = ""
+    model: str = ""
+    max_turns: int = 0
+    budget_usd: float | None = None
+    resumed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What to start: never through a shell. `stdin` is all that it can read."""
+    """What to start: never through a shell. `stdin` is all that it can read.
+
+    `files` are written into the session's scratch directory first, by their names,
+    for its owner's eyes only.
+    """
 
     argv: tuple[str, ...]
     stdin: bytes = b""
     env: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class Engine(Protocol):
     """What runs a session."""
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        """What it has that others have not."""
 
     @property
     def name(self) -> str:

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Mapping
 from typing import Final
 
-from lamplighter.engines import Command, Task
+from lamplighter.engines import Command, Task, Trait
 
 NAME: Final = "exec"
 OURS: Final = "LAMPLIGHTER_"
@@ -21,6 +21,7 @@ class ExecEngine:
     """Runs the command of LAMPLIGHTER_EXEC_COMMAND."""
 
     name = NAME
+    traits: frozenset[Trait] = frozenset()
 
     def __init__(self, command: str, environ: Mapping[str, str] = os.environ) -> None:
         self._command = command

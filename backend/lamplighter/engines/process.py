@@ -77,11 +77,14 @@ class Run:
             os.close(self._control)
 
 
-async def start(command: Command, *, session_id: int, output: Path) -> Run:
+async def start(command: Command, *, session_id: int, output: Path, scratch: Path) -> Run:
     """Start an engine whose standard output goes straight to the file `output`.
 
-    What it prints is therefore kept even when nobody is left to read it.
+    What it prints is therefore kept even when nobody is left to read it. It works
+    in `scratch`, where its files are written first.
     """
+    for name, content in command.files.items():
+        _write(scratch / name, content)
     mark = mark_of(session_id)
     errors = output.with_suffix(".err")
     control, ours = os.pipe()
@@ -99,7 +102,7 @@ async def start(command: Command, *, session_id: int, output: Path) -> Run:
                 stdout=out,
                 stderr=err,
                 env={**command.env, MARK: mark},
-                cwd=output.parent,
+                cwd=scratch,
                 pass_fds=(control,),
                 start_new_session=True,
             )
@@ -186,6 +189,12 @@ def _started_at(pid: int) -> str:
         return f"{psutil.Process(pid).create_time():.2f}"
     except (psutil.Error, OSError, IndexError):
         return ""
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
 
 
 def _append_only(path: Path) -> int:

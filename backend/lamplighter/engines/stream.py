@@ -16,10 +16,12 @@ from lamplighter.domain.transcript import (
     Odd,
     Raw,
     Retry,
+    Spent,
     Started,
     Text,
     ToolResult,
     ToolUse,
+    Usage,
 )
 
 SYNTHETIC: Final = "<synthetic>"
@@ -84,7 +86,13 @@ def _user(message: dict[str, Any]) -> Iterator[Item]:
 def _system(message: dict[str, Any]) -> Iterator[Item]:
     match message.get("subtype"):
         case "init":
-            yield Started(_string(message.get("model")) or None)
+            yield Started(_string(message.get("model")) or None, _missing(message))
+        case "spent":
+            yield Spent(
+                _whole(message.get("num_turns")) or 0,
+                _usage(message.get("usage")) or Usage(),
+                _number(message.get("total_cost_usd")),
+            )
         case "permission_denied":
             yield Denied(_string(message.get("tool_name")), _string(message.get("message")))
         case "api_retry":
@@ -105,6 +113,29 @@ def _finished(message: dict[str, Any]) -> Finished:
         duration_ms=_whole(message.get("duration_ms")),
         why=why or (_string(message.get("subtype")) if is_error else ""),
         report=_cleaned(report) if isinstance(report, dict) else None,
+        usage=_usage(message.get("usage")),
+    )
+
+
+def _missing(message: dict[str, Any]) -> tuple[str, ...]:
+    """Return the servers of tools that an engine could not reach; it goes on without them."""
+    servers = message.get("mcp_servers")
+    found = servers if isinstance(servers, list) else []
+    return tuple(
+        _string(each.get("name")) or "?"
+        for each in found
+        if isinstance(each, dict) and each.get("status") != "connected"
+    )
+
+
+def _usage(found: Any) -> Usage | None:
+    if not isinstance(found, dict):
+        return None
+    return Usage(
+        given=_whole(found.get("input_tokens")) or 0,
+        gave=_whole(found.get("output_tokens")) or 0,
+        cache_read=_whole(found.get("cache_read_input_tokens")) or 0,
+        cache_write=_whole(found.get("cache_creation_input_tokens")) or 0,
     )
 
 

@@ -7,6 +7,11 @@ from lamplighter.repository.columns import metadata as metadata
 from lamplighter.repository.tables_access import codes as codes
 from lamplighter.repository.tables_access import logins as logins
 from lamplighter.repository.tables_access import tokens as tokens
+from lamplighter.repository.tables_work import alerts as alerts
+from lamplighter.repository.tables_work import approvals as approvals
+from lamplighter.repository.tables_work import halts as halts
+from lamplighter.repository.tables_work import notices as notices
+from lamplighter.repository.tables_work import searches as searches
 
 KNOWLEDGE = "category NOT IN ('timing', 'dependency', 'behavior', 'remediation', 'maintenance')"
 CONFIDENCE: sa.Double[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
@@ -44,6 +49,12 @@ sessions = sa.Table(
     sa.Column("stop_requested_at", UTCDateTime),
     sa.Column("leader_epoch", NUMBER, nullable=False),
     sa.Column("version", NUMBER, nullable=False),
+    sa.Column("input_tokens", NUMBER),
+    sa.Column("output_tokens", NUMBER),
+    sa.Column("cache_read_tokens", NUMBER),
+    sa.Column("cache_write_tokens", NUMBER),
+    sa.Column("budget_usd", sa.Double),
+    sa.Column("resumed", NUMBER, nullable=False),
 )
 
 events = sa.Table(

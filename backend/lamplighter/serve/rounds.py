@@ -28,8 +28,8 @@ from lamplighter.serve import access, home
 from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
-from lamplighter.supervisor.runner import Workshop
 from lamplighter.supervisor.watch import Limits
+from lamplighter.supervisor.workshop import Workshop
 from lamplighter.usecases import sessions as lifecycle
 
 FOLLOW_SECONDS: Final = 0.05
@@ -235,6 +235,11 @@ def _workshop(settings: Settings, db: Database, words: Lexicon) -> Workshop:
         max_tier=settings.max_tier,
         lexicon=words,
         echo=Echo(settings.echo),
+        models={
+            1: settings.model_tier1,
+            2: settings.model_tier2,
+            3: settings.model_tier3,
+        },
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

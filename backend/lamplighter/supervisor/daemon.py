@@ -28,7 +28,7 @@ from lamplighter.repository.driver import OperationalError
 from lamplighter.repository.feed import Waking
 from lamplighter.supervisor import runner
 from lamplighter.supervisor.lease import Lease
-from lamplighter.supervisor.runner import Workshop
+from lamplighter.supervisor.workshop import Workshop
 from lamplighter.usecases import chain
 
 logger = logging.getLogger(__name__)

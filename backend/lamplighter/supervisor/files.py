@@ -1,6 +1,7 @@
 """Each session's file: what its engine printed, as it printed it."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +49,16 @@ class SessionFiles:
     def path(self, session_id: int) -> Path:
         """Return the file of a session."""
         return self.directory / f"{session_id}.jsonl"
+
+    def scratch(self, session_id: int) -> Path:
+        """Make the directory that is a session's own while it lasts, for our eyes only."""
+        path = self.directory / f"{session_id}"
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return path
+
+    def clear(self, session_id: int) -> None:
+        """Remove a session's own directory and all that is in it."""
+        shutil.rmtree(self.directory / f"{session_id}", ignore_errors=True)
 
     def full(self) -> bool:
         """Whether nothing more can be written where the files are."""

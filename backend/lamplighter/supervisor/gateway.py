@@ -16,6 +16,7 @@ from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.errors import Deposed
 from lamplighter.repository.driver import Error
 from lamplighter.supervisor.gate import Gate, Verdict
+from lamplighter.supervisor.toolbox import Tool, Toolbox
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +25,7 @@ QUESTION_BYTES: Final = 64 * 1024
 
 
 @asynccontextmanager
-async def opened(gate: Gate, path: Path) -> AsyncIterator[Path]:
+async def opened(box: Toolbox, path: Path) -> AsyncIterator[Path]:
     """Answer at `path` while the context lasts; what still runs at its end is ended."""
     asking: set[asyncio.Task[None]] = set()
 
@@ -33,7 +34,7 @@ async def opened(gate: Gate, path: Path) -> AsyncIterator[Path]:
         assert task is not None
         asking.add(task)
         try:
-            await _answer(gate, reader, writer)
+            await _answer(box, reader, writer)
         finally:
             asking.discard(task)
             writer.close()
@@ -60,11 +61,10 @@ def _forget(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-async def _answer(gate: Gate, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _answer(box: Toolbox, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with suppress(ConnectionError):
         while line := await _line(reader):
-            verdict = await _verdict(gate, line)
-            writer.write(json.dumps(_plain(verdict)).encode() + b"\n")
+            writer.write(json.dumps(await _said(box, line)).encode() + b"\n")
             await writer.drain()
 
 
@@ -75,24 +75,36 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
-async def _verdict(gate: Gate, line: bytes) -> Verdict:
+async def _said(box: Toolbox, line: bytes) -> dict[str, Any]:
     try:
         asked = json.loads(line)
     except (ValueError, RecursionError):
-        return _no("that is not JSON")
+        return _plain(_no("that is not JSON"))
     match asked:
+        case {"tool": str(name), "input": dict(given)}:
+            answer = await box.use(name, given)
+            return {"text": answer.text, "is_error": answer.is_error, "found": answer.found}
+        case {"tools": True}:
+            return {"tools": [_described(each) for each in box.tools]}
         case {"service": str(service), "action": str(action)}:
             again = asked.get("again")
-            try:
-                return await gate.run_action(
-                    service, action, again=again if isinstance(again, int) else None
-                )
-            except Error as error:
-                logger.warning("The gate could not read or write its rows: %s", error)
-                return _no("the database cannot be used now")
-            except Deposed as error:
-                return _no(f"its supervisor leads no more: {error}")
-    return _no("a question names a service and an action")
+            again = again if isinstance(again, int) else None
+            return _plain(await _verdict(box.gate, service, action, again))
+    return _plain(_no("a question names a tool and its input, or a service and an action"))
+
+
+async def _verdict(gate: Gate, service: str, action: str, again: int | None) -> Verdict:
+    try:
+        return await gate.run_action(service, action, again=again)
+    except Error as error:
+        logger.warning("The gate could not read or write its rows: %s", error)
+        return _no("the database cannot be used now")
+    except Deposed as error:
+        return _no(f"its supervisor leads no more: {error}")
+
+
+def _described(tool: Tool) -> dict[str, Any]:
+    return {"name": tool.name, "about": tool.about, "schema": dict(tool.schema)}
 
 
 def _no(words: str) -> Verdict:

@@ -2,65 +2,30 @@
 
 import asyncio
 import logging
-import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from functools import partial
-from pathlib import Path
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
 
-from lamplighter.domain.reconcile import Echo
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.relate import Lexicon, built_in
 from lamplighter.domain.service import Services
-from lamplighter.domain.session import MAX_TIER, Plan, Request, Session, Status
-from lamplighter.domain.transcript import Line
-from lamplighter.engines import Engine, Task, process
-from lamplighter.engines.process import Run
-from lamplighter.engines.tail import POLL_SECONDS, Tail, growing
-from lamplighter.repository import Database, sessions
-from lamplighter.repository.driver import OperationalError
-from lamplighter.supervisor import gateway, tasks
-from lamplighter.supervisor.files import SessionFiles
+from lamplighter.domain.session import Plan, Request, Session, Status
+from lamplighter.engines import Engine, Task, Trait, process
+from lamplighter.repository import sessions
+from lamplighter.supervisor import follow, gateway, tasks
 from lamplighter.supervisor.gate import Gate
-from lamplighter.supervisor.timepiece import Timepiece
-from lamplighter.supervisor.watch import Limits, Watch
+from lamplighter.supervisor.patience import patiently
+from lamplighter.supervisor.toolbox import Toolbox
+from lamplighter.supervisor.watch import Watch
+from lamplighter.supervisor.workshop import Workshop
 from lamplighter.usecases import access, chain, observe
 from lamplighter.usecases import sessions as lifecycle
 from lamplighter.usecases.analyse import catch_up
-from lamplighter.usecases.ingest import Ingest
 from lamplighter.usecases.sessions import Ending
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
-FIRST_PAUSE_SECONDS: Final = 0.2
-LONGEST_PAUSE_SECONDS: Final = 5.0
-STOP_POLL_SECONDS: Final = 0.25
 TOKEN_MARGIN_SECONDS: Final = 300.0
-LINES_AT_ONCE: Final = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workshop:
-    """What every session needs: where it is kept, who runs it, and by which rules."""
-
-    db: Database
-    files: SessionFiles
-    engines: Mapping[str, Engine]
-    redactor: Redactor
-    now: Callable[[], datetime]
-    sockets: Path
-    url: str = ""
-    epoch: int = 0
-    budget: int = 2_000
-    max_tier: int = MAX_TIER
-    lexicon: Lexicon = field(default_factory=built_in)
-    echo: Echo = Echo.COUNT
-    limits: Limits = field(default_factory=Limits)
-    timepiece: Timepiece = field(default_factory=Timepiece)
 
 
 async def run(
@@ -93,7 +58,7 @@ async def run(
     if why_not:
         return await _ended(shop, begun.session, Ending(status=Status.FAILED, reason=why_not))
     draining = draining or asyncio.Event()
-    task = await _patiently(
+    task = await patiently(
         lambda: tasks.task(shop.db, begun, services, max_tier=shop.max_tier, now=shop.now()),
         draining,
     )
@@ -104,23 +69,27 @@ async def run(
         redact=shop.redactor,
         now=shop.now,
     )
-    return await _run(shop, engine, task, gate, draining)
+    box = Toolbox(gate=gate)
+    return await _run(shop, engine, task, box, draining)
 
 
 async def _run(
-    shop: Workshop, engine: Engine, task: Task, gate: Gate, draining: asyncio.Event
+    shop: Workshop, engine: Engine, task: Task, box: Toolbox, draining: asyncio.Event
 ) -> Session:
     session, watch = task.session, Watch(shop.limits, draining)
     try:
-        output = shop.files.make(session.id)
-        async with gateway.opened(gate, shop.sockets / gateway.NAME.format(session.id)) as door:
-            command = engine.command(replace(task, gate=str(door)))
+        output, scratch = shop.files.make(session.id), shop.files.scratch(session.id)
+        async with AsyncExitStack() as doors:
+            task = await _equipped(shop, engine, replace(task, scratch=str(scratch)), box, doors)
+            command = engine.command(task)
             command = replace(
                 command, env={**command.env, **await _way_in(shop, session, draining)}
             )
-            started = await process.start(command, session_id=session.id, output=output)
+            started = await process.start(
+                command, session_id=session.id, output=output, scratch=scratch
+            )
             try:
-                await _follow(shop, task, started, watch, gate)
+                await follow.follow(shop, task, started, watch, box.gate)
             finally:
                 if not started.ended:
                     started.kill()
@@ -132,96 +101,27 @@ async def _run(
     return await _close(shop, session, watch, exit_code, started.last_words())
 
 
+async def _equipped(
+    shop: Workshop, engine: Engine, task: Task, box: Toolbox, doors: AsyncExitStack
+) -> Task:
+    """Open the doors that a session reaches us by, and say where they are."""
+    socket = shop.sockets / gateway.NAME.format(task.session.id)
+    gate = await doors.enter_async_context(gateway.opened(box, socket))
+    door = None
+    if Trait.DOOR in engine.traits and shop.doors is not None:
+        door = await doors.enter_async_context(shop.doors(box))
+    return replace(task, gate=str(gate), door=door, model=shop.models.get(task.session.tier, ""))
+
+
 async def _way_in(shop: Workshop, session: Session, draining: asyncio.Event) -> dict[str, str]:
     """Make the token a session asks the API with; it ends with the session, or soon after."""
     now = shop.now()
     expires_at = now + timedelta(seconds=shop.limits.total + TOKEN_MARGIN_SECONDS)
-    token = await _patiently(
+    token = await patiently(
         lambda: access.mint_for_session(shop.db, session, expires_at=expires_at, now=now),
         draining,
     )
     return {"LAMPLIGHTER_TOKEN": token, "LAMPLIGHTER_URL": shop.url}
-
-
-async def _follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: Gate) -> None:
-    """Take in lines until the engine has ended and its file is read to the end."""
-    known = [service.name for service in task.known]
-    taking = _taking(shop, task.session, known)
-    tail = Tail(shop.files.path(task.session.id), max_line=shop.files.max_line)
-    ended = asyncio.ensure_future(started.wait())
-    looked = 0.0
-    try:
-        async with growing(shop.files.path(task.session.id)) as grown:
-            ended.add_done_callback(lambda _: watch.cramp(full=shop.files.full()))
-            ended.add_done_callback(lambda _: grown.set())
-            while True:
-                grown.clear()
-                over = ended.done()
-                lines = tail.read()
-                await _take(shop, taking, lines, watch)
-                if over and tail.at_end:
-                    break
-                if time.monotonic() - looked > STOP_POLL_SECONDS:
-                    looked = time.monotonic()
-                    if gate.busy:  # an action may take its time: the engine waits for it
-                        watch.heard = looked
-                    await _watch(shop, task.session, started, watch)
-                if not lines and tail.at_end:
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(grown.wait(), POLL_SECONDS)
-        last = tail.last()
-        if last:
-            await _take(shop, taking, [last], watch)
-    finally:
-        tail.close()
-
-
-def _taking(shop: Workshop, session: Session, known: Sequence[str]) -> Ingest:
-    limits = shop.limits.markers, shop.max_tier, shop.timepiece.steady(shop.now())
-    return Ingest(shop.db, session, shop.redactor, known, *limits, shop.lexicon, shop.echo)
-
-
-async def _take(shop: Workshop, taking: Ingest, lines: Sequence[Line], watch: Watch) -> None:
-    for at in range(0, len(lines), LINES_AT_ONCE):
-        taking = replace(taking, fading=shop.timepiece.steady(shop.now()))
-        some = partial(observe.ingest, taking, lines[at : at + LINES_AT_ONCE], now=shop.now())
-        taken = await _patiently(some, watch.draining)
-        watch.heard = time.monotonic()
-        if taken.finished is not None:
-            watch.result_at = time.monotonic()
-
-
-async def _patiently(work: Callable[[], Awaitable[T]], draining: asyncio.Event) -> T:
-    """Try until the database takes it: it may be locked, or its disk full, for a while.
-
-    Gives up when the supervisor is asked to end: the next one goes on from the file.
-    """
-    pause = FIRST_PAUSE_SECONDS
-    while True:
-        try:
-            return await work()
-        except OperationalError as error:
-            if draining.is_set():
-                raise
-            logger.warning("The database cannot be used now (%s); trying again.", error)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(draining.wait(), pause)
-            pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
-
-
-async def _watch(shop: Workshop, session: Session, started: Run, watch: Watch) -> None:
-    if watch.draining.is_set() and watch.drained():
-        watch.stop(Status.STOPPED, "The supervisor was asked to end.", started)
-    overdue = watch.overdue()
-    if overdue:
-        watch.stop(Status.TIMED_OUT, overdue, started)
-    if watch.lingers() and not watch.steps:
-        watch.steps = [started.terminate, started.kill]
-    with suppress(OperationalError):  # looked again in a moment
-        held = await sessions.get(shop.db, session.id)
-        if held and held.stop_requested_at is not None:
-            watch.stop(Status.STOPPED, "An operator stopped it.", started)
-    watch.press_on()
 
 
 async def _close(
@@ -249,7 +149,7 @@ async def _close(
 async def _ended(
     shop: Workshop, session: Session, ending: Ending, draining: asyncio.Event | None = None
 ) -> Session:
-    ended = await _patiently(
+    ended = await patiently(
         lambda: lifecycle.finish(
             shop.db,
             session,
@@ -264,6 +164,7 @@ async def _ended(
         await asyncio.to_thread(shop.files.mask, session.id, shop.redactor.masked)
     except OSError as error:
         logger.warning("The file of session %s could not be masked: %s", session.id, error)
+    await asyncio.to_thread(shop.files.clear, session.id)
     return ended
 
 
@@ -278,12 +179,12 @@ async def recover(shop: Workshop, services: Services) -> list[Session]:
 
 
 async def _recovered(shop: Workshop, session: Session, names: Sequence[str]) -> Session:
-    taking = _taking(shop, session, names)
+    taking = follow.taking(shop, session, names)
     heard = None
     if shop.files.path(session.id).exists():
         for lines in shop.files.lines(session.id, session.log_offset):
-            for at in range(0, len(lines), LINES_AT_ONCE):
-                await observe.ingest(taking, lines[at : at + LINES_AT_ONCE], now=shop.now())
+            for at in range(0, len(lines), follow.LINES_AT_ONCE):
+                await observe.ingest(taking, lines[at : at + follow.LINES_AT_ONCE], now=shop.now())
         heard = await asyncio.to_thread(shop.files.heard, session.id)
     ending = Ending(
         status=Status.INTERRUPTED,

@@ -252,6 +252,7 @@ async def finish(
             summary=summary(said),
             cost_usd=finished.cost_usd if finished else None,
             turns=finished.turns if finished else None,
+            **_used(finished),
             duration_ms=(finished.duration_ms if finished else None) or max(0, passed),
             now=now,
         )
@@ -262,6 +263,19 @@ async def finish(
         if ended is None:
             raise Conflict(f"Session {session.id} has ended already.")
         return ended
+
+
+def _used(finished: Finished | None) -> dict[str, int]:
+    """Return how many tokens a session used, where its engine said so."""
+    usage = finished.usage if finished else None
+    if usage is None:
+        return {}
+    return {
+        "input_tokens": usage.given,
+        "output_tokens": usage.gave,
+        "cache_read_tokens": usage.cache_read,
+        "cache_write_tokens": usage.cache_write,
+    }
 
 
 async def _alarm(

@@ -19,6 +19,7 @@ from lamplighter.engines.probe.request import Request
 from lamplighter.repository import Database, cooldowns, leases, sessions, writing
 from lamplighter.supervisor import gateway
 from lamplighter.supervisor.gate import Gate
+from lamplighter.supervisor.toolbox import Toolbox
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 QUICK: dict[str, Any] = {"timeout": 2.0, "retries": 0}
@@ -113,7 +114,7 @@ async def mended(
         redact=Redactor(),
         now=lambda: NOON,
     )
-    async with gateway.opened(gate, tmp_path / "gate.sock") as door:
+    async with gateway.opened(Toolbox(gate=gate), tmp_path / "gate.sock") as door:
         asked = Request(
             session=str(gate.session.id),
             tier=3,

@@ -40,6 +40,12 @@ class Session(Struct):
     events: int
     ignored: int
     stopping: bool
+    input_tokens: int | None
+    output_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
+    budget_usd: float | None
+    resumed: int
     version: int
 
 

@@ -9,7 +9,7 @@ import msgspec
 from lamplighter.domain import plain
 from lamplighter.domain.marks import Look
 from lamplighter.domain.memory import Memory
-from lamplighter.engines import Command, Task
+from lamplighter.engines import Command, Task, Trait
 from lamplighter.engines.probe import wire
 
 NAME: Final = "probe"
@@ -20,6 +20,7 @@ class ProbeEngine:
     """Looks at services in a process of its own."""
 
     name = NAME
+    traits: frozenset[Trait] = frozenset()
 
     def probe(self) -> str | None:
         """It is always ready: it needs nothing but this installation."""

@@ -13,7 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from lamplighter.config.settings import PREFIX, Settings, read_settings
+from lamplighter.config.listed import PREFIX
+from lamplighter.config.settings import Settings, read_settings
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.feed import run_directory
 from lamplighter.serve import access, web

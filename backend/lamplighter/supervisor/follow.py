@@ -1,0 +1,90 @@
+"""Follow a running session: take in what it prints, and end it when it has to stop."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from lamplighter.domain.session import Session, Status
+from lamplighter.domain.transcript import Line
+from lamplighter.engines import Task
+from lamplighter.engines.process import Run
+from lamplighter.engines.tail import POLL_SECONDS, Tail, growing
+from lamplighter.repository import sessions
+from lamplighter.repository.driver import OperationalError
+from lamplighter.supervisor.gate import Gate
+from lamplighter.supervisor.patience import patiently
+from lamplighter.supervisor.watch import Watch
+from lamplighter.supervisor.workshop import Workshop
+from lamplighter.usecases import observe
+from lamplighter.usecases.ingest import Ingest
+
+STOP_POLL_SECONDS: Final = 0.25
+LINES_AT_ONCE: Final = 200
+
+
+async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: Gate) -> None:
+    """Take in lines until the engine has ended and its file is read to the end."""
+    known = [service.name for service in task.known]
+    ingest = taking(shop, task.session, known)
+    tail = Tail(shop.files.path(task.session.id), max_line=shop.files.max_line)
+    ended = asyncio.ensure_future(started.wait())
+    looked = 0.0
+    try:
+        async with growing(shop.files.path(task.session.id)) as grown:
+            ended.add_done_callback(lambda _: watch.cramp(full=shop.files.full()))
+            ended.add_done_callback(lambda _: grown.set())
+            while True:
+                grown.clear()
+                over = ended.done()
+                lines = tail.read()
+                await _take(shop, ingest, lines, watch)
+                if over and tail.at_end:
+                    break
+                if time.monotonic() - looked > STOP_POLL_SECONDS:
+                    looked = time.monotonic()
+                    if gate.busy:  # an action may take its time: the engine waits for it
+                        watch.heard = looked
+                    await _watch(shop, task.session, started, watch)
+                if not lines and tail.at_end:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(grown.wait(), POLL_SECONDS)
+        last = tail.last()
+        if last:
+            await _take(shop, ingest, [last], watch)
+    finally:
+        tail.close()
+
+
+def taking(shop: Workshop, session: Session, known: Sequence[str]) -> Ingest:
+    """Return what taking in a session's lines needs."""
+    limits = shop.limits.markers, shop.max_tier, shop.timepiece.steady(shop.now())
+    return Ingest(shop.db, session, shop.redactor, known, *limits, shop.lexicon, shop.echo)
+
+
+async def _take(shop: Workshop, taking: Ingest, lines: Sequence[Line], watch: Watch) -> None:
+    for at in range(0, len(lines), LINES_AT_ONCE):
+        taking = replace(taking, fading=shop.timepiece.steady(shop.now()))
+        some = partial(observe.ingest, taking, lines[at : at + LINES_AT_ONCE], now=shop.now())
+        taken = await patiently(some, watch.draining)
+        watch.heard = time.monotonic()
+        if taken.finished is not None:
+            watch.result_at = time.monotonic()
+
+
+async def _watch(shop: Workshop, session: Session, started: Run, watch: Watch) -> None:
+    if watch.draining.is_set() and watch.drained():
+        watch.stop(Status.STOPPED, "The supervisor was asked to end.", started)
+    overdue = watch.overdue()
+    if overdue:
+        watch.stop(Status.TIMED_OUT, overdue, started)
+    if watch.lingers() and not watch.steps:
+        watch.steps = [started.terminate, started.kill]
+    with suppress(OperationalError):  # looked again in a moment
+        held = await sessions.get(shop.db, session.id)
+        if held and held.stop_requested_at is not None:
+            watch.stop(Status.STOPPED, "An operator stopped it.", started)
+    watch.press_on()

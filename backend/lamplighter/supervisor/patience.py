@@ -1,0 +1,33 @@
+"""Patience with a database that is locked, or whose disk is full, for a while."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final, TypeVar
+
+from lamplighter.repository.driver import OperationalError
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+FIRST_PAUSE_SECONDS: Final = 0.2
+LONGEST_PAUSE_SECONDS: Final = 5.0
+
+
+async def patiently(work: Callable[[], Awaitable[T]], draining: asyncio.Event) -> T:
+    """Try until the database takes it: it may be locked, or its disk full, for a while.
+
+    Gives up when the supervisor is asked to end: the next one goes on from the file.
+    """
+    pause = FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            return await work()
+        except OperationalError as error:
+            if draining.is_set():
+                raise
+            logger.warning("The database cannot be used now (%s); trying again.", error)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(draining.wait(), pause)
+            pause = min(LONGEST_PAUSE_SECONDS, pause * 2)

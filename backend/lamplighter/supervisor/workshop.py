@@ -1,0 +1,46 @@
+"""The workshop: what every session needs."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from lamplighter.domain.reconcile import Echo
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.session import MAX_TIER
+from lamplighter.engines import Engine, ToolDoor
+from lamplighter.repository import Database
+from lamplighter.supervisor.files import SessionFiles
+from lamplighter.supervisor.timepiece import Timepiece
+from lamplighter.supervisor.toolbox import Toolbox
+from lamplighter.supervisor.watch import Limits
+
+Doors = Callable[[Toolbox], AbstractAsyncContextManager[ToolDoor]]
+"""Opens a session's tools over MCP, for as long as the context lasts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """What every session needs: where it is kept, who runs it, and by which rules.
+
+    `models` names the model of each tier.
+    """
+
+    db: Database
+    files: SessionFiles
+    engines: Mapping[str, Engine]
+    redactor: Redactor
+    now: Callable[[], datetime]
+    sockets: Path
+    url: str = ""
+    epoch: int = 0
+    budget: int = 2_000
+    max_tier: int = MAX_TIER
+    lexicon: Lexicon = field(default_factory=built_in)
+    echo: Echo = Echo.COUNT
+    limits: Limits = field(default_factory=Limits)
+    timepiece: Timepiece = field(default_factory=Timepiece)
+    models: Mapping[int, str] = field(default_factory=dict)
+    doors: Doors | None = None

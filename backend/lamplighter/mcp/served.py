@@ -27,6 +27,7 @@ PATH: Final = "/mcp"
 QUESTION_BYTES: Final = 256 * 1024
 AT_ONCE: Final = 64
 SHUTDOWN_SECONDS: Final = 1
+FOUND: Final = "lamplighter/found"
 _OVER: Final = "The session has ended."
 
 Find = Callable[[bytes], Guest | None]
@@ -134,9 +135,10 @@ async def _listed(
 
 
 async def _called(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    """Answer in words; what was found goes beside them, for engines show a model only one of both."""
     said = await _guest(context).use(params.name, params.arguments or {})
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=said.text if said else _OVER)],
-        structured_content=dict(said.found) if said and said.found is not None else None,
         is_error=said is None or said.is_error,
+        _meta={FOUND: dict(said.found)} if said and said.found is not None else None,
     )

@@ -20,6 +20,7 @@ from lamplighter.domain.session import Plan, RequestState, Session, Status
 from lamplighter.domain.transcript import shown
 from lamplighter.engines import stream
 from lamplighter.engines.tail import Tail
+from lamplighter.mcp.door import Doors
 from lamplighter.repository import Database, escalations, requests, sessions
 from lamplighter.repository.database import file_of, is_postgres
 from lamplighter.repository.driver import OperationalError
@@ -204,13 +205,14 @@ async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
     async with (
         home.database(settings) as db,
         listening(settings.database_url, directory) as listener,
+        Doors() as doors,
     ):
         rounds = Rounds(
             interval=settings.interval,
             engine=settings.engine,
             dry_run=settings.dry_run,
         )
-        shop = _workshop(settings, db, words)
+        shop = _workshop(settings, db, words, doors)
         yield Supervising(Supervisor(shop, rounds, services.load, lock), listener)
 
 
@@ -222,7 +224,7 @@ def _lease(url: str) -> Lease:
     return Lock(Path(f"{file_of(url)}{SUFFIX}"))
 
 
-def _workshop(settings: Settings, db: Database, words: Lexicon) -> Workshop:
+def _workshop(settings: Settings, db: Database, words: Lexicon, doors: Doors) -> Workshop:
     return Workshop(
         db=db,
         files=SessionFiles(settings.home / home.SESSIONS),
@@ -240,6 +242,7 @@ def _workshop(settings: Settings, db: Database, words: Lexicon) -> Workshop:
             2: settings.model_tier2,
             3: settings.model_tier3,
         },
+        doors=doors.open,
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

@@ -135,7 +135,8 @@ def approve(sheet: Sheet, node: yaml.Node) -> Approve:
         if said == each:
             return each
     if said is not None:
-        sheet.wrong(node, f"approve is one of {wanted}, not {said}{sheet.hint(said, map(str, Approve))}")
+        hint = sheet.hint(said, map(str, Approve))
+        sheet.wrong(node, f"approve is one of {wanted}, not {said}{hint}")
     return Approve.ALWAYS
 
 

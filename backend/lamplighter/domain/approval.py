@@ -1,8 +1,9 @@
 """The approval: one person's yes to one command of one session, used once."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -38,9 +39,7 @@ NEXT: Final[Mapping[ApprovalState, frozenset[ApprovalState]]] = {
             ApprovalState.WITHDRAWN,
         }
     ),
-    ApprovalState.APPROVED: frozenset(
-        {ApprovalState.USED, ApprovalState.EXPIRED, ApprovalState.WITHDRAWN}
-    ),
+    ApprovalState.APPROVED: frozenset({ApprovalState.USED, ApprovalState.WITHDRAWN}),
 }
 """What may become of an approval; what is not in here is final."""
 
@@ -145,17 +144,15 @@ class Approval:
         return max(0.0, round((self.expires_at - now).total_seconds(), 1))
 
 
-def unfit(
-    each: Approval, *, session_id: int, service: str, declared: Action | None, now: datetime
-) -> str:
+def unfit(each: Approval, *, session_id: int, declared: Action | None, now: datetime) -> str:
     """Say why an approval permits nothing now; empty when it permits its command once.
 
     `declared` is its action as services.yaml has it now, None where it has it no more.
     """
     if each.state is not ApprovalState.APPROVED:
         return f"approval {each.id} is {each.state}"
-    if (each.session_id, each.service) != (session_id, service):
-        return f"approval {each.id} is another's"
+    if each.session_id != session_id:
+        return f"approval {each.id} was asked for by another session"
     if each.expired(now=now):
         return f"its approval ran out at {clock(each.expires_at, now)}"
     if declared is None:
@@ -167,6 +164,26 @@ def unfit(
     ) or not (each.edited or each.argv == declared.argv):
         return "services.yaml declares it otherwise since a person was asked"
     return ""
+
+
+def told(each: Approval) -> str:
+    """Say what became of an approval, as its session is told."""
+    said = f": {each.note}" if each.note else ""
+    match each.state:
+        case ApprovalState.DENIED:
+            return f"denied by a person{said}"
+        case ApprovalState.EXPIRED:
+            return f"nobody answered within {_lasting(each.expires_at - each.created_at)}"
+        case ApprovalState.WITHDRAWN:
+            return f"withdrawn{said}"
+    return f"approval {each.id} is {each.state}"
+
+
+def agreed(each: Approval) -> str:
+    """Say how a person agreed, before what came of it."""
+    how = f" to {shlex.join(each.shown)} instead" if each.edited else ""
+    said = f" ({each.note})" if each.note else ""
+    return f"a person agreed{how}{said}"
 
 
 def wrong_words(answer: Answer) -> list[Wrong]:
@@ -208,6 +225,11 @@ def _wrong_argv(argv: Sequence[str]) -> list[str]:
     if any(not _writable(word) for word in argv):
         return ["holds what is not text"]
     return []
+
+
+def _lasting(span: timedelta) -> str:
+    seconds = span.total_seconds()
+    return f"{seconds / 60:g} m" if seconds >= 60 and seconds % 60 == 0 else f"{seconds:g} s"
 
 
 def _writable(word: str) -> bool:

@@ -122,9 +122,14 @@ async def move(
 
 
 async def withdraw(
-    db: Database, note: str, *, session_id: int | None = None, now: datetime
+    db: Database,
+    note: str,
+    *,
+    number: int | None = None,
+    session_id: int | None = None,
+    now: datetime,
 ) -> list[Approval]:
-    """Let nothing come any more of what a session asked for; None is every session."""
+    """Let nothing come any more of one approval, of those of a session, or of all."""
     statement = (
         sa.update(approvals)
         .where(approvals.c.state.in_(LIVING))
@@ -135,6 +140,8 @@ async def withdraw(
         )
         .returning(approvals)
     )
+    if number is not None:
+        statement = statement.where(approvals.c.id == number)
     if session_id is not None:
         statement = statement.where(approvals.c.session_id == session_id)
     found = await _fetch(db, statement)

@@ -212,7 +212,7 @@ async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
             engine=settings.engine,
             dry_run=settings.dry_run,
         )
-        shop = _workshop(settings, db, words, doors)
+        shop = _workshop(settings, db, words, doors, services)
         yield Supervising(Supervisor(shop, rounds, services.load, lock), listener)
 
 
@@ -224,7 +224,9 @@ def _lease(url: str) -> Lease:
     return Lock(Path(f"{file_of(url)}{SUFFIX}"))
 
 
-def _workshop(settings: Settings, db: Database, words: Lexicon, doors: Doors) -> Workshop:
+def _workshop(
+    settings: Settings, db: Database, words: Lexicon, doors: Doors, services: home.ServicesFile
+) -> Workshop:
     return Workshop(
         db=db,
         files=SessionFiles(settings.home / home.SESSIONS),
@@ -237,6 +239,8 @@ def _workshop(settings: Settings, db: Database, words: Lexicon, doors: Doors) ->
         max_tier=settings.max_tier,
         lexicon=words,
         echo=Echo(settings.echo),
+        approval_timeout=settings.approval_timeout,
+        current=services.load,
         models={
             1: settings.model_tier1,
             2: settings.model_tier2,

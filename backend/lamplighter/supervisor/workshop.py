@@ -9,10 +9,12 @@ from pathlib import Path
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.engines import Engine, ToolDoor
 from lamplighter.repository import Database
 from lamplighter.supervisor.files import SessionFiles
+from lamplighter.supervisor.gate import APPROVAL_SECONDS
 from lamplighter.supervisor.timepiece import Timepiece
 from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.watch import Limits
@@ -25,7 +27,7 @@ Doors = Callable[[Toolbox], AbstractAsyncContextManager[ToolDoor]]
 class Workshop:
     """What every session needs: where it is kept, who runs it, and by which rules.
 
-    `models` names the model of each tier.
+    `models` names the model of each tier, `current` reads services.yaml as it is now.
     """
 
     db: Database
@@ -44,3 +46,5 @@ class Workshop:
     timepiece: Timepiece = field(default_factory=Timepiece)
     models: Mapping[int, str] = field(default_factory=dict)
     doors: Doors | None = None
+    approval_timeout: float = APPROVAL_SECONDS
+    current: Callable[[], Services] | None = None

@@ -11,6 +11,7 @@ from typing import Final
 from lamplighter import clock
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
+from lamplighter.domain.caps import Caps
 from lamplighter.domain.errors import Conflict, Unavailable
 from lamplighter.domain.handoff import EscalationState
 from lamplighter.domain.reconcile import Echo
@@ -240,6 +241,12 @@ def _workshop(settings: Settings, db: Database, words: Lexicon) -> Workshop:
             2: settings.model_tier2,
             3: settings.model_tier3,
         },
+        caps=Caps(
+            session=settings.session_dollars,
+            chain=settings.chain_dollars,
+            day=settings.day_dollars,
+        ),
+        max_turns=settings.max_turns,
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

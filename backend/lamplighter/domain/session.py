@@ -45,7 +45,8 @@ class RequestState(StrEnum):
 class Plan:
     """What a session is to do: `services` None means all of them.
 
-    `budget_usd` is what it may cost, None where there is no limit.
+    `budget_usd` is what it may cost, None where there is no limit; `tools` are those
+    that it is told of.
     """
 
     tier: int = 1
@@ -56,6 +57,7 @@ class Plan:
     dry_run: bool = False
     parent_id: int | None = None
     budget_usd: float | None = None
+    tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

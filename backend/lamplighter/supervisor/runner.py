@@ -10,12 +10,13 @@ from typing import Final
 
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Request, Session, Status
-from lamplighter.engines import Engine, Task, Trait, process
+from lamplighter.engines import Engine, Task, Trait, process, tool_names
 from lamplighter.repository import sessions
-from lamplighter.supervisor import caps, follow, gateway, tasks
+from lamplighter.supervisor import caps, follow, gateway, tasks, tools
 from lamplighter.supervisor.gate import Gate
 from lamplighter.supervisor.patience import patiently
 from lamplighter.supervisor.toolbox import Toolbox
+from lamplighter.supervisor.tools.bench import Bench
 from lamplighter.supervisor.watch import Watch
 from lamplighter.supervisor.workshop import Workshop
 from lamplighter.usecases import access, approvals, chain, observe
@@ -49,7 +50,11 @@ async def run(
     left = await caps.left(shop.db, shop.caps, plan, engine, now=shop.now())
     begun = await lifecycle.begin(
         shop.db,
-        replace(plan, budget_usd=left.budget_usd if Trait.MODEL in engine.traits else None),
+        replace(
+            plan,
+            budget_usd=left.budget_usd if Trait.MODEL in engine.traits else None,
+            tools=tool_names(engine, plan.tier, reads=bool(shop.readable.roots)),
+        ),
         services=services,
         epoch=shop.epoch,
         budget=shop.budget,
@@ -76,8 +81,17 @@ async def run(
         current=shop.current,
     )
     task = replace(task, budget_usd=left.budget_usd, max_turns=shop.max_turns)
-    box = Toolbox(gate=gate)
+    box = Toolbox(gate=gate, tools=tools.made(_bench(shop, gate)))
     return await _run(shop, engine, task, box, draining)
+
+
+def _bench(shop: Workshop, gate: Gate) -> Bench:
+    known = [service.name for service in gate.services]
+    return Bench(
+        gate=gate,
+        taking=lambda: follow.taking(shop, gate.session, known),
+        readable=shop.readable,
+    )
 
 
 async def _run(

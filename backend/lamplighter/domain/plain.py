@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from lamplighter.domain.access import Token
 from lamplighter.domain.cooldown import Standing, Use
 from lamplighter.domain.event import Event
+from lamplighter.domain.halt import Halt
 from lamplighter.domain.handoff import Escalation, Finding
 from lamplighter.domain.leader import Leader
 from lamplighter.domain.marks import Look, Mark
@@ -283,6 +284,20 @@ def finding(each: Finding) -> dict[str, Any]:
         "detail": each.detail,
         "session_id": each.session_id,
         "at": at(each.at),
+    }
+
+
+def halt(each: Halt) -> dict[str, Any]:
+    """Return a halt as JSON."""
+    return {
+        "id": each.id,
+        "way": each.way,
+        "reason": each.reason,
+        "pulled_by": each.pulled_by,
+        "pulled_at": at(each.pulled_at),
+        "released_by": each.released_by,
+        "released_at": at(each.released_at),
+        "version": each.version,
     }
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from lamplighter.config import services as services_file
 from lamplighter.config.services import ServicesError
 from lamplighter.config.settings import Settings
+from lamplighter.domain import halt
 from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.domain.redact import Redactor, redactor
 from lamplighter.domain.service import Services
@@ -20,6 +21,7 @@ from lamplighter.engines.probe import ProbeEngine
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.database import is_postgres, password_of
 from lamplighter.repository.feed import Announcer, run_directory
+from lamplighter.usecases.halt import Brake
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +67,11 @@ def secrets(settings: Settings) -> Redactor:
     password = password_of(settings.database_url)
     own = [("DATABASE_PASSWORD", password)] if password else []
     return redactor([*os.environ.items(), *own])
+
+
+def brake(settings: Settings) -> Brake:
+    """Return what can halt everything in this home."""
+    return Brake(settings.home / halt.FILE, secrets(settings))
 
 
 @asynccontextmanager

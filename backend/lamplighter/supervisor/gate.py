@@ -21,6 +21,7 @@ from lamplighter.domain.text import one_line, shortened
 from lamplighter.engines.bounded import Ended, bounded
 from lamplighter.repository import Database, events, writing
 from lamplighter.usecases import act
+from lamplighter.usecases.halt import Brake
 
 OUTPUT_BYTES: Final = 64 * 1024
 SHOWN_CHARS: Final = 300
@@ -36,7 +37,9 @@ PASSED_ON: Final = (
     "XDG_RUNTIME_DIR",
     "SSH_AUTH_SOCK",
 )
+HALTED: Final = "everything is halted"
 _ENDED: Final = "ended with its session"
+_ENDED_BY_HALT: Final = "ended because everything was halted"
 
 Execute = Callable[..., Awaitable[Ended]]
 
@@ -73,13 +76,20 @@ class Gate:
     now: Callable[[], datetime]
     execute: Execute = bounded
     env: Mapping[str, str] = field(default_factory=passed_on)
+    brake: Brake = field(default_factory=Brake)
     _running: set[int] = field(default_factory=set)
     _refusals: int = 0
+    _work: set[asyncio.Future[Ended]] = field(default_factory=set)
 
     @property
     def busy(self) -> bool:
         """Whether an action runs now."""
         return bool(self._running)
+
+    def end_actions(self) -> None:
+        """End what runs, because everything is halted."""
+        while self._work:
+            self._work.pop().cancel()
 
     async def run_action(self, service: str, action: str, *, again: int | None = None) -> Verdict:
         """Run a declared action by name under its cooldown.
@@ -89,6 +99,10 @@ class Gate:
         """
         if self._refusals >= REFUSALS:
             return Verdict(outcome=Outcome.REFUSED, words="this session was refused too often")
+        halt = await self.brake.pulled(self.db)
+        if halt is not None:
+            await self._tell_refusal(service, action, HALTED)
+            return Verdict(outcome=Outcome.REFUSED, words=f"{HALTED}: {halt.words}")
         declared = self._declared(service, action)
         if isinstance(declared, str):
             await self._tell_refusal(service, action, declared)
@@ -126,13 +140,7 @@ class Gate:
     async def _use(self, use: Use, action: Action) -> Verdict:
         self._running.add(use.id)
         try:
-            ended = await self.execute(
-                action.argv,
-                timeout=action.timeout,
-                output_bytes=OUTPUT_BYTES,
-                env=self.env,
-                directory=action.directory,
-            )
+            ended = await self._executed(action)
         except BaseException:
             # cancelled: its session ends, and with it what it ran
             await asyncio.shield(asyncio.ensure_future(self._settle(use, ok=False, text=_ENDED)))
@@ -148,6 +156,26 @@ class Gate:
             attempts=use.attempts,
             exit_code=ended.exit_code,
         )
+
+    async def _executed(self, action: Action) -> Ended:
+        """Run an action to its end, or to that of everything."""
+        running = self.execute(
+            action.argv,
+            timeout=action.timeout,
+            output_bytes=OUTPUT_BYTES,
+            env=self.env,
+            directory=action.directory,
+        )
+        work = asyncio.ensure_future(running)
+        self._work.add(work)
+        try:
+            await asyncio.wait({work})
+        finally:
+            self._work.discard(work)
+            if not work.done():  # whoever waited was cancelled
+                work.cancel()
+                await asyncio.shield(asyncio.wait({work}))
+        return Ended(error=_ENDED_BY_HALT) if work.cancelled() else work.result()
 
     async def _settle(self, use: Use, *, ok: bool, text: str) -> None:
         await act.settle(self.db, use, ok=ok, text=text, now=self.now())

@@ -40,7 +40,7 @@ async def run(
     """Run one session from its opening to its end and return it as it ended.
 
     `why_not` is a reason, known before, for which it fails at once.
-    Raises Conflict when its request was taken back meanwhile.
+    Raises Conflict when its request was taken back meanwhile, and Halted.
     """
     await catch_up(shop.db, shop.lexicon)
     begun = await lifecycle.begin(
@@ -68,6 +68,7 @@ async def run(
         services=services,
         redact=shop.redactor,
         now=shop.now,
+        brake=shop.brake,
     )
     box = Toolbox(gate=gate)
     return await _run(shop, engine, task, box, draining)

@@ -11,6 +11,7 @@ from lamplighter.engines.process import Run
 from lamplighter.usecases.ingest import MAX_MARKERS
 
 AFTER_RESULT_SECONDS: Final = 30.0
+HALT_GRACE_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,12 @@ class Watch:
     cramped: bool = False
     steps: list[Callable[[], None]] = field(default_factory=list)
     next_step: float = 0.0
+    grace: float | None = None
+
+    def halt(self, reason: str, run: Run) -> None:
+        """Begin to stop because of a halt, which waits less long for each step."""
+        self.grace = min(self.limits.grace, HALT_GRACE_SECONDS)
+        self.stop(Status.STOPPED, reason, run)
 
     def stop(self, status: Status, reason: str, run: Run) -> None:
         """Begin to stop: interrupt, then terminate, then kill."""
@@ -52,7 +59,7 @@ class Watch:
         """Take the next step when the last one had its time."""
         if self.steps and time.monotonic() >= self.next_step:
             self.steps.pop(0)()
-            self.next_step = time.monotonic() + self.limits.grace
+            self.next_step = time.monotonic() + (self.grace or self.limits.grace)
 
     def overdue(self) -> str | None:
         """Say which limit the session has passed."""

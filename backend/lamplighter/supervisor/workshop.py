@@ -16,6 +16,7 @@ from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.timepiece import Timepiece
 from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.watch import Limits
+from lamplighter.usecases.halt import Brake
 
 Doors = Callable[[Toolbox], AbstractAsyncContextManager[ToolDoor]]
 """Opens a session's tools over MCP, for as long as the context lasts."""
@@ -44,3 +45,4 @@ class Workshop:
     timepiece: Timepiece = field(default_factory=Timepiece)
     models: Mapping[int, str] = field(default_factory=dict)
     doors: Doors | None = None
+    brake: Brake = field(default_factory=Brake)

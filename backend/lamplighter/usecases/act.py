@@ -15,6 +15,7 @@ from lamplighter.repository import (
     Database,
     cooldowns,
     events,
+    halts,
     leases,
     memories,
     sessions,
@@ -228,6 +229,7 @@ async def _second(
         or now - use.created_at > AT_ONCE
         or (use.session_id, use.name) != (session.id, action.name)
         or not await _lives(db, session)
+        or await halts.standing(db)
     ):
         return None
     earlier = [each for each in recent if each.id != again and each.action is action.kind]
@@ -258,6 +260,8 @@ async def _why_not(
     db: Database, session: Session, service: str, action: ActionKind, *, now: datetime
 ) -> str:
     """Say why nothing may run now; empty when it may. Whatever is not certain is a no."""
+    if await halts.standing(db):
+        return "everything is halted"
     if not await _lives(db, session):
         return "its session is over"
     uses = _of(service, await cooldowns.spent_since(db, now - LONGEST_WINDOW))

@@ -11,6 +11,7 @@ from lamplighter.domain.handoff import Escalation, Finding
 from lamplighter.domain.leader import Leader
 from lamplighter.domain.marks import Look, Mark
 from lamplighter.domain.memory import Memory
+from lamplighter.domain.notice import Notice
 from lamplighter.domain.review import Review
 from lamplighter.domain.session import Request, Session
 
@@ -284,6 +285,26 @@ def finding(each: Finding) -> dict[str, Any]:
         "detail": each.detail,
         "session_id": each.session_id,
         "at": at(each.at),
+    }
+
+
+def notice(each: Notice) -> dict[str, Any]:
+    """Return a notice as JSON."""
+    return {
+        "id": each.id,
+        "kind": each.kind,
+        "level": each.level,
+        "title": each.title,
+        "body": each.body,
+        "service": each.service,
+        "event_id": each.event_id,
+        "state": each.state,
+        "attempts": each.attempts,
+        "next_at": at(each.next_at),
+        "problem": each.problem,
+        "created_at": at(each.created_at),
+        "sent_at": at(each.sent_at),
+        "version": each.version,
     }
 
 

@@ -5,6 +5,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,8 @@ from lamplighter.config.services import ServicesError
 from lamplighter.config.settings import Settings
 from lamplighter.domain import halt
 from lamplighter.domain.errors import LamplighterError, Unavailable
+from lamplighter.domain.event import Level
+from lamplighter.domain.notice import Telling
 from lamplighter.domain.redact import Redactor, redactor
 from lamplighter.domain.service import Services
 from lamplighter.engines import Engine
@@ -69,6 +72,16 @@ def secrets(settings: Settings) -> Redactor:
     return redactor([*os.environ.items(), *own])
 
 
+def telling(settings: Settings) -> Telling | None:
+    """Return what people are told of; None where nobody is named."""
+    if not settings.notify:
+        return None
+    gather = settings.notify_digest
+    return Telling(
+        Level(settings.notify_level), None if gather is None else timedelta(seconds=gather)
+    )
+
+
 def brake(settings: Settings) -> Brake:
     """Return what can halt everything in this home."""
     return Brake(settings.home / halt.FILE, secrets(settings))
@@ -79,6 +92,7 @@ async def database(settings: Settings) -> AsyncIterator[Database]:
     """Open the database; each commit is announced to whoever listens."""
     announcer = Announcer(run_directory(settings.home))
     db = Database(settings.database_url, announce=announcer)
+    db.telling = telling(settings)
     try:
         await db.connect()
     except driver.OperationalError as error:

@@ -14,9 +14,11 @@ from typing import Final
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.event import Level
 from lamplighter.domain.halt import FILE_PULLED, MAX_REASON_CHARS, Halt, Way, release_words
+from lamplighter.domain.notice import Kind
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.repository import Database, events, halts, reading, writing
+from lamplighter.usecases import notify
 
 REASON_BYTES: Final = 4_096
 REMOVED: Final = "whoever removed it"
@@ -79,7 +81,7 @@ async def pull(db: Database, reason: str, *, by: str, redact: Redactor, now: dat
         halt = await halts.insert(
             db, Way.ROW, reason=checked(reason, redact), by=one_line(by), now=now
         )
-        await _event(db, Level.CRITICAL, f"Everything is halted. {halt.words}", now=now)
+        await _told(db, halt, now=now)
         return halt
 
 
@@ -109,9 +111,15 @@ async def note_file(db: Database, brake: Brake, *, now: datetime) -> None:
         held = await halts.standing(db, Way.FILE)
         if found is not None and held is None:
             await halts.insert(db, Way.FILE, reason=found.reason, by=found.pulled_by, now=now)
-            await _event(db, Level.CRITICAL, f"Everything is halted. {found.words}", now=now)
+            await _told(db, found, now=now)
         elif found is None and held is not None:
             await _release(db, held, by=REMOVED, now=now)
+
+
+async def _told(db: Database, halt: Halt, *, now: datetime) -> None:
+    text = f"Everything is halted. {halt.words}"
+    await notify.tell(db, Kind.HALT, Level.CRITICAL, text, now=now)  # before its event is told
+    await _event(db, Level.CRITICAL, text, now=now)
 
 
 async def _release(db: Database, held: Halt, *, by: str, now: datetime) -> None:

@@ -120,7 +120,7 @@ def test_requests_wait_and_are_answered_when_it_is_released(home: Home) -> None:
     (home.path / "HALT").unlink()
 
     home.until(lambda: home.rows("SELECT state FROM requests") == [("done",)])
-    assert home.rows("SELECT released_by FROM halts") == [("whoever removed it",)]
+    home.until(lambda: home.value("SELECT released_by FROM halts") == "whoever removed it")
     feed = home.rows("SELECT op FROM changes WHERE entity = 'halt' ORDER BY seq")
     assert feed == [("created",), ("updated",)]
 

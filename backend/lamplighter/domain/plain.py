@@ -4,14 +4,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from lamplighter.domain.access import Token
+from lamplighter.domain.approval import Approval
 from lamplighter.domain.cooldown import Standing, Use
 from lamplighter.domain.event import Event
-from lamplighter.domain.halt import Halt
 from lamplighter.domain.handoff import Escalation, Finding
 from lamplighter.domain.leader import Leader
 from lamplighter.domain.marks import Look, Mark
 from lamplighter.domain.memory import Memory
-from lamplighter.domain.notice import Notice
 from lamplighter.domain.review import Review
 from lamplighter.domain.session import Request, Session
 
@@ -227,6 +226,32 @@ def standing(each: Standing) -> dict[str, Any]:
     }
 
 
+def approval(each: Approval) -> dict[str, Any]:
+    """Return an approval as JSON; what is secret in its command is masked."""
+    return {
+        "id": each.id,
+        "state": each.state,
+        "service": each.service,
+        "action": each.action,
+        "name": each.name,
+        "argv": list(each.shown),
+        "directory": each.directory,
+        "edited": each.edited,
+        "reason": each.reason,
+        "memories": list(each.memories),
+        "session_id": each.session_id,
+        "tier": each.tier,
+        "replaces": each.replaces,
+        "use_id": each.use_id,
+        "decided_by": each.decided_by,
+        "decided_at": at(each.decided_at),
+        "note": each.note,
+        "created_at": at(each.created_at),
+        "expires_at": at(each.expires_at),
+        "version": each.version,
+    }
+
+
 def look(each: Look) -> dict[str, Any]:
     """Return the result of a check as JSON."""
     return {
@@ -285,40 +310,6 @@ def finding(each: Finding) -> dict[str, Any]:
         "detail": each.detail,
         "session_id": each.session_id,
         "at": at(each.at),
-    }
-
-
-def notice(each: Notice) -> dict[str, Any]:
-    """Return a notice as JSON."""
-    return {
-        "id": each.id,
-        "kind": each.kind,
-        "level": each.level,
-        "title": each.title,
-        "body": each.body,
-        "service": each.service,
-        "event_id": each.event_id,
-        "state": each.state,
-        "attempts": each.attempts,
-        "next_at": at(each.next_at),
-        "problem": each.problem,
-        "created_at": at(each.created_at),
-        "sent_at": at(each.sent_at),
-        "version": each.version,
-    }
-
-
-def halt(each: Halt) -> dict[str, Any]:
-    """Return a halt as JSON."""
-    return {
-        "id": each.id,
-        "way": each.way,
-        "reason": each.reason,
-        "pulled_by": each.pulled_by,
-        "pulled_at": at(each.pulled_at),
-        "released_by": each.released_by,
-        "released_at": at(each.released_at),
-        "version": each.version,
     }
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain import plain
+from lamplighter.domain import plain_outside as plain
 from lamplighter.domain.change import Op
 from lamplighter.domain.halt import Halt, Way
 from lamplighter.repository import changes
@@ -36,6 +36,11 @@ async def standing(db: Database, way: Way = Way.ROW) -> Halt | None:
     """Return the halt that stands, of those that were pulled in one way."""
     row = await db.fetch_one(_STANDING(way=way))
     return None if row is None else _halt(row)
+
+
+async def any_standing(db: Database) -> bool:
+    """Whether something stands that halts everything, in whichever way it was pulled."""
+    return await standing(db) is not None or await standing(db, Way.FILE) is not None
 
 
 async def release(db: Database, halt_id: int, *, by: str, now: datetime) -> Halt | None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain import plain
+from lamplighter.domain import plain_outside as plain
 from lamplighter.domain.change import Op
 from lamplighter.domain.event import Event, Level
 from lamplighter.domain.notice import (

@@ -87,6 +87,7 @@ class Supervisor:
         self.db.fence = partial(leases.hold, self.db, leader.epoch)
         self.shop.timepiece.steady(self.shop.now())  # from here on it is watched
         await self._read_services()
+        await halt.note_file(self.db, self.shop.brake, now=self.shop.now())
         for session in await runner.recover(self.shop, self._services):
             logger.warning("Session %s was interrupted; what it printed is kept.", session.id)
         self._due = time.monotonic()

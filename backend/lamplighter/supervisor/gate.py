@@ -8,25 +8,28 @@ certain is a no.
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from lamplighter.domain import policy
+from lamplighter.domain.approval import Approval, ApprovalState, Wish, agreed, told
 from lamplighter.domain.cooldown import Outcome, Use
+from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.event import Level
+from lamplighter.domain.policy import REFUSALS, Reach, Refused, quoted
 from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Action, Service, Services
-from lamplighter.domain.session import MAX_TIER, Session
+from lamplighter.domain.service import Action, Approve, Services
+from lamplighter.domain.session import Session
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.engines.bounded import Ended, bounded
 from lamplighter.repository import Database, events, writing
-from lamplighter.usecases import act
+from lamplighter.supervisor import consent
+from lamplighter.usecases import act, approvals
 from lamplighter.usecases.halt import Brake
 
 OUTPUT_BYTES: Final = 64 * 1024
 SHOWN_CHARS: Final = 300
-REFUSALS: Final = 20
-"""A session that insists is not heard any more."""
 PASSED_ON: Final = (
     "PATH",
     "HOME",
@@ -37,22 +40,28 @@ PASSED_ON: Final = (
     "XDG_RUNTIME_DIR",
     "SSH_AUTH_SOCK",
 )
-HALTED: Final = "everything is halted"
+APPROVAL_SECONDS: Final = 300.0
 _ENDED: Final = "ended with its session"
 _ENDED_BY_HALT: Final = "ended because everything was halted"
+_GONE: Final = "who asked for it first is gone; ask again"
 
 Execute = Callable[..., Awaitable[Ended]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What became of a wish to act: `outcome` as the use has it, in `words` for a person."""
+    """What became of a wish to act: `outcome` as the use has it, in `words` for a person.
+
+    Where a person was asked, `asked` is what that came to.
+    """
 
     outcome: Outcome
     words: str
     use_id: int | None = None
     attempts: int = 0
     exit_code: int | None = None
+    approval_id: int | None = None
+    asked: ApprovalState | None = None
 
     @property
     def ran(self) -> bool:
@@ -67,7 +76,11 @@ def passed_on() -> dict[str, str]:
 
 @dataclass(slots=True, kw_only=True)
 class Gate:
-    """Decides for one session what may run, and runs it."""
+    """Decides for one session what may run, and runs it.
+
+    A person is waited for as long as `approval_timeout` says; `current` reads
+    services.yaml as it is then.
+    """
 
     db: Database
     session: Session
@@ -75,67 +88,142 @@ class Gate:
     redact: Redactor
     now: Callable[[], datetime]
     execute: Execute = bounded
+    approval_timeout: float = APPROVAL_SECONDS
+    current: Callable[[], Services] | None = None
     env: Mapping[str, str] = field(default_factory=passed_on)
     brake: Brake = field(default_factory=Brake)
     _running: set[int] = field(default_factory=set)
+    _asked: dict[object, asyncio.Future[Verdict]] = field(default_factory=dict)
     _refusals: int = 0
     _work: set[asyncio.Future[Ended]] = field(default_factory=set)
 
     @property
     def busy(self) -> bool:
-        """Whether an action runs now."""
-        return bool(self._running)
+        """Whether an action runs now, or waits for a person."""
+        return bool(self._running or self._asked)
 
     def end_actions(self) -> None:
         """End what runs, because everything is halted."""
         while self._work:
             self._work.pop().cancel()
 
-    async def run_action(self, service: str, action: str, *, again: int | None = None) -> Verdict:
-        """Run a declared action by name under its cooldown.
+    async def run_action(
+        self, service: str, action: str, *, again: int | None = None, reason: str = ""
+    ) -> Verdict:
+        """Run a declared action by name under its cooldown, where need be when a person agrees.
 
         `again` is a use of this session whose first attempt did not help: where
-        a first attempt is known to fail, the pair is one use.
+        a first attempt is known to fail, the pair is one use. `reason` is why the
+        session wants it, in its own words: a person reads it, nothing else does.
         """
-        if self._refusals >= REFUSALS:
-            return Verdict(outcome=Outcome.REFUSED, words="this session was refused too often")
-        halt = await self.brake.pulled(self.db)
-        if halt is not None:
-            await self._tell_refusal(service, action, HALTED)
-            return Verdict(outcome=Outcome.REFUSED, words=f"{HALTED}: {halt.words}")
-        declared = self._declared(service, action)
-        if isinstance(declared, str):
-            await self._tell_refusal(service, action, declared)
-            return Verdict(outcome=Outcome.REFUSED, words=declared)
-        found, chosen = declared
+        declared = policy.choose(service, action, self._reach())
+        if isinstance(declared, Refused):
+            if self._refusals < REFUSALS:
+                await self._tell_refusal(service, action, declared.why)
+            return Verdict(outcome=Outcome.REFUSED, words=declared.why)
+        if halted := await self._halted():
+            await self._tell_refusal(service, action, policy.HALTED)
+            return Verdict(outcome=Outcome.REFUSED, words=halted)
+        found, chosen = declared.service, declared.action
         if self.session.dry_run:
             self._refusals += 1
-            words = self.redact(f"would run {chosen.name} of {found.name}: {' '.join(chosen.argv)}")
+            asks = "" if chosen.approve is Approve.NEVER else "ask a person, then "
+            words = f"would {asks}run {chosen.name} of {found.name}: {' '.join(chosen.argv)}"
+            words = self.redact(words)
             use = await act.would(
                 self.db, self.session, found.name, chosen, one_line(words), now=self.now()
             )
             return Verdict(outcome=Outcome.WOULD, words=use.text, use_id=use.id)
-        use = await act.reserve(
-            self.db, self.session, found.name, chosen, again=again, now=self.now()
+        wish = Wish(
+            service=found.name,
+            action=chosen.kind,
+            name=chosen.name,
+            argv=chosen.argv,
+            directory=chosen.directory,
+            reason=reason,
         )
-        if use.outcome is Outcome.REFUSED:
-            return await self._refused(use)
-        return await self._use(use, chosen)
+        if chosen.approve is Approve.NEVER:
+            return await self._run(wish, chosen, again)
+        return await self._once(wish, chosen, again)
 
-    def _declared(self, service: str, action: str) -> tuple[Service, Action] | str:
-        """Return what services.yaml declares, or why it may not run in this session at all."""
-        found = self.services.find(service)
-        if self.session.tier < MAX_TIER:
-            return f"tier {self.session.tier} changes nothing"
-        if found is None:
-            return f"{_quoted(service)} is not in services.yaml"
-        scope = self.session.services
-        if scope is not None and found.name not in scope:
-            return f"{found.name} was not handed to this session"
-        for each in found.actions:
-            if each.name == action:
-                return found, each
-        return f"{found.name} declares no action {_quoted(action)}"
+    async def _once(self, wish: Wish, action: Action, again: int | None) -> Verdict:
+        """Let the same wish, while it waits for a person, have the answer of the first one."""
+        key = wish.bound, again
+        if key in self._asked:
+            return await asyncio.shield(self._asked[key])
+        answer = self._asked[key] = asyncio.get_running_loop().create_future()
+        verdict = Verdict(outcome=Outcome.REFUSED, words=_GONE)
+        try:
+            verdict = await self._run(wish, action, again)
+            return verdict
+        finally:
+            del self._asked[key]
+            answer.set_result(verdict)
+
+    async def _run(self, wish: Wish, action: Action, again: int | None) -> Verdict:
+        found = await approvals.reserve_or_ask(
+            self.db,
+            self.session,
+            wish,
+            action,
+            again=again,
+            seconds=self.approval_timeout,
+            redact=self.redact,
+            now=self.now(),
+        )
+        if isinstance(found, Approval):
+            return await self._by_a_person(found, again)
+        if found.outcome is Outcome.REFUSED:
+            return await self._refused(found)
+        return await self._use(found, action)
+
+    async def _by_a_person(self, asked: Approval, again: int | None) -> Verdict:
+        """Wait for a person, and use the yes once: what it rests on is looked at again."""
+        decided = await consent.decided(self.db, asked, now=self.now)
+        if halted := await self._halted():
+            refused = approvals.refuse(self.db, self.session, decided, halted, now=self.now())
+            use, action = await refused, None
+        elif decided.state is ApprovalState.APPROVED:
+            use, action = await approvals.redeem(
+                self.db,
+                self.session,
+                decided.id,
+                services=self._declared_now(),
+                again=again,
+                now=self.now(),
+            )
+        else:
+            use, action = (
+                await approvals.refuse(
+                    self.db, self.session, decided, told(decided), now=self.now()
+                ),
+                None,
+            )
+        verdict = await self._refused(use) if action is None else await self._use(use, action)
+        words = verdict.words if action is None else f"{agreed(decided)}; {verdict.words}"
+        return replace(verdict, words=words, approval_id=decided.id, asked=decided.state)
+
+    def _declared_now(self) -> Services:
+        """Return services.yaml as it is now; while it cannot be read it permits nothing."""
+        if self.current is None:
+            return self.services
+        try:
+            return self.current()
+        except LamplighterError:
+            return Services()
+
+    async def _halted(self) -> str:
+        """Say that everything is halted, by whom and why; empty when it is not."""
+        halt = await self.brake.pulled(self.db)
+        return f"{policy.HALTED}: {halt.words}" if halt else ""
+
+    def _reach(self) -> Reach:
+        return Reach(
+            tier=self.session.tier,
+            services=self.services,
+            scope=self.session.services,
+            refusals=self._refusals,
+        )
 
     async def _use(self, use: Use, action: Action) -> Verdict:
         self._running.add(use.id)
@@ -189,7 +277,7 @@ class Gate:
         """Say what was asked for against the rules."""
         self._refusals += 1
         found = self.services.find(service)
-        asked = f"{_quoted(action)} of {_quoted(service)}"
+        asked = f"{quoted(action)} of {quoted(service)}"
         await self._tell(found.name if found else None, f"Not run, {asked}: {why}.")
 
     async def _tell(self, service: str | None, text: str) -> None:
@@ -220,7 +308,3 @@ def _told(ended: Ended, action: Action) -> str:
     said = (ended.errors if ended.errors.strip() and not _ok(ended) else ended.output).strip()
     last = shortened(one_line(said.decode("utf-8", "replace")), SHOWN_CHARS)
     return f"{how}: {last}" if last else how
-
-
-def _quoted(name: str) -> str:
-    return repr(shortened(one_line(name), 80))

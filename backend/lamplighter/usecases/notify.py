@@ -35,6 +35,10 @@ async def test(db: Database, *, now: datetime) -> Notice:
     """Put a test notice into the outbox; where nobody is named it has failed at once."""
     async with writing(db):
         if db.telling is None:
-            failed: dict[str, Any] = {"state": NoticeState.FAILED, "problem": NOBODY, "next_at": None}
+            failed: dict[str, Any] = {
+                "state": NoticeState.FAILED,
+                "problem": NOBODY,
+                "next_at": None,
+            }
             return await notices.insert(db, Kind.TEST, Level.INFO, TEST, now=now, **failed)
         return await notices.insert(db, Kind.TEST, Level.INFO, TEST, now=now)

@@ -116,6 +116,7 @@ def _overview(
             "cost_usd": found.ran.cost_usd,
         },
         "reviews": {"open": found.reviews[0], "oldest_at": plain.at(found.reviews[1])},
+        "approvals": {"open": found.approvals[0], "oldest_at": plain.at(found.approvals[1])},
         "run": _run(found.run),
     }
 
@@ -171,6 +172,7 @@ def _condition(here: Door, each: Condition) -> dict[str, Any]:
                 "name": action.name,
                 "kind": action.kind,
                 "argv": [here.redact(word) for word in action.argv],
+                "approve": service.approval_of(action),
                 "directory": action.directory,
                 "timeout": action.timeout,
             }

@@ -24,11 +24,12 @@ from gates import (
 )
 
 from lamplighter.domain.cooldown import Outcome, Use
+from lamplighter.domain.policy import REFUSALS
 from lamplighter.domain.service import ActionKind, Services
 from lamplighter.domain.session import Status
 from lamplighter.engines.bounded import Ended
 from lamplighter.repository import Database, leases, sessions, writing
-from lamplighter.supervisor.gate import REFUSALS, Verdict
+from lamplighter.supervisor.gate import Verdict
 
 
 async def test_what_ran_is_a_use_with_what_it_said(db: Database) -> None:

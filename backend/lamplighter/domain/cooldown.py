@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from lamplighter.domain.service import ActionKind
+from lamplighter.domain.service import ActionKind, fold
 from lamplighter.domain.text import clock
 
 
@@ -105,6 +105,11 @@ class Standing:
     def free(self) -> bool:
         """Whether one more use is allowed now."""
         return self.used < self.limit.uses
+
+    def of(self, service: str, action: ActionKind) -> bool:
+        """Whether it tells of this cooldown, and by the limit that holds."""
+        same = fold(self.service) == fold(service) and self.action is action
+        return same and self.limit == LIMITS[action]
 
 
 def standing(service: str, action: ActionKind, uses: Iterable[Use], *, now: datetime) -> Standing:

@@ -32,11 +32,20 @@ class ActionKind(StrEnum):
     REDEPLOYMENT = "redeployment"
 
 
+class Approve(StrEnum):
+    """Whether a person is asked before an action: each time, once in a session, or not at all."""
+
+    ALWAYS = "always"
+    FIRST = "first"
+    NEVER = "never"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
     """What may be done to a service, exactly as a person declared it: never through a shell.
 
     For `wait` seconds at least the service may take to be healthy after it.
+    Where `approve` is left out, the rule of its service holds.
     """
 
     name: str
@@ -45,6 +54,7 @@ class Action:
     directory: str | None = None
     timeout: float = ACTION_SECONDS
     wait: float = WAIT_SECONDS
+    approve: Approve | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +66,11 @@ class Service:
     checks: tuple[Check, ...] = ()
     depends_on: tuple[str, ...] = ()
     actions: tuple[Action, ...] = ()
+    approve: Approve = Approve.NEVER
+
+    def approval_of(self, action: Action) -> Approve:
+        """Return the rule of approval that holds for one of its actions."""
+        return self.approve if action.approve is None else action.approve
 
 
 @dataclass(frozen=True, slots=True)

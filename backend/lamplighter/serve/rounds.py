@@ -21,6 +21,7 @@ from lamplighter.domain.session import Plan, RequestState, Session, Status
 from lamplighter.domain.transcript import shown
 from lamplighter.engines import stream
 from lamplighter.engines.tail import Tail
+from lamplighter.mcp.door import Doors
 from lamplighter.repository import Database, escalations, requests, sessions
 from lamplighter.repository.database import file_of, is_postgres
 from lamplighter.repository.driver import OperationalError
@@ -205,13 +206,15 @@ async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
     async with (
         home.database(settings) as db,
         listening(settings.database_url, directory) as listener,
+        Doors() as doors,
     ):
         rounds = Rounds(
             interval=settings.interval,
             engine=settings.engine,
+            engines=home.usual_engines(settings),
             dry_run=settings.dry_run,
         )
-        shop = _workshop(settings, db, words)
+        shop = _workshop(settings, db, words, doors)
         yield Supervising(Supervisor(shop, rounds, services.load, lock), listener)
 
 
@@ -223,7 +226,7 @@ def _lease(url: str) -> Lease:
     return Lock(Path(f"{file_of(url)}{SUFFIX}"))
 
 
-def _workshop(settings: Settings, db: Database, words: Lexicon) -> Workshop:
+def _workshop(settings: Settings, db: Database, words: Lexicon, doors: Doors) -> Workshop:
     return Workshop(
         db=db,
         files=SessionFiles(settings.home / home.SESSIONS),
@@ -247,6 +250,7 @@ def _workshop(settings: Settings, db: Database, words: Lexicon) -> Workshop:
             day=settings.day_dollars,
         ),
         max_turns=settings.max_turns,
+        doors=doors.open,
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

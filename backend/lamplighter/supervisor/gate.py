@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from lamplighter.domain import policy
 from lamplighter.domain.cooldown import Outcome, Use
 from lamplighter.domain.event import Level
+from lamplighter.domain.policy import REFUSALS, Reach, Refused, quoted
 from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Action, Service, Services
-from lamplighter.domain.session import MAX_TIER, Session
+from lamplighter.domain.service import Action, Services
+from lamplighter.domain.session import Session
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.engines.bounded import Ended, bounded
 from lamplighter.repository import Database, events, writing
@@ -24,8 +26,6 @@ from lamplighter.usecases import act
 
 OUTPUT_BYTES: Final = 64 * 1024
 SHOWN_CHARS: Final = 300
-REFUSALS: Final = 20
-"""A session that insists is not heard any more."""
 PASSED_ON: Final = (
     "PATH",
     "HOME",
@@ -87,13 +87,12 @@ class Gate:
         `again` is a use of this session whose first attempt did not help: where
         a first attempt is known to fail, the pair is one use.
         """
-        if self._refusals >= REFUSALS:
-            return Verdict(outcome=Outcome.REFUSED, words="this session was refused too often")
-        declared = self._declared(service, action)
-        if isinstance(declared, str):
-            await self._tell_refusal(service, action, declared)
-            return Verdict(outcome=Outcome.REFUSED, words=declared)
-        found, chosen = declared
+        declared = policy.choose(service, action, self._reach())
+        if isinstance(declared, Refused):
+            if self._refusals < REFUSALS:
+                await self._tell_refusal(service, action, declared.why)
+            return Verdict(outcome=Outcome.REFUSED, words=declared.why)
+        found, chosen = declared.service, declared.action
         if self.session.dry_run:
             self._refusals += 1
             words = self.redact(f"would run {chosen.name} of {found.name}: {' '.join(chosen.argv)}")
@@ -108,20 +107,13 @@ class Gate:
             return await self._refused(use)
         return await self._use(use, chosen)
 
-    def _declared(self, service: str, action: str) -> tuple[Service, Action] | str:
-        """Return what services.yaml declares, or why it may not run in this session at all."""
-        found = self.services.find(service)
-        if self.session.tier < MAX_TIER:
-            return f"tier {self.session.tier} changes nothing"
-        if found is None:
-            return f"{_quoted(service)} is not in services.yaml"
-        scope = self.session.services
-        if scope is not None and found.name not in scope:
-            return f"{found.name} was not handed to this session"
-        for each in found.actions:
-            if each.name == action:
-                return found, each
-        return f"{found.name} declares no action {_quoted(action)}"
+    def _reach(self) -> Reach:
+        return Reach(
+            tier=self.session.tier,
+            services=self.services,
+            scope=self.session.services,
+            refusals=self._refusals,
+        )
 
     async def _use(self, use: Use, action: Action) -> Verdict:
         self._running.add(use.id)
@@ -161,7 +153,7 @@ class Gate:
         """Say what was asked for against the rules."""
         self._refusals += 1
         found = self.services.find(service)
-        asked = f"{_quoted(action)} of {_quoted(service)}"
+        asked = f"{quoted(action)} of {quoted(service)}"
         await self._tell(found.name if found else None, f"Not run, {asked}: {why}.")
 
     async def _tell(self, service: str | None, text: str) -> None:
@@ -192,7 +184,3 @@ def _told(ended: Ended, action: Action) -> str:
     said = (ended.errors if ended.errors.strip() and not _ok(ended) else ended.output).strip()
     last = shortened(one_line(said.decode("utf-8", "replace")), SHOWN_CHARS)
     return f"{how}: {last}" if last else how
-
-
-def _quoted(name: str) -> str:
-    return repr(shortened(one_line(name), 80))

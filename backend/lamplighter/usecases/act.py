@@ -1,15 +1,17 @@
 """Act: a use of a cooldown is reserved before anything runs, and settled afterwards."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from lamplighter.domain import cooldown
+from lamplighter.domain import cooldown, policy
 from lamplighter.domain.cooldown import ATTEMPTS, LIMITS, SPENT, Outcome, Standing, Use
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.event import Level
 from lamplighter.domain.memory import Category, Trust
-from lamplighter.domain.service import GENERAL, Action, ActionKind, Services, fold
+from lamplighter.domain.policy import Allowed, Chosen, Facts, Refused, Ruling
+from lamplighter.domain.service import GENERAL, Action, ActionKind, Service, Services, fold
 from lamplighter.domain.session import Session
 from lamplighter.repository import (
     Database,
@@ -37,17 +39,19 @@ async def reserve(
     action: Action,
     *,
     again: int | None = None,
+    agreed: bool = False,
     now: datetime,
 ) -> Use:
     """Reserve a slot for an action, or refuse it: the use that comes back says which, and why.
 
     The slot is used from this moment on, whatever dies before it is settled.
-    `again` asks for the second attempt of a use of this session.
+    `again` asks for the second attempt of a use of this session; `agreed` says
+    that a person agreed to exactly this, as the rule of the action asks.
     """
     async with writing(db):
-        if again is not None and (
-            pair := await _second(db, session, service, action, again, now=now)
-        ):
+        pair = await _pair(db, session, service, action, again, now)
+        found = await ruling(db, session, service, action, pair=pair, agreed=agreed, now=now)
+        if pair and isinstance(found, Allowed):
             return await cooldowns.change(
                 db,
                 pair.id,
@@ -57,7 +61,7 @@ async def reserve(
                 settled_at=None,
                 now=now,
             )
-        why_not = await _why_not(db, session, service, action.kind, now=now)
+        why_not = _why_not(found)
         return await cooldowns.insert(
             db,
             service,
@@ -87,7 +91,8 @@ async def would(
 ) -> Use:
     """Record what a dry run would have done; no slot is used."""
     async with writing(db):
-        why_not = await _why_not(db, session, service, action.kind, now=now)
+        found = await ruling(db, session, service, action, agreed=True, now=now)
+        why_not = _why_not(found)
         text = f"{action.name} would be refused: {why_not}" if why_not else text
         use = await cooldowns.insert(
             db,
@@ -214,20 +219,55 @@ async def standings(
     }
 
 
-async def _second(
-    db: Database, session: Session, service: str, action: Action, again: int, *, now: datetime
+async def ruling(
+    db: Database,
+    session: Session,
+    service: str,
+    action: Action,
+    *,
+    pair: Use | None = None,
+    agreed: bool = False,
+    now: datetime,
+) -> Ruling:
+    """Say whether an action may run now; `pair` is the use that it is the second attempt of."""
+    chosen = Chosen(Service(name=service), action)
+    uses = _of(service, await cooldowns.spent_since(db, now - LONGEST_WINDOW))
+    facts = replace(
+        await standing_of(db, session),
+        under_way=_under_way(session, uses),
+        standing=cooldown.standing(service, action.kind, uses, now=now),
+        second=pair is not None,
+        agreed=agreed,
+    )
+    return policy.decide(chosen, facts, now=now)
+
+
+async def standing_of(db: Database, session: Session) -> Facts:
+    """Return whether a session may do anything now; of a cooldown it says nothing."""
+    leader, held = await leases.get(db), await sessions.get(db, session.id)
+    if held is None:
+        return Facts()
+    epoch = leader.epoch if leader else None
+    spent = held.budget_usd is not None and (held.cost_usd or 0) >= held.budget_usd
+    return Facts(
+        alive=held.running and epoch == session.leader_epoch, halted=False, solvent=not spent
+    )
+
+
+async def _pair(
+    db: Database, session: Session, service: str, action: Action, again: int | None, now: datetime
 ) -> Use | None:
     """Return the use whose second attempt is asked for, where a first one is known to fail."""
+    if again is None:
+        return None
     recent = await cooldowns.recent(db, service, limit=USES_LOOKED_AT)
     use = next((use for use in recent if use.id == again), None)
     if (
         use is None
         or not use.spent
-        or _under_way(session, recent)
         or use.attempts >= ATTEMPTS
         or now - use.created_at > AT_ONCE
         or (use.session_id, use.name) != (session.id, action.name)
-        or not await _lives(db, session)
     ):
         return None
     earlier = [each for each in recent if each.id != again and each.action is action.kind]
@@ -248,23 +288,14 @@ async def first_fails(db: Database, service: str, uses: Sequence[Use]) -> bool:
     )
 
 
-async def _lives(db: Database, session: Session) -> bool:
-    leader, held = await leases.get(db), await sessions.get(db, session.id)
-    epoch = leader.epoch if leader else None
-    return held is not None and held.running and epoch == session.leader_epoch
-
-
-async def _why_not(
-    db: Database, session: Session, service: str, action: ActionKind, *, now: datetime
-) -> str:
-    """Say why nothing may run now; empty when it may. Whatever is not certain is a no."""
-    if not await _lives(db, session):
-        return "its session is over"
-    uses = _of(service, await cooldowns.spent_since(db, now - LONGEST_WINDOW))
-    if _under_way(session, uses):
-        return "another action on it is under way"
-    found = cooldown.standing(service, action, uses, now=now)
-    return "" if found.free else cooldown.refusal(found, now=now)
+def _why_not(found: Ruling) -> str:
+    """Say why nothing may run now; empty when it may."""
+    match found:
+        case Allowed():
+            return ""
+        case Refused(why):
+            return why
+    return policy.ASK
 
 
 def _under_way(session: Session, uses: Sequence[Use]) -> bool:

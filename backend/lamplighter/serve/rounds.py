@@ -11,11 +11,8 @@ from typing import Final
 from lamplighter import clock
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
-from lamplighter.domain.caps import Caps
 from lamplighter.domain.errors import Conflict, Unavailable
 from lamplighter.domain.handoff import EscalationState
-from lamplighter.domain.reconcile import Echo
-from lamplighter.domain.relate import Lexicon
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, RequestState, Session, Status
 from lamplighter.domain.transcript import shown
@@ -26,12 +23,10 @@ from lamplighter.repository import Database, escalations, requests, sessions
 from lamplighter.repository.database import file_of, is_postgres
 from lamplighter.repository.driver import OperationalError
 from lamplighter.repository.feed import Waking, listening, run_directory
-from lamplighter.serve import access, home
+from lamplighter.serve import home
+from lamplighter.serve.workshop import workshop
 from lamplighter.supervisor.daemon import Rounds, Supervisor
-from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
-from lamplighter.supervisor.watch import Limits
-from lamplighter.supervisor.workshop import Workshop
 from lamplighter.usecases import sessions as lifecycle
 
 FOLLOW_SECONDS: Final = 0.05
@@ -214,7 +209,7 @@ async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
             engines=home.usual_engines(settings),
             dry_run=settings.dry_run,
         )
-        shop = _workshop(settings, db, words, doors)
+        shop = workshop(settings, db, words, doors, services)
         yield Supervising(Supervisor(shop, rounds, services.load, lock), listener)
 
 
@@ -224,39 +219,6 @@ def _lease(url: str) -> Lease:
 
         return PostgresLock(url)
     return Lock(Path(f"{file_of(url)}{SUFFIX}"))
-
-
-def _workshop(settings: Settings, db: Database, words: Lexicon, doors: Doors) -> Workshop:
-    return Workshop(
-        db=db,
-        files=SessionFiles(settings.home / home.SESSIONS),
-        engines={engine.name: engine for engine in home.engines(settings)},
-        redactor=home.secrets(settings),
-        now=clock.now,
-        sockets=run_directory(settings.home),
-        url=access.url(settings),
-        budget=settings.memory_budget,
-        max_tier=settings.max_tier,
-        lexicon=words,
-        echo=Echo(settings.echo),
-        models={
-            1: settings.model_tier1,
-            2: settings.model_tier2,
-            3: settings.model_tier3,
-        },
-        caps=Caps(
-            session=settings.session_dollars,
-            chain=settings.chain_dollars,
-            day=settings.day_dollars,
-        ),
-        max_turns=settings.max_turns,
-        doors=doors.open,
-        limits=Limits(
-            total=settings.session_timeout,
-            idle=settings.idle_timeout,
-            markers=settings.max_markers,
-        ),
-    )
 
 
 def _on_signals(stop: Callable[[], None]) -> None:

@@ -18,7 +18,7 @@ from lamplighter.supervisor.patience import patiently
 from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.watch import Watch
 from lamplighter.supervisor.workshop import Workshop
-from lamplighter.usecases import access, chain, observe
+from lamplighter.usecases import access, approvals, chain, observe
 from lamplighter.usecases import sessions as lifecycle
 from lamplighter.usecases.analyse import catch_up
 from lamplighter.usecases.sessions import Ending
@@ -26,6 +26,7 @@ from lamplighter.usecases.sessions import Ending
 logger = logging.getLogger(__name__)
 
 TOKEN_MARGIN_SECONDS: Final = 300.0
+_GONE: Final = "the supervisor ended while it waited"
 LINGERED: Final = "It gave its result, but did not end by itself and was ended."
 
 
@@ -71,6 +72,8 @@ async def run(
         services=services,
         redact=shop.redactor,
         now=shop.now,
+        approval_timeout=shop.approval_timeout,
+        current=shop.current,
     )
     task = replace(task, budget_usd=left.budget_usd, max_turns=shop.max_turns)
     box = Toolbox(gate=gate)
@@ -180,6 +183,7 @@ async def recover(shop: Workshop, services: Services) -> list[Session]:
     """End the sessions of a supervisor that died: take in the rest of their files first."""
     await process.sweep()
     await asyncio.to_thread(gateway.forget, shop.sockets)
+    await approvals.withdraw_all(shop.db, _GONE, now=shop.now())
     names = [service.name for service in services]
     ended = [await _recovered(shop, each, names) for each in await sessions.running(shop.db)]
     await chain.drop_stranded(shop.db, now=shop.now())

@@ -10,10 +10,12 @@ from lamplighter.domain.caps import MAX_TURNS, Caps
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.engines import Engine, ToolDoor
 from lamplighter.repository import Database
 from lamplighter.supervisor.files import SessionFiles
+from lamplighter.supervisor.gate import APPROVAL_SECONDS
 from lamplighter.supervisor.timepiece import Timepiece
 from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.watch import Limits
@@ -27,6 +29,7 @@ class Workshop:
     """What every session needs: where it is kept, who runs it, and by which rules.
 
     `models` names the model of each tier; `caps` and `max_turns` bound what it may take.
+    `current` reads services.yaml as it is now.
     """
 
     db: Database
@@ -47,3 +50,5 @@ class Workshop:
     caps: Caps = field(default_factory=Caps)
     max_turns: int = MAX_TURNS
     doors: Doors | None = None
+    approval_timeout: float = APPROVAL_SECONDS
+    current: Callable[[], Services] | None = None

@@ -18,6 +18,7 @@ from lamplighter.domain.text import several_lines
 from lamplighter.domain.transcript import Finished, summary
 from lamplighter.repository import (
     Database,
+    approvals,
     cooldowns,
     escalations,
     events,
@@ -242,6 +243,7 @@ async def finish(
         if ending.status is Status.COMPLETED and session.tier == 1:
             await chain.confirm(db, session, now=now)
         await cooldowns.abandon(db, session.id, "its session ended before it was settled", now=now)
+        await approvals.withdraw(db, "its session ended", session_id=session.id, now=now)
         status, reason = await chain.conclude(
             db, session, ending.status, redact(ending.reason), max_tier=max_tier, now=now
         )

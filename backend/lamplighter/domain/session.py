@@ -43,7 +43,7 @@ class RequestState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a session is to do: `services` None means all of them."""
+    """What a session is to do: `services` None means all of them, `model` which one thinks."""
 
     tier: int = 1
     engine: str = "probe"
@@ -52,6 +52,7 @@ class Plan:
     prompt: str = ""
     dry_run: bool = False
     parent_id: int | None = None
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

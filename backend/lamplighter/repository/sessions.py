@@ -108,6 +108,11 @@ async def progress(
     return session
 
 
+async def answered_by(db: Database, session_id: int, model: str) -> None:
+    """Keep which model answers a session; the `progress` that follows tells of it."""
+    await db.execute(sa.update(sessions).where(sessions.c.id == session_id).values(model=model))
+
+
 async def end(
     db: Database, session_id: int, status: Status, *, now: datetime, **found: Any
 ) -> Session | None:

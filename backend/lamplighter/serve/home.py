@@ -15,6 +15,7 @@ from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.domain.redact import Redactor, redactor
 from lamplighter.domain.service import Services
 from lamplighter.engines import Engine
+from lamplighter.engines.claude import ClaudeEngine
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.engines.probe import ProbeEngine
 from lamplighter.repository import Database, driver, migrate
@@ -57,7 +58,11 @@ def write_starter(settings: Settings) -> bool:
 
 def engines(settings: Settings) -> tuple[Engine, ...]:
     """Return what can run sessions, whether it is ready or not."""
-    return (ProbeEngine(), ExecEngine(settings.exec_command))
+    return (
+        ProbeEngine(),
+        ExecEngine(settings.exec_command),
+        ClaudeEngine(settings.claude_bin),
+    )
 
 
 def secrets(settings: Settings) -> Redactor:

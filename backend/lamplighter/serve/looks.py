@@ -14,13 +14,12 @@ from lamplighter.domain.check import CommandCheck
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.service import Service
 from lamplighter.domain.vitals import Condition, Sign, judged
-from lamplighter.engines.exec import NAME as EXEC
-from lamplighter.engines.exec import ExecEngine
+from lamplighter.engines import Engine, Outside
 from lamplighter.repository import driver
 from lamplighter.repository.database import is_postgres
 from lamplighter.repository.feed import run_directory as directory_of
 from lamplighter.serve import access
-from lamplighter.serve.home import SESSIONS, ServicesFile
+from lamplighter.serve.home import SESSIONS, ServicesFile, engines
 
 Look = Callable[[Settings], Iterable[Sign]]
 
@@ -153,9 +152,17 @@ def _run_by(service: Service) -> Iterator[tuple[str, str, str]]:
 
 
 def engine(settings: Settings) -> Iterator[Sign]:
-    """Look whether the engine can be run."""
-    why_not = ExecEngine(settings.exec_command).probe() if settings.engine == EXEC else None
-    yield judged("engine", why_not is None, f"Engine {settings.engine}", why_not or "")
+    """Look whether the engines of the tiers can be run."""
+    wanted = {settings.engine, settings.engine_tier2, settings.engine_tier3}
+    for each in engines(settings):
+        if each.name in wanted:
+            why_not = each.probe()
+            yield judged("engine", why_not is None, _shown(each), why_not or "")
+
+
+def _shown(engine: Engine) -> str:
+    found = engine.installed() if isinstance(engine, Outside) else None
+    return f"Engine {engine.name}" + (f": {found.path} {found.version}" if found else "")
 
 
 def app(settings: Settings) -> Iterator[Sign]:

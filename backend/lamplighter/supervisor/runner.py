@@ -43,9 +43,11 @@ async def run(
     Raises Conflict when its request was taken back meanwhile.
     """
     await catch_up(shop.db, shop.lexicon)
+    engine = shop.engines[plan.engine]
+    model = shop.models.get(plan.tier, "") if Trait.MODEL in engine.traits else ""
     begun = await lifecycle.begin(
         shop.db,
-        plan,
+        replace(plan, model=model),
         services=services,
         epoch=shop.epoch,
         budget=shop.budget,
@@ -53,7 +55,6 @@ async def run(
         fading=shop.timepiece.steady(shop.now()),
         now=shop.now(),
     )
-    engine = shop.engines[plan.engine]
     why_not = why_not or engine.probe()
     if why_not:
         return await _ended(shop, begun.session, Ending(status=Status.FAILED, reason=why_not))
@@ -82,9 +83,9 @@ async def _run(
         async with AsyncExitStack() as doors:
             task = await _equipped(shop, engine, replace(task, scratch=str(scratch)), box, doors)
             command = engine.command(task)
-            command = replace(
-                command, env={**command.env, **await _way_in(shop, session, draining)}
-            )
+            if Trait.DOOR not in engine.traits:  # its tools are all that it reaches us by
+                way_in = await _way_in(shop, session, draining)
+                command = replace(command, env={**command.env, **way_in})
             started = await process.start(
                 command, session_id=session.id, output=output, scratch=scratch
             )
@@ -110,7 +111,7 @@ async def _equipped(
     door = None
     if Trait.DOOR in engine.traits and shop.doors is not None:
         door = await doors.enter_async_context(shop.doors(box))
-    return replace(task, gate=str(gate), door=door, model=shop.models.get(task.session.tier, ""))
+    return replace(task, gate=str(gate), door=door, model=task.session.model or "")
 
 
 async def _way_in(shop: Workshop, session: Session, draining: asyncio.Event) -> dict[str, str]:

@@ -18,7 +18,17 @@ from lamplighter.domain.reconcile import Outcome
 from lamplighter.domain.service import GENERAL, ActionKind
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.domain.text import one_line, shortened
-from lamplighter.domain.transcript import Finished, Item, Line, Odd, Text, ToolResult, ToolUse
+from lamplighter.domain.transcript import (
+    Cut,
+    Finished,
+    Item,
+    Line,
+    Odd,
+    Started,
+    Text,
+    ToolResult,
+    ToolUse,
+)
 from lamplighter.engines import stream
 from lamplighter.repository import (
     checks,
@@ -40,6 +50,11 @@ logger = logging.getLogger(__name__)
 EVENT_CHARS: Final = 2_000
 IGNORED_CHARS: Final = MAX_OBSERVATION_CHARS + 200
 PROBE: Final = "probe"
+OURS: Final = "supervisor"
+CUT_OFF: Final = (
+    "An answer of the model was cut off at its limit: its last marker may say less than it should."
+)
+SAID_BEFORE: Final = "said before in this session"
 
 
 async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Taken:
@@ -74,9 +89,11 @@ async def _take(
     ingest: Ingest, line: Line, item: int, found: Item, taken: Taken, *, now: datetime
 ) -> None:
     match found:
-        case Text(text, own=True):
-            for marker in markers.read(text):
+        case Text():
+            for marker in markers.read(found.believed):
                 await _mark(ingest, line, item, marker, taken, now=now)
+        case Started() | Cut():
+            await _told(ingest, found, taken, now=now)
         case ToolUse(input=given):
             ingest.uses(given)
         case ToolResult(found=dict(seen)) if ingest.session.engine == PROBE:
@@ -97,6 +114,8 @@ async def _mark(
         return
     state, reason = marker.reading, marker.reason
     taken.outcome = {"outcome": "", "memory_id": None, "event_id": None}
+    if state is Reading.TAKEN and await _said_before(ingest, marker):
+        state, reason = Reading.IGNORED, SAID_BEFORE
     if state is Reading.TAKEN:
         try:
             await act_on(ingest, marker, taken, now=now)
@@ -107,6 +126,23 @@ async def _mark(
     if state is Reading.IGNORED:
         taken.ignored += 1
     await _keep(ingest, line, item, marker, state, reason, taken, now=now)
+
+
+async def _said_before(ingest: Ingest, marker: Marker) -> bool:
+    """Whether a model repeats itself: cut off or asked again, it says the same lines twice.
+
+    A use that the gate let happen is told of each time it happened.
+    """
+    session = ingest.session
+    if not session.model:
+        return False
+    if marker.what is What.COOLDOWN:
+        action = ActionKind(marker.category or "")
+        service = await spelled(ingest.db, marker.service, ingest.known) or GENERAL
+        if await cooldowns.unmarked(ingest.db, session.id, service, action) is not None:
+            return False
+    text = shortened(ingest.redact(one_line(marker.text)), EVENT_CHARS)
+    return await marks.said(ingest.db, session.id, text)
 
 
 async def _keep(
@@ -266,6 +302,22 @@ async def _event(
     )
     taken.events += 1
     taken.outcome = {"outcome": "recorded", "memory_id": None, "event_id": event.id}
+
+
+async def _told(ingest: Ingest, told: Started | Cut, taken: Taken, *, now: datetime) -> None:
+    """Keep which model answers, and warn of what makes a session less than it should be."""
+    match told:
+        case Started(model, missing):
+            if model and ingest.session.model:
+                await sessions.answered_by(ingest.db, ingest.session.id, model)
+            if missing:
+                await _event(ingest, Level.WARNING, _without(missing), taken, source=OURS, now=now)
+        case Cut():
+            await _event(ingest, Level.WARNING, CUT_OFF, taken, source=OURS, now=now)
+
+
+def _without(missing: Sequence[str]) -> str:
+    return f"The session goes on without its tools: {', '.join(missing)} could not be reached."
 
 
 async def _seen(ingest: Ingest, found: dict[str, Any], *, now: datetime) -> None:

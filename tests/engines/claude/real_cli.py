@@ -16,7 +16,7 @@ from lamplighter.engines.claude import ClaudeEngine
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 KEY = "sk-ant-stub-key-0123456789"
 RUN_SECONDS = 60
-AT_ONCE = asyncio.Semaphore(4)
+AT_ONCE = 4
 
 
 def engine(url: str, **more: str) -> ClaudeEngine:
@@ -77,19 +77,16 @@ async def run(
     scratch.mkdir(parents=True)
     output = scratch.with_suffix(".jsonl")
     given = engine.command(replace(task, scratch=str(scratch)))
-    async with AT_ONCE:
-        started = await process.start(
-            given, session_id=task.session.id, output=output, scratch=scratch
-        )
-        try:
-            async with asyncio.timeout(RUN_SECONDS):
-                if stop_when is not None:
-                    await stop_when.wait()
-                    started.interrupt()
-                status = await started.wait()
-        finally:
-            started.kill()
-            await started.wait()
+    started = await process.start(given, session_id=task.session.id, output=output, scratch=scratch)
+    try:
+        async with asyncio.timeout(RUN_SECONDS):
+            if stop_when is not None:
+                await stop_when.wait()
+                started.interrupt()
+            status = await started.wait()
+    finally:
+        started.kill()
+        await started.wait()
     lines = output.read_bytes().splitlines()
     items = [item for line in lines for item in stream.parse(line)]
     left = sorted(str(path.relative_to(scratch)) for path in scratch.rglob("*"))
@@ -99,8 +96,12 @@ async def run(
 async def run_all(
     directory: Path, engines: Mapping[str, ClaudeEngine], **more: Any
 ) -> dict[str, Ended]:
-    """Run a session by each engine, side by side."""
-    sessions = [
-        run(directory, each, task(number, **more)) for number, each in enumerate(engines.values())
-    ]
+    """Run a session by each engine, some side by side: a CLI takes 200 MB."""
+    free = asyncio.Semaphore(AT_ONCE)
+
+    async def one(number: int, by: ClaudeEngine) -> Ended:
+        async with free:
+            return await run(directory, by, task(number, **more))
+
+    sessions = [one(number, by) for number, by in enumerate(engines.values())]
     return dict(zip(engines, await asyncio.gather(*sessions), strict=True))

@@ -43,7 +43,10 @@ class RequestState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a session is to do: `services` None means all of them, `model` which one thinks."""
+    """What a session is to do: `services` None means all of them.
+
+    `model` is which one thinks, `budget_usd` what it may cost, None where there is no limit.
+    """
 
     tier: int = 1
     engine: str = "probe"
@@ -53,6 +56,7 @@ class Plan:
     dry_run: bool = False
     parent_id: int | None = None
     model: str = ""
+    budget_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Observe: what a session prints becomes memories, events and findings while it still runs."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from lamplighter.domain.transcript import (
     Item,
     Line,
     Odd,
+    Spent,
     Started,
     Text,
     ToolResult,
@@ -44,6 +45,7 @@ from lamplighter.usecases import act
 from lamplighter.usecases.ingest import Ingest, Taken
 from lamplighter.usecases.naming import spelled
 from lamplighter.usecases.remember import remember
+from lamplighter.usecases.repeated import SAID_BEFORE, said_before
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +56,6 @@ OURS: Final = "supervisor"
 CUT_OFF: Final = (
     "An answer of the model was cut off at its limit: its last marker may say less than it should."
 )
-SAID_BEFORE: Final = "said before in this session"
 
 
 async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Taken:
@@ -68,6 +69,8 @@ async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Tak
         for line in lines:
             for item, found in enumerate(_items(line)):
                 await _take(ingest, line, item, found, taken, now=now)
+        if taken.spent is not None:
+            await sessions.spend(ingest.db, ingest.session.id, taken.spent)
         await sessions.progress(
             ingest.db,
             ingest.session.id,
@@ -92,14 +95,14 @@ async def _take(
         case Text():
             for marker in markers.read(found.believed):
                 await _mark(ingest, line, item, marker, taken, now=now)
-        case Started() | Cut():
+        case Started() | Cut() | Odd():
             await _told(ingest, found, taken, now=now)
         case ToolUse(input=given):
             ingest.uses(given)
         case ToolResult(found=dict(seen)) if ingest.session.engine == PROBE:
             await _seen(ingest, seen, now=now)
-        case Odd(problem):
-            await _event(ingest, Level.WARNING, problem, taken, source="supervisor", now=now)
+        case Spent():
+            taken.spent = found
         case Finished():
             taken.finished = found
 
@@ -114,7 +117,7 @@ async def _mark(
         return
     state, reason = marker.reading, marker.reason
     taken.outcome = {"outcome": "", "memory_id": None, "event_id": None}
-    if state is Reading.TAKEN and await _said_before(ingest, marker):
+    if state is Reading.TAKEN and await said_before(ingest, marker, _words(ingest, marker)):
         state, reason = Reading.IGNORED, SAID_BEFORE
     if state is Reading.TAKEN:
         try:
@@ -126,23 +129,6 @@ async def _mark(
     if state is Reading.IGNORED:
         taken.ignored += 1
     await _keep(ingest, line, item, marker, state, reason, taken, now=now)
-
-
-async def _said_before(ingest: Ingest, marker: Marker) -> bool:
-    """Whether a model repeats itself: cut off or asked again, it says the same lines twice.
-
-    A use that the gate let happen is told of each time it happened.
-    """
-    session = ingest.session
-    if not session.model:
-        return False
-    if marker.what is What.COOLDOWN:
-        action = ActionKind(marker.category or "")
-        service = await spelled(ingest.db, marker.service, ingest.known) or GENERAL
-        if await cooldowns.unmarked(ingest.db, session.id, service, action) is not None:
-            return False
-    text = shortened(ingest.redact(one_line(marker.text)), EVENT_CHARS)
-    return await marks.said(ingest.db, session.id, text)
 
 
 async def _keep(
@@ -166,15 +152,16 @@ async def _keep(
         state=state,
         reason=ingest.redact(reason) or taken.outcome.pop("why", ""),
         # what may yet be taken by hand is kept whole
-        text=shortened(
-            ingest.redact(one_line(marker.text)),
-            IGNORED_CHARS if state is Reading.IGNORED else EVENT_CHARS,
-        ),
+        text=_words(ingest, marker, IGNORED_CHARS if state is Reading.IGNORED else EVENT_CHARS),
         service=marker.service,
         category=marker.category,
         now=now,
         **{name: value for name, value in taken.outcome.items() if name != "why"},
     )
+
+
+def _words(ingest: Ingest, marker: Marker, limit: int = EVENT_CHARS) -> str:
+    return shortened(ingest.redact(one_line(marker.text)), limit)
 
 
 async def act_on(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
@@ -208,7 +195,7 @@ async def _remember(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
     taken.reinforced += result.outcome is Outcome.REINFORCED
     if len(marker.body) > LONG_MARKER_CHARS:
         text = f"Memory {result.memory.id} is {len(marker.body):,} characters long; it was kept."
-        await _event(ingest, Level.WARNING, text, taken, source="supervisor", now=now)
+        await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
     taken.outcome = {
         "outcome": result.outcome.value,
         "memory_id": result.memory.id,
@@ -268,14 +255,14 @@ async def _refuse(
     logger.warning("Session %s: marker not taken, %s: %s", ingest.session.id, reason, said)
     if marker.what is What.MEMORY:
         text = f"Not remembered, {reason}: {said}"
-        await _event(ingest, Level.WARNING, text, taken, source="supervisor", now=now)
+        await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
 
 
 async def _too_many(
     ingest: Ingest, line: Line, item: int, marker: Marker, taken: Taken, *, now: datetime
 ) -> None:
     text = f"More than {ingest.max_markers:,} markers in one session; the rest is not taken."
-    await _event(ingest, Level.WARNING, text, taken, source="supervisor", now=now)
+    await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
     reason = "too many markers in this session"
     await _keep(ingest, line, item, marker, Reading.REFUSED, reason, taken, now=now)
 
@@ -304,20 +291,23 @@ async def _event(
     taken.outcome = {"outcome": "recorded", "memory_id": None, "event_id": event.id}
 
 
-async def _told(ingest: Ingest, told: Started | Cut, taken: Taken, *, now: datetime) -> None:
+async def _told(ingest: Ingest, told: Started | Cut | Odd, taken: Taken, *, now: datetime) -> None:
     """Keep which model answers, and warn of what makes a session less than it should be."""
+    if isinstance(told, Started) and told.model and ingest.session.model:
+        await sessions.answered_by(ingest.db, ingest.session.id, told.model)
+    for text in _shortcomings(told):
+        await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
+
+
+def _shortcomings(told: Started | Cut | Odd) -> Iterator[str]:
     match told:
-        case Started(model, missing):
-            if model and ingest.session.model:
-                await sessions.answered_by(ingest.db, ingest.session.id, model)
-            if missing:
-                await _event(ingest, Level.WARNING, _without(missing), taken, source=OURS, now=now)
+        case Started(missing=missing) if missing:
+            names = ", ".join(missing)
+            yield f"The session goes on without its tools: {names} could not be reached."
         case Cut():
-            await _event(ingest, Level.WARNING, CUT_OFF, taken, source=OURS, now=now)
-
-
-def _without(missing: Sequence[str]) -> str:
-    return f"The session goes on without its tools: {', '.join(missing)} could not be reached."
+            yield CUT_OFF
+        case Odd(problem):
+            yield problem
 
 
 async def _seen(ingest: Ingest, found: dict[str, Any], *, now: datetime) -> None:

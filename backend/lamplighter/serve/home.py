@@ -19,6 +19,7 @@ from lamplighter.domain.notice import Telling
 from lamplighter.domain.redact import Redactor, redactor
 from lamplighter.domain.service import Services
 from lamplighter.engines import Engine
+from lamplighter.engines.claude import ClaudeEngine
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.engines.probe import ProbeEngine
 from lamplighter.repository import Database, driver, migrate
@@ -62,7 +63,11 @@ def write_starter(settings: Settings) -> bool:
 
 def engines(settings: Settings) -> tuple[Engine, ...]:
     """Return what can run sessions, whether it is ready or not."""
-    return (ProbeEngine(), ExecEngine(settings.exec_command))
+    return (
+        ProbeEngine(),
+        ExecEngine(settings.exec_command),
+        ClaudeEngine(settings.claude_bin),
+    )
 
 
 def usual_engines(settings: Settings) -> dict[int, str]:

@@ -47,9 +47,14 @@ async def run(
     await catch_up(shop.db, shop.lexicon)
     engine = shop.engines[plan.engine]
     left = await caps.left(shop.db, shop.caps, plan, engine, now=shop.now())
+    thinks = Trait.MODEL in engine.traits
     begun = await lifecycle.begin(
         shop.db,
-        replace(plan, budget_usd=left.budget_usd if Trait.MODEL in engine.traits else None),
+        replace(
+            plan,
+            model=shop.models.get(plan.tier, "") if thinks else "",
+            budget_usd=left.budget_usd if thinks else None,
+        ),
         services=services,
         epoch=shop.epoch,
         budget=shop.budget,
@@ -92,9 +97,9 @@ async def _run(
         async with AsyncExitStack() as doors:
             task = await _equipped(shop, engine, replace(task, scratch=str(scratch)), box, doors)
             command = engine.command(task)
-            command = replace(
-                command, env={**command.env, **await _way_in(shop, session, draining)}
-            )
+            if Trait.DOOR not in engine.traits:  # its tools are all that it reaches us by
+                way_in = await _way_in(shop, session, draining)
+                command = replace(command, env={**command.env, **way_in})
             started = await process.start(
                 command, session_id=session.id, output=output, scratch=scratch
             )
@@ -121,7 +126,7 @@ async def _equipped(
     door = None
     if Trait.DOOR in engine.traits and shop.doors is not None:
         door = await doors.enter_async_context(shop.doors(box))
-    return replace(task, gate=str(gate), door=door, model=shop.models.get(task.session.tier, ""))
+    return replace(task, gate=str(gate), door=door, model=task.session.model or "")
 
 
 async def _way_in(shop: Workshop, session: Session, draining: asyncio.Event) -> dict[str, str]:

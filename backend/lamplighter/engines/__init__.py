@@ -52,7 +52,7 @@ class Task:
     person. `gate` is the socket that a session asks to act by, `door` where its
     tools are over MCP, `scratch` a directory that is its own. `model`, `max_turns`
     and `budget_usd` (None: no limit) bound an engine that has a model; `resumed`
-    says how often it went on after a crash.
+    says how often it went on after a crash, `said` how many lines it had printed then.
     """
 
     session: Session
@@ -74,6 +74,7 @@ class Task:
     max_turns: int = 0
     budget_usd: float | None = None
     resumed: int = 0
+    said: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,16 +2,20 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from lamplighter.domain.admit import Redact
+from lamplighter.domain.approval import Approval, ApprovalState
 from lamplighter.domain.context import Block
 from lamplighter.domain.handoff import Escalation, EscalationState, Handoff
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import several_lines
-from lamplighter.repository import Database, escalations, exposures, retellings, writing
+from lamplighter.repository import Database, approvals, escalations, exposures, retellings, writing
 from lamplighter.usecases import recall
 from lamplighter.usecases import sessions as lifecycle
+
+WAITING: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +31,11 @@ class About:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a session is told now, and what it handed on that nobody has taken up yet."""
+    """What a session is told now, what it handed on, and what it waits for a person's yes on."""
 
     text: str
     open: tuple[Escalation, ...] = ()
+    approvals: tuple[Approval, ...] = ()
 
 
 async def retell(db: Database, about: About, query: str, *, now: datetime) -> Told:
@@ -55,8 +60,10 @@ async def retell(db: Database, about: About, query: str, *, now: datetime) -> To
                 now=now,
             )
         handed = await escalations.of(db, [session.id])
+        wanted = approvals.Filter(state=ApprovalState.OPEN, session=session.id)
+        waiting = await approvals.page(db, wanted, limit=WAITING)
     still = [each for each in handed if each.state is EscalationState.OPEN]
-    return Told(text=text, open=tuple(still))
+    return Told(text=text, open=tuple(still), approvals=tuple(waiting.items))
 
 
 async def _before(db: Database, session: Session) -> tuple[str, datetime]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from lamplighter.domain.cooldown import Use
 from lamplighter.domain.handoff import Finding, Handoff
@@ -16,6 +16,12 @@ from lamplighter.domain.marks import Look
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.service import Service
 from lamplighter.domain.session import Session
+
+CHECKPOINT: Final = "checkpoint.json"
+"""Where an engine that resumes keeps how far it came, in its session's scratch directory."""
+
+CHECKPOINT_LOCK: Final = "checkpoint.lock"
+"""What such an engine holds locked while it runs: as long as it does, no other goes on."""
 
 
 class Trait(StrEnum):

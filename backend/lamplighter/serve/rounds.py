@@ -108,6 +108,8 @@ async def _alone(
 
 async def _work_off(supervisor: Supervisor, request_id: int) -> None:
     while not supervisor.draining.is_set():
+        if await supervisor.go_on():
+            continue
         request = await requests.get(supervisor.db, request_id)
         if request is None or request.state is not RequestState.QUEUED:
             return

@@ -69,6 +69,7 @@ class Supervisor:
     _due: float = 0.0
     _services: Services = field(default_factory=Services)
     _problem: str = ""
+    _going_on: list[Session] = field(default_factory=list)
 
     @property
     def db(self) -> Database:
@@ -93,8 +94,10 @@ class Supervisor:
         self.db.fence = partial(leases.hold, self.db, leader.epoch)
         self.shop.timepiece.steady(self.shop.now())  # from here on it is watched
         await self._read_services()
-        for session in await runner.recover(self.shop, self._services):
+        found = await runner.recover(self.shop, self._services)
+        for session in found.ended:
             logger.warning("Session %s was interrupted; what it printed is kept.", session.id)
+        self._going_on = [*found.going_on]
         self._due = time.monotonic()
         return True
 
@@ -102,6 +105,8 @@ class Supervisor:
         """Do what is due, the oldest request or else a round; say whether there was any."""
         if self.draining.is_set():
             return False
+        if await self.go_on():
+            return True
         request = await requests.next_queued(self.db)
         if request is not None:
             await self.answer(request)
@@ -115,6 +120,23 @@ class Supervisor:
                 raise
             return True
         return False
+
+    async def go_on(self) -> bool:
+        """Go on with a session whose supervisor died; say whether there was one."""
+        if not self._going_on:
+            return False
+        session = self._going_on.pop(0)
+        try:
+            session = await runner.go_on(self.shop, session, self._services, draining=self.draining)
+        except OperationalError:
+            self._going_on.insert(0, session)
+            raise
+        except Conflict as error:
+            logger.warning("%s", error)
+            return True
+        await self._over(session)
+        await self._hand_on(session, None)
+        return True
 
     async def run(self, listener: Waking) -> None:
         """Lead, or wait to lead, until asked to end."""
@@ -206,7 +228,10 @@ class Supervisor:
         An engine that was asked for runs them all, else each tier's own.
         """
         asked = request.engine if request else None
-        session = await self._run(plan, request)
+        await self._hand_on(await self._run(plan, request), asked)
+
+    async def _hand_on(self, session: Session | None, asked: str | None) -> None:
+        """Run the next tier's session for as long as one hands on."""
         while session is not None and session.status is Status.ESCALATED:
             if self.draining.is_set():
                 why = "the supervisor was asked to end"
@@ -228,10 +253,13 @@ class Supervisor:
             )
         except Conflict:
             return None  # its request was taken back
+        await self._over(session)
+        return session
+
+    async def _over(self, session: Session) -> None:
         reason = f": {session.reason}" if session.reason else ""
         logger.info("Session %s (%s): %s%s", session.id, session.trigger, session.status, reason)
         await self._tell_next_round()
-        return session
 
     def _why_not(self, plan: Plan) -> str | None:
         if self._problem and not self._services.path:

@@ -17,6 +17,7 @@ from lamplighter.domain.transcript import (
     ToolUse,
     Usage,
 )
+from lamplighter.engines import CHECKPOINT
 from lamplighter.engines.messages import checkpoint, cuts, retries
 from lamplighter.engines.messages.retries import Failed
 from messages_api import Asked, Error, MessagesApi, Turn, fails, says, uses
@@ -372,5 +373,5 @@ async def test_the_checkpoint_holds_all_that_a_session_needs_to_go_on(
     assert (held.handoffs, held.approvals) == ([{"service": "caddy"}], [])
     assert held.usage.given > 0
     assert held.usage != Usage()
-    assert (path / checkpoint.NAME).stat().st_mode & 0o777 == 0o600
+    assert (path / CHECKPOINT).stat().st_mode & 0o777 == 0o600
     assert [each.name for each in path.glob("*.new")] == []

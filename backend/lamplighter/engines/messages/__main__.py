@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 BAD_REQUEST: Final = 2
 FAILED: Final = 1
+HELD: Final = 3
 INTERRUPTED: Final = 130
 
 
@@ -35,9 +36,13 @@ def main() -> int:
 
 
 async def _session(asked: Any) -> int:
+    from lamplighter.engines.messages import checkpoint
     from lamplighter.engines.messages.asking import Gate
     from lamplighter.engines.messages.model import Model
     from lamplighter.engines.messages.turns import Turns
+
+    if not checkpoint.hold(Path.cwd()):
+        return HELD
 
     def write(line: dict[str, Any]) -> None:
         _say({**line, "session_id": str(asked.session)})

@@ -4,6 +4,7 @@ It lies in the session's scratch directory, for its owner's eyes only, and goes
 with it; no door serves it.
 """
 
+import fcntl
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +13,11 @@ from typing import Any, Final
 import msgspec
 
 from lamplighter.domain.transcript import Usage
+from lamplighter.engines import CHECKPOINT, CHECKPOINT_LOCK
 
-NAME: Final = "checkpoint.json"
 VERSION: Final = 1
+_LOCKING: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+_AT_ONCE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,9 +56,18 @@ class State:
     ended: bool = False
 
 
+def hold(directory: Path) -> bool:
+    """Hold this session until our process ends; False while another process still has it."""
+    try:
+        fcntl.flock(os.open(directory / CHECKPOINT_LOCK, _LOCKING, 0o600), _AT_ONCE)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def save(state: State, directory: Path) -> None:
     """Write a checkpoint; whoever reads it finds the old one or this one, never a part."""
-    path = directory / NAME
+    path = directory / CHECKPOINT
     fresh = path.with_suffix(".new")
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(msgspec.json.encode(state))
@@ -72,6 +84,6 @@ def save(state: State, directory: Path) -> None:
 def load(directory: Path) -> State | None:
     """Return the checkpoint that is there; None for none, ValueError for an unreadable one."""
     try:
-        return msgspec.json.decode((directory / NAME).read_bytes(), type=State)
+        return msgspec.json.decode((directory / CHECKPOINT).read_bytes(), type=State)
     except FileNotFoundError:
         return None

@@ -48,12 +48,13 @@ class Turns:
         """Take turns until the session's last line is printed."""
         await self._open()
         while not self.state.ended:
-            if self._uses():
-                await self._use_tools()
             why = self._enough()
             if why is not None:
                 self._end(lines.failed(**why, **self._used()))
                 return
+            if self._uses():
+                await self._use_tools()
+                continue
             try:
                 await self._turn()
             except Failed as failed:

@@ -21,6 +21,7 @@ from lamplighter.domain.service import Services
 from lamplighter.engines import Engine
 from lamplighter.engines.claude import ClaudeEngine
 from lamplighter.engines.exec import ExecEngine
+from lamplighter.engines.messages import MessagesEngine
 from lamplighter.engines.probe import ProbeEngine
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.database import is_postgres, password_of
@@ -67,6 +68,7 @@ def engines(settings: Settings) -> tuple[Engine, ...]:
         ProbeEngine(),
         ExecEngine(settings.exec_command),
         ClaudeEngine(settings.claude_bin),
+        MessagesEngine(),
     )
 
 

@@ -45,9 +45,18 @@ FAMILIES: Final = {
     ),
 }
 _WHY: Final = {name: why for why, names in FAMILIES.items() for name in names.split()}
+_LIMITED: Final = (_WRITES, _STATE)
+"""What these do depends on the words that stand there, not on a program inside of them."""
+
 _VERSION: Final = re.compile(r"(?:-?[0-9][0-9.]*)$")
 
 
 def why_refused(program: str) -> str:
     """Say what a program does; empty when it is not known here."""
     return _WHY.get(program) or _WHY.get(_VERSION.sub("", program), "")
+
+
+def why_in_full(program: str) -> str:
+    """Say why all words of a program have to be written out; empty when they need not."""
+    why = why_refused(program)
+    return "" if why in _LIMITED else why

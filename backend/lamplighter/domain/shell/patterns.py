@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from lamplighter.domain.shell import spelling
-from lamplighter.domain.shell.families import why_refused
+from lamplighter.domain.shell.families import why_in_full
 
 ANY: Final = "*"
 REST: Final = "**"
@@ -39,7 +39,7 @@ def problem(pattern: Pattern) -> str:
         return f"{program!r} is neither a name nor an absolute path"
     if REST in pattern[:-1] or any(REST in word and word != REST for word in pattern):
         return "** stands at the end, as a word of its own"
-    why = why_refused(spelling.program(program))
+    why = why_in_full(spelling.program(program))
     if why and any(ANY in word for word in pattern):
         return f"{program} {why}; write out all its words"
     return ""

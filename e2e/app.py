@@ -9,12 +9,20 @@ import subprocess
 import sys
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.sync_api import Page
+
+from lamplighter.config.settings import read_settings
+from lamplighter.repository import migrate
+from lamplighter.repository.database import sqlite_url
+from lamplighter.serve import access
 
 PUPPET = Path(__file__).parent / "puppet.py"
 PROCESSES = ("web", "supervisor")
@@ -24,6 +32,15 @@ services:
     checks:
       - tcp: 127.0.0.1:9
 """
+
+
+@cache
+def migrated() -> bytes:
+    """Return a database file at the newest revision: each app begins with a copy of it."""
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "lamplighter.db"
+        migrate.upgrade(sqlite_url(path))
+        return path.read_bytes()
 
 
 @dataclass
@@ -111,7 +128,10 @@ class App:
 
     def log_in(self, page: Page) -> None:
         """Log a browser in; it loads nothing yet."""
-        assert page.context.request.get(self.link()).ok
+        settings = read_settings(self.env)
+        with ThreadPoolExecutor(1) as aside:  # a browser's own loop runs in this thread
+            link = aside.submit(access.link, settings).result(timeout=30)
+        assert page.context.request.get(link).ok
 
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + 30
@@ -132,6 +152,7 @@ class App:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
+        (self.home / "lamplighter.db").write_bytes(migrated())
         services = self.home / "services.yaml"
         if not services.exists():
             services.write_text(SERVICES)

@@ -12,18 +12,15 @@ import { leaving } from "./leave.js"
 import { createRouter, inner } from "./router.js"
 import { storage, tabStorage } from "./storage.js"
 import { addMemory } from "./stores/add-memory.js"
-import { chain } from "./stores/chain.js"
 import { clock } from "./stores/clock.js"
 import { confirm } from "./stores/confirm.js"
 import { conflict } from "./stores/conflict.js"
-import { cooldowns } from "./stores/cooldowns.js"
 import { curate } from "./stores/curate.js"
 import { density } from "./stores/density.js"
 import { eventGroups } from "./stores/event-groups.js"
 import { engines } from "./stores/engines.js"
 import { events } from "./stores/events.js"
 import { late } from "./stores/late.js"
-import { log } from "./stores/log.js"
 import { login } from "./stores/login.js"
 import { memories } from "./stores/memories.js"
 import { memory } from "./stores/memory.js"
@@ -35,13 +32,11 @@ import { reviews } from "./stores/reviews.js"
 import { rowEdit } from "./stores/row-edit.js"
 import { runNow } from "./stores/run-now.js"
 import { services } from "./stores/services.js"
-import { session } from "./stores/session.js"
 import { sessions } from "./stores/sessions.js"
 import { steps } from "./stores/steps.js"
 import { supervisor } from "./stores/supervisor.js"
 import { theme } from "./stores/theme.js"
 import { toasts } from "./stores/toasts.js"
-import { uses } from "./stores/uses.js"
 import { whatIf } from "./stores/what-if.js"
 import { learn } from "./texts.js"
 import { visits } from "./visits.js"
@@ -73,7 +68,6 @@ const stores = {
   services: add("services", services({ api })),
   engines: add("engines", engines({ api })),
   requests: add("requests", requests({ api, feed })),
-  log: add("log", log({ api })),
   theme: add("theme", theme({ root: document.documentElement, storage })),
   live: feed.state,
 }
@@ -84,28 +78,23 @@ const lists = {
   memories: add("memories", memories({ api, feed, router })),
   events: add("events", events({ api, feed, router, groups: grouped, density: counted })),
   sessions: add("sessions", sessions({ api, feed, router })),
-  uses: add("uses", uses({ api, feed, router })),
   reviews: add("reviews", reviews({ api, feed, router })),
 }
-const linked = add("chain", chain({ api, feed }))
 const leader = add("supervisor", supervisor({ api, clock: stores.clock }))
 const visit = lastVisit({ storage })
 const unsaved = drafts({ storage })
 const clashing = add("conflict", conflict())
 const details = {
-  chain: linked,
   supervisor: leader,
   memory: add(
     "memory",
     memory({ api, memories: lists.memories, drafts: unsaved, conflict: clashing, toasts: toaster }),
   ),
   review: add("review", review({ api, reviews: lists.reviews, toasts: toaster, router })),
-  session: add("session", session({ api, feed, log: stores.log, chain: linked, engines: stores.engines })),
   overview: add(
     "overview",
     overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
   ),
-  cooldowns: add("cooldowns", cooldowns({ api, feed, clock: stores.clock, toasts: toaster })),
 }
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))
 add("whatIf", whatIf({ api }))
@@ -156,7 +145,7 @@ Alpine.start()
 async function fetchLate() {
   learn(await import("./texts/late.js").then((texts) => texts.late))
   const { commands: more, latePages } = await import("./late/index.js")
-  const pages = latePages({ Alpine, add, api, ...stores })
+  const pages = latePages({ Alpine, add, api, feed, vocabulary, ...stores, ...details })
   commands = registry({ ...early, ...more }, byName)
   return pages
 }

@@ -41,11 +41,7 @@ export function visits(with_) {
     memory,
     events,
     sessions,
-    session,
-    chain,
     overview,
-    cooldowns,
-    uses,
     reviews,
     review,
     late,
@@ -61,11 +57,8 @@ export function visits(with_) {
   let turn = 0
   feed.on("memory", (/** @type {Change} */ change) => followMemory(change))
   feed.on("review", (/** @type {Change} */ change) => followReview(change))
-  feed.on("event", (/** @type {Change} */ change) => (events.follow(change), session.followEvent(change)))
-  feed.on("session", (/** @type {Change} */ change) => followSession(change))
-  feed.on("marker", (/** @type {Change} */ change) => session.followMarker(change))
-  feed.on("escalation", (/** @type {Change} */ change) => chain.followHandoff(change))
-  feed.on("cooldown", (/** @type {Change} */ change) => (uses.follow(change), cooldowns.follow()))
+  feed.on("event", (/** @type {Change} */ change) => events.follow(change))
+  feed.on("session", (/** @type {Change} */ change) => sessions.follow(change))
   feed.on("request", (/** @type {Change} */ change) => requests.follow(change))
   feed.on("supervisor", (/** @type {Change} */ change) => supervisor.follow(change))
   for (const entity of FOLLOWED) feed.on(entity, () => overview.follow())
@@ -83,10 +76,9 @@ export function visits(with_) {
   for (const name of ["pointerdown", "keydown"])
     document.addEventListener(name, () => overview.touch(), { passive: true })
   document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
-  Alpine.effect(() => cooldowns.tick(clock.second))
   Alpine.effect(() => overview.tick(clock.second))
   Alpine.effect(() => announce("overview", overview.here && overview.sentence))
-  for (const [name, list] of Object.entries({ uses, memories, reviews, sessions }))
+  for (const [name, list] of Object.entries({ memories, reviews, sessions }))
     Alpine.effect(() => announce(name, list.waiting.length && list.pill))
   Alpine.effect(() => announce("events", events.list.waiting.length && events.list.pill))
   let away = ""
@@ -97,8 +89,6 @@ export function visits(with_) {
     document.title = titleOf({ page, id })
     if (page !== "overview") overview.leave()
     else if (!overview.here) overview.visit()
-    if (page === "cooldowns") (cooldowns.visit(), uses.visit(params))
-    else cooldowns.leave()
     if (page === "memories") (memories.visit(params), memory.visit(id, memories.filters.as_of))
     else memory.visit(null)
     if (page === "reviews") (reviews.visit(params), review.visit(id))
@@ -108,8 +98,6 @@ export function visits(with_) {
     if (opened && before.page !== page && LATE.includes(before.page)) opened[before.page].leave()
     if (LATE.includes(page)) visitLate(page, before.page !== "")
     if (page === "sessions") (sessions.visit(params), requests.load())
-    if (page === "session") session.visit(id, params.get("part") ?? "", router.hash)
-    else if (before.page === "session") session.leave()
     if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon("main h1")
     else if (before.page && id !== null && id !== before.id) focusSoon(page === "reviews" ? ".case" : ".panel h2")
   }
@@ -120,10 +108,9 @@ export function visits(with_) {
     const first = !opened
     const stores = opened ?? (await late.open())
     if (!stores) return
-    if (!opened) Alpine.effect(() => stores.health.follow(supervisor.away, feed.state.live))
     opened = stores
     if (router.page !== page || mine !== turn) return
-    stores[page].visit(router.params)
+    stores[page].visit(router.params, router.id, router.hash)
     const held = document.activeElement
     if (first && moved && (held === document.body || held?.matches("main h1"))) focusSoon("main h1")
   }
@@ -137,8 +124,6 @@ export function visits(with_) {
     requests.load()
     const { page, id } = router
     if (page === "overview") overview.load()
-    if (page === "cooldowns") cooldowns.load()
-    if (uses.phase !== "loading" || page === "cooldowns") uses.load()
     if (memories.phase !== "loading" || page === "memories") memories.load()
     if (events.phase !== "loading" || page === "events") events.reload()
     if (sessions.phase !== "loading" || page === "sessions") sessions.load()
@@ -146,7 +131,6 @@ export function visits(with_) {
     if (page === "reviews" && id !== null) review.load(id)
     if (opened) opened[page]?.load()
     else if (LATE.includes(page)) visitLate(page, false)
-    if (page === "session") session.reload()
     if (page === "memories" && id !== null) memory.load(id)
   }
 
@@ -154,7 +138,6 @@ export function visits(with_) {
   function followMemory(change) {
     memories.follow(change)
     memory.follow(change)
-    opened?.preview.follow(change)
     review.followMemory(change)
   }
 
@@ -162,15 +145,7 @@ export function visits(with_) {
   function followReview(change) {
     reviews.follow(change)
     review.follow(change)
-    session.followReview(change)
     sessions.followReview(change)
-  }
-
-  /** @param {Change} change */
-  function followSession(change) {
-    sessions.follow(change)
-    session.follow(change)
-    chain.follow(change)
   }
 
   /** One polite sentence for what waits, not one for each row. @param {string} source @param {string | 0 | false} words */

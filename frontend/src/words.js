@@ -2,9 +2,6 @@ import * as format from "./format.js"
 import * as outcomes from "./outcomes.js"
 import * as past from "./past.js"
 import * as standing from "./standing.js"
-import { handoffState, handoffWay } from "./stores/chain.js"
-import { outcomeWords } from "./log/rail.js"
-import { useNotes, useWords } from "./stores/uses.js"
 import { t } from "./texts.js"
 
 const STATUS_ICONS = new Map([
@@ -21,25 +18,11 @@ const LEVEL_ICONS = new Map([
   ["warning", "triangle-alert"],
   ["critical", "siren"],
 ])
-const MARKER_ICONS = new Map([
-  ["memory", "brain"],
-  ["event", "list"],
-  ["cooldown", "timer"],
-  ["escalate", "circle-arrow-up"],
-])
 const STATE_ICONS = new Map([
   ["ok", "circle-check"],
   ["warning", "triangle-alert"],
   ["failing", "circle-x"],
   ["away", "unplug"],
-])
-const USE_ICONS = new Map([
-  ["reserved", "loader"],
-  ["success", "circle-check"],
-  ["failure", "circle-x"],
-  ["abandoned", "unplug"],
-  ["refused", "ban"],
-  ["would", "eye"],
 ])
 
 const brief = new Intl.NumberFormat("en", { notation: "compact" })
@@ -63,11 +46,9 @@ export function words({ clock, live, router }) {
     history: past.historyWords,
     textChange: past.textChange,
     otherChanges: past.otherChanges,
-    outcome: outcomeWords,
     outlook: (/** @type {Memory} */ memory) => format.outlook(memory, clock.now),
     statusIcon: (/** @type {string} */ status) => `#icon-${STATUS_ICONS.get(status) ?? "info"}`,
     levelIcon: (/** @type {string} */ level) => `#icon-${LEVEL_ICONS.get(level) ?? "info"}`,
-    markerIcon: (/** @type {string} */ what) => `#icon-${MARKER_ICONS.get(what) ?? "info"}`,
     standing: standing.stateOf,
     standingFor: (/** @type {Service} */ service) => standing.sinceWords(service, clock.now),
     standingIcon: (/** @type {string} */ state) => `#icon-${STATE_ICONS.get(state) ?? "circle-question-mark"}`,
@@ -92,11 +73,6 @@ export function words({ clock, live, router }) {
     decider: outcomes.deciderWords,
     said: (/** @type {Said} */ said) => outcomes.saidWords(said),
     brief: (/** @type {number} */ n) => brief.format(n),
-    use: useWords,
-    useNotes,
-    useIcon: (/** @type {string} */ outcome) => `#icon-${USE_ICONS.get(outcome) ?? "info"}`,
-    handoff: handoffState,
-    handoffWay,
     command: (/** @type {{argv: string[]}} */ { argv }) => argv.join(" "),
 
     /** @param {Session} session */
@@ -106,11 +82,6 @@ export function words({ clock, live, router }) {
       return format.duration(
         ended ? end - Date.parse(started) : Math.floor((end - Date.parse(started)) / 1_000) * 1_000,
       )
-    },
-
-    /** @param {Marker} marker */
-    markerName({ what, category, service }) {
-      return [what, category, service].filter(Boolean).join(" · ")
     },
 
     /** @param {RunRequest} request */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import "./known.js"
 import { chain, handoffState, handoffWay } from "../src/stores/chain.js"
 import { cooldowns } from "../src/stores/cooldowns.js"
 import { useFilters, useMatches, useNotes, useWords } from "../src/stores/uses.js"

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import "./known.js"
 import { heights } from "../src/heights.js"
 import { chains, summed } from "../src/log/chains.js"
 import { lineKey, linesOf } from "../src/log/lines.js"

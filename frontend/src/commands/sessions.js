@@ -6,7 +6,7 @@ import { t } from "../texts.js"
  * @param {any} stores
  */
 export function sessionsCommands({ router, session, log, runNow, sessions, toasts }) {
-  const here = () => router.page === "session" && session.row !== null
+  const here = () => router.page === "session" && Boolean(session?.row)
   const listed = () => router.page === "sessions"
   return [
     { keys: "f", label: t("sessions.keyFollow"), when: () => here() && session.running, run: follow },

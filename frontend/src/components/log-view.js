@@ -142,10 +142,10 @@ export function logView(el, log) {
     const link = /** @type {HTMLElement} */ (el.firstElementChild)
     if (link.textContent !== number) link.textContent = number
     if (number) link.removeAttribute("aria-label")
-    else link.setAttribute("aria-label", t("sessions.lineUnnumbered"))
+    else link.setAttribute("aria-label", t("session.lineUnnumbered"))
     el.querySelector("button")?.setAttribute("aria-expanded", String(log.isOpen(line.fold)))
     const more = el.querySelector(".line-more")
-    if (more) more.textContent = t(line.failed ? "sessions.foldedFailed" : "sessions.folded", { n: line.behind })
+    if (more) more.textContent = t(line.failed ? "session.foldedFailed" : "session.folded", { n: line.behind })
     el.toggleAttribute("data-chosen", line.key === log.chosen)
     dress(el, line.key)
   }

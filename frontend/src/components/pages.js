@@ -1,4 +1,3 @@
-import { cooldownsPage } from "./cooldowns-page.js"
 import { eventsPage } from "./events-page.js"
 import { memoriesPage } from "./memories-page.js"
 import { memoryFields } from "./memory-fields.js"
@@ -6,7 +5,6 @@ import { memoryPanel } from "./memory-panel.js"
 import { overviewPage } from "./overview-page.js"
 import { reviewsPage } from "./reviews-page.js"
 import { revealIn } from "./rows.js"
-import { sessionPage } from "./session-page.js"
 import { sessionsPage } from "./sessions-page.js"
 
 /** The data of each page: what a click there means. @param {any} Alpine */
@@ -15,9 +13,7 @@ export function pages(Alpine) {
   Alpine.data("memoriesPage", () => memoriesPage(store))
   Alpine.data("eventsPage", () => eventsPage(store))
   Alpine.data("sessionsPage", () => sessionsPage(store))
-  Alpine.data("sessionPage", () => sessionPage(store))
   Alpine.data("overviewPage", () => overviewPage(store))
-  Alpine.data("cooldownsPage", () => cooldownsPage(store, () => revealIn(store("uses"))))
   Alpine.data("reviewsPage", () => reviewsPage(store, () => revealIn(store("reviews"))))
   Alpine.data("memoryPanel", () => memoryPanel(store))
   Alpine.data("newMemory", () => memoryFields(store("addMemory"), "add"))
@@ -34,11 +30,6 @@ export function pages(Alpine) {
   Alpine.data("linkedEvent", () => ({
     get event() {
       return store("events").linked ?? {}
-    },
-  }))
-  Alpine.data("sessionHead", () => ({
-    get session() {
-      return store("session").row
     },
   }))
 }

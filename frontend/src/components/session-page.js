@@ -22,7 +22,7 @@ export function sessionPage(store) {
       return attempt(store, () => session.stop())
     },
 
-    stopWords: () => t(session.row?.stopping ? "sessions.stopping" : "sessions.stop"),
+    stopWords: () => t(session.row?.stopping ? "session.stopping" : "session.stop"),
     again: () => runNow.again(session.row),
 
     /** The button that was pressed goes; the focus stays in its place. @param {{key: string, marker: Marker}} entry */
@@ -45,18 +45,18 @@ export function sessionPage(store) {
     /** What happened, where it did not end as it should. */
     aftermath() {
       const { status, reason } = session.row ?? {}
-      const lines = log.whole && status === "interrupted" ? t("sessions.recovered", { n: log.size }) : ""
+      const lines = log.whole && status === "interrupted" ? t("session.recovered", { n: log.size }) : ""
       return [reason, lines].filter(Boolean).join(" ")
     },
 
     /** And what to do about it. */
     next() {
-      return session.row && badly(session.row) ? t(/** @type {any} */ (`sessions.next_${session.row.status}`)) : ""
+      return session.row && badly(session.row) ? t(/** @type {any} */ (`session.next_${session.row.status}`)) : ""
     },
 
     budgetWords() {
       const { tokens, budget } = session.told
-      return budget ? t("sessions.budget", { tokens, budget }) : ""
+      return budget ? t("session.budget", { tokens, budget }) : ""
     },
 
     budgetShare: () => (session.told.budget ? session.told.tokens / session.told.budget : 0),
@@ -66,16 +66,16 @@ export function sessionPage(store) {
     leftWords() {
       if (!session.running || !engines.seconds) return ""
       const left = Date.parse(session.row.started_at) + engines.seconds * 1_000 - clock.second
-      if (left <= 0) return t("sessions.overdue")
-      return t("sessions.left", { time: duration(Math.ceil(left / 1_000) * 1_000) })
+      if (left <= 0) return t("session.overdue")
+      return t("session.left", { time: duration(Math.ceil(left / 1_000) * 1_000) })
     },
 
     /** @param {string} sort */
     sortIs: (sort) => String(session.only === sort),
-    onlyWords: () => (session.only ? sortWords(session.only) : t("sessions.everything")),
+    onlyWords: () => (session.only ? sortWords(session.only) : t("session.everything")),
     rawAddress: () => router.with({ part: session.part === "raw" ? "" : "raw" }),
     rawIs: () => (session.part === "raw" ? "true" : null),
-    quietWords: () => t(session.running ? "sessions.quietRunning" : "sessions.quiet"),
+    quietWords: () => t(session.running ? "session.quietRunning" : "session.quiet"),
   }
 }
 
@@ -105,13 +105,13 @@ function compared(row, id) {
 function output({ log, toasts }) {
   return {
     logWords() {
-      const lines = t("sessions.folded", { n: log.size })
-      const read = log.whole || log.phase !== "ready" ? lines : t("sessions.readingBack", { n: log.size })
+      const lines = t("session.folded", { n: log.size })
+      const read = log.whole || log.phase !== "ready" ? lines : t("session.readingBack", { n: log.size })
       return log.problem && log.size ? `${read}. ${log.problem}` : read
     },
 
-    followWords: () => t(log.following ? "sessions.follows" : "sessions.paused"),
-    newWords: () => t("sessions.newLines", { n: log.unread }),
+    followWords: () => t(log.following ? "session.follows" : "session.paused"),
+    newWords: () => t("session.newLines", { n: log.unread }),
     toggleFollow: () => (log.following ? log.pause() : log.follow()),
     toggleWrap: () => (log.wrap = !log.wrap),
     wrapIs: () => String(log.wrap),
@@ -130,7 +130,7 @@ function output({ log, toasts }) {
 
     matchWords() {
       if (!log.query) return ""
-      return log.matches ? t("sessions.match", { place: log.place, n: log.matches }) : t("sessions.noMatch")
+      return log.matches ? t("session.match", { place: log.place, n: log.matches }) : t("session.noMatch")
     },
 
     /** @param {{line: string}} entry */
@@ -143,11 +143,11 @@ function output({ log, toasts }) {
     async copyLine() {
       try {
         await navigator.clipboard.writeText(log.text(log.chosen))
-        toasts.say(t("sessions.copied"))
+        toasts.say(t("session.copied"))
       } catch {
         const line = document.querySelector(".line[data-chosen] .line-text")
         if (line) getSelection()?.selectAllChildren(line)
-        toasts.say(t("sessions.selected"))
+        toasts.say(t("session.selected"))
       }
     },
   }

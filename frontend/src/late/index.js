@@ -1,26 +1,93 @@
+import { cooldownsPage } from "../components/cooldowns-page.js"
 import { healthPage } from "../components/health-page.js"
 import { previewPage } from "../components/preview-page.js"
+import { revealIn } from "../components/rows.js"
+import { sessionPage } from "../components/session-page.js"
 import { settingsPage } from "../components/settings-page.js"
+import { chain } from "../stores/chain.js"
+import { cooldowns } from "../stores/cooldowns.js"
 import { health } from "../stores/health.js"
+import { log } from "../stores/log.js"
 import { preview } from "../stores/preview.js"
+import { session } from "../stores/session.js"
 import { settings } from "../stores/settings.js"
 import { tokens } from "../stores/tokens.js"
+import { uses } from "../stores/uses.js"
+import { lateWords } from "./words.js"
 
 export const commands = /** @type {Record<string, any>} */ (import.meta.glob("./commands/*.js", { eager: true }))
 
 /**
- * The pages that are not opened every day: their stores, and what a click there means. Their texts are known already.
- * @param {any} with_
+ * The pages that are not part of the first load: their stores, what a click there means, and what the feed tells them.
+ * Their texts are known already. @param {any} with_
  */
-export function latePages({ Alpine, add, api, router, services, clock, confirm, toasts }) {
+export function latePages(with_) {
+  const { Alpine, vocabulary } = with_
   const store = (/** @type {string} */ name) => Alpine.store(name)
+  Object.assign(vocabulary, lateWords)
   Alpine.data("previewPage", () => previewPage(store))
   Alpine.data("healthPage", () => healthPage(store))
   Alpine.data("settingsPage", () => settingsPage(store))
+  Alpine.data("sessionPage", () => sessionPage(store))
+  Alpine.data("cooldownsPage", () => cooldownsPage(store, () => revealIn(store("uses"))))
+  Alpine.data("sessionHead", () => ({
+    get session() {
+      return store("session").row
+    },
+  }))
+  return { ...ofSettings(with_), ...ofHealth(with_), ...ofPreview(with_), session: ofSession(with_), ...ofUses(with_) }
+}
+
+/** @param {any} with_ */
+function ofSettings({ add, api, confirm, toasts }) {
   const keyring = add("tokens", tokens({ api, confirm, toasts }))
+  return { settings: add("settings", settings({ api, tokens: keyring })) }
+}
+
+/** @param {any} with_ */
+function ofHealth({ Alpine, add, api, feed, clock, supervisor, toasts }) {
+  const well = add("health", health({ api, toasts, clock }))
+  Alpine.effect(() => well.follow(supervisor.away, feed.state.live))
+  return { health: well }
+}
+
+/** @param {any} with_ */
+function ofPreview({ add, api, feed, router, services, clock }) {
+  const next = add("preview", preview({ api, router, services, clock }))
+  feed.on("memory", (/** @type {Change} */ change) => next.follow(change))
+  return { preview: next }
+}
+
+/** @param {any} with_ */
+function ofSession({ add, api, feed, engines }) {
+  const linked = add("chain", chain({ api, feed }))
+  const one = add("session", session({ api, feed, log: add("log", log({ api })), chain: linked, engines }))
+  feed.on("session", (/** @type {Change} */ change) => (one.follow(change), linked.follow(change)))
+  feed.on("event", (/** @type {Change} */ change) => one.followEvent(change))
+  feed.on("marker", (/** @type {Change} */ change) => one.followMarker(change))
+  feed.on("review", (/** @type {Change} */ change) => one.followReview(change))
+  feed.on("escalation", (/** @type {Change} */ change) => linked.followHandoff(change))
   return {
-    preview: add("preview", preview({ api, router, services, clock })),
-    health: add("health", health({ api, toasts, clock })),
-    settings: add("settings", settings({ api, tokens: keyring })),
+    /** @param {URLSearchParams} params @param {number} id @param {string} hash */
+    visit: (params, id, hash) => one.visit(id, params.get("part") ?? "", hash),
+    leave: () => one.leave(),
+    load: () => one.reload(),
+  }
+}
+
+/** @param {any} with_ */
+function ofUses({ Alpine, add, api, feed, router, clock, toasts }) {
+  const slots = add("cooldowns", cooldowns({ api, feed, clock, toasts }))
+  const done = add("uses", uses({ api, feed, router }))
+  feed.on("cooldown", (/** @type {Change} */ change) => (done.follow(change), slots.follow()))
+  feed.onReset(() => router.page !== "cooldowns" && done.phase !== "loading" && done.load())
+  Alpine.effect(() => slots.tick(clock.second))
+  Alpine.effect(() => done.waiting.length && toasts.whisper(done.pill, "uses"))
+  return {
+    cooldowns: {
+      visit: (/** @type {URLSearchParams} */ params) => (slots.visit(), done.visit(params)),
+      leave: () => slots.leave(),
+      load: () => (slots.load(), done.load()),
+    },
   }
 }

@@ -49,7 +49,7 @@ export function railOf({ markers, told, contradicted }) {
 /** The outcome of a marker in words. @param {Marker} marker */
 export function outcomeWords({ state, outcome, reason }) {
   if (state === "taken") return outcome
-  return reason ? t("sessions.because", { state, reason }) : state
+  return reason ? t("session.because", { state, reason }) : state
 }
 
 /** How many there are of each sort. @param {Entry[]} entries */
@@ -63,7 +63,7 @@ export function tallyOf(entries) {
 
 /** @param {Sort} sort */
 export function sortWords(sort) {
-  return t(/** @type {any} */ (`sessions.${sort}`))
+  return t(/** @type {any} */ (`session.${sort}`))
 }
 
 /** @param {Marker} marker @returns {Sort} */
@@ -98,8 +98,8 @@ function ofReview(review, markers) {
     key: `review-${review.id}`,
     sort: "contradicted",
     icon: `#icon-${ICONS.contradicted}`,
-    head: [t("sessions.against"), review.category, review.service].filter(Boolean).join(" · "),
-    outcome: t(review.kind === "conflict" ? "sessions.contradicted" : "sessions.perhaps"),
+    head: [t("session.against"), review.category, review.service].filter(Boolean).join(" · "),
+    outcome: t(review.kind === "conflict" ? "session.contradicted" : "session.perhaps"),
     text: review.old?.observation ?? "",
     why: whyWords(review),
     memory: review.old?.id ?? null,
@@ -113,12 +113,12 @@ function ofReview(review, markers) {
 function ofTold({ memory_id: id, line, why }, markers, contradicted) {
   const again = markers.findLast((each) => each.memory_id === id && each.outcome === "reinforced")
   const against = contradicted.some((review) => review.old?.id === id && review.kind === "conflict")
-  const became = again ? "sessions.saidAgain" : against ? "sessions.contradicted" : ""
+  const became = again ? "session.saidAgain" : against ? "session.contradicted" : ""
   return {
     key: `told-${id}`,
     sort: "told",
     icon: `#icon-${ICONS.told}`,
-    head: [t("sessions.told"), why].filter(Boolean).join(" · "),
+    head: [t("session.told"), why].filter(Boolean).join(" · "),
     outcome: became && t(/** @type {any} */ (became)),
     text: line,
     why: "",

@@ -2,13 +2,13 @@ import { soon } from "../soon.js"
 import { t } from "../texts.js"
 
 const STATES = new Map([
-  ["open", t("sessions.handoff_open")],
-  ["accepted", t("sessions.handoff_accepted")],
+  ["open", t("session.handoff_open")],
+  ["accepted", t("session.handoff_accepted")],
   ["taken", ""],
-  ["dropped", t("sessions.handoff_dropped")],
-  ["person", t("sessions.handoff_person")],
-  ["closed", t("sessions.handoff_closed")],
-  ["dry", t("sessions.handoff_dry")],
+  ["dropped", t("session.handoff_dropped")],
+  ["person", t("session.handoff_person")],
+  ["closed", t("session.handoff_closed")],
+  ["dry", t("session.handoff_dry")],
 ])
 
 /** What became of a handoff, and why. @param {Handoff} handoff */
@@ -18,7 +18,7 @@ export function handoffState({ state, why }) {
 
 /** From whom to whom. @param {Handoff} handoff */
 export function handoffWay({ session_id: from, child_id: to, tier, service, state }) {
-  const next = state === "person" ? t("sessions.aPerson") : t("sessions.toTier", { tier })
+  const next = state === "person" ? t("session.aPerson") : t("session.toTier", { tier })
   return `#${from} → ${to === null ? next : `#${to}`}, ${service}`
 }
 

@@ -84,15 +84,15 @@ export function cooldowns({ api, feed, clock, toasts, later, now = Date.now }) {
     },
 
     /** @param {Cooldown} cooldown */
-    resetLabel: ({ action, service }) => t("overview.resetLabel", { action, service }),
+    resetLabel: ({ action, service }) => t("cooldowns.resetLabel", { action, service }),
 
     /** Give back what is used, at once: it stays in the history, and can be taken back. @param {Cooldown} cooldown */
     async reset({ service, action }) {
-      const done = t(action === "restart" ? "overview.restarted" : "overview.redeployed")
+      const done = t(action === "restart" ? "cooldowns.restarted" : "cooldowns.redeployed")
       const path = `/cooldowns/${encodeURIComponent(service)}/resets`
       try {
         const { reset } = await api.post(path, { action })
-        toasts.say(t("overview.isReset", { service, done }), {
+        toasts.say(t("cooldowns.isReset", { service, done }), {
           undo: async () => {
             await api.remove(`${path}/${reset}`)
             await this.load()
@@ -100,7 +100,7 @@ export function cooldowns({ api, feed, clock, toasts, later, now = Date.now }) {
         })
         await this.load()
       } catch (problem) {
-        toasts.say(t("overview.notReset", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        toasts.say(t("cooldowns.notReset", { why: /** @type {Error} */ (problem).message }), { bad: true })
       }
     },
   }

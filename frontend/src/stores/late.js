@@ -1,6 +1,8 @@
 import { t } from "../texts.js"
 
 const TITLES = {
+  session: t("common.session_page"),
+  cooldowns: t("common.cooldowns_page"),
   preview: t("common.preview_page"),
   health: t("common.health_page"),
   settings: t("common.settings_page"),
@@ -26,6 +28,7 @@ export function late({ api, router, reload, fetch }) {
     },
 
     get title() {
+      if (router.page === "session") return t("hands.session_n", { id: String(router.id) })
       return TITLES[/** @type {keyof typeof TITLES} */ (router.page)] ?? ""
     },
 

@@ -5,12 +5,12 @@ import { extend, liveList } from "./list.js"
 export const ACTIONS = ["restart", "redeployment"]
 
 const OUTCOMES = new Map([
-  ["reserved", t("overview.use_reserved")],
-  ["success", t("overview.use_success")],
-  ["failure", t("overview.use_failure")],
-  ["abandoned", t("overview.use_abandoned")],
-  ["refused", t("overview.use_refused")],
-  ["would", t("overview.use_would")],
+  ["reserved", t("cooldowns.use_reserved")],
+  ["success", t("cooldowns.use_success")],
+  ["failure", t("cooldowns.use_failure")],
+  ["abandoned", t("cooldowns.use_abandoned")],
+  ["refused", t("cooldowns.use_refused")],
+  ["would", t("cooldowns.use_would")],
 ])
 
 /** @param {string} outcome */
@@ -23,9 +23,9 @@ export function useNotes({ name, action, text, attempts, healthy_after: healthy,
   const told = healthy === null || /^Healthy again after/.test(text ?? "")
   return [
     name && name !== action ? name : "",
-    attempts > 1 ? t("overview.useAttempts", { n: attempts }) : "",
-    told ? "" : t("overview.healthyAfter", { time: seconds(healthy) }),
-    by === "healthy" ? t("overview.clearedByRounds") : by === "operator" ? t("overview.resetByPerson") : "",
+    attempts > 1 ? t("cooldowns.useAttempts", { n: attempts }) : "",
+    told ? "" : t("cooldowns.healthyAfter", { time: seconds(healthy) }),
+    by === "healthy" ? t("cooldowns.clearedByRounds") : by === "operator" ? t("cooldowns.resetByPerson") : "",
   ]
     .filter(Boolean)
     .join(" · ")
@@ -87,7 +87,7 @@ export function uses({ api, feed, router, later = setTimeout }) {
     },
 
     get pill() {
-      return t("overview.newUses", { n: this.waiting.length })
+      return t("cooldowns.newUses", { n: this.waiting.length })
     },
 
     /** @param {Record<string, any>} changes */

@@ -1,6 +1,8 @@
+import { cooldowns } from "./cooldowns.js"
 import { health } from "./health.js"
 import { preview } from "./preview.js"
+import { session } from "./session.js"
 import { settings } from "./settings.js"
 
 /** The sentences of the pages whose code comes when one of them is opened. */
-export const late = { health, preview, settings }
+export const late = { cooldowns, health, preview, session, settings }

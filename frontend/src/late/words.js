@@ -1,0 +1,20 @@
+import { handoffState, handoffWay } from "../stores/chain.js"
+import { useNotes, useWords } from "../stores/uses.js"
+
+const USE_ICONS = new Map([
+  ["reserved", "loader"],
+  ["success", "circle-check"],
+  ["failure", "circle-x"],
+  ["abandoned", "unplug"],
+  ["refused", "ban"],
+  ["would", "eye"],
+])
+
+/** What `$fmt` says on the pages that come late. */
+export const lateWords = {
+  use: useWords,
+  useNotes,
+  useIcon: (/** @type {string} */ outcome) => `#icon-${USE_ICONS.get(outcome) ?? "info"}`,
+  handoff: handoffState,
+  handoffWay,
+}

@@ -185,6 +185,35 @@ interface Marker extends Row {
   created_at: Time
 }
 
+/** What a session asks a person for: one command, run at most once. */
+interface Approval extends Row {
+  state: "open" | "approved" | "denied" | "expired" | "used" | "replaced" | "withdrawn"
+  service: string
+  action: string
+  name: string
+  argv: string[]
+  directory: string | null
+  edited: boolean
+  reason: string
+  memories: number[]
+  session_id: number
+  tier: number
+  replaces: number | null
+  use_id: number | null
+  decided_by: string | null
+  decided_at: Time | null
+  note: string
+  created_at: Time
+  expires_at: Time
+}
+
+/** Whether everything stands still, and each way in which that was brought about. */
+interface HaltState {
+  halted: boolean
+  pulled: { way: "row" | "file"; reason: string; by: string; at: Time; words: string; release: string }[]
+  seq: number
+}
+
 interface LogItem {
   offset: number
   index: number

@@ -64,6 +64,7 @@ BROKEN = [
     ("rings", "usecases/recall.py", "import lamplighter.supervisor.lease"),
     ("rings", "api/app.py", "import lamplighter.supervisor.daemon"),
     ("rings", "engines/tail.py", "import lamplighter.repository"),
+    ("rings", "mcp/door.py", "import lamplighter.supervisor.gate"),
     ("rings", "newcomer.py", "import lamplighter.domain.text"),
     ("pure", "domain/text.py", "import os"),
     ("pure", "domain/context.py", "import lamplighter.clock"),

@@ -36,6 +36,8 @@ def _approvals() -> None:
         sa.Column("action", TEXT, nullable=False),
         sa.Column("name", TEXT, nullable=False),
         sa.Column("argv", TEXT, nullable=False),
+        sa.Column("shown", TEXT, nullable=False),
+        sa.Column("edited", NUMBER, nullable=False, server_default="0"),
         sa.Column("directory", TEXT),
         sa.Column("reason", TEXT, nullable=False, server_default=""),
         sa.Column("memories", TEXT, nullable=False, server_default="[]"),

@@ -358,6 +358,7 @@ WORDS = st.sampled_from(
         "depends_on",
         "commands",
         "actions",
+        "approve",
         "restart",
         "dns",
         "tls",

@@ -14,7 +14,7 @@ from lamplighter.domain.check import (
     TcpCheck,
     TlsCheck,
 )
-from lamplighter.domain.service import Action, ActionKind
+from lamplighter.domain.service import Action, ActionKind, Approve
 
 LISTED = "a list: a program and its arguments"
 NO_NAME = "a name has 1 to 64 letters, digits, _ or -, and nothing else"
@@ -299,6 +299,34 @@ services:
 
 
 @pytest.mark.parametrize(
+    ("service", "action", "rule"),
+    [
+        ("", "", Approve.NEVER),
+        ("approve: always", "", Approve.ALWAYS),
+        ("approve: first", "approve: always", Approve.ALWAYS),
+        ("approve: always", "approve: never", Approve.NEVER),
+        ("", "approve: first", Approve.FIRST),
+    ],
+)
+def test_a_rule_of_approval_is_the_action_s_else_its_service_s(
+    tmp_path: Path, service: str, action: str, rule: Approve
+) -> None:
+    text = f"""
+services:
+  jellyfin:
+    checks: [tcp: 'a:1']
+    {service}
+    actions:
+      - restart: [a]
+        {action}
+"""
+
+    found = read(tmp_path, text)
+
+    assert found.approval_of(found.actions[0]) is rule
+
+
+@pytest.mark.parametrize(
     ("lines", "line", "column", "message"),
     [
         (
@@ -342,6 +370,19 @@ services:
             "unknown key 'redeploymnt'; did you mean 'redeployment'?",
         ),
         (["restart: [a]", "wait: 10h"], 6, 15, "10h is not between 1 s and 360 s"),
+        (
+            ["restart: [a]", "approve: alway"],
+            6,
+            18,
+            "approve is one of always, first, never, not alway; did you mean 'always'?",
+        ),
+        (
+            ["restart: [a]", "approve: yes"],
+            6,
+            18,
+            "found true or false, wanted always, first, never; put it in quotes",
+        ),
+        (["restart: [a]", "approve:"], 6, 17, "found nothing, wanted always, first, never"),
         (["x"], 5, 9, "found text, wanted an action"),
     ],
 )

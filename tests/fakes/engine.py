@@ -76,6 +76,22 @@ def lingers() -> None:
     time.sleep(300)
 
 
+def spends(turns: str, dollars: str, pause: str, ends: str = "") -> None:
+    """Take turns that cost so much each ("?": nobody knows), and tell after each."""
+    say(type="system", subtype="init")
+    total = 0.0
+    for turn in range(1, int(turns) + 1):
+        text(f"[MEMORY:behavior:svc{turn}] Fact number {turn}")
+        total += 0.0 if dollars == "?" else float(dollars)
+        usage = {"input_tokens": 10 * turn, "output_tokens": turn}
+        cost = None if dollars == "?" else round(total, 6)
+        say(type="system", subtype="spent", num_turns=turn, usage=usage, total_cost_usd=cost)
+        time.sleep(float(pause))
+    if ends == "hangs":
+        time.sleep(300)
+    result(num_turns=int(turns), total_cost_usd=None if dollars == "?" else round(total, 6))
+
+
 def fails() -> None:
     text("[EVENT:info] about to fail")
     sys.stderr.write("no disk left\n")

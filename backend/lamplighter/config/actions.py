@@ -12,7 +12,14 @@ TIMEOUT_SECONDS: Final = (1.0, 1800.0)
 LONGEST_WAIT: Final = (1.0, 360.0)
 ACTIONS: Final = 20
 
-_KEYS: Final = (*(kind.value for kind in ActionKind), "name", "directory", "timeout", "wait")
+_KEYS: Final = (
+    *(kind.value for kind in ActionKind),
+    "name",
+    "directory",
+    "timeout",
+    "wait",
+    "approve",
+)
 
 
 def actions(sheet: Sheet, node: yaml.Node) -> tuple[Action, ...]:
@@ -39,6 +46,7 @@ def _action(sheet: Sheet, node: yaml.Node) -> Action | None:
         directory=values.path(sheet, given["directory"]) if "directory" in given else None,
         timeout=_seconds(sheet, given["timeout"]) if "timeout" in given else ACTION_SECONDS,
         wait=_seconds(sheet, given["wait"], LONGEST_WAIT) if "wait" in given else WAIT_SECONDS,
+        approve=values.approve(sheet, given["approve"]) if "approve" in given else None,
     )
 
 

@@ -10,18 +10,18 @@ from typing import Final
 
 import yaml
 
-from lamplighter.config import names
+from lamplighter.config import names, values
 from lamplighter.config.actions import actions
 from lamplighter.config.checks import checks
 from lamplighter.config.sheet import Problem, ServicesError, Sheet, found
-from lamplighter.domain.service import GENERAL, Service, Services, fold
+from lamplighter.domain.service import GENERAL, Approve, Service, Services, fold
 from lamplighter.domain.text import one_line
 
 __all__ = ["Problem", "ServicesError", "load", "starter", "write_starter"]
 
 CYCLES: Final = 20
 
-_KEYS: Final = ("description", "depends_on", "checks", "actions")
+_KEYS: Final = ("description", "depends_on", "checks", "actions", "approve")
 Depends = tuple[tuple[str, yaml.Node], ...]
 """What a service depends on, and where the file says so."""
 
@@ -89,6 +89,7 @@ def _service(
         description=one_line(about or ""),
         checks=checks(sheet, given["checks"], programs) if "checks" in given else (),
         actions=actions(sheet, given["actions"]) if "actions" in given else (),
+        approve=values.approve(sheet, given["approve"]) if "approve" in given else Approve.NEVER,
     )
     return service, tuple((other, at) for other, at in named if other)
 
@@ -152,6 +153,7 @@ _STARTER: Final = """\
 #   jellyfin:                            # a name: letters, digits, - and _
 #     description: Films and music       # a line for people
 #     depends_on: [postgres]             # services that must be well first
+#     approve: never                     # or first, always: a person is asked before an action
 #     checks:                            # at least one
 #       - http: http://127.0.0.1:8096/health
 #         name: health                   # left out: http, then http-2, ...
@@ -174,6 +176,7 @@ _STARTER: Final = """\
 #         timeout: 60s                   # 1s to 30m; name and directory as well
 #       - redeployment: [docker, compose, up, --force-recreate, --detach]
 #         directory: /srv/media
+#         approve: always                # of this action, instead of what the service says
 #   postgres:
 #     checks:
 #       - tcp: 127.0.0.1:5432            # the port is open; name, timeout and retries as above

@@ -12,6 +12,7 @@ import yaml
 from lamplighter.config.sheet import Sheet, found
 from lamplighter.domain import check as rules
 from lamplighter.domain.check import DNS_PORT, Method, Record, Room
+from lamplighter.domain.service import Approve
 
 TIMEOUT_SECONDS: Final = (0.1, 60.0)
 LATENCY_SECONDS: Final = (0.001, 60.0)
@@ -124,6 +125,19 @@ def method(sheet: Sheet, node: yaml.Node) -> Method:
             return each
     sheet.wrong(node, f"a check only looks: {', '.join(rules.METHODS)}, not {said}")
     return "GET"
+
+
+def approve(sheet: Sheet, node: yaml.Node) -> Approve:
+    """Return whether a person is asked before an action."""
+    wanted = ", ".join(Approve)
+    said = sheet.string(node, wanted)
+    for each in Approve:
+        if said == each:
+            return each
+    if said is not None:
+        hint = sheet.hint(said, map(str, Approve))
+        sheet.wrong(node, f"approve is one of {wanted}, not {said}{hint}")
+    return Approve.ALWAYS
 
 
 def pattern(sheet: Sheet, node: yaml.Node) -> str:

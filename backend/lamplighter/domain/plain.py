@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from lamplighter.domain.access import Token
+from lamplighter.domain.approval import Approval
 from lamplighter.domain.cooldown import Standing, Use
 from lamplighter.domain.event import Event
 from lamplighter.domain.handoff import Escalation, Finding
@@ -222,6 +223,32 @@ def standing(each: Standing) -> dict[str, Any]:
         "window_seconds": round(each.limit.window.total_seconds()),
         "frees_at": at(each.frees_at),
         "last_at": at(each.last_at),
+    }
+
+
+def approval(each: Approval) -> dict[str, Any]:
+    """Return an approval as JSON; what is secret in its command is masked."""
+    return {
+        "id": each.id,
+        "state": each.state,
+        "service": each.service,
+        "action": each.action,
+        "name": each.name,
+        "argv": list(each.shown),
+        "directory": each.directory,
+        "edited": each.edited,
+        "reason": each.reason,
+        "memories": list(each.memories),
+        "session_id": each.session_id,
+        "tier": each.tier,
+        "replaces": each.replaces,
+        "use_id": each.use_id,
+        "decided_by": each.decided_by,
+        "decided_at": at(each.decided_at),
+        "note": each.note,
+        "created_at": at(each.created_at),
+        "expires_at": at(each.expires_at),
+        "version": each.version,
     }
 
 

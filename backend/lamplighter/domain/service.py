@@ -33,7 +33,10 @@ class ActionKind(StrEnum):
 
 
 class Approve(StrEnum):
-    """Whether a person is asked before an action: each time, once in a session, or not at all."""
+    """Whether a person is asked before an action.
+
+    Each time; until one yes was given to exactly this command; or not at all.
+    """
 
     ALWAYS = "always"
     FIRST = "first"

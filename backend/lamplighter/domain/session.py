@@ -43,7 +43,10 @@ class RequestState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a session is to do: `services` None means all of them."""
+    """What a session is to do: `services` None means all of them.
+
+    `budget_usd` is what it may cost, None where there is no limit.
+    """
 
     tier: int = 1
     engine: str = "probe"
@@ -52,6 +55,7 @@ class Plan:
     prompt: str = ""
     dry_run: bool = False
     parent_id: int | None = None
+    budget_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,6 +49,11 @@ class Tail:
         """Whether there is nothing more to read now."""
         return self._start + self._size >= os.fstat(self._file).st_size
 
+    @property
+    def unfinished(self) -> int:
+        """How many bytes of a line without an end were read."""
+        return self._size
+
     def last(self) -> Line | None:
         """Return what stands behind the last line end of a file that grows no more."""
         if not self._size:

@@ -8,8 +8,9 @@ import sqlalchemy as sa
 
 from lamplighter.domain.context import Placement
 from lamplighter.domain.memory import MemoryId
+from lamplighter.domain.service import fold
 from lamplighter.repository.database import Database
-from lamplighter.repository.tables import exposures, prompts
+from lamplighter.repository.tables import exposures, memories, prompts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +114,20 @@ async def told_of(db: Database, session_id: int, ids: Sequence[MemoryId]) -> set
         .where(exposures.c.position.is_not(None))
     )
     return {MemoryId(row["memory_id"]) for row in await db.fetch_all(query)}
+
+
+async def about(db: Database, session_id: int, service: str) -> list[int]:
+    """Return the memories of a service that a session was told, in the order it was told them."""
+    query = (
+        sa.select(exposures.c.memory_id, memories.c.service)
+        .join(memories, memories.c.id == exposures.c.memory_id)
+        .where(exposures.c.session_id == session_id)
+        .where(exposures.c.position.is_not(None))
+        .where(memories.c.service.is_not(None))
+        .order_by(exposures.c.position, exposures.c.id)
+    )
+    found = [(row["memory_id"], row["service"]) for row in await db.fetch_all(query)]
+    return [number for number, name in found if fold(name) == fold(service)]
 
 
 def _exposure(row: Any) -> Exposure:

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from lamplighter.domain import plain
 from lamplighter.domain.change import Op
 from lamplighter.domain.session import MAX_TIER, Plan, Session, Status, Trigger
+from lamplighter.domain.transcript import Spent, Usage
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
@@ -45,7 +46,12 @@ class Filter:
 
 
 async def insert(
-    db: Database, plan: Plan, *, model: str | None, epoch: int, now: datetime
+    db: Database,
+    plan: Plan,
+    *,
+    model: str | None,
+    epoch: int,
+    now: datetime,
 ) -> Session:
     """Open a session."""
     statement = (
@@ -62,6 +68,7 @@ async def insert(
             dry_run=plan.dry_run,
             started_at=now,
             leader_epoch=epoch,
+            budget_usd=plan.budget_usd,
         )
         .returning(sessions)
     )
@@ -106,6 +113,26 @@ async def progress(
     session = _session(await db.fetch_one(statement))
     await _tell(db, session, Op.UPDATED, now=now)
     return session
+
+
+async def spend(db: Database, session_id: int, spent: Spent) -> None:
+    """Keep what a session has spent so far; the `progress` that follows tells of it."""
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(turns=spent.turns, cost_usd=spent.cost_usd, **used(spent.usage))
+    )
+    await db.execute(statement)
+
+
+def used(usage: Usage) -> dict[str, int]:
+    """Return the columns that keep how many tokens were used."""
+    return {
+        "input_tokens": usage.given,
+        "output_tokens": usage.gave,
+        "cache_read_tokens": usage.cache_read,
+        "cache_write_tokens": usage.cache_write,
+    }
 
 
 async def end(

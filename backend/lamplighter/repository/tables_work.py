@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from lamplighter.repository.columns import NUMBER, Json, UTCDateTime, metadata
+from lamplighter.repository.columns import NUMBER, Flag, Json, UTCDateTime, metadata
 
 approvals = sa.Table(
     "approvals",
@@ -14,6 +14,8 @@ approvals = sa.Table(
     sa.Column("action", sa.Text, nullable=False),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("argv", Json, nullable=False),
+    sa.Column("shown", Json, nullable=False),
+    sa.Column("edited", Flag, nullable=False),
     sa.Column("directory", sa.Text),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("memories", Json, nullable=False),

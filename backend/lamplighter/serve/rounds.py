@@ -13,23 +13,20 @@ from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Conflict, Unavailable
 from lamplighter.domain.handoff import EscalationState
-from lamplighter.domain.reconcile import Echo
-from lamplighter.domain.relate import Lexicon
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, RequestState, Session, Status
 from lamplighter.domain.transcript import shown
 from lamplighter.engines import stream
 from lamplighter.engines.tail import Tail
+from lamplighter.mcp.door import Doors
 from lamplighter.repository import Database, escalations, requests, sessions
 from lamplighter.repository.database import file_of, is_postgres
 from lamplighter.repository.driver import OperationalError
 from lamplighter.repository.feed import Waking, listening, run_directory
-from lamplighter.serve import access, home
+from lamplighter.serve import home
+from lamplighter.serve.workshop import workshop
 from lamplighter.supervisor.daemon import Rounds, Supervisor
-from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
-from lamplighter.supervisor.watch import Limits
-from lamplighter.supervisor.workshop import Workshop
 from lamplighter.usecases import sessions as lifecycle
 
 FOLLOW_SECONDS: Final = 0.05
@@ -204,13 +201,14 @@ async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
     async with (
         home.database(settings) as db,
         listening(settings.database_url, directory) as listener,
+        Doors() as doors,
     ):
         rounds = Rounds(
             interval=settings.interval,
             engine=settings.engine,
             dry_run=settings.dry_run,
         )
-        shop = _workshop(settings, db, words)
+        shop = workshop(settings, db, words, doors, services)
         yield Supervising(Supervisor(shop, rounds, services.load, lock), listener)
 
 
@@ -220,32 +218,6 @@ def _lease(url: str) -> Lease:
 
         return PostgresLock(url)
     return Lock(Path(f"{file_of(url)}{SUFFIX}"))
-
-
-def _workshop(settings: Settings, db: Database, words: Lexicon) -> Workshop:
-    return Workshop(
-        db=db,
-        files=SessionFiles(settings.home / home.SESSIONS),
-        engines={engine.name: engine for engine in home.engines(settings)},
-        redactor=home.secrets(settings),
-        now=clock.now,
-        sockets=run_directory(settings.home),
-        url=access.url(settings),
-        budget=settings.memory_budget,
-        max_tier=settings.max_tier,
-        lexicon=words,
-        echo=Echo(settings.echo),
-        models={
-            1: settings.model_tier1,
-            2: settings.model_tier2,
-            3: settings.model_tier3,
-        },
-        limits=Limits(
-            total=settings.session_timeout,
-            idle=settings.idle_timeout,
-            markers=settings.max_markers,
-        ),
-    )
 
 
 def _on_signals(stop: Callable[[], None]) -> None:

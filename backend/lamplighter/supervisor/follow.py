@@ -48,7 +48,7 @@ async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: G
                     looked = time.monotonic()
                     if gate.busy:  # an action may take its time: the engine waits for it
                         watch.heard = looked
-                    await _watch(shop, task.session, started, watch)
+                    await _watch(shop, task.session, started, watch, unfinished=tail.unfinished)
                 if not lines and tail.at_end:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(grown.wait(), POLL_SECONDS)
@@ -70,19 +70,18 @@ async def _take(shop: Workshop, taking: Ingest, lines: Sequence[Line], watch: Wa
         taking = replace(taking, fading=shop.timepiece.steady(shop.now()))
         some = partial(observe.ingest, taking, lines[at : at + LINES_AT_ONCE], now=shop.now())
         taken = await patiently(some, watch.draining)
-        watch.heard = time.monotonic()
-        if taken.finished is not None:
-            watch.result_at = time.monotonic()
+        watch.take(taken)
 
 
-async def _watch(shop: Workshop, session: Session, started: Run, watch: Watch) -> None:
+async def _watch(
+    shop: Workshop, session: Session, started: Run, watch: Watch, *, unfinished: int
+) -> None:
     if watch.draining.is_set() and watch.drained():
         watch.stop(Status.STOPPED, "The supervisor was asked to end.", started)
-    overdue = watch.overdue()
-    if overdue:
-        watch.stop(Status.TIMED_OUT, overdue, started)
-    if watch.lingers() and not watch.steps:
-        watch.steps = [started.terminate, started.kill]
+    due = watch.due(unfinished=unfinished)
+    if due:
+        watch.stop(*due, started)
+    watch.linger(started)
     with suppress(OperationalError):  # looked again in a moment
         held = await sessions.get(shop.db, session.id)
         if held and held.stop_requested_at is not None:

@@ -8,21 +8,24 @@ certain is a no.
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from lamplighter.domain import policy
+from lamplighter.domain.approval import Approval, ApprovalState, Wish, agreed, told
 from lamplighter.domain.cooldown import Outcome, Use
+from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.event import Level
 from lamplighter.domain.policy import REFUSALS, Reach, Refused, quoted
 from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Action, Services
+from lamplighter.domain.service import Action, Approve, Services
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.engines.bounded import Ended, bounded
 from lamplighter.repository import Database, events, writing
-from lamplighter.usecases import act
+from lamplighter.supervisor import consent
+from lamplighter.usecases import act, approvals
 
 OUTPUT_BYTES: Final = 64 * 1024
 SHOWN_CHARS: Final = 300
@@ -36,20 +39,27 @@ PASSED_ON: Final = (
     "XDG_RUNTIME_DIR",
     "SSH_AUTH_SOCK",
 )
+APPROVAL_SECONDS: Final = 300.0
 _ENDED: Final = "ended with its session"
+_GONE: Final = "who asked for it first is gone; ask again"
 
 Execute = Callable[..., Awaitable[Ended]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What became of a wish to act: `outcome` as the use has it, in `words` for a person."""
+    """What became of a wish to act: `outcome` as the use has it, in `words` for a person.
+
+    Where a person was asked, `asked` is what that came to.
+    """
 
     outcome: Outcome
     words: str
     use_id: int | None = None
     attempts: int = 0
     exit_code: int | None = None
+    approval_id: int | None = None
+    asked: ApprovalState | None = None
 
     @property
     def ran(self) -> bool:
@@ -64,7 +74,11 @@ def passed_on() -> dict[str, str]:
 
 @dataclass(slots=True, kw_only=True)
 class Gate:
-    """Decides for one session what may run, and runs it."""
+    """Decides for one session what may run, and runs it.
+
+    A person is waited for as long as `approval_timeout` says; `current` reads
+    services.yaml as it is then.
+    """
 
     db: Database
     session: Session
@@ -72,20 +86,26 @@ class Gate:
     redact: Redactor
     now: Callable[[], datetime]
     execute: Execute = bounded
+    approval_timeout: float = APPROVAL_SECONDS
+    current: Callable[[], Services] | None = None
     env: Mapping[str, str] = field(default_factory=passed_on)
     _running: set[int] = field(default_factory=set)
+    _asked: dict[object, asyncio.Future[Verdict]] = field(default_factory=dict)
     _refusals: int = 0
 
     @property
     def busy(self) -> bool:
-        """Whether an action runs now."""
-        return bool(self._running)
+        """Whether an action runs now, or waits for a person."""
+        return bool(self._running or self._asked)
 
-    async def run_action(self, service: str, action: str, *, again: int | None = None) -> Verdict:
-        """Run a declared action by name under its cooldown.
+    async def run_action(
+        self, service: str, action: str, *, again: int | None = None, reason: str = ""
+    ) -> Verdict:
+        """Run a declared action by name under its cooldown, where need be when a person agrees.
 
         `again` is a use of this session whose first attempt did not help: where
-        a first attempt is known to fail, the pair is one use.
+        a first attempt is known to fail, the pair is one use. `reason` is why the
+        session wants it, in its own words: a person reads it, nothing else does.
         """
         declared = policy.choose(service, action, self._reach())
         if isinstance(declared, Refused):
@@ -95,17 +115,87 @@ class Gate:
         found, chosen = declared.service, declared.action
         if self.session.dry_run:
             self._refusals += 1
-            words = self.redact(f"would run {chosen.name} of {found.name}: {' '.join(chosen.argv)}")
+            asks = "" if chosen.approve is Approve.NEVER else "ask a person, then "
+            words = f"would {asks}run {chosen.name} of {found.name}: {' '.join(chosen.argv)}"
+            words = self.redact(words)
             use = await act.would(
                 self.db, self.session, found.name, chosen, one_line(words), now=self.now()
             )
             return Verdict(outcome=Outcome.WOULD, words=use.text, use_id=use.id)
-        use = await act.reserve(
-            self.db, self.session, found.name, chosen, again=again, now=self.now()
+        wish = Wish(
+            service=found.name,
+            action=chosen.kind,
+            name=chosen.name,
+            argv=chosen.argv,
+            directory=chosen.directory,
+            reason=reason,
         )
-        if use.outcome is Outcome.REFUSED:
-            return await self._refused(use)
-        return await self._use(use, chosen)
+        if chosen.approve is Approve.NEVER:
+            return await self._run(wish, chosen, again)
+        return await self._once(wish, chosen, again)
+
+    async def _once(self, wish: Wish, action: Action, again: int | None) -> Verdict:
+        """Let the same wish, while it waits for a person, have the answer of the first one."""
+        key = wish.bound, again
+        if key in self._asked:
+            return await asyncio.shield(self._asked[key])
+        answer = self._asked[key] = asyncio.get_running_loop().create_future()
+        verdict = Verdict(outcome=Outcome.REFUSED, words=_GONE)
+        try:
+            verdict = await self._run(wish, action, again)
+            return verdict
+        finally:
+            del self._asked[key]
+            answer.set_result(verdict)
+
+    async def _run(self, wish: Wish, action: Action, again: int | None) -> Verdict:
+        found = await approvals.reserve_or_ask(
+            self.db,
+            self.session,
+            wish,
+            action,
+            again=again,
+            seconds=self.approval_timeout,
+            redact=self.redact,
+            now=self.now(),
+        )
+        if isinstance(found, Approval):
+            return await self._by_a_person(found, again)
+        if found.outcome is Outcome.REFUSED:
+            return await self._refused(found)
+        return await self._use(found, action)
+
+    async def _by_a_person(self, asked: Approval, again: int | None) -> Verdict:
+        """Wait for a person, and use the yes once: what it rests on is looked at again."""
+        decided = await consent.decided(self.db, asked, now=self.now)
+        if decided.state is ApprovalState.APPROVED:
+            use, action = await approvals.redeem(
+                self.db,
+                self.session,
+                decided.id,
+                services=self._declared_now(),
+                again=again,
+                now=self.now(),
+            )
+        else:
+            use, action = (
+                await approvals.refuse(
+                    self.db, self.session, decided, told(decided), now=self.now()
+                ),
+                None,
+            )
+        verdict = await self._refused(use) if action is None else await self._use(use, action)
+        words = verdict.words if action is None else f"{agreed(decided)}; {verdict.words}"
+        return replace(verdict, words=words, approval_id=decided.id, asked=decided.state)
+
+    def _declared_now(self) -> Services:
+        """Return services.yaml as it is now; while it cannot be read it permits nothing."""
+        if self.current is None:
+            return self.services
+        try:
+            return self.current()
+        except LamplighterError:
+            return Services()
 
     def _reach(self) -> Reach:
         return Reach(

@@ -89,13 +89,16 @@ async def _said(box: Toolbox, line: bytes) -> dict[str, Any]:
         case {"service": str(service), "action": str(action)}:
             again = asked.get("again")
             again = again if isinstance(again, int) else None
-            return _plain(await _verdict(box.gate, service, action, again))
+            reason = str(asked.get("reason") or "")
+            return _plain(await _verdict(box.gate, service, action, again, reason))
     return _plain(_no("a question names a tool and its input, or a service and an action"))
 
 
-async def _verdict(gate: Gate, service: str, action: str, again: int | None) -> Verdict:
+async def _verdict(
+    gate: Gate, service: str, action: str, again: int | None, reason: str
+) -> Verdict:
     try:
-        return await gate.run_action(service, action, again=again)
+        return await gate.run_action(service, action, again=again, reason=reason)
     except Error as error:
         logger.warning("The gate could not read or write its rows: %s", error)
         return _no("the database cannot be used now")
@@ -118,4 +121,6 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
         "use": verdict.use_id,
         "attempts": verdict.attempts,
         "exit_code": verdict.exit_code,
+        "approval": verdict.approval_id,
+        "asked": verdict.asked,
     }

@@ -12,13 +12,13 @@ from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Request, Session, Status
 from lamplighter.engines import Engine, Task, Trait, process
 from lamplighter.repository import sessions
-from lamplighter.supervisor import follow, gateway, tasks
+from lamplighter.supervisor import caps, follow, gateway, tasks
 from lamplighter.supervisor.gate import Gate
 from lamplighter.supervisor.patience import patiently
 from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.watch import Watch
 from lamplighter.supervisor.workshop import Workshop
-from lamplighter.usecases import access, chain, observe
+from lamplighter.usecases import access, approvals, chain, observe
 from lamplighter.usecases import sessions as lifecycle
 from lamplighter.usecases.analyse import catch_up
 from lamplighter.usecases.sessions import Ending
@@ -26,6 +26,8 @@ from lamplighter.usecases.sessions import Ending
 logger = logging.getLogger(__name__)
 
 TOKEN_MARGIN_SECONDS: Final = 300.0
+_GONE: Final = "the supervisor ended while it waited"
+LINGERED: Final = "It gave its result, but did not end by itself and was ended."
 
 
 async def run(
@@ -43,9 +45,11 @@ async def run(
     Raises Conflict when its request was taken back meanwhile.
     """
     await catch_up(shop.db, shop.lexicon)
+    engine = shop.engines[plan.engine]
+    left = await caps.left(shop.db, shop.caps, plan, engine, now=shop.now())
     begun = await lifecycle.begin(
         shop.db,
-        plan,
+        replace(plan, budget_usd=left.budget_usd if Trait.MODEL in engine.traits else None),
         services=services,
         epoch=shop.epoch,
         budget=shop.budget,
@@ -53,10 +57,10 @@ async def run(
         fading=shop.timepiece.steady(shop.now()),
         now=shop.now(),
     )
-    engine = shop.engines[plan.engine]
-    why_not = why_not or engine.probe()
+    why_not = why_not or engine.probe() or left.why_not
     if why_not:
-        return await _ended(shop, begun.session, Ending(status=Status.FAILED, reason=why_not))
+        ending = Ending(status=Status.FAILED, reason=why_not, begun=False)
+        return await _ended(shop, begun.session, ending)
     draining = draining or asyncio.Event()
     task = await patiently(
         lambda: tasks.task(shop.db, begun, services, max_tier=shop.max_tier, now=shop.now()),
@@ -68,7 +72,10 @@ async def run(
         services=services,
         redact=shop.redactor,
         now=shop.now,
+        approval_timeout=shop.approval_timeout,
+        current=shop.current,
     )
+    task = replace(task, budget_usd=left.budget_usd, max_turns=shop.max_turns)
     box = Toolbox(gate=gate)
     return await _run(shop, engine, task, box, draining)
 
@@ -76,7 +83,9 @@ async def run(
 async def _run(
     shop: Workshop, engine: Engine, task: Task, box: Toolbox, draining: asyncio.Event
 ) -> Session:
-    session, watch = task.session, Watch(shop.limits, draining)
+    session = task.session
+    watch = Watch(shop.limits, draining, turns=task.max_turns, dollars=task.budget_usd)
+    started: process.Run | None = None
     try:
         output, scratch = shop.files.make(session.id), shop.files.scratch(session.id)
         async with AsyncExitStack() as doors:
@@ -97,7 +106,8 @@ async def _run(
                 await process.sweep(started.mark)
     except OSError as error:
         reason = f"The engine could not be started: {error.strerror} ({error.filename})."
-        return await _ended(shop, session, Ending(status=Status.FAILED, reason=reason))
+        ending = Ending(status=Status.FAILED, reason=reason, begun=started is not None)
+        return await _ended(shop, session, ending)
     return await _close(shop, session, watch, exit_code, started.last_words())
 
 
@@ -131,9 +141,10 @@ async def _close(
     if watch.status is not None:
         status, reason = watch.status, watch.reason
     else:
-        lingered = watch.lingers()
-        known = 0 if lingered and heard.finished else exit_code
+        known = 0 if watch.lingered and heard.finished else exit_code
         status, reason = lifecycle.status_of(heard.finished, known, stderr=errors)
+        if watch.lingered and status is Status.COMPLETED:
+            reason = LINGERED
         if watch.cramped and status is Status.FAILED:
             reason = f"{reason} There was no space left for its file."
     ending = Ending(
@@ -172,6 +183,7 @@ async def recover(shop: Workshop, services: Services) -> list[Session]:
     """End the sessions of a supervisor that died: take in the rest of their files first."""
     await process.sweep()
     await asyncio.to_thread(gateway.forget, shop.sockets)
+    await approvals.withdraw_all(shop.db, _GONE, now=shop.now())
     names = [service.name for service in services]
     ended = [await _recovered(shop, each, names) for each in await sessions.running(shop.db)]
     await chain.drop_stranded(shop.db, now=shop.now())

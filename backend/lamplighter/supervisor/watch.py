@@ -6,31 +6,46 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from lamplighter.domain.caps import MAX_TURNS, overspent
 from lamplighter.domain.session import Status
 from lamplighter.engines.process import Run
-from lamplighter.usecases.ingest import MAX_MARKERS
+from lamplighter.usecases.ingest import MAX_MARKERS, Taken
 
 AFTER_RESULT_SECONDS: Final = 30.0
+LAST_WORD_SECONDS: Final = 1.0
+ENDLESS_BYTES: Final = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How long a session may take, in seconds, and how many markers are taken from it."""
+    """How long a session may take, in seconds, and how many markers are taken from it.
+
+    It is asked to stop, then to end, then killed, `grace` seconds apart. A line of
+    more than `endless` bytes that has no end yet is no line: it fills the disk.
+    """
 
     total: float = 900.0
     idle: float = 300.0
     after_result: float = AFTER_RESULT_SECONDS
+    last_word: float = LAST_WORD_SECONDS
     drain: float = 4.0
-    grace: float = 3.0
+    grace: float = 2.0
     markers: int = MAX_MARKERS
+    endless: int = ENDLESS_BYTES
 
 
 @dataclass(slots=True)
 class Watch:
-    """What decides that a running session has to stop, and how far stopping has got."""
+    """What decides that a running session has to stop, and how far stopping has got.
+
+    `turns` and `dollars` are what it may take of these; `spent` says why it may take
+    no more, and since when it has been so.
+    """
 
     limits: Limits
     draining: asyncio.Event
+    turns: int = MAX_TURNS
+    dollars: float | None = None
     began: float = field(default_factory=time.monotonic)
     heard: float = field(default_factory=time.monotonic)
     result_at: float | None = None
@@ -38,8 +53,21 @@ class Watch:
     status: Status | None = None
     reason: str = ""
     cramped: bool = False
+    lingered: bool = False
+    spent: tuple[str, float] | None = None
     steps: list[Callable[[], None]] = field(default_factory=list)
     next_step: float = 0.0
+
+    def take(self, taken: Taken) -> None:
+        """Take note of what some lines brought."""
+        self.heard = time.monotonic()
+        if self.spent is not None:  # it goes on although it may not
+            self.spent = self.spent[0], 0.0
+        if taken.spent is not None and self.spent is None:
+            why = overspent(taken.spent, turns=self.turns, dollars=self.dollars)
+            self.spent = (why, self.heard + self.limits.last_word) if why else None
+        if taken.finished is not None:
+            self.result_at = self.heard
 
     def stop(self, status: Status, reason: str, run: Run) -> None:
         """Begin to stop: interrupt, then terminate, then kill."""
@@ -54,11 +82,21 @@ class Watch:
             self.steps.pop(0)()
             self.next_step = time.monotonic() + self.limits.grace
 
-    def overdue(self) -> str | None:
-        """Say which limit the session has passed."""
+    def due(self, *, unfinished: int = 0) -> tuple[Status, str] | None:
+        """Say which limit the session has passed; `unfinished` is the size of its last line."""
         now = time.monotonic()
         if self.result_at is not None:
             return None
+        if self.spent is not None and now >= self.spent[1]:
+            return Status.FAILED, self.spent[0]
+        if unfinished > self.limits.endless:
+            size = f"{self.limits.endless / 2**20:g} MB"
+            return Status.FAILED, f"It printed a line of more than {size} that has no end."
+        overdue = self.overdue(now)
+        return (Status.TIMED_OUT, overdue) if overdue else None
+
+    def overdue(self, now: float) -> str | None:
+        """Say which time has passed."""
         if now - self.began > self.limits.total:
             return f"It ran longer than {self.limits.total:g} s."
         if now - self.heard > self.limits.idle:
@@ -74,9 +112,12 @@ class Watch:
         """Keep that there was no space when the engine ended: its words had no room to say so."""
         self.cramped = full
 
-    def lingers(self) -> bool:
-        """Whether the engine has given its result but does not end."""
-        return (
-            self.result_at is not None
-            and time.monotonic() - self.result_at > self.limits.after_result
-        )
+    def linger(self, run: Run) -> None:
+        """End an engine that has given its result but does not end."""
+        now = time.monotonic()
+        if self.result_at is None or self.lingered or self.status is not None:
+            return
+        if now - self.result_at > self.limits.after_result or self.overdue(now):
+            self.lingered = True
+            self.steps = [run.terminate, run.kill]
+            self.next_step = 0.0

@@ -6,13 +6,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from lamplighter.domain.caps import MAX_TURNS, Caps
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.engines import Engine, ToolDoor
 from lamplighter.repository import Database
 from lamplighter.supervisor.files import SessionFiles
+from lamplighter.supervisor.gate import APPROVAL_SECONDS
 from lamplighter.supervisor.timepiece import Timepiece
 from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.watch import Limits
@@ -25,7 +28,8 @@ Doors = Callable[[Toolbox], AbstractAsyncContextManager[ToolDoor]]
 class Workshop:
     """What every session needs: where it is kept, who runs it, and by which rules.
 
-    `models` names the model of each tier.
+    `models` names the model of each tier; `caps` and `max_turns` bound what it may take.
+    `current` reads services.yaml as it is now.
     """
 
     db: Database
@@ -43,4 +47,8 @@ class Workshop:
     limits: Limits = field(default_factory=Limits)
     timepiece: Timepiece = field(default_factory=Timepiece)
     models: Mapping[int, str] = field(default_factory=dict)
+    caps: Caps = field(default_factory=Caps)
+    max_turns: int = MAX_TURNS
     doors: Doors | None = None
+    approval_timeout: float = APPROVAL_SECONDS
+    current: Callable[[], Services] | None = None

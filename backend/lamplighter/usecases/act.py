@@ -219,6 +219,21 @@ async def standings(
     }
 
 
+async def wished(
+    db: Database,
+    session: Session,
+    service: str,
+    action: Action,
+    *,
+    again: int | None = None,
+    agreed: bool = False,
+    now: datetime,
+) -> Ruling:
+    """Say whether what `reserve` is asked for may run now, or when a person agrees."""
+    pair = await _pair(db, session, service, action, again, now)
+    return await ruling(db, session, service, action, pair=pair, agreed=agreed, now=now)
+
+
 async def ruling(
     db: Database,
     session: Session,

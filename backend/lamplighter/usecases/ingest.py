@@ -9,7 +9,7 @@ from lamplighter.domain.admit import Redact
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.relate import Lexicon, built_in
 from lamplighter.domain.session import MAX_TIER, Session
-from lamplighter.domain.transcript import Finished
+from lamplighter.domain.transcript import Finished, Spent
 from lamplighter.repository import Database
 from lamplighter.usecases.remember import Manner
 
@@ -18,12 +18,13 @@ MAX_MARKERS: Final = 5_000
 
 @dataclass(slots=True)
 class Taken:
-    """What some lines brought: counts for the session, and whether the engine is done."""
+    """What some lines brought: counts for the session, what it spent, and whether it is done."""
 
     learned: int = 0
     reinforced: int = 0
     events: int = 0
     ignored: int = 0
+    spent: Spent | None = None
     finished: Finished | None = None
     outcome: dict[str, Any] = field(default_factory=dict)
 

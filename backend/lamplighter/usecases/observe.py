@@ -18,7 +18,16 @@ from lamplighter.domain.reconcile import Outcome
 from lamplighter.domain.service import GENERAL, ActionKind
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.domain.text import one_line, shortened
-from lamplighter.domain.transcript import Finished, Item, Line, Odd, Text, ToolResult, ToolUse
+from lamplighter.domain.transcript import (
+    Finished,
+    Item,
+    Line,
+    Odd,
+    Spent,
+    Text,
+    ToolResult,
+    ToolUse,
+)
 from lamplighter.engines import stream
 from lamplighter.repository import (
     checks,
@@ -53,6 +62,8 @@ async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Tak
         for line in lines:
             for item, found in enumerate(_items(line)):
                 await _take(ingest, line, item, found, taken, now=now)
+        if taken.spent is not None:
+            await sessions.spend(ingest.db, ingest.session.id, taken.spent)
         await sessions.progress(
             ingest.db,
             ingest.session.id,
@@ -83,6 +94,8 @@ async def _take(
             await _seen(ingest, seen, now=now)
         case Odd(problem):
             await _event(ingest, Level.WARNING, problem, taken, source="supervisor", now=now)
+        case Spent():
+            taken.spent = found
         case Finished():
             taken.finished = found
 

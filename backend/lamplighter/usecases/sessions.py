@@ -18,6 +18,7 @@ from lamplighter.domain.text import several_lines
 from lamplighter.domain.transcript import Finished, summary
 from lamplighter.repository import (
     Database,
+    approvals,
     cooldowns,
     escalations,
     events,
@@ -62,13 +63,17 @@ class Opened:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a session ended: what its engine said last, and what its file holds."""
+    """How a session ended: what its engine said last, and what its file holds.
+
+    One that never began (`begun` is false) cost nothing.
+    """
 
     status: Status
     reason: str = ""
     exit_code: int | None = None
     finished: Finished | None = None
     said: tuple[str, ...] = ()
+    begun: bool = True
 
 
 async def ask(
@@ -150,7 +155,6 @@ async def begin(
     now: datetime,
 ) -> Opened:
     """Open a session with all it is told, in one transaction; before it, what is due fades.
-
     Without `fading` nothing fades now: the clock is not to be trusted.
     Raises Conflict when the request it answers was taken back meanwhile.
     """
@@ -239,6 +243,7 @@ async def finish(
         if ending.status is Status.COMPLETED and session.tier == 1:
             await chain.confirm(db, session, now=now)
         await cooldowns.abandon(db, session.id, "its session ended before it was settled", now=now)
+        await approvals.withdraw(db, "its session ended", session_id=session.id, now=now)
         status, reason = await chain.conclude(
             db, session, ending.status, redact(ending.reason), max_tier=max_tier, now=now
         )
@@ -250,9 +255,7 @@ async def finish(
             exit_code=ending.exit_code,
             response=response,
             summary=summary(said),
-            cost_usd=finished.cost_usd if finished else None,
-            turns=finished.turns if finished else None,
-            **_used(finished),
+            **_used(session, ending),
             duration_ms=(finished.duration_ms if finished else None) or max(0, passed),
             now=now,
         )
@@ -265,17 +268,19 @@ async def finish(
         return ended
 
 
-def _used(finished: Finished | None) -> dict[str, int]:
-    """Return how many tokens a session used, where its engine said so."""
-    usage = finished.usage if finished else None
-    if usage is None:
+def _used(session: Session, ending: Ending) -> dict[str, float | None]:
+    """Return what a session used by its last word; without one what it had spent so far stands."""
+    finished = ending.finished
+    if not ending.begun and session.budget_usd is not None:
+        return {"cost_usd": 0.0}
+    if finished is None:
         return {}
-    return {
-        "input_tokens": usage.given,
-        "output_tokens": usage.gave,
-        "cache_read_tokens": usage.cache_read,
-        "cache_write_tokens": usage.cache_write,
-    }
+    found: dict[str, float | None] = {"cost_usd": finished.cost_usd}
+    if finished.turns is not None:
+        found["turns"] = finished.turns
+    if finished.usage is not None:
+        found |= sessions.used(finished.usage)
+    return found
 
 
 async def _alarm(

@@ -1,0 +1,1 @@
+"""The `messages` engine: our own loop over the Messages API."""

@@ -1,0 +1,1 @@
+"""Our tools over MCP: for engines that reach them so."""

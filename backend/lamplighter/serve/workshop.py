@@ -1,0 +1,52 @@
+"""The workshop that the settings describe."""
+
+from lamplighter import clock
+from lamplighter.config.settings import Settings
+from lamplighter.domain.caps import Caps
+from lamplighter.domain.reconcile import Echo
+from lamplighter.domain.relate import Lexicon
+from lamplighter.mcp.door import Doors
+from lamplighter.repository import Database
+from lamplighter.repository.feed import run_directory
+from lamplighter.serve import access, home
+from lamplighter.supervisor.files import SessionFiles
+from lamplighter.supervisor.watch import Limits
+from lamplighter.supervisor.workshop import Workshop
+
+
+def workshop(
+    settings: Settings, db: Database, words: Lexicon, doors: Doors, services: home.ServicesFile
+) -> Workshop:
+    """Return what every session needs."""
+    return Workshop(
+        db=db,
+        files=SessionFiles(settings.home / home.SESSIONS),
+        engines={engine.name: engine for engine in home.engines(settings)},
+        redactor=home.secrets(settings),
+        now=clock.now,
+        sockets=run_directory(settings.home),
+        url=access.url(settings),
+        budget=settings.memory_budget,
+        max_tier=settings.max_tier,
+        lexicon=words,
+        echo=Echo(settings.echo),
+        approval_timeout=settings.approval_timeout,
+        current=services.load,
+        models={
+            1: settings.model_tier1,
+            2: settings.model_tier2,
+            3: settings.model_tier3,
+        },
+        doors=doors.open,
+        caps=Caps(
+            session=settings.session_dollars,
+            chain=settings.chain_dollars,
+            day=settings.day_dollars,
+        ),
+        max_turns=settings.max_turns,
+        limits=Limits(
+            total=settings.session_timeout,
+            idle=settings.idle_timeout,
+            markers=settings.max_markers,
+        ),
+    )

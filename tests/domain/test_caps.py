@@ -1,0 +1,128 @@
+"""What sessions may cost, as a table, and as laws that hold for any figures."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.caps import (
+    DAY,
+    LEAST_USD,
+    Allowance,
+    Caps,
+    Charge,
+    allowance,
+    free_at,
+    overspent,
+)
+from lamplighter.domain.transcript import Spent, Usage
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+USUAL = Caps(session=1, chain=3, day=10)
+MORNING = tuple(Charge(NOON - each * HOUR, 2.5) for each in (5, 4, 3, 2))
+
+
+def charge(dollars: float, *, hours: int = 1) -> Charge:
+    return Charge(NOON - hours * HOUR, dollars)
+
+
+@pytest.mark.parametrize(
+    ("caps", "chain", "day", "left"),
+    [
+        (Caps(), 99.0, MORNING, Allowance()),
+        (USUAL, 0.0, (), Allowance(1)),
+        (USUAL, 2.25, (), Allowance(0.75)),
+        (USUAL, 0.0, (charge(9.9),), Allowance(0.1)),
+        (Caps(day=10), 5.0, (charge(4),), Allowance(6)),
+        (Caps(chain=3), 1.0, MORNING, Allowance(2)),
+        (
+            Caps(session=0),
+            0.0,
+            (),
+            Allowance(0, "No dollar may be spent on a session: LAMPLIGHTER_SESSION_DOLLARS is 0."),
+        ),
+        (
+            USUAL,
+            3.2,
+            (),
+            Allowance(0, "This chain's 3 dollars are spent; the next round begins another."),
+        ),
+        (
+            USUAL,
+            0.0,
+            MORNING,
+            Allowance(0, "Today's 10 dollars are spent; free again at 02 Jan 07:00 UTC."),
+        ),
+        (
+            Caps(day=1),
+            0.0,
+            (charge(0.2, hours=23), charge(1.5, hours=1)),
+            Allowance(0, "Today's 1 dollar is spent; free again at 02 Jan 11:00 UTC."),
+        ),
+        (Caps(day=0), 0.0, (), Allowance(0, "Today's 0 dollars are spent.")),
+    ],
+)
+def test_what_is_left_is_the_least_of_the_caps(
+    caps: Caps, chain: float, day: tuple[Charge, ...], left: Allowance
+) -> None:
+    assert allowance(caps, chain=chain, day=day, now=NOON) == left
+
+
+amounts = st.one_of(st.none(), st.floats(0, 50))
+days = st.lists(st.builds(charge, st.floats(0.001, 9), hours=st.integers(0, 23)), max_size=9)
+
+
+@given(session=amounts, chain=amounts, day=amounts, spent=st.floats(0, 60), charges=days)
+def test_no_session_is_given_more_than_any_cap_leaves(
+    session: float | None,
+    chain: float | None,
+    day: float | None,
+    spent: float,
+    charges: list[Charge],
+) -> None:
+    charges.sort(key=lambda each: each.at)
+    caps = Caps(session=session, chain=chain, day=day)
+
+    found = allowance(caps, chain=spent, day=charges, now=NOON)
+
+    if found.budget_usd is None:
+        assert caps == Caps()
+        return
+    assert (found.why_not is None) == (found.budget_usd >= LEAST_USD)
+    today = sum(each.dollars for each in charges)
+    for cap, taken in ((session, 0.0), (chain, spent), (day, today)):
+        assert found.budget_usd == 0 or cap is None or found.budget_usd <= cap - taken + 1e-6
+
+
+@given(day=st.floats(0.01, 20), charges=days)
+def test_what_is_spent_is_free_again_when_it_says(day: float, charges: list[Charge]) -> None:
+    charges.sort(key=lambda each: each.at)
+    free = free_at(day, charges)
+    if free is None:
+        return
+    held = [each for each in charges if each.at > free - DAY]
+    assert allowance(Caps(day=day), chain=0, day=held, now=free).why_not is None
+
+
+@pytest.mark.parametrize(
+    ("turns", "cost", "why"),
+    [
+        (50, 0.99, None),
+        (51, 0.5, "It took 51 turns; 50 are allowed."),
+        (3, 1.0, "It spent 1.0000 dollars; it had 1."),
+        (3, 1.2345, "It spent 1.2345 dollars; it had 1."),
+        (3, None, None),
+        (51, None, "It took 51 turns; 50 are allowed."),
+    ],
+)
+def test_a_session_may_take_its_turns_and_dollars(
+    turns: int, cost: float | None, why: str | None
+) -> None:
+    assert overspent(Spent(turns, Usage(), cost), turns=50, dollars=1) == why
+    assert overspent(Spent(3, Usage(), cost), turns=50, dollars=None) is None
+
+
+def test_what_costs_nothing_is_stopped_by_no_budget() -> None:
+    assert overspent(Spent(3, Usage(), 0.0), turns=50, dollars=0.0) is None

@@ -1,0 +1,90 @@
+"""The working window: trimmed between exchanges, and nothing in it stands alone."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.engines.messages import window
+from lamplighter.engines.messages.window import LEFT_OUT, Message, estimate, trimmed
+
+WORDS = st.text(alphabet="abc ü\n", min_size=1, max_size=400)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Message]:
+    """Return what a session may have said: it begins with the user, tools are answered."""
+    messages: list[Message] = [_says("user", draw(WORDS))]
+    for number in range(draw(st.integers(0, 12))):
+        tools = draw(st.integers(0, 3))
+        ids = [f"{number}-{each}" for each in range(tools)]
+        used = [{"type": "tool_use", "id": each, "name": "look", "input": {}} for each in ids]
+        said = [{"type": "text", "text": draw(WORDS)}]
+        messages.append({"role": "assistant", "content": [*said, *used]})
+        answers = [
+            {"type": "tool_result", "tool_use_id": each, "content": draw(WORDS)} for each in ids
+        ]
+        messages.append({"role": "user", "content": answers} if ids else _says("user", "Go on."))
+    return messages[: draw(st.integers(1, len(messages)))] if draw(st.booleans()) else messages
+
+
+def _says(role: str, words: str) -> Message:
+    return {"role": role, "content": words}
+
+
+def ids(message: Message, kind: str, key: str) -> list[str]:
+    """Return the ids that a message's blocks of one kind name."""
+    content: Any = message["content"]
+    blocks = [] if isinstance(content, str) else content
+    return [block[key] for block in blocks if block["type"] == kind]
+
+
+@given(conversations(), st.integers(0, 2_000))
+def test_whatever_is_trimmed_nothing_stands_alone(messages: list[Message], room: int) -> None:
+    kept = trimmed(messages, room)
+
+    assert kept[-1] == messages[-1]
+    assert kept[0]["role"] == "user"
+    before: Message = _says("user", "")
+    for message in kept:
+        answered = ids(message, "tool_result", "tool_use_id")
+        assert answered == ids(before, "tool_use", "id")
+        before = message
+
+
+@given(conversations(), st.integers(0, 2_000))
+def test_what_is_kept_fits_and_is_what_was_said_last(messages: list[Message], room: int) -> None:
+    kept = trimmed(messages, room)
+    said = [each for each in kept if each["content"] != LEFT_OUT]
+
+    exchange = 2 if ids(messages[-1], "tool_result", "tool_use_id") else 1
+    assert estimate(kept) <= room or len(said) == exchange
+    first = said[0] == messages[0]
+    behind = said[1:] if first else said
+    assert not behind or list(messages[-len(behind) :]) == behind
+
+
+@given(conversations())
+def test_what_fits_is_left_as_it_is(messages: list[Message]) -> None:
+    assert trimmed(messages, estimate(messages)) == messages
+
+
+def test_the_first_message_is_kept_where_it_fits() -> None:
+    asked = _says("user", "Find out what is wrong with caddy.")
+    talk = [_says("assistant", "x" * 400), _says("user", "y" * 400)] * 5
+    messages = [asked, *talk]
+
+    assert trimmed(messages, 300)[0] == asked
+    assert trimmed([_says("user", "z" * 4_000), *talk], 300)[0] != asked
+    assert estimate(trimmed(messages, 300)) <= 300
+
+
+def test_the_models_own_count_corrects_the_estimate() -> None:
+    assert window.scale(150, 100) == 1.5
+    assert window.scale(1_000, 100) == window.MOST_SCALE
+    assert window.scale(0, 100) == window.LEAST_SCALE
+
+
+def test_an_unknown_model_is_sent_little() -> None:
+    assert window.size_of("claude-haiku-4-5") == 160_000
+    assert window.size_of("qwen3-coder") == window.SMALL_WINDOW

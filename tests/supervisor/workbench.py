@@ -1,0 +1,106 @@
+"""A supervisor in the test's own process, whose engines are real processes."""
+
+import shlex
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lamplighter import clock
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import Plan, Session, Trigger
+from lamplighter.engines import Command, Task, Trait
+from lamplighter.engines.exec import ExecEngine
+from lamplighter.repository import Database, requests, sessions, tables, writing
+from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.files import SessionFiles
+from lamplighter.supervisor.lease import Lock
+from lamplighter.supervisor.workshop import Workshop
+
+ENGINE = Path(__file__).parents[1] / "fakes" / "engine.py"
+
+
+def command(*words: str) -> str:
+    """Return the command of a fake engine that does what the words say."""
+    return shlex.join([sys.executable, "-S", str(ENGINE), *words])
+
+
+class ModelEngine(ExecEngine):
+    """An engine that has a model, as far as anybody can see; it keeps what it was given."""
+
+    name = "model"
+    traits = frozenset({Trait.MODEL})
+
+    def __init__(self, command: str) -> None:
+        super().__init__(command)
+        self.tasks: list[Task] = []
+
+    def command(self, task: Task) -> Command:
+        self.tasks.append(task)
+        return super().command(task)
+
+
+@dataclass
+class Workbench:
+    """A supervisor that leads, and what it brought about."""
+
+    supervisor: Supervisor
+    engine: ModelEngine
+
+    @property
+    def db(self) -> Database:
+        return self.supervisor.db
+
+    def change(self, **more: Any) -> None:
+        self.supervisor.shop = replace(self.supervisor.shop, **more)
+
+    def runs(self, *words: str) -> None:
+        """Let the engine do what the words say from now on."""
+        self.engine = ModelEngine(command(*words))
+        engines = {"model": self.engine, "exec": ExecEngine(command(*words))}
+        self.change(engines=engines)
+
+    async def make(self, *, engine: str = "model", **more: Any) -> Session:
+        """Answer a request for a session and return the last one."""
+        async with writing(self.db):
+            asked = Plan(trigger=Trigger.MANUAL, **more)
+            await requests.insert(self.db, asked, engine=engine, now=clock.now())
+        assert await self.supervisor.step()
+        return await self.last()
+
+    async def last(self) -> Session:
+        found = await self.rows("sessions")
+        session = await sessions.get(self.db, found[-1]["id"])
+        assert session is not None
+        return session
+
+    async def rows(self, table: str) -> list[dict[str, Any]]:
+        found = getattr(tables, table)
+        return [dict(row) for row in await self.db.fetch_all(found.select().order_by(found.c.id))]
+
+
+@asynccontextmanager
+async def leading(
+    db: Database, path: Path, *words: str, services: Services | None = None, **more: Any
+) -> AsyncIterator[Workbench]:
+    """Yield a supervisor that leads, whose engine does what the words say."""
+    given = {
+        "files": SessionFiles(path / "sessions"),
+        "redactor": Redactor(),
+        "now": clock.now,
+        "sockets": path,
+        "engines": {},
+        **more,
+    }
+    shop = Workshop(db=db, **given)
+    declared = services or Services(path="here")
+    rounds = Rounds(engine="model")
+    supervisor = Supervisor(shop, rounds, lambda: declared, Lock(path / "lock"))
+    assert await supervisor.lead()
+    bench = Workbench(supervisor, ModelEngine(""))
+    bench.runs(*words)
+    yield bench
+    await supervisor.step_down()

@@ -97,7 +97,16 @@ const details = {
   review: add("review", review({ api, reviews: lists.reviews, toasts: toaster, router })),
   overview: add(
     "overview",
-    overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
+    overview({
+      api,
+      feed,
+      supervisor: leader,
+      reviews: lists.reviews,
+      approvals: stores.approvals,
+      halt: stopping,
+      clock: stores.clock,
+      visit,
+    }),
   ),
 }
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))

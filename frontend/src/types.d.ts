@@ -314,6 +314,7 @@ interface OverviewState {
   events: { since: Time; critical: number; warning: number }
   sessions: { since: Time; total: number; by_tier: Record<string, number>; cost_usd: number | null }
   reviews: { open: number; oldest_at: Time | null }
+  approvals?: { open: number; oldest_at: Time | null }
   run: {
     days: { day: string; by_tier: Record<string, number> }[]
     ended: Record<string, Record<string, number>>

@@ -7,6 +7,8 @@ export function engines({ api }) {
     items: /** @type {{name: string, usual: boolean, problem: string | null}[]} */ ([]),
     maxTier: 3,
     seconds: 0,
+    /** How many turns a session of a model may take. */
+    turns: 0,
 
     async load() {
       const found = await api.get("/engines").catch(() => null)
@@ -14,6 +16,7 @@ export function engines({ api }) {
       this.items = found.engines
       this.maxTier = found.max_tier
       this.seconds = found.session_seconds
+      this.turns = found.max_turns ?? 0
     },
 
     /** The one that runs a session unless another is asked for. */

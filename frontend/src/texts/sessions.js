@@ -1,5 +1,8 @@
 /** What the page says of this area: a key, and its sentence or its plural forms. */
 export const sessions = {
+  costUnknown: "cost unknown",
+  costOf: "{spent} of {budget}",
+  engine: "{engine} · {model}",
   asked: "Asked for. It starts as soon as the supervisor is free.",
   chip: "{tier}, {status}",
   fresh: { one: "{n} new session", other: "{n} new sessions" },

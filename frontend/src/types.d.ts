@@ -324,6 +324,43 @@ interface OverviewState {
   seq: number
 }
 
+/** How many dollars may be spent, `null` without a limit, and what 24 hours have cost. */
+interface Spending {
+  session: number | null
+  chain: number | null
+  day: number | null
+  day_spent: number
+}
+
+/** What a monitor reported. */
+interface Alert extends Row {
+  source: string
+  state: "firing" | "resolved"
+  service: string | null
+  severity: string
+  title: string
+  request_id: number | null
+  session_id?: number | null
+  deliveries: number
+  created_at: Time
+  last_at: Time
+  resolved_at: Time | null
+}
+
+/** What people are told outside of the app. */
+interface Notice extends Row {
+  kind: string
+  level: "info" | "warning" | "critical"
+  title: string
+  body: string
+  service: string | null
+  state: "waiting" | "sending" | "sent" | "failed"
+  attempts: number
+  problem: string
+  created_at: Time
+  sent_at: Time | null
+}
+
 /** One thing that was looked at, of Lamplighter itself. */
 interface VitalSign {
   name: string

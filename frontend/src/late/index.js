@@ -10,6 +10,7 @@ import { cooldowns } from "../stores/cooldowns.js"
 import { deciding } from "../stores/deciding.js"
 import { health } from "../stores/health.js"
 import { log } from "../stores/log.js"
+import { alerts, notices } from "../stores/outside.js"
 import { preview } from "../stores/preview.js"
 import { session } from "../stores/session.js"
 import { settings } from "../stores/settings.js"
@@ -66,7 +67,14 @@ function ofSettings({ add, api, confirm, toasts }) {
 function ofHealth({ Alpine, add, api, feed, clock, supervisor, toasts }) {
   const well = add("health", health({ api, toasts, clock }))
   Alpine.effect(() => well.follow(supervisor.away, feed.state.live))
-  return { health: well }
+  const came = add("alerts", alerts({ api, feed }))
+  const went = add("notices", notices({ api, feed, toasts }))
+  feed.on("alert", (/** @type {Change} */ change) => came.phase === "ready" && came.apply(change))
+  feed.on("notice", (/** @type {Change} */ change) => went.follow(change))
+  const all = () => (came.load(), went.load())
+  return {
+    health: { visit: () => (well.visit(), all()), leave: () => well.leave(), load: () => (well.load(), all()) },
+  }
 }
 
 /** @param {any} with_ */

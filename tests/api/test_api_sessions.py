@@ -174,9 +174,9 @@ def test_a_log_is_read_whole_and_as_it_stands(server: Server, client: httpx2.Cli
 def test_who_can_run_a_session_is_told(server: Server, client: httpx2.Client) -> None:
     found = client.get("/api/v1/engines").json()
 
-    assert [(each["name"], each["usual"]) for each in found["engines"]] == [
-        ("probe", True),
-        ("exec", False),
+    assert [(each["name"], each["usual"], each["tiers"]) for each in found["engines"][:2]] == [
+        ("probe", True, [1, 2, 3]),
+        ("exec", False, []),
     ]
     assert found["engines"][0]["problem"] is None
     assert "LAMPLIGHTER_EXEC_COMMAND is not set" in found["engines"][1]["problem"]

@@ -56,7 +56,7 @@ class Door:
     budget: int = DEFAULT_BUDGET
     max_tier: int = MAX_TIER
     engines: tuple[Engine, ...] = ()
-    engine: str = "probe"
+    usual_engines: Mapping[int, str] = field(default_factory=dict)
     session_seconds: float = 900.0
     idle_seconds: float = 300.0
     hosts: tuple[str, ...] = ()

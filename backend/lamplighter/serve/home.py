@@ -60,6 +60,15 @@ def engines(settings: Settings) -> tuple[Engine, ...]:
     return (ProbeEngine(), ExecEngine(settings.exec_command))
 
 
+def usual_engines(settings: Settings) -> dict[int, str]:
+    """Return what runs the sessions of each tier unless another engine is asked for."""
+    return {
+        1: settings.engine,
+        2: settings.engine_tier2 or settings.engine,
+        3: settings.engine_tier3 or settings.engine,
+    }
+
+
 def secrets(settings: Settings) -> Redactor:
     """Know the secrets of our own environment, to mask them wherever they turn up."""
     password = password_of(settings.database_url)

@@ -206,6 +206,7 @@ async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
         rounds = Rounds(
             interval=settings.interval,
             engine=settings.engine,
+            engines=home.usual_engines(settings),
             dry_run=settings.dry_run,
         )
         shop = workshop(settings, db, words, doors, services)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -42,11 +42,19 @@ NO_ROUND: Final = "so no round is made"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rounds:
-    """How rounds are made: how often (seconds), and by which engine."""
+    """How rounds are made: how often (seconds), and by which engine.
+
+    `engines` names that of a higher tier where it is another one.
+    """
 
     interval: float = 3_600.0
     engine: str = "probe"
+    engines: Mapping[int, str] = field(default_factory=dict)
     dry_run: bool = False
+
+    def usual(self, tier: int) -> str:
+        """Return what runs the sessions of a tier unless another engine is asked for."""
+        return self.engines.get(tier, self.engine)
 
 
 @dataclass(slots=True)
@@ -187,20 +195,26 @@ class Supervisor:
     async def answer(self, request: Request) -> None:
         """Run the session that a request asks for, and those it hands on to."""
         await self._read_services()
-        plan = request.plan(engine=self.rounds.engine)
-        if plan.engine not in self.shop.engines:
-            plan = replace(plan, engine=self.rounds.engine)
+        if request.engine not in self.shop.engines:
+            request = replace(request, engine=None)
+        plan = request.plan(engine=self.rounds.usual(request.tier))
         await self._chain(replace(plan, dry_run=plan.dry_run or self.rounds.dry_run), request)
 
     async def _chain(self, plan: Plan, request: Request | None) -> None:
-        """Run a session, and the next tier's for as long as one hands on."""
+        """Run a session, and the next tier's for as long as one hands on.
+
+        An engine that was asked for runs them all, else each tier's own.
+        """
+        asked = request.engine if request else None
         session = await self._run(plan, request)
         while session is not None and session.status is Status.ESCALATED:
             if self.draining.is_set():
                 why = "the supervisor was asked to end"
                 await chain.drop(self.db, session, why, now=self.shop.now())
                 return
-            session = await self._run(await chain.following(self.db, session), None)
+            plan = await chain.following(self.db, session)
+            engine = asked or self.rounds.usual(plan.tier)
+            session = await self._run(replace(plan, engine=engine), None)
 
     async def _run(self, plan: Plan, request: Request | None) -> Session | None:
         try:

@@ -82,10 +82,11 @@ class SessionIn(Struct):
 
 
 class Engine(Struct):
-    """One engine: whether sessions run by it unless another is asked for, and why it cannot."""
+    """One engine: whether rounds are made by it, `tiers` it is usual for, and why it cannot run."""
 
     name: str
     usual: bool
+    tiers: list[Tier]
     problem: str | None
 
 

@@ -42,7 +42,7 @@ async def run(
     """Run one session from its opening to its end and return it as it ended.
 
     `why_not` is a reason, known before, for which it fails at once.
-    Raises Conflict when its request was taken back meanwhile.
+    Raises Conflict when its request was taken back meanwhile, and Halted.
     """
     await catch_up(shop.db, shop.lexicon)
     engine = shop.engines[plan.engine]
@@ -72,6 +72,7 @@ async def run(
         services=services,
         redact=shop.redactor,
         now=shop.now,
+        brake=shop.brake,
         approval_timeout=shop.approval_timeout,
         current=shop.current,
     )

@@ -4,7 +4,7 @@ from typing import Final
 
 from starlette.routing import compile_path
 
-from lamplighter.api.routes import access, memories, reviews, services, sessions, standing
+from lamplighter.api.routes import access, halt, memories, reviews, services, sessions, standing
 from lamplighter.api.routes.op import ANY as ANY
 from lamplighter.api.routes.op import V1 as V1
 from lamplighter.api.routes.op import Ask as Ask
@@ -15,6 +15,7 @@ OPS: Final = (
     *memories.OPS,
     *reviews.OPS,
     *sessions.OPS,
+    *halt.OPS,
     *services.OPS,
     *standing.OPS,
     *access.OPS,

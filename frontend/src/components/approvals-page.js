@@ -3,6 +3,7 @@ import { copy } from "../clipboard.js"
 import { duration } from "../format.js"
 import { slotWords } from "../standing.js"
 import { wish } from "../stores/approvals.js"
+import { useWords } from "../stores/uses.js"
 import { t } from "../texts.js"
 
 /** @typedef {{id: number, row: Approval, detail: any}} Card */
@@ -107,6 +108,12 @@ function words(deciding) {
 
     /** @param {Approval} row */
     then: ({ state }) => (state === "open" ? "" : t(/** @type {any} */ (`approvals.then_${state}`))),
+
+    /** How it ended, once it was run. @param {Card} card */
+    ended: ({ detail }) => (detail?.use ? useWords(detail.use.outcome) : ""),
+
+    /** What stands in its place. @param {Card} card */
+    instead: ({ detail }) => (detail?.replaced_by ? `/approvals/${detail.replaced_by}` : null),
 
     /** @param {Approval} row */
     came: ({ service, use_id: use }) => (use === null ? null : `/cooldowns?${new URLSearchParams({ service })}`),

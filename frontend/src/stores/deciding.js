@@ -27,7 +27,7 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
     later,
     path: "/approvals",
     entity: "approval",
-    query: () => ({ limit: 50 }),
+    query: () => ({ state: "all", limit: 50 }),
     matches: (/** @type {Approval} */ row) => row.state !== "open",
     compare: (a, b) => b.id - a.id,
   })

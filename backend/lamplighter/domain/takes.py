@@ -20,7 +20,8 @@ _WHOLE: Final = re.compile(r"-?[0-9]{1,16}")
 def taken(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was given as the tool may use it; raises Invalid naming each wrong field."""
     fields: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
-    found: dict[str, Any] = {}
+    others = {name: value for name, value in given.items() if name not in fields}
+    found: dict[str, Any] = dict(others)
     wrong: list[Wrong] = []
     for name, field in fields.items():
         value = given.get(name)
@@ -34,20 +35,21 @@ def taken(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]
             wrong.append(Wrong(name, problem))
         else:
             found[name] = value
-    wrong += _unknown(fields, given)
+    if schema.get("additionalProperties") is False:
+        wrong += _unknown(fields, others)
     if wrong:
         raise Invalid(*wrong)
     return found
 
 
-def _unknown(fields: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Wrong]:
-    for name in [name for name in given if name not in fields][:_NAMED]:
-        known = ", ".join(fields) or "nothing"
+def _unknown(fields: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Wrong]:
+    known = ", ".join(fields) or "nothing"
+    for name in list(others)[:_NAMED]:
         yield Wrong(_shown(name), f"is not known; it takes {known}")
 
 
 def _forgiven(field: Mapping[str, Any], value: Any) -> Any:
-    if field["type"] != "integer":
+    if field.get("type") != "integer":
         return value
     if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
         return int(value)
@@ -57,7 +59,8 @@ def _forgiven(field: Mapping[str, Any], value: Any) -> Any:
 
 
 def _problem(field: Mapping[str, Any], value: Any) -> str | None:
-    return _CHECKS[field["type"]](field, value)
+    check = _CHECKS.get(field.get("type", ""))
+    return check(field, value) if check else None
 
 
 def _text_problem(field: Mapping[str, Any], value: Any) -> str | None:

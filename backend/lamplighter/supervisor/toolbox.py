@@ -59,12 +59,17 @@ def tool(offer: Offer, use: Use, *, seconds: float | None = TOOL_SECONDS) -> Too
     return Tool(name=offer.name, about=offer.about, schema=offer.schema, use=use, seconds=seconds)
 
 
+Tell = Callable[[str], Awaitable[Mapping[str, Any]]]
+"""Says what a session is told now, given what it is about."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Toolbox:
-    """The tools that one session has."""
+    """The tools that one session has, and what tells it anew what is remembered."""
 
     gate: Gate
     tools: tuple[Tool, ...] = field(default=())
+    tell: Tell | None = None
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     async def use(self, name: str, given: Mapping[str, Any]) -> Answer:

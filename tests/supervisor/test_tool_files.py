@@ -231,7 +231,7 @@ async def test_without_roots_the_tool_is_not_there(db: Database) -> None:
     assert (await refused(tools, "read_file", path="/etc/hosts")).startswith("There is no tool")
 
 
-ROUNDS = 2_000
+ROUNDS = 1_000
 EXCHANGE = """
 import os, sys
 spot, bait, kept = sys.argv[1:]

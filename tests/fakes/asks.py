@@ -4,6 +4,7 @@ It says why in the words of a model, and ends with what it was told.
 """
 
 import json
+import signal
 import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ def asked(service: str) -> str:
     return f"{service}: {answer['words']}"
 
 
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # threads that wait would not be woken
 given = json.load(sys.stdin)
 say(type="system", subtype="init")
 with ThreadPoolExecutor() as threads:

@@ -1,16 +1,31 @@
 """A person is asked while a real session waits: by the command line, and whatever dies."""
 
+import asyncio
 import json
 import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from homes import Home
 
+from lamplighter.domain.approval import Answer, Approval, Choice
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.redact import Redactor
+from lamplighter.repository import Database
+from lamplighter.repository.database import sqlite_url
+from lamplighter.usecases.approvals import decide
+from lamplighter.usecases.sessions import stop
+
+T = TypeVar("T")
+
 ASKS = Path(__file__).parents[1] / "fakes" / "asks.py"
+YES = Answer(choice=Choice.APPROVE)
 ACTS = 'echo "$2" >> "$1"'
 STATES = "SELECT state FROM approvals ORDER BY id"
 WAITING = "SELECT count(*) FROM approvals WHERE state = 'open'"
@@ -47,6 +62,22 @@ def asks(home: Home, *names: str) -> subprocess.Popen[bytes]:
     started = home.start("run", "--tier", "3")
     waits(home, len(names))
     return started
+
+
+def says(home: Home, number: int, answer: Answer) -> Approval:
+    """Let a person answer, as the app does."""
+    return within(
+        home,
+        lambda db: decide(db, number, answer, by="anna", redact=Redactor(), now=datetime.now(UTC)),
+    )
+
+
+def within(home: Home, work: Callable[[Database], Awaitable[T]]) -> T:
+    async def done() -> T:
+        async with Database(sqlite_url(home.path / "lamplighter.db")) as db:
+            return await work(db)
+
+    return asyncio.run(done())
 
 
 def numbers(home: Home) -> dict[str, str]:
@@ -92,7 +123,7 @@ def test_the_probe_waits_for_a_person_and_understands_the_words(home: Home) -> N
     declare(home, "web")
     session = home.start("run", "--tier", "3")
     waits(home)
-    home.run("approvals", "deny", "1", "--note", "I look at it myself")
+    says(home, 1, Answer(choice=Choice.DENY, note="I look at it myself"))
 
     assert session.wait(20) == 1, "a person is needed"
     [(text,)] = home.rows("SELECT reason FROM escalations")
@@ -108,10 +139,11 @@ def test_when_its_supervisor_is_killed_the_next_one_withdraws_what_waited(home: 
 
     home.start("supervisor")
     home.until(lambda: home.rows(STATES) == [("withdrawn",)])
-    late = home.run("approvals", "approve", "1")
 
-    assert (late.returncode, ran(home)) == (1, "")
+    with pytest.raises(Conflict):
+        says(home, 1, YES)
     assert home.value("SELECT note FROM approvals") == "the supervisor ended while it waited"
+    assert ran(home) == ""
     home.until(lambda: home.value("SELECT status FROM sessions WHERE id = 1") == "interrupted")
 
 
@@ -119,12 +151,13 @@ def test_a_session_that_is_stopped_leaves_nothing_to_approve(home: Home) -> None
     declare(home, "web")
     session = asks(home, "web")
 
-    session.send_signal(signal.SIGTERM)
+    within(home, lambda db: stop(db, 1, now=datetime.now(UTC)))
 
     assert session.wait(20) == 1
     assert home.rows(STATES) == [("withdrawn",)]
     assert home.value("SELECT status FROM sessions") == "stopped"
-    assert home.run("approvals", "approve", "1").returncode == 1
+    with pytest.raises(Conflict):
+        says(home, 1, YES)
     assert ran(home) == ""
 
 
@@ -133,7 +166,7 @@ def test_what_is_declared_otherwise_while_a_person_thinks_does_not_run(home: Hom
     session = asks(home, "web")
 
     declare(home, "web", says="changed")
-    assert home.run("approvals", "approve", "1").returncode == 0
+    says(home, 1, YES)
 
     assert session.wait(20) == 0
     words = "web: services.yaml declares it otherwise since a person was asked"
@@ -153,34 +186,16 @@ def test_what_nobody_answers_does_not_run(home: Home) -> None:
     assert ran(home) == ""
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "said"),
-    [
-        (("approve", "7"), 2, "There is no approval 7."),
-        (("show", "7"), 2, "There is no approval 7."),
-        (("approve", "x"), 2, "is not a valid integer"),
-        (("deny", "0"), 2, "is not in the range"),
-    ],
-)
-def test_what_cannot_be_is_said_in_words(
-    home: Home, words: tuple[str, ...], status: int, said: str
-) -> None:
-    done = home.run("approvals", *words)
+def test_an_approval_that_is_not_there_is_said_in_words(home: Home) -> None:
+    done = home.run("approvals", "approve", "7")
 
-    assert done.returncode == status
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    assert (done.returncode, done.stderr) == (2, "lamplighter: There is no approval 7.\n")
 
 
 def test_a_session_says_yes_to_nothing_by_the_command_line(home: Home) -> None:
-    declare(home, "web")
-    session = asks(home, "web")
     home.env["LAMPLIGHTER_SESSION"] = "1"
 
     done = home.run("approvals", "approve", "1")
 
     assert done.returncode == 2
-    assert "a person does" in done.stderr
-    assert home.rows(STATES) == [("open",)]
-    session.send_signal(signal.SIGTERM)
-    session.wait(20)
+    assert "A session decides on no approval; a person does." in done.stderr

@@ -18,6 +18,7 @@ WITH_QUERY = [op for op in OPS if op.query]
 WITH_VERSION = [op for op in OPS if op.matches]
 PATHS = list(dict.fromkeys(op.path for op in OPS))
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+HALT = ("PUT", "/api/v1/halt")
 LOG_OUT = ("DELETE", "/api/v1/login")
 SECRET = "a secret that a browser keeps".replace(" ", "-")
 STAMP = "2026-01-01T12:00:00.000000Z"
@@ -63,6 +64,8 @@ class Asking:
                 answer.read()
         finally:
             answer.close()
+            if answer.is_success and (op.method, op.path) == HALT:
+                self.client.delete(op.path)  # or no session could begin any more
         return answer
 
     def address(self, op: Op) -> str:
@@ -102,6 +105,7 @@ class Asking:
             shapes.SessionIn: {"tier": 2, "prompt": "Look closer"},
             shapes.Empty: {},
             shapes.ResetIn: {"action": "restart"},
+            shapes.HaltIn: {"reason": "the rack is moved"},
             shapes.SettingIn: {"name": "interval", "value": "15m"},
             shapes.TokenIn: {"scopes": ["read"], "name": "backup"},
         }

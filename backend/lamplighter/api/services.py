@@ -6,7 +6,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import ask, shapes
+from lamplighter.api import ask, halt, shapes
 from lamplighter.api.answer import answer, page
 from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
@@ -57,8 +57,10 @@ async def overview(request: Request) -> Response:
     since = moments.moment(wanted.since, "since") or now - LATELY
     async with reading(here.db):
         found = await views.overview(here.db, here.services(), since=since, now=now)
+        pulled = await here.brake.pulled(here.db)
         seq = await changes.last(here.db)
-    return answer({**_overview(here, found, since=since, now=now), "seq": seq})
+    stands = halt.as_json(here, pulled) if pulled else None
+    return answer({**_overview(here, found, since=since, now=now), "halt": stands, "seq": seq})
 
 
 async def learned(request: Request) -> Response:

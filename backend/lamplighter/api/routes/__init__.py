@@ -7,6 +7,7 @@ from starlette.routing import compile_path
 from lamplighter.api.routes import (
     access,
     approvals,
+    halt,
     memories,
     reviews,
     services,
@@ -24,6 +25,7 @@ OPS: Final = (
     *reviews.OPS,
     *approvals.OPS,
     *sessions.OPS,
+    *halt.OPS,
     *services.OPS,
     *standing.OPS,
     *access.OPS,

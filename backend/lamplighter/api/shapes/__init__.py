@@ -22,6 +22,9 @@ from lamplighter.api.shapes.events import EventQuery as EventQuery
 from lamplighter.api.shapes.events import GroupPage as GroupPage
 from lamplighter.api.shapes.grounds import Grounds as Grounds
 from lamplighter.api.shapes.grounds import GroundsQuery as GroundsQuery
+from lamplighter.api.shapes.halt import Halt as Halt
+from lamplighter.api.shapes.halt import HaltIn as HaltIn
+from lamplighter.api.shapes.halt import Pulled as Pulled
 from lamplighter.api.shapes.memories import AsOfQuery as AsOfQuery
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed

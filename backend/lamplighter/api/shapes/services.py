@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from lamplighter.api.shapes.halt import Pulled
 from lamplighter.api.shapes.kinds import Limit, Name, Words
 from lamplighter.api.shapes.memories import Memory
 from lamplighter.domain.cooldown import Outcome
@@ -126,6 +127,7 @@ class Overview(Struct):
     reviews: dict[str, Any]
     approvals: dict[str, Any]
     run: dict[str, Any]
+    halt: Pulled | None
     seq: int
 
 

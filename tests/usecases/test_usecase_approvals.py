@@ -9,16 +9,19 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from lamplighter.domain import policy
 from lamplighter.domain.approval import Answer, Approval, ApprovalState, Choice, Wish
 from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.errors import Conflict, Stale
+from lamplighter.domain.notice import Telling
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.service import Action, ActionKind, Approve, Service, Services
 from lamplighter.domain.session import Plan, Session
-from lamplighter.repository import Database, approvals, changes, leases, sessions, writing
+from lamplighter.repository import Database, approvals, changes, leases, notices, sessions, writing
 from lamplighter.repository.approvals import Filter
 from lamplighter.repository.tables import approvals as rows
 from lamplighter.usecases import approvals as asking
+from lamplighter.usecases import halt
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 AT_ONCE = 8
@@ -204,6 +207,34 @@ async def test_first_holds_for_exactly_this_command_in_this_place(db: Database) 
     given = {name: await approvals.given(db, wish) for name, wish in others.items()}
 
     assert [name for name, yes in given.items() if yes] == ["this", "name"]
+
+
+async def test_while_everything_is_halted_a_yes_permits_nothing(db: Database) -> None:
+    session = await opened(db)
+    case = await asked(db, session)
+    await said(db, case.id, YES)
+    await halt.pull(db, "Fire", by="anna", redact=Redactor(), now=NOON)
+
+    use, action = await asking.redeem(db, session, case.id, services=SERVICES, now=NOON)
+
+    assert (action, use.text) == (None, policy.HALTED)
+    assert (await asking.get(db, case.id)).state == "withdrawn"
+
+
+async def test_people_are_told_outside_of_the_app_what_waits(db: Database) -> None:
+    db.telling = Telling()
+    await asked(db, await opened(db))
+
+    [notice] = (await notices.page(db, None, limit=9)).items
+
+    assert (notice.kind, notice.title) == ("approval", "Waits for a person: redeployment of web.")
+    assert notice.body.splitlines() == [
+        "Session 1 (tier 3) wants to run, in /srv:",
+        """/bin/true 'ü '"'"'x'"'"''""",
+        "It says: 'It answers 503'",
+        "It waits until 12:05 UTC. Answer in the app, or with `lamplighter approvals approve 1`,"
+        " deny or edit.",
+    ]
 
 
 async def test_those_who_asked_are_gone_and_nothing_waits(db: Database) -> None:

@@ -4,7 +4,16 @@ from typing import Final
 
 from starlette.routing import compile_path
 
-from lamplighter.api.routes import access, halt, memories, reviews, services, sessions, standing
+from lamplighter.api.routes import (
+    access,
+    halt,
+    memories,
+    outside,
+    reviews,
+    services,
+    sessions,
+    standing,
+)
 from lamplighter.api.routes.op import ANY as ANY
 from lamplighter.api.routes.op import V1 as V1
 from lamplighter.api.routes.op import Ask as Ask
@@ -16,6 +25,7 @@ OPS: Final = (
     *reviews.OPS,
     *sessions.OPS,
     *halt.OPS,
+    *outside.OPS,
     *services.OPS,
     *standing.OPS,
     *access.OPS,

@@ -72,10 +72,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The assistant uses a tool."""
+    """The assistant uses a tool; its result names the same `use`."""
 
     name: str
     input: Any = None
+    use: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ class ToolResult:
     text: str
     is_error: bool = False
     found: dict[str, Any] | None = None
+    use: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,8 @@ def _assistant(message: dict[str, Any]) -> Iterator[Item]:
             case "text":
                 yield Text(_string(block.get("text")), own=own)
             case "tool_use":
-                yield ToolUse(_string(block.get("name")) or "?", _cleaned(block.get("input")))
+                given, use = _cleaned(block.get("input")), _string(block.get("id"))
+                yield ToolUse(_string(block.get("name")) or "?", given, use)
 
 
 def _user(message: dict[str, Any]) -> Iterator[Item]:
@@ -80,6 +81,7 @@ def _user(message: dict[str, Any]) -> Iterator[Item]:
                 _joined(block.get("content")),
                 is_error=block.get("is_error") is True,
                 found=_cleaned(found) if isinstance(found, dict) else None,
+                use=_string(block.get("tool_use_id")),
             )
 
 

@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Request, Session, Status
@@ -15,10 +15,10 @@ from lamplighter.repository import sessions
 from lamplighter.supervisor import caps, follow, gateway, tasks
 from lamplighter.supervisor.gate import Gate
 from lamplighter.supervisor.patience import patiently
-from lamplighter.supervisor.toolbox import Toolbox
+from lamplighter.supervisor.toolbox import Recall, Toolbox
 from lamplighter.supervisor.watch import Watch
 from lamplighter.supervisor.workshop import Workshop
-from lamplighter.usecases import access, approvals, chain, observe
+from lamplighter.usecases import access, approvals, chain, hooks, observe
 from lamplighter.usecases import sessions as lifecycle
 from lamplighter.usecases.analyse import catch_up
 from lamplighter.usecases.sessions import Ending
@@ -76,8 +76,21 @@ async def run(
         current=shop.current,
     )
     task = replace(task, budget_usd=left.budget_usd, max_turns=shop.max_turns)
-    box = Toolbox(gate=gate)
+    box = Toolbox(gate=gate, recall=_recall(shop, begun.session))
     return await _run(shop, engine, task, box, draining)
+
+
+def _recall(shop: Workshop, session: Session) -> Recall | None:
+    """Return what looks up memories before a tool is used, where a rule asks for it."""
+    if not shop.hooks.inject:
+        return None
+
+    async def recall(tool: str, given: Mapping[str, Any]) -> str:
+        return await hooks.recalled(
+            shop.db, shop.hooks, session, tool, given, redact=shop.redactor, now=shop.now()
+        )
+
+    return recall
 
 
 async def _run(

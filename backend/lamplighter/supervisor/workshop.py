@@ -20,6 +20,7 @@ from lamplighter.supervisor.gate import APPROVAL_SECONDS
 from lamplighter.supervisor.timepiece import Timepiece
 from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.watch import Limits
+from lamplighter.usecases.halt import Brake
 
 Doors = Callable[[Toolbox], AbstractAsyncContextManager[ToolDoor]]
 """Opens a session's tools over MCP, for as long as the context lasts."""
@@ -52,5 +53,6 @@ class Workshop:
     max_turns: int = MAX_TURNS
     hooks: Hooks = field(default_factory=Hooks)
     doors: Doors | None = None
+    brake: Brake = field(default_factory=Brake)
     approval_timeout: float = APPROVAL_SECONDS
     current: Callable[[], Services] | None = None

@@ -51,6 +51,7 @@ def workshop(
             day=settings.day_dollars,
         ),
         max_turns=settings.max_turns,
+        hooks=settings.hooks,
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

@@ -52,9 +52,33 @@ def hangs() -> None:
     time.sleep(300)
 
 
-def ignores_signals() -> None:
+def silent() -> None:
+    time.sleep(300)
+
+
+def ignores_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    hangs()
+
+
+def ignores_signals() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    ignores_interrupts()
+
+
+def endless() -> None:
+    """Print one line that never ends."""
+    text("[EVENT:info] hanging")
+    while True:
+        os.write(1, b"x" * 4096)
+        time.sleep(0.02)
+
+
+def daemons() -> None:
+    """Leave grandchildren behind that no session, group or environment tells of."""
+    wait = "import os, time; os.setsid(); os.fork() and os._exit(0); time.sleep(300)"
+    for _ in range(3):
+        subprocess.Popen([sys.executable, "-S", "-c", wait, *sys.argv], env={})
     hangs()
 
 
@@ -105,4 +129,5 @@ def reads() -> None:
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    mode, *given = sys.argv[1:]
+    globals()[mode](*(each for each in given if not each.startswith("--mark=")))

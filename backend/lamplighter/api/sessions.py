@@ -94,7 +94,7 @@ async def engines(request: Request) -> Response:
     ask.query(request, shapes.Nothing)
     return answer(
         {
-            "engines": [_engine(each, usual=each.name == here.engine) for each in here.engines],
+            "engines": [_engine(here, each) for each in here.engines],
             "max_tier": here.max_tier,
             "session_seconds": here.session_seconds,
             "idle_seconds": here.idle_seconds,
@@ -102,11 +102,13 @@ async def engines(request: Request) -> Response:
     )
 
 
-def _engine(engine: Engine, *, usual: bool) -> dict[str, Any]:
+def _engine(here: Door, engine: Engine) -> dict[str, Any]:
+    tiers = [tier for tier, name in sorted(here.usual_engines.items()) if name == engine.name]
     found = engine.installed() if isinstance(engine, Outside) else None
     return {
         "name": engine.name,
-        "usual": usual,
+        "usual": 1 in tiers,
+        "tiers": tiers,
         "problem": engine.probe(),
         "program": found.path if found else None,
         "version": found.version if found else None,

@@ -110,6 +110,20 @@ class Session:
         """Whether it has not ended yet."""
         return self.status is Status.RUNNING
 
+    @property
+    def plan(self) -> Plan:
+        """What it was to do."""
+        return Plan(
+            tier=self.tier,
+            engine=self.engine,
+            trigger=self.trigger,
+            services=self.services,
+            prompt=self.prompt,
+            dry_run=self.dry_run,
+            parent_id=self.parent_id,
+            budget_usd=self.budget_usd,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:

@@ -155,6 +155,12 @@ async def request_stop(db: Database, session_id: int, *, now: datetime) -> Sessi
     return await _change(db, session_id, {"stop_requested_at": now}, now=now)
 
 
+async def resume(db: Database, session_id: int, *, epoch: int, now: datetime) -> Session | None:
+    """Let a running session go on under the leader of `epoch`; None when it has ended already."""
+    values = {"resumed": sessions.c.resumed + 1, "leader_epoch": epoch}
+    return await _change(db, session_id, values, now=now)
+
+
 async def newest(db: Database) -> datetime | None:
     """Return when the newest session began; None while there is none."""
     query = sa.select(sessions.c.started_at).order_by(sessions.c.id.desc()).limit(1)

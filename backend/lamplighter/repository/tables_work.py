@@ -34,6 +34,7 @@ halts = sa.Table(
     "halts",
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("way", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("pulled_by", sa.Text, nullable=False),
     sa.Column("pulled_at", UTCDateTime, nullable=False),
@@ -89,5 +90,17 @@ searches = sa.Table(
     sa.Column("tool", sa.Text, nullable=False),
     sa.Column("query", sa.Text, nullable=False),
     sa.Column("hits", Json, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+)
+
+retellings = sa.Table(
+    "retellings",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("query", sa.Text, nullable=False),
+    sa.Column("injected", sa.Text, nullable=False),
+    sa.Column("tokens", NUMBER, nullable=False),
+    sa.Column("placements", Json, nullable=False),
     sa.Column("at", UTCDateTime, nullable=False),
 )

@@ -19,7 +19,7 @@ from lamplighter.repository import driver
 from lamplighter.repository.database import is_postgres
 from lamplighter.repository.feed import run_directory as directory_of
 from lamplighter.serve import access
-from lamplighter.serve.home import SESSIONS, ServicesFile, engines
+from lamplighter.serve.home import SESSIONS, ServicesFile, engines, usual_engines
 
 Look = Callable[[Settings], Iterable[Sign]]
 
@@ -152,17 +152,22 @@ def _run_by(service: Service) -> Iterator[tuple[str, str, str]]:
 
 
 def engine(settings: Settings) -> Iterator[Sign]:
-    """Look whether the engines of the tiers can be run."""
-    wanted = {settings.engine, settings.engine_tier2, settings.engine_tier3}
-    for each in engines(settings):
-        if each.name in wanted:
-            why_not = each.probe()
-            yield judged("engine", why_not is None, _shown(each), why_not or "")
+    """Look whether the engine of each tier can be run."""
+    usual = usual_engines(settings)
+    here = {each.name: each for each in engines(settings)}
+    for name in dict.fromkeys(usual.values()):
+        found = here.get(name)
+        why_not = found.probe() if found else "It is not part of this installation."
+        tiers = [str(tier) for tier, each in usual.items() if each == name]
+        of = "" if len(tiers) == len(usual) else f" (tier {' and '.join(tiers)})"
+        yield judged(
+            "engine", why_not is None, f"Engine {name}{of}{_program(found)}", why_not or ""
+        )
 
 
-def _shown(engine: Engine) -> str:
+def _program(engine: Engine | None) -> str:
     found = engine.installed() if isinstance(engine, Outside) else None
-    return f"Engine {engine.name}" + (f": {found.path} {found.version}" if found else "")
+    return f": {found.path} {found.version}" if found else ""
 
 
 def app(settings: Settings) -> Iterator[Sign]:

@@ -108,10 +108,11 @@ async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
             budget=settings.memory_budget,
             max_tier=settings.max_tier,
             engines=home.engines(settings),
-            engine=settings.engine,
+            usual_engines=home.usual_engines(settings),
             session_seconds=settings.session_timeout,
             idle_seconds=settings.idle_timeout,
             lexicon=words,
+            brake=home.brake(settings),
         )
 
 

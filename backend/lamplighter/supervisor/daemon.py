@@ -4,13 +4,13 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from lamplighter.domain.errors import Conflict, Deposed, LamplighterError
+from lamplighter.domain.errors import Conflict, Deposed, Halted, LamplighterError
 from lamplighter.domain.event import Level
 from lamplighter.domain.leader import HEARTBEAT
 from lamplighter.domain.service import Services
@@ -29,7 +29,7 @@ from lamplighter.repository.feed import Waking
 from lamplighter.supervisor import runner
 from lamplighter.supervisor.lease import Lease
 from lamplighter.supervisor.workshop import Workshop
-from lamplighter.usecases import chain
+from lamplighter.usecases import chain, halt
 
 logger = logging.getLogger(__name__)
 
@@ -37,16 +37,25 @@ CHANGES_KEPT: Final = timedelta(days=7)
 LOOKS_KEPT: Final = timedelta(days=31)
 STANDBY_SECONDS: Final = 1.0
 LOCKED_SECONDS: Final = 1.0
+HALT_LOOK_SECONDS: Final = 0.5
 NO_ROUND: Final = "so no round is made"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rounds:
-    """How rounds are made: how often (seconds), and by which engine."""
+    """How rounds are made: how often (seconds), and by which engine.
+
+    `engines` names that of a higher tier where it is another one.
+    """
 
     interval: float = 3_600.0
     engine: str = "probe"
+    engines: Mapping[int, str] = field(default_factory=dict)
     dry_run: bool = False
+
+    def usual(self, tier: int) -> str:
+        """Return what runs the sessions of a tier unless another engine is asked for."""
+        return self.engines.get(tier, self.engine)
 
 
 @dataclass(slots=True)
@@ -61,6 +70,8 @@ class Supervisor:
     _due: float = 0.0
     _services: Services = field(default_factory=Services)
     _problem: str = ""
+    _halted: str = ""
+    _going_on: list[Session] = field(default_factory=list)
 
     @property
     def db(self) -> Database:
@@ -85,15 +96,20 @@ class Supervisor:
         self.db.fence = partial(leases.hold, self.db, leader.epoch)
         self.shop.timepiece.steady(self.shop.now())  # from here on it is watched
         await self._read_services()
-        for session in await runner.recover(self.shop, self._services):
+        await halt.note_file(self.db, self.shop.brake, now=self.shop.now())
+        found = await runner.recover(self.shop, self._services)
+        for session in found.ended:
             logger.warning("Session %s was interrupted; what it printed is kept.", session.id)
+        self._going_on = [*found.going_on]
         self._due = time.monotonic()
         return True
 
     async def step(self) -> bool:
         """Do what is due, the oldest request or else a round; say whether there was any."""
-        if self.draining.is_set():
+        if self.draining.is_set() or await self.halted():
             return False
+        if await self.go_on():
+            return True
         request = await requests.next_queued(self.db)
         if request is not None:
             await self.answer(request)
@@ -108,15 +124,33 @@ class Supervisor:
             return True
         return False
 
+    async def go_on(self) -> bool:
+        """Go on with a session whose supervisor died; say whether there was one."""
+        if not self._going_on:
+            return False
+        session = self._going_on.pop(0)
+        try:
+            session = await runner.go_on(self.shop, session, self._services, draining=self.draining)
+        except OperationalError:
+            self._going_on.insert(0, session)
+            raise
+        except Conflict as error:
+            logger.warning("%s", error)
+            return True
+        await self._over(session)
+        await self._hand_on(session, None)
+        return True
+
     async def run(self, listener: Waking) -> None:
         """Lead, or wait to lead, until asked to end."""
         while not self.draining.is_set():
             try:
                 async with asyncio.TaskGroup() as both:
                     if await self._until_leader():
-                        beating = both.create_task(self._beat())
+                        beside = [both.create_task(each) for each in (self._beat(), self._note())]
                         await self._work(listener)
-                        beating.cancel()
+                        for task in beside:
+                            task.cancel()
             except* Deposed as deposed:
                 logger.error("%s What ran here was stopped.", deposed.exceptions[0])
             finally:
@@ -141,6 +175,15 @@ class Supervisor:
             if not worked:
                 await self._idle(listener)
 
+    async def halted(self) -> bool:
+        """Whether everything stands still now: nothing is begun, and requests wait."""
+        pulled = await self.shop.brake.pulled(self.db)
+        words = pulled.words if pulled else ""
+        if words != self._halted:
+            logger.warning("%s", words or "What was halted goes on.")
+        self._halted = words
+        return bool(words)
+
     def drain(self) -> None:
         """End soon: start nothing new, stop what runs."""
         self.draining.set()
@@ -161,6 +204,8 @@ class Supervisor:
 
     async def _idle(self, listener: Waking) -> None:
         left = max(0.0, self._due - time.monotonic())
+        if self._halted:
+            left = HALT_LOOK_SECONDS  # that the file is gone wakes nobody
         drained = asyncio.ensure_future(self.draining.wait())
         woken = asyncio.ensure_future(listener.wait(left))
         await asyncio.wait({drained, woken}, return_when=asyncio.FIRST_COMPLETED)
@@ -187,20 +232,30 @@ class Supervisor:
     async def answer(self, request: Request) -> None:
         """Run the session that a request asks for, and those it hands on to."""
         await self._read_services()
-        plan = request.plan(engine=self.rounds.engine)
-        if plan.engine not in self.shop.engines:
-            plan = replace(plan, engine=self.rounds.engine)
+        if request.engine not in self.shop.engines:
+            request = replace(request, engine=None)
+        plan = request.plan(engine=self.rounds.usual(request.tier))
         await self._chain(replace(plan, dry_run=plan.dry_run or self.rounds.dry_run), request)
 
     async def _chain(self, plan: Plan, request: Request | None) -> None:
-        """Run a session, and the next tier's for as long as one hands on."""
-        session = await self._run(plan, request)
+        """Run a session, and the next tier's for as long as one hands on.
+
+        An engine that was asked for runs them all, else each tier's own.
+        """
+        asked = request.engine if request else None
+        await self._hand_on(await self._run(plan, request), asked)
+
+    async def _hand_on(self, session: Session | None, asked: str | None) -> None:
+        """Run the next tier's session for as long as one hands on."""
         while session is not None and session.status is Status.ESCALATED:
-            if self.draining.is_set():
-                why = "the supervisor was asked to end"
+            halted = await self.halted()
+            if halted or self.draining.is_set():
+                why = "everything was halted" if halted else "the supervisor was asked to end"
                 await chain.drop(self.db, session, why, now=self.shop.now())
                 return
-            session = await self._run(await chain.following(self.db, session), None)
+            plan = await chain.following(self.db, session)
+            engine = asked or self.rounds.usual(plan.tier)
+            session = await self._run(replace(plan, engine=engine), None)
 
     async def _run(self, plan: Plan, request: Request | None) -> Session | None:
         try:
@@ -214,10 +269,16 @@ class Supervisor:
             )
         except Conflict:
             return None  # its request was taken back
+        except Halted:
+            await chain.drop_stranded(self.db, now=self.shop.now())
+            return None
+        await self._over(session)
+        return session
+
+    async def _over(self, session: Session) -> None:
         reason = f": {session.reason}" if session.reason else ""
         logger.info("Session %s (%s): %s%s", session.id, session.trigger, session.status, reason)
         await self._tell_next_round()
-        return session
 
     def _why_not(self, plan: Plan) -> str | None:
         if self._problem and not self._services.path:
@@ -257,6 +318,15 @@ class Supervisor:
                     await leases.beat(self.db, self.shop.epoch, now=self.shop.now())
             except OperationalError as error:
                 logger.warning("No heartbeat could be written: %s", error)
+
+    async def _note(self) -> None:
+        """Keep the coming and going of the file that halts everything."""
+        while True:
+            try:
+                await halt.note_file(self.db, self.shop.brake, now=self.shop.now())
+            except OperationalError as error:
+                logger.warning("That the file was seen could not be written: %s", error)
+            await asyncio.sleep(HALT_LOOK_SECONDS)
 
     async def step_down(self) -> None:
         """Lead no more, and say so."""

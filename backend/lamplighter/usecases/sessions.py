@@ -7,7 +7,7 @@ from typing import Final
 
 from lamplighter.domain.admit import Redact
 from lamplighter.domain.context import DEFAULT_BUDGET, Block
-from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
+from lamplighter.domain.errors import Conflict, Halted, Invalid, NotFound, Wrong
 from lamplighter.domain.event import Level
 from lamplighter.domain.handoff import EscalationState, Handoff, named
 from lamplighter.domain.memory import Memory
@@ -23,6 +23,7 @@ from lamplighter.repository import (
     escalations,
     events,
     exposures,
+    halts,
     leases,
     requests,
     sessions,
@@ -156,11 +157,14 @@ async def begin(
 ) -> Opened:
     """Open a session with all it is told, in one transaction; before it, what is due fades.
     Without `fading` nothing fades now: the clock is not to be trusted.
-    Raises Conflict when the request it answers was taken back meanwhile.
+    Raises Conflict when the request it answers was taken back meanwhile, and Halted.
     """
     if fading:
         await fade(db, now=now)
     async with writing(db):
+        halt = await halts.standing(db)
+        if halt is not None:
+            raise Halted(halt.words)
         handoff = await _handoff(db, plan, services, now=now)
         block, environment = await surroundings(
             db, plan, services, budget=budget, handoff=handoff, now=now

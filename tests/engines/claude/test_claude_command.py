@@ -56,6 +56,7 @@ def test_the_token_of_the_door_stands_in_a_file_alone() -> None:
                 "type": "http",
                 "url": DOOR.url,
                 "headers": {"Authorization": "Bearer door-token"},
+                "timeout": 86_400_000,
             }
         }
     }

@@ -118,12 +118,12 @@ async def test_a_failure_of_the_api_is_told_as_what_to_do_about_it(sessions: Ses
 async def test_a_session_that_takes_too_long_keeps_what_it_said_and_cost(
     sessions: Sessions,
 ) -> None:
-    slow = says(f"{FOUND}\n" + "tick " * 2_000, delta_chars=16, delta_delay=0.02)
-
-    session = await sessions.run("slow", [slow], limits=Limits(total=1.5))
+    slow = says(f"{FOUND}\n" + "tick " * 20_000, delta_chars=len(FOUND) + 1, delta_delay=0.05)
+    # long enough for the CLI to begin, also where much else runs
+    session = await sessions.run("slow", [slow], limits=Limits(total=4))
 
     assert session.status is Status.TIMED_OUT
-    assert session.reason == "It ran longer than 1.5 s."
+    assert session.reason == "It ran longer than 4 s."
     assert session.learned == 1
     assert session.cost_usd is not None
     assert session.cost_usd > 0

@@ -94,12 +94,17 @@ async def engines(request: Request) -> Response:
     ask.query(request, shapes.Nothing)
     return answer(
         {
-            "engines": [_engine(here, each) for each in here.engines],
+            "engines": await asyncio.to_thread(_engines, here),
             "max_tier": here.max_tier,
             "session_seconds": here.session_seconds,
             "idle_seconds": here.idle_seconds,
         }
     )
+
+
+def _engines(here: Door) -> list[dict[str, Any]]:
+    """Ask each engine; one that is a program of others may take its time."""
+    return [_engine(here, each) for each in here.engines]
 
 
 def _engine(here: Door, engine: Engine) -> dict[str, Any]:

@@ -46,6 +46,8 @@ function opened({ answer = STATE, away = false, more = {} } = {}) {
   const supervisor = { state: null, away, beats: 0, load: () => (supervisor.beats += 1) }
   const store = overview({
     reviews: { known: false },
+    approvals: { known: false, open: [] },
+    halt: { on: false },
     api,
     feed: fakeFeed(),
     supervisor,

@@ -61,6 +61,7 @@ def _halts() -> None:
     op.create_table(
         "halts",
         sa.Column("id", NUMBER, primary_key=True, autoincrement=True),
+        sa.Column("way", TEXT, nullable=False, server_default="row"),
         sa.Column("reason", TEXT, nullable=False, server_default=""),
         sa.Column("pulled_by", TEXT, nullable=False),
         sa.Column("pulled_at", TEXT, nullable=False),

@@ -17,6 +17,7 @@ from lamplighter.domain.session import MAX_TIER
 from lamplighter.domain.vitals import Sign
 from lamplighter.engines import Engine
 from lamplighter.repository import Database
+from lamplighter.usecases.halt import Brake
 
 
 class Healthy(Protocol):
@@ -61,6 +62,7 @@ class Door:
     idle_seconds: float = 300.0
     hosts: tuple[str, ...] = ()
     lexicon: Lexicon = field(default_factory=built_in)
+    brake: Brake = field(default_factory=Brake)
 
     def known(self) -> list[str]:
         """Return the names of the services as they are spelled."""

@@ -55,9 +55,13 @@ async def healthz(request: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    """GET /readyz: this process can read its database."""
+    """GET /readyz: this process can read its database; it says so of a halt, but not why."""
+    here = door(request)
     try:
-        await changes.last(door(request).db)
+        await changes.last(here.db)
+        halted = await here.brake.pulled(here.db)
     except (Error, TimeoutError):
         return problem(503, "The database cannot be read now.", headers={"Retry-After": "5"})
+    if halted:
+        return answer({"status": "ready", "detail": "Everything is halted."})
     return answer({"status": "ready"})

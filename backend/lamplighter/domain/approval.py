@@ -46,6 +46,11 @@ NEXT: Final[Mapping[ApprovalState, frozenset[ApprovalState]]] = {
 LIVING: Final = tuple(NEXT)
 
 
+def becomes(before: ApprovalState, state: ApprovalState) -> bool:
+    """Whether an approval may come from one state to another."""
+    return state in NEXT.get(before, ())
+
+
 class Choice(StrEnum):
     """What a person says to an approval."""
 

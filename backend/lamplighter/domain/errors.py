@@ -58,5 +58,9 @@ class Unavailable(LamplighterError):
     """What we need is not there or cannot be used now; the message says what to do."""
 
 
+class Halted(Unavailable):
+    """Everything stands still until a person releases it."""
+
+
 class Deposed(LamplighterError):
     """Another supervisor leads now: this one may change nothing more."""

@@ -45,7 +45,7 @@ class RequestState(StrEnum):
 class Plan:
     """What a session is to do: `services` None means all of them.
 
-    `budget_usd` is what it may cost, None where there is no limit.
+    `model` is which one thinks, `budget_usd` what it may cost, None where there is no limit.
     """
 
     tier: int = 1
@@ -55,6 +55,7 @@ class Plan:
     prompt: str = ""
     dry_run: bool = False
     parent_id: int | None = None
+    model: str = ""
     budget_usd: float | None = None
 
 

@@ -98,6 +98,13 @@ def clock(newest: datetime | None, *, now: datetime) -> Sign:
     return Sign("clock", FAILING, words, "Set the clock. Until then no memory fades.", ahead)
 
 
+def halted(words: str, release: str) -> Sign:
+    """Tell whether everything stands still; the words are empty when it does not."""
+    if not words:
+        return Sign("halt", OK, "Nothing is halted")
+    return Sign("halt", WARNING, f"Everything is halted. {words}", release)
+
+
 def heartbeat(leader: Leader | None, *, now: datetime) -> Sign:
     """Judge whether a supervisor leads."""
     advice = (
@@ -115,8 +122,10 @@ def heartbeat(leader: Leader | None, *, now: datetime) -> Sign:
     return Sign("supervisor", FAILING, words, advice, age)
 
 
-def timer(leader: Leader | None, *, now: datetime) -> Sign:
+def timer(leader: Leader | None, *, halted: bool = False, now: datetime) -> Sign:
     """Judge whether rounds begin when they are due."""
+    if halted:
+        return Sign("timer", UNKNOWN, "No rounds are made while everything is halted")
     if leader is None or leader.state(now=now) == "away":
         return Sign("timer", UNKNOWN, "No supervisor plans rounds now")
     if leader.session_id is not None:

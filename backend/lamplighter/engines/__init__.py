@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from lamplighter.domain.cooldown import Use
 from lamplighter.domain.handoff import Finding, Handoff
@@ -44,6 +44,14 @@ class ToolDoor:
 
     url: str
     token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A program of others that an engine needs: where it is, and which version."""
+
+    path: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,3 +121,11 @@ class Engine(Protocol):
 
     def command(self, task: Task) -> Command:
         """Return the command that runs this session and prints stream-json."""
+
+
+@runtime_checkable
+class Outside(Protocol):
+    """An engine that is a program of others."""
+
+    def installed(self) -> Installed | None:
+        """Return where it is and which version, where there is one that can be run."""

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from databases import Database as EncodeDatabase
 from databases import DatabaseURL
 
+from lamplighter.domain.notice import Telling
 from lamplighter.repository.connection import SafeTransaction
 
 CHANNEL: Final = "lamplighter_changes"
@@ -20,7 +21,8 @@ class Database(EncodeDatabase):
     """One database; `announce` is called after each commit that changed something.
 
     `fence`, where it is set, is asked at the beginning of each `writing` whether
-    this process may still write; it raises when it may not.
+    this process may still write; it raises when it may not. `telling` says which
+    events people are told of; None tells nobody anything.
     """
 
     SUPPORTED_BACKENDS = {  # noqa: RUF012 - so it is declared there
@@ -34,6 +36,7 @@ class Database(EncodeDatabase):
         self.announce = announce
         self.changed = False
         self.fence: Callable[[], Awaitable[None]] | None = None
+        self.telling: Telling | None = None
         self.notifies = is_postgres(url)
         # what this process holds in memory of groups of memories; see repository/analyses
         self.groups: dict[Any, Any] = {}

@@ -11,7 +11,7 @@ from lamplighter.domain import plain
 from lamplighter.domain.change import Op
 from lamplighter.domain.event import Event, Level
 from lamplighter.domain.service import GENERAL, fold
-from lamplighter.repository import changes
+from lamplighter.repository import changes, notices
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
 from lamplighter.repository.prepared import Statement
@@ -51,7 +51,7 @@ async def insert(
     source: str,
     now: datetime,
 ) -> Event:
-    """Record that something happened."""
+    """Record that something happened, and let people be told where it matters."""
     statement = (
         sa.insert(events)
         .values(
@@ -69,6 +69,7 @@ async def insert(
     await changes.append(
         db, ENTITY, event.id, Op.CREATED, now=now, version=event.version, row=plain.event(event)
     )
+    await notices.about(db, event, now=now)
     return event
 
 

@@ -115,6 +115,11 @@ async def progress(
     return session
 
 
+async def answered_by(db: Database, session_id: int, model: str) -> None:
+    """Keep which model answers a session; the `progress` that follows tells of it."""
+    await db.execute(sa.update(sessions).where(sessions.c.id == session_id).values(model=model))
+
+
 async def spend(db: Database, session_id: int, spent: Spent) -> None:
     """Keep what a session has spent so far; the `progress` that follows tells of it."""
     statement = (

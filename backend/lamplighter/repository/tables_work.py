@@ -34,6 +34,7 @@ halts = sa.Table(
     "halts",
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("way", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("pulled_by", sa.Text, nullable=False),
     sa.Column("pulled_at", UTCDateTime, nullable=False),

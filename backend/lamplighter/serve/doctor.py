@@ -11,13 +11,15 @@ from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain import vitals
 from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.halt import Halt
 from lamplighter.domain.vitals import Sign, judged
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.condition import Condition, condition
 from lamplighter.repository.database import file_of, is_postgres, shown
 from lamplighter.repository.readable import MEND, unreadable
-from lamplighter.serve import access, looks, web
+from lamplighter.serve import access, home, looks, web
 from lamplighter.usecases import vitals as gathered
+from lamplighter.usecases.halt import Brake
 
 UNREADABLE_SHOWN: Final = 20
 ASKING_SECONDS: Final = 5.0
@@ -30,6 +32,7 @@ def look(settings: Settings) -> list[Sign]:
         looks.home,
         looks.space,
         looks.run_directory,
+        _halt,
         _database,
         _memories,
         _beliefs,
@@ -105,6 +108,23 @@ def _at_odds(found: Condition) -> Iterator[Sign]:
     told = vitals.clock(found.newest, now=clock.now())
     if not told.ok:
         yield told
+
+
+def _halt(settings: Settings) -> Iterator[Sign]:
+    """Tell whether everything stands still, as far as the database can be asked."""
+    brake, url = home.brake(settings), settings.database_url
+    found = brake.by_file()
+    if found is None and (is_postgres(url) or file_of(url).exists()):
+        with suppress(LamplighterError, driver.Error, OSError):
+            if migrate.revision_of(url) == migrate.head():
+                found = asyncio.run(_pulled(url, brake))
+    if found is not None:
+        yield vitals.halted(found.words, brake.release(found))
+
+
+async def _pulled(url: str, brake: Brake) -> Halt | None:
+    async with Database(url) as db:
+        return await brake.pulled(db)
 
 
 def _memories(settings: Settings) -> Iterator[Sign]:

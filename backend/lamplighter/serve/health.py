@@ -16,7 +16,7 @@ from lamplighter.repository import Database, driver
 from lamplighter.repository.condition import condition
 from lamplighter.repository.database import file_of, is_postgres
 from lamplighter.repository.readable import passed_over, unreadable
-from lamplighter.serve import looks
+from lamplighter.serve import home, looks
 from lamplighter.usecases import vitals as gathered
 
 SETUP_SECONDS: Final = 15.0
@@ -75,7 +75,11 @@ class Health:
     async def _at_once(self, now: datetime) -> list[Sign]:
         feed = rules.feed(len(self.hub.followers), self.hub.behind)
         try:
-            return [*await gathered.at_once(self.db, now=now), *self._log(), feed]
+            return [
+                *await gathered.at_once(self.db, home.brake(self.settings), now=now),
+                *self._log(),
+                feed,
+            ]
         except (driver.Error, TimeoutError) as error:
             advice = "It goes on by itself when its database does; the log says what is wrong."
             words = f"The database cannot be read now: {error}"

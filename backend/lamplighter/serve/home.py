@@ -5,22 +5,28 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 from lamplighter.config import services as services_file
 from lamplighter.config.services import ServicesError
 from lamplighter.config.settings import Settings
+from lamplighter.domain import halt
 from lamplighter.domain.errors import LamplighterError, Unavailable
+from lamplighter.domain.event import Level
+from lamplighter.domain.notice import Telling
 from lamplighter.domain.redact import Redactor, redactor
 from lamplighter.domain.service import Services
 from lamplighter.engines import Engine
+from lamplighter.engines.claude import ClaudeEngine
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.engines.messages import MessagesEngine
 from lamplighter.engines.probe import ProbeEngine
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.database import is_postgres, password_of
 from lamplighter.repository.feed import Announcer, run_directory
+from lamplighter.usecases.halt import Brake
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +64,12 @@ def write_starter(settings: Settings) -> bool:
 
 def engines(settings: Settings) -> tuple[Engine, ...]:
     """Return what can run sessions, whether it is ready or not."""
-    return (ProbeEngine(), ExecEngine(settings.exec_command), MessagesEngine())
+    return (
+        ProbeEngine(),
+        ExecEngine(settings.exec_command),
+        ClaudeEngine(settings.claude_bin),
+        MessagesEngine(),
+    )
 
 
 def usual_engines(settings: Settings) -> dict[int, str]:
@@ -77,11 +88,27 @@ def secrets(settings: Settings) -> Redactor:
     return redactor([*os.environ.items(), *own])
 
 
+def telling(settings: Settings) -> Telling | None:
+    """Return what people are told of; None where nobody is named."""
+    if not settings.notify:
+        return None
+    gather = settings.notify_digest
+    return Telling(
+        Level(settings.notify_level), None if gather is None else timedelta(seconds=gather)
+    )
+
+
+def brake(settings: Settings) -> Brake:
+    """Return what can halt everything in this home."""
+    return Brake(settings.home / halt.FILE, secrets(settings))
+
+
 @asynccontextmanager
 async def database(settings: Settings) -> AsyncIterator[Database]:
     """Open the database; each commit is announced to whoever listens."""
     announcer = Announcer(run_directory(settings.home))
     db = Database(settings.database_url, announce=announcer)
+    db.telling = telling(settings)
     try:
         await db.connect()
     except driver.OperationalError as error:

@@ -11,7 +11,7 @@ from typing import Final
 from lamplighter import clock
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
-from lamplighter.domain.errors import Conflict, Unavailable
+from lamplighter.domain.errors import Conflict, Halted, Unavailable
 from lamplighter.domain.handoff import EscalationState
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, RequestState, Session, Status
@@ -88,6 +88,10 @@ async def _once(settings: Settings, plan: Plan, engine: str | None, say: Say) ->
 async def _alone(
     supervisor: Supervisor, plan: Plan, engine: str | None, services: Services, say: Say
 ) -> Ran:
+    pulled = await supervisor.shop.brake.pulled(supervisor.db)
+    if pulled is not None:
+        await supervisor.step_down()
+        raise Halted(f"{pulled.words} {supervisor.shop.brake.release(pulled)}")
     _on_signals(supervisor.drain)
     filed = await lifecycle.ask(
         supervisor.db,
@@ -108,6 +112,9 @@ async def _alone(
 
 async def _work_off(supervisor: Supervisor, request_id: int) -> None:
     while not supervisor.draining.is_set():
+        if await supervisor.halted():
+            await asyncio.sleep(FOLLOW_SECONDS)
+            continue
         if await supervisor.go_on():
             continue
         request = await requests.get(supervisor.db, request_id)
@@ -129,6 +136,9 @@ async def _beside(
         now=clock.now(),
     )
     say(f"A supervisor is running; request {filed.id} is number {filed.position} in its queue.")
+    pulled = await supervisor.shop.brake.pulled(supervisor.db)
+    if pulled is not None:
+        say(f"{pulled.words} The request waits. {supervisor.shop.brake.release(pulled)}")
     return await _followed(supervisor, filed.id, say)
 
 

@@ -112,6 +112,7 @@ async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
             session_seconds=settings.session_timeout,
             idle_seconds=settings.idle_timeout,
             lexicon=words,
+            brake=home.brake(settings),
         )
 
 

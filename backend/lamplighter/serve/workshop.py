@@ -28,6 +28,7 @@ def workshop(
         url=access.url(settings),
         budget=settings.memory_budget,
         max_tier=settings.max_tier,
+        brake=home.brake(settings),
         lexicon=words,
         echo=Echo(settings.echo),
         approval_timeout=settings.approval_timeout,

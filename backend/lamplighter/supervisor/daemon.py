@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from lamplighter.domain.errors import Conflict, Deposed, LamplighterError
+from lamplighter.domain.errors import Conflict, Deposed, Halted, LamplighterError
 from lamplighter.domain.event import Level
 from lamplighter.domain.leader import HEARTBEAT
 from lamplighter.domain.service import Services
@@ -29,7 +29,7 @@ from lamplighter.repository.feed import Waking
 from lamplighter.supervisor import runner
 from lamplighter.supervisor.lease import Lease
 from lamplighter.supervisor.workshop import Workshop
-from lamplighter.usecases import chain
+from lamplighter.usecases import chain, halt
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +37,7 @@ CHANGES_KEPT: Final = timedelta(days=7)
 LOOKS_KEPT: Final = timedelta(days=31)
 STANDBY_SECONDS: Final = 1.0
 LOCKED_SECONDS: Final = 1.0
+HALT_LOOK_SECONDS: Final = 0.5
 NO_ROUND: Final = "so no round is made"
 
 
@@ -69,6 +70,7 @@ class Supervisor:
     _due: float = 0.0
     _services: Services = field(default_factory=Services)
     _problem: str = ""
+    _halted: str = ""
     _going_on: list[Session] = field(default_factory=list)
 
     @property
@@ -94,6 +96,7 @@ class Supervisor:
         self.db.fence = partial(leases.hold, self.db, leader.epoch)
         self.shop.timepiece.steady(self.shop.now())  # from here on it is watched
         await self._read_services()
+        await halt.note_file(self.db, self.shop.brake, now=self.shop.now())
         found = await runner.recover(self.shop, self._services)
         for session in found.ended:
             logger.warning("Session %s was interrupted; what it printed is kept.", session.id)
@@ -103,7 +106,7 @@ class Supervisor:
 
     async def step(self) -> bool:
         """Do what is due, the oldest request or else a round; say whether there was any."""
-        if self.draining.is_set():
+        if self.draining.is_set() or await self.halted():
             return False
         if await self.go_on():
             return True
@@ -144,9 +147,10 @@ class Supervisor:
             try:
                 async with asyncio.TaskGroup() as both:
                     if await self._until_leader():
-                        beating = both.create_task(self._beat())
+                        beside = [both.create_task(each) for each in (self._beat(), self._note())]
                         await self._work(listener)
-                        beating.cancel()
+                        for task in beside:
+                            task.cancel()
             except* Deposed as deposed:
                 logger.error("%s What ran here was stopped.", deposed.exceptions[0])
             finally:
@@ -171,6 +175,15 @@ class Supervisor:
             if not worked:
                 await self._idle(listener)
 
+    async def halted(self) -> bool:
+        """Whether everything stands still now: nothing is begun, and requests wait."""
+        pulled = await self.shop.brake.pulled(self.db)
+        words = pulled.words if pulled else ""
+        if words != self._halted:
+            logger.warning("%s", words or "What was halted goes on.")
+        self._halted = words
+        return bool(words)
+
     def drain(self) -> None:
         """End soon: start nothing new, stop what runs."""
         self.draining.set()
@@ -191,6 +204,8 @@ class Supervisor:
 
     async def _idle(self, listener: Waking) -> None:
         left = max(0.0, self._due - time.monotonic())
+        if self._halted:
+            left = HALT_LOOK_SECONDS  # that the file is gone wakes nobody
         drained = asyncio.ensure_future(self.draining.wait())
         woken = asyncio.ensure_future(listener.wait(left))
         await asyncio.wait({drained, woken}, return_when=asyncio.FIRST_COMPLETED)
@@ -233,8 +248,9 @@ class Supervisor:
     async def _hand_on(self, session: Session | None, asked: str | None) -> None:
         """Run the next tier's session for as long as one hands on."""
         while session is not None and session.status is Status.ESCALATED:
-            if self.draining.is_set():
-                why = "the supervisor was asked to end"
+            halted = await self.halted()
+            if halted or self.draining.is_set():
+                why = "everything was halted" if halted else "the supervisor was asked to end"
                 await chain.drop(self.db, session, why, now=self.shop.now())
                 return
             plan = await chain.following(self.db, session)
@@ -253,6 +269,9 @@ class Supervisor:
             )
         except Conflict:
             return None  # its request was taken back
+        except Halted:
+            await chain.drop_stranded(self.db, now=self.shop.now())
+            return None
         await self._over(session)
         return session
 
@@ -299,6 +318,15 @@ class Supervisor:
                     await leases.beat(self.db, self.shop.epoch, now=self.shop.now())
             except OperationalError as error:
                 logger.warning("No heartbeat could be written: %s", error)
+
+    async def _note(self) -> None:
+        """Keep the coming and going of the file that halts everything."""
+        while True:
+            try:
+                await halt.note_file(self.db, self.shop.brake, now=self.shop.now())
+            except OperationalError as error:
+                logger.warning("That the file was seen could not be written: %s", error)
+            await asyncio.sleep(HALT_LOOK_SECONDS)
 
     async def step_down(self) -> None:
         """Lead no more, and say so."""

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -14,7 +14,7 @@ from lamplighter.engines import Task
 from lamplighter.engines.process import Run
 from lamplighter.engines.tail import POLL_SECONDS, Tail, growing
 from lamplighter.repository import sessions
-from lamplighter.repository.driver import OperationalError
+from lamplighter.repository.driver import Error, OperationalError
 from lamplighter.supervisor.gate import Gate
 from lamplighter.supervisor.patience import patiently
 from lamplighter.supervisor.watch import Watch
@@ -23,6 +23,7 @@ from lamplighter.usecases import observe
 from lamplighter.usecases.ingest import Ingest
 
 STOP_POLL_SECONDS: Final = 0.25
+HALT_LOOK_SECONDS: Final = 1.0
 LINES_AT_ONCE: Final = 200
 
 
@@ -35,7 +36,7 @@ async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: G
     ended = asyncio.ensure_future(started.wait())
     looked = 0.0
     try:
-        async with growing(path) as grown:
+        async with growing(path) as grown, _halting(shop, started, watch, gate):
             ended.add_done_callback(lambda _: watch.cramp(full=shop.files.full()))
             ended.add_done_callback(lambda _: grown.set())
             while True:
@@ -58,6 +59,30 @@ async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: G
             await _take(shop, ingest, [last], watch)
     finally:
         tail.close()
+
+
+@asynccontextmanager
+async def _halting(shop: Workshop, started: Run, watch: Watch, gate: Gate) -> AsyncIterator[None]:
+    """End the session when everything is halted, even while its lines wait for the database."""
+
+    async def obey() -> None:
+        while True:
+            halt = shop.brake.by_file()  # which needs no database
+            with suppress(Error, TimeoutError):
+                async with asyncio.timeout(HALT_LOOK_SECONDS):
+                    halt = halt or await shop.brake.pulled(shop.db)
+            if halt:
+                watch.halt(halt.words, started)
+                gate.end_actions()
+                watch.press_on()
+            await asyncio.sleep(STOP_POLL_SECONDS)
+
+    obeying = asyncio.create_task(obey())
+    try:
+        yield
+    finally:
+        obeying.cancel()
+        await asyncio.gather(obeying, return_exceptions=True)
 
 
 def taking(shop: Workshop, session: Session, known: Sequence[str]) -> Ingest:

@@ -26,6 +26,7 @@ from lamplighter.engines.bounded import Ended, bounded
 from lamplighter.repository import Database, events, writing
 from lamplighter.supervisor import consent
 from lamplighter.usecases import act, approvals
+from lamplighter.usecases.halt import Brake
 
 OUTPUT_BYTES: Final = 64 * 1024
 SHOWN_CHARS: Final = 300
@@ -41,6 +42,7 @@ PASSED_ON: Final = (
 )
 APPROVAL_SECONDS: Final = 300.0
 _ENDED: Final = "ended with its session"
+_ENDED_BY_HALT: Final = "ended because everything was halted"
 _GONE: Final = "who asked for it first is gone; ask again"
 
 Execute = Callable[..., Awaitable[Ended]]
@@ -89,14 +91,21 @@ class Gate:
     approval_timeout: float = APPROVAL_SECONDS
     current: Callable[[], Services] | None = None
     env: Mapping[str, str] = field(default_factory=passed_on)
+    brake: Brake = field(default_factory=Brake)
     _running: set[int] = field(default_factory=set)
     _asked: dict[object, asyncio.Future[Verdict]] = field(default_factory=dict)
     _refusals: int = 0
+    _work: set[asyncio.Future[Ended]] = field(default_factory=set)
 
     @property
     def busy(self) -> bool:
         """Whether an action runs now, or waits for a person."""
         return bool(self._running or self._asked)
+
+    def end_actions(self) -> None:
+        """End what runs, because everything is halted."""
+        while self._work:
+            self._work.pop().cancel()
 
     async def run_action(
         self, service: str, action: str, *, again: int | None = None, reason: str = ""
@@ -112,6 +121,9 @@ class Gate:
             if self._refusals < REFUSALS:
                 await self._tell_refusal(service, action, declared.why)
             return Verdict(outcome=Outcome.REFUSED, words=declared.why)
+        if halted := await self._halted():
+            await self._tell_refusal(service, action, policy.HALTED)
+            return Verdict(outcome=Outcome.REFUSED, words=halted)
         found, chosen = declared.service, declared.action
         if self.session.dry_run:
             self._refusals += 1
@@ -168,7 +180,10 @@ class Gate:
     async def _by_a_person(self, asked: Approval, again: int | None) -> Verdict:
         """Wait for a person, and use the yes once: what it rests on is looked at again."""
         decided = await consent.decided(self.db, asked, now=self.now)
-        if decided.state is ApprovalState.APPROVED:
+        if halted := await self._halted():
+            refused = approvals.refuse(self.db, self.session, decided, halted, now=self.now())
+            use, action = await refused, None
+        elif decided.state is ApprovalState.APPROVED:
             use, action = await approvals.redeem(
                 self.db,
                 self.session,
@@ -197,6 +212,11 @@ class Gate:
         except LamplighterError:
             return Services()
 
+    async def _halted(self) -> str:
+        """Say that everything is halted, by whom and why; empty when it is not."""
+        halt = await self.brake.pulled(self.db)
+        return f"{policy.HALTED}: {halt.words}" if halt else ""
+
     def _reach(self) -> Reach:
         return Reach(
             tier=self.session.tier,
@@ -208,13 +228,7 @@ class Gate:
     async def _use(self, use: Use, action: Action) -> Verdict:
         self._running.add(use.id)
         try:
-            ended = await self.execute(
-                action.argv,
-                timeout=action.timeout,
-                output_bytes=OUTPUT_BYTES,
-                env=self.env,
-                directory=action.directory,
-            )
+            ended = await self._executed(action)
         except BaseException:
             # cancelled: its session ends, and with it what it ran
             await asyncio.shield(asyncio.ensure_future(self._settle(use, ok=False, text=_ENDED)))
@@ -230,6 +244,26 @@ class Gate:
             attempts=use.attempts,
             exit_code=ended.exit_code,
         )
+
+    async def _executed(self, action: Action) -> Ended:
+        """Run an action to its end, or to that of everything."""
+        running = self.execute(
+            action.argv,
+            timeout=action.timeout,
+            output_bytes=OUTPUT_BYTES,
+            env=self.env,
+            directory=action.directory,
+        )
+        work = asyncio.ensure_future(running)
+        self._work.add(work)
+        try:
+            await asyncio.wait({work})
+        finally:
+            self._work.discard(work)
+            if not work.done():  # whoever waited was cancelled
+                work.cancel()
+                await asyncio.shield(asyncio.wait({work}))
+        return Ended(error=_ENDED_BY_HALT) if work.cancelled() else work.result()
 
     async def _settle(self, use: Use, *, ok: bool, text: str) -> None:
         await act.settle(self.db, use, ok=ok, text=text, now=self.now())

@@ -46,14 +46,19 @@ async def run(
     """Run one session from its opening to its end and return it as it ended.
 
     `why_not` is a reason, known before, for which it fails at once.
-    Raises Conflict when its request was taken back meanwhile.
+    Raises Conflict when its request was taken back meanwhile, and Halted.
     """
     await catch_up(shop.db, shop.lexicon)
     engine = shop.engines[plan.engine]
     left = await caps.left(shop.db, shop.caps, plan, engine, now=shop.now())
+    thinks = Trait.MODEL in engine.traits
     begun = await lifecycle.begin(
         shop.db,
-        replace(plan, budget_usd=left.budget_usd if Trait.MODEL in engine.traits else None),
+        replace(
+            plan,
+            model=shop.models.get(plan.tier, "") if thinks else "",
+            budget_usd=left.budget_usd if thinks else None,
+        ),
         services=services,
         epoch=shop.epoch,
         budget=shop.budget,
@@ -103,6 +108,7 @@ async def _work(
         services=services,
         redact=shop.redactor,
         now=shop.now,
+        brake=shop.brake,
         approval_timeout=shop.approval_timeout,
         current=shop.current,
     )
@@ -127,11 +133,13 @@ async def _run(
         output, scratch = shop.files.make(session.id), shop.files.scratch(session.id)
         async with AsyncExitStack() as doors:
             task = await _equipped(shop, engine, replace(task, scratch=str(scratch)), box, doors)
-            way_in = await _way_in(shop, session, draining)
+            env: dict[str, str] = {}
+            if Trait.DOOR not in engine.traits:  # else its tools are all that it reaches us by
+                env = await _way_in(shop, session, draining)
             going: Task | None = task
             while going is not None:
                 command = engine.command(going)
-                command = replace(command, env={**command.env, **way_in})
+                command = replace(command, env={**command.env, **env})
                 started = await process.start(
                     command, session_id=session.id, output=output, scratch=scratch
                 )
@@ -168,7 +176,7 @@ async def _equipped(
     door = None
     if Trait.DOOR in engine.traits and shop.doors is not None:
         door = await doors.enter_async_context(shop.doors(box))
-    return replace(task, gate=str(gate), door=door, model=shop.models.get(task.session.tier, ""))
+    return replace(task, gate=str(gate), door=door, model=task.session.model or "")
 
 
 async def _way_in(shop: Workshop, session: Session, draining: asyncio.Event) -> dict[str, str]:

@@ -12,6 +12,7 @@ from lamplighter.engines.process import Run
 from lamplighter.usecases.ingest import MAX_MARKERS, Taken
 
 AFTER_RESULT_SECONDS: Final = 30.0
+HALT_GRACE_SECONDS: Final = 2.0
 LAST_WORD_SECONDS: Final = 1.0
 ENDLESS_BYTES: Final = 64 * 2**20
 
@@ -57,6 +58,12 @@ class Watch:
     spent: tuple[str, float] | None = None
     steps: list[Callable[[], None]] = field(default_factory=list)
     next_step: float = 0.0
+    grace: float | None = None
+
+    def halt(self, reason: str, run: Run) -> None:
+        """Begin to stop because of a halt, which waits less long for each step."""
+        self.grace = min(self.limits.grace, HALT_GRACE_SECONDS)
+        self.stop(Status.STOPPED, reason, run)
 
     def take(self, taken: Taken) -> None:
         """Take note of what some lines brought."""
@@ -80,7 +87,7 @@ class Watch:
         """Take the next step when the last one had its time."""
         if self.steps and time.monotonic() >= self.next_step:
             self.steps.pop(0)()
-            self.next_step = time.monotonic() + self.limits.grace
+            self.next_step = time.monotonic() + (self.grace or self.limits.grace)
 
     def due(self, *, unfinished: int = 0) -> tuple[Status, str] | None:
         """Say which limit the session has passed; `unfinished` is the size of its last line."""

@@ -19,6 +19,7 @@ from lamplighter.supervisor.gate import APPROVAL_SECONDS
 from lamplighter.supervisor.timepiece import Timepiece
 from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.watch import Limits
+from lamplighter.usecases.halt import Brake
 
 Doors = Callable[[Toolbox], AbstractAsyncContextManager[ToolDoor]]
 """Opens a session's tools over MCP, for as long as the context lasts."""
@@ -50,5 +51,6 @@ class Workshop:
     caps: Caps = field(default_factory=Caps)
     max_turns: int = MAX_TURNS
     doors: Doors | None = None
+    brake: Brake = field(default_factory=Brake)
     approval_timeout: float = APPROVAL_SECONDS
     current: Callable[[], Services] | None = None

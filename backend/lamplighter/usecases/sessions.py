@@ -7,7 +7,7 @@ from typing import Final
 
 from lamplighter.domain.admit import Redact
 from lamplighter.domain.context import DEFAULT_BUDGET, Block
-from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
+from lamplighter.domain.errors import Conflict, Halted, Invalid, NotFound, Wrong
 from lamplighter.domain.event import Level
 from lamplighter.domain.handoff import EscalationState, Handoff, named
 from lamplighter.domain.memory import Memory
@@ -23,6 +23,7 @@ from lamplighter.repository import (
     escalations,
     events,
     exposures,
+    halts,
     leases,
     requests,
     sessions,
@@ -156,17 +157,20 @@ async def begin(
 ) -> Opened:
     """Open a session with all it is told, in one transaction; before it, what is due fades.
     Without `fading` nothing fades now: the clock is not to be trusted.
-    Raises Conflict when the request it answers was taken back meanwhile.
+    Raises Conflict when the request it answers was taken back meanwhile, and Halted.
     """
     if fading:
         await fade(db, now=now)
     async with writing(db):
+        halt = await halts.standing(db)
+        if halt is not None:
+            raise Halted(halt.words)
         handoff = await _handoff(db, plan, services, now=now)
         block, environment = await surroundings(
             db, plan, services, budget=budget, handoff=handoff, now=now
         )
         prompt = prompt_of(plan, block, environment, budget=budget)
-        session = await sessions.insert(db, plan, model=None, epoch=epoch, now=now)
+        session = await sessions.insert(db, plan, model=plan.model or None, epoch=epoch, now=now)
         if plan.parent_id is not None:
             states = EscalationState.ACCEPTED, EscalationState.TAKEN
             await escalations.move(db, plan.parent_id, *states, child_id=session.id, now=now)
@@ -307,7 +311,7 @@ def status_of(
         return Status.FAILED, f"The engine ended without a result (exit {exit_code}).{last_words}"
     if finished.is_error:
         why = finished.why or finished.response or "no reason given"
-        return Status.FAILED, f"The engine reports an error: {why}"
+        return Status.FAILED, finished.reason or f"The engine reports an error: {why}"
     if exit_code != 0:
         return (
             Status.FAILED,

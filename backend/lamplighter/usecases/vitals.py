@@ -5,17 +5,20 @@ from datetime import datetime
 from lamplighter.domain import vitals as rules
 from lamplighter.domain.vitals import STALE_AFTER, Condition, Sign
 from lamplighter.repository import Database, leases, migrate, reading, vitals
+from lamplighter.usecases.halt import Brake
 
 
-async def at_once(db: Database, *, now: datetime) -> list[Sign]:
+async def at_once(db: Database, brake: Brake, *, now: datetime) -> list[Sign]:
     """Return the signs that cost next to nothing to look at."""
     async with reading(db):
+        halt = await brake.pulled(db)
         leader = await leases.get(db)
         count, oldest = await vitals.waiting(db)
         size = await vitals.size(db)
         return [
+            rules.halted(*(halt.words, brake.release(halt)) if halt else ("", "")),
             rules.heartbeat(leader, now=now),
-            rules.timer(leader, now=now),
+            rules.timer(leader, halted=halt is not None, now=now),
             rules.requests(count, oldest, now=now),
             Sign("database", Condition.OK, f"The database is {size / 2**20:,.1f} MB", figure=size),
             rules.schema(await vitals.revision(db), migrate.head()),

@@ -5,6 +5,11 @@ from lamplighter.api.shapes.access import Minted as Minted
 from lamplighter.api.shapes.access import Token as Token
 from lamplighter.api.shapes.access import TokenIn as TokenIn
 from lamplighter.api.shapes.access import TokenPage as TokenPage
+from lamplighter.api.shapes.approvals import Approval as Approval
+from lamplighter.api.shapes.approvals import ApprovalCase as ApprovalCase
+from lamplighter.api.shapes.approvals import ApprovalPage as ApprovalPage
+from lamplighter.api.shapes.approvals import ApprovalQuery as ApprovalQuery
+from lamplighter.api.shapes.approvals import DecisionIn as DecisionIn
 from lamplighter.api.shapes.audit import AuditPage as AuditPage
 from lamplighter.api.shapes.audit import AuditQuery as AuditQuery
 from lamplighter.api.shapes.events import Density as Density
@@ -17,6 +22,9 @@ from lamplighter.api.shapes.events import EventQuery as EventQuery
 from lamplighter.api.shapes.events import GroupPage as GroupPage
 from lamplighter.api.shapes.grounds import Grounds as Grounds
 from lamplighter.api.shapes.grounds import GroundsQuery as GroundsQuery
+from lamplighter.api.shapes.halt import Halt as Halt
+from lamplighter.api.shapes.halt import HaltIn as HaltIn
+from lamplighter.api.shapes.halt import Pulled as Pulled
 from lamplighter.api.shapes.memories import AsOfQuery as AsOfQuery
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed

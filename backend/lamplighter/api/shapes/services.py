@@ -4,10 +4,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from lamplighter.api.shapes.halt import Pulled
 from lamplighter.api.shapes.kinds import Limit, Name, Words
 from lamplighter.api.shapes.memories import Memory
 from lamplighter.domain.cooldown import Outcome
-from lamplighter.domain.service import ActionKind
+from lamplighter.domain.service import ActionKind, Approve
 
 State = Literal["ok", "warning", "failing", "unknown"]
 
@@ -23,13 +24,14 @@ class Slot(Struct):
 
 
 class ActionOut(Struct):
-    """What may be done to a service, as services.yaml declares it."""
+    """What may be done to a service, as services.yaml declares it, and when a person is asked."""
 
     name: str
     kind: ActionKind
     argv: list[str]
     directory: str | None
     timeout: float
+    approve: Approve
 
 
 class CheckOut(Struct):
@@ -123,7 +125,9 @@ class Overview(Struct):
     events: dict[str, Any]
     sessions: dict[str, Any]
     reviews: dict[str, Any]
+    approvals: dict[str, Any]
     run: dict[str, Any]
+    halt: Pulled | None
     seq: int
 
 

@@ -1,0 +1,72 @@
+"""The halt: whether everything stands still, and the button that makes it so."""
+
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import ask, shapes
+from lamplighter.api.answer import answer
+from lamplighter.api.callers import caller_of
+from lamplighter.api.door import Door, door
+from lamplighter.domain import plain
+from lamplighter.domain.access import Caller
+from lamplighter.domain.halt import Halt
+from lamplighter.repository import changes, reading
+from lamplighter.usecases import halt
+
+
+async def show(request: Request) -> Response:
+    """GET /api/v1/halt."""
+    ask.query(request, shapes.Nothing)
+    return await _standing(door(request))
+
+
+async def pull(request: Request) -> Response:
+    """PUT /api/v1/halt."""
+    here, by = door(request), _person(request)
+    given = await ask.body(request, shapes.HaltIn)
+    await halt.pull(here.db, given.reason, by=by, redact=here.redact, now=here.now())
+    return await _standing(here)
+
+
+async def release(request: Request) -> Response:
+    """DELETE /api/v1/halt."""
+    here, by = door(request), _person(request)
+    await halt.release(here.db, here.brake, by=by, now=here.now())
+    return await _standing(here)
+
+
+def as_json(here: Door, each: Halt) -> dict[str, Any]:
+    """Return a halt that stands as JSON, with what releases it."""
+    return {
+        "way": each.way,
+        "reason": each.reason,
+        "by": each.pulled_by,
+        "at": plain.at(each.pulled_at),
+        "words": each.words,
+        "release": here.brake.release(each),
+    }
+
+
+async def _standing(here: Door) -> Response:
+    async with reading(here.db):
+        found = await here.brake.all(here.db)
+        seq = await changes.last(here.db)
+    pulled = [as_json(here, each) for each in found]
+    return answer({"halted": bool(pulled), "pulled": pulled, "seq": seq})
+
+
+def _person(request: Request) -> str:
+    """Return who asks; a session never does, whatever its token may be allowed."""
+    caller = caller_of(request)
+    if caller.kind == "session":
+        raise HTTPException(403, "A session neither halts anything nor lets it go on.")
+    return by(caller)
+
+
+def by(caller: Caller) -> str:
+    """Say who a caller is, as it is kept."""
+    what = "a login" if caller.kind == "login" else "the token"
+    return f"{what} ({caller.name})" if caller.name else what

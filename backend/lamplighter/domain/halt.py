@@ -1,0 +1,46 @@
+"""The halt: everything stands still until a person releases it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+FILE: Final = "HALT"
+"""The file of the home that halts everything while it is there; its text is the reason."""
+
+FILE_PULLED: Final = f"the file {FILE}"
+MAX_REASON_CHARS: Final = 500
+
+
+class Way(StrEnum):
+    """How everything was halted: by a row of the database, or by the file."""
+
+    ROW = "row"
+    FILE = "file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Halt:
+    """One halt, by whom and why; one that was not released stands."""
+
+    id: int = 0
+    way: Way
+    reason: str
+    pulled_by: str
+    pulled_at: datetime
+    released_by: str | None = None
+    released_at: datetime | None = None
+    version: int = 1
+
+    @property
+    def words(self) -> str:
+        """Say who halted everything, and why."""
+        why = f": {self.reason.rstrip('.')}" if self.reason else ""
+        return f"Halted by {self.pulled_by}{why}."
+
+
+def release_words(way: Way, file: str) -> str:
+    """Say what releases a halt that was pulled in one way."""
+    if way is Way.FILE:
+        return f"Remove {file or FILE_PULLED}, or run `lamplighter resume` on that machine."
+    return "Press Resume in the app, run `lamplighter resume`, or ask for DELETE /api/v1/halt."

@@ -1,0 +1,173 @@
+"""Queries on notices: what people are to be told, written beside what it tells of."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain import plain_outside as plain
+from lamplighter.domain.change import Op
+from lamplighter.domain.event import Event, Level
+from lamplighter.domain.notice import (
+    MAX_BODY_CHARS,
+    MAX_TITLE_CHARS,
+    SAME_FOR,
+    Kind,
+    Notice,
+    NoticeState,
+)
+from lamplighter.domain.text import one_line, several_lines, shortened
+from lamplighter.repository import changes
+from lamplighter.repository.database import Database
+from lamplighter.repository.paging import Page, newest_first
+from lamplighter.repository.tables_work import notices
+
+ENTITY: Final = "notice"
+_OPEN: Final = (NoticeState.WAITING, NoticeState.SENDING)
+
+
+async def insert(
+    db: Database,
+    kind: Kind,
+    level: Level,
+    title: str,
+    body: str = "",
+    *,
+    now: datetime,
+    **more: Any,
+) -> Notice:
+    """Put a notice into the outbox; `more` are its service, event, state and problem."""
+    values = {
+        "kind": kind,
+        "level": level,
+        "title": shortened(one_line(title), MAX_TITLE_CHARS),
+        "body": shortened(several_lines(body), MAX_BODY_CHARS),
+        "state": NoticeState.WAITING,
+        "attempts": 0,
+        "next_at": None if db.telling is None else db.telling.due(kind, now=now),
+        "created_at": now,
+        **more,
+    }
+    notice = _notice(await db.fetch_one(sa.insert(notices).values(**values).returning(notices)))
+    await _tell(db, notice, Op.CREATED, now=now)
+    return notice
+
+
+async def about(db: Database, event: Event, *, now: datetime) -> None:
+    """Put an event that people are told of into the outbox, unless they were told lately."""
+    if db.telling is None or not db.telling.tells(event.level):
+        return
+    title = shortened(one_line(event.text), MAX_TITLE_CHARS)
+    if await _told(db, title, event.service, since=now - SAME_FOR):
+        return
+    await insert(
+        db, Kind.EVENT, event.level, title, service=event.service, event_id=event.id, now=now
+    )
+
+
+async def get(db: Database, notice_id: int) -> Notice | None:
+    """Return one notice."""
+    row = await db.fetch_one(sa.select(notices).where(notices.c.id == notice_id))
+    return None if row is None else _notice(row)
+
+
+async def due(db: Database, *, now: datetime, gap: timedelta) -> bool:
+    """Whether a message is to go out now."""
+    waiting = sa.select(notices.c.kind).where(notices.c.state == NoticeState.WAITING)
+    kinds = await db.fetch_all(waiting.where(notices.c.next_at <= now).distinct())
+    if any(row["kind"] != Kind.EVENT for row in kinds):
+        return True
+    last = await db.fetch_val(sa.select(sa.func.max(notices.c.sent_at)))
+    return bool(kinds) and (last is None or last <= now - gap or last > now)
+
+
+async def take(db: Database, *, limit: int, now: datetime) -> list[Notice]:
+    """Take the notices that wait on to be sent: all that are new, and those whose time came."""
+    chosen = (
+        sa.select(notices.c.id)
+        .where(notices.c.state == NoticeState.WAITING)
+        .where(sa.or_(notices.c.attempts == 0, notices.c.next_at <= now))
+        .order_by(notices.c.id)
+        .limit(limit)
+    )
+    values = {"state": NoticeState.SENDING, "attempts": notices.c.attempts + 1}
+    return await _change(db, notices.c.id.in_(chosen), values, now=now)
+
+
+async def put_back(db: Database, *, now: datetime) -> list[Notice]:
+    """Let those wait again that were under way when their sender died."""
+    values = {"state": NoticeState.WAITING, "next_at": now}
+    return await _change(db, notices.c.state == NoticeState.SENDING, values, now=now)
+
+
+async def settle(
+    db: Database, ids: Sequence[int], state: NoticeState, *, now: datetime, **values: Any
+) -> list[Notice]:
+    """Say what became of notices that were under way."""
+    conditions = notices.c.id.in_(ids) & notices.c.state.in_(_OPEN)
+    return await _change(db, conditions, {"state": state, **values}, now=now)
+
+
+async def next_due(db: Database) -> datetime | None:
+    """Return when the next notice is to go out."""
+    query = sa.select(notices.c.next_at).where(notices.c.state == NoticeState.WAITING)
+    found: datetime | None = await db.fetch_val(query.order_by(notices.c.next_at).limit(1))
+    return found
+
+
+async def page(
+    db: Database,
+    state: NoticeState | None,
+    *,
+    limit: int,
+    position: Sequence[Any] | None = None,
+) -> Page[Notice]:
+    """Return one page of notices, newest first."""
+    query = sa.select(notices)
+    if state is not None:
+        query = query.where(notices.c.state == state)
+    found = await newest_first(db, query, notices.c.id, limit=limit, position=position)
+    return Page([_notice(row) for row in found.items], found.position)
+
+
+async def _told(db: Database, title: str, service: str | None, *, since: datetime) -> bool:
+    query = (
+        sa.select(notices.c.id)
+        .where(notices.c.title == title)
+        .where(notices.c.service.is_not_distinct_from(service))
+        .where(notices.c.created_at > since)
+        .limit(1)
+    )
+    return await db.fetch_val(query) is not None
+
+
+async def _change(
+    db: Database, conditions: sa.ColumnElement[bool], values: dict[str, Any], *, now: datetime
+) -> list[Notice]:
+    statement = (
+        sa.update(notices)
+        .where(conditions)
+        .values(**values, version=notices.c.version + 1)
+        .returning(notices)
+    )
+    found = [_notice(row) for row in await db.fetch_all(statement)]
+    for notice in sorted(found, key=lambda each: each.id):
+        await _tell(db, notice, Op.UPDATED, now=now)
+    return sorted(found, key=lambda each: each.id)
+
+
+async def _tell(db: Database, notice: Notice, op: Op, *, now: datetime) -> None:
+    row = plain.notice(notice)
+    await changes.append(db, ENTITY, notice.id, op, now=now, version=notice.version, row=row)
+
+
+def _notice(row: Any) -> Notice:
+    return Notice(
+        **{
+            **row,
+            "kind": Kind(row["kind"]),
+            "level": Level(row["level"]),
+            "state": NoticeState(row["state"]),
+        }
+    )

@@ -1,0 +1,170 @@
+"""Everything halted, in each of three ways, with real processes."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from gates import PAUSE, gate, opened, until, uses
+from homes import Home
+
+from lamplighter.domain.cooldown import Outcome
+from lamplighter.domain.halt import Way
+from lamplighter.repository import Database, driver, halts, writing
+from lamplighter.usecases.halt import Brake
+
+NOTHING_BEGINS_SECONDS = 1
+NOTHING_LIVES_SECONDS = 10
+
+
+def by_command(home: Home) -> None:
+    done = home.run("halt", "--reason", "the rack is moved")
+    assert done.returncode == 0, done.stderr
+    assert "Everything is halted." in done.stdout
+
+
+def by_file(home: Home) -> None:
+    (home.path / "HALT").write_text("the rack\nis moved\n")
+
+
+WAYS = pytest.mark.parametrize("pull", [by_command, by_file])
+
+
+def status(home: Home, session: int = 1) -> tuple[object, ...]:
+    rows = home.rows("SELECT status, reason FROM sessions WHERE id = ?", session)
+    return rows[0] if rows else (None, None)
+
+
+@WAYS
+def test_what_runs_is_stopped_and_nothing_begins_until_it_is_released(
+    home: Home, pull: Callable[[Home], None]
+) -> None:
+    home.engine("hangs")
+    home.env["LAMPLIGHTER_INTERVAL"] = "1s"
+    supervisor = home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) FROM events"))
+
+    pull(home)
+    home.until(lambda: not home.left_over(), NOTHING_LIVES_SECONDS)
+
+    home.until(lambda: status(home)[0] == "stopped")
+    assert "the rack is moved" in str(status(home)[1])
+    supervisor.send_signal(signal.SIGKILL)
+    supervisor.wait()
+    home.start("supervisor")
+    home.until(lambda: home.value("SELECT epoch FROM leases") == 2)
+    time.sleep(NOTHING_BEGINS_SECONDS)
+    assert home.value("SELECT count(*) FROM sessions") == 1
+
+    home.engine("lines", "[EVENT:info] here")
+    done = home.run("resume")
+    assert done.returncode == 0, done.stderr
+    assert not (home.path / "HALT").exists()
+    home.until(lambda: status(home, 2)[0] in ("running", "completed"))
+    texts = [str(row[0]) for row in home.rows("SELECT text FROM events WHERE source = 'operator'")]
+    assert len(texts) == 2
+    assert texts[0].startswith("Everything is halted. Halted by")
+    assert "was released by" in texts[1]
+
+
+def test_the_file_stops_a_session_while_the_database_is_locked(home: Home) -> None:
+    home.engine("ignores_signals")
+    home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) FROM events"))
+    connection = driver.connect(str(home.path / "lamplighter.db"))
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        by_file(home)
+        home.until(lambda: not home.left_over(), NOTHING_LIVES_SECONDS)
+    finally:
+        connection.execute("ROLLBACK")
+        connection.close()
+
+    home.until(lambda: status(home)[0] == "stopped")
+    assert status(home)[1] == "Halted by the file HALT: the rack is moved."
+
+
+def test_the_command_writes_the_file_where_the_database_cannot_be_used(home: Home) -> None:
+    (home.path / "lamplighter.db").write_bytes(b"no database at all" * 100)
+
+    done = home.run("halt", "--reason", "it is broken")
+
+    assert done.returncode == 0, done.stderr
+    assert (home.path / "HALT").read_text() == "it is broken\n"
+    assert "HALT was written: everything is halted" in done.stdout
+
+
+def test_a_run_by_hand_is_refused_with_what_to_do(home: Home) -> None:
+    by_file(home)
+
+    done = home.run("run")
+
+    assert done.returncode == 2
+    assert "Halted by the file HALT: the rack is moved. Remove " in done.stderr
+    assert home.value("SELECT count(*) FROM sessions") == 0
+
+
+def test_requests_wait_and_are_answered_when_it_is_released(home: Home) -> None:
+    home.engine("lines", "[EVENT:info] here")
+    by_file(home)
+    home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) FROM halts WHERE released_at IS NULL"))
+    query = "INSERT INTO requests (state, tier, trigger, prompt, created_at) VALUES"
+    with driver.connect(str(home.path / "lamplighter.db")) as connection:
+        connection.execute(f"{query} ('queued', 1, 'api', 'x', '2026-01-01T12:00:00.000000Z')")
+    time.sleep(NOTHING_BEGINS_SECONDS)
+    assert home.rows("SELECT state FROM requests") == [("queued",)]
+
+    (home.path / "HALT").unlink()
+
+    home.until(lambda: home.rows("SELECT state FROM requests") == [("done",)])
+    home.until(lambda: home.value("SELECT released_by FROM halts") == "whoever removed it")
+    feed = home.rows("SELECT op FROM changes WHERE entity = 'halt' ORDER BY seq")
+    assert feed == [("created",), ("updated",)]
+
+
+def test_the_doctor_says_what_is_halted(home: Home) -> None:
+    by_file(home)
+
+    assert (
+        "WARN Everything is halted. Halted by the file HALT: the rack" in home.run("doctor").stdout
+    )
+
+
+async def test_an_action_that_runs_is_ended_and_the_next_one_is_refused(
+    db: Database, tmp_path: Path
+) -> None:
+    session = await opened(db)
+    brake = Brake(tmp_path / "HALT")
+    asked = gate(db, session, brake=brake)
+    acting = asyncio.create_task(asked.run_action("web", PAUSE.name))
+    await until(lambda: asked.busy and asked._work)
+    (tmp_path / "HALT").write_text("stop")
+    asked.end_actions()
+
+    verdict = await acting
+    assert (verdict.outcome, verdict.words) == (
+        Outcome.FAILURE,
+        "ended because everything was halted",
+    )
+    refused = await asked.run_action("web", "restart")
+    assert refused.words == "everything is halted: Halted by the file HALT: stop."
+    assert len(await uses(db)) == 1
+
+
+async def test_a_halt_counts_in_the_transaction_that_reserves(db: Database) -> None:
+    session = await opened(db)
+    asked = gate(db, session)
+    async with writing(db):
+        await halts.insert(db, Way.ROW, reason="", by="me", now=session.started_at)
+    object.__setattr__(asked, "brake", type("Never", (), {"pulled": staticmethod(_never)})())
+
+    refused = await asked.run_action("web", "restart")
+
+    assert (refused.outcome, refused.words) == (Outcome.REFUSED, "everything is halted")
+
+
+async def _never(db: Database) -> None:
+    return None

@@ -1,0 +1,121 @@
+"""Halting everything, and letting it go on."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from lamplighter.domain.errors import Conflict, Halted
+from lamplighter.domain.halt import Way
+from lamplighter.domain.redact import redactor
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import Plan
+from lamplighter.repository import Database, changes, events, halts, sessions
+from lamplighter.repository.events import Filter
+from lamplighter.usecases import halt
+from lamplighter.usecases import sessions as lifecycle
+from lamplighter.usecases.halt import Brake
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SECRETS = redactor([("A_TOKEN", "quite-a-secret")])
+
+
+async def pulled(db: Database, reason: str = "the rack is moved") -> None:
+    await halt.pull(db, reason, by="me", redact=SECRETS, now=NOON)
+
+
+async def told(db: Database) -> list[tuple[str, str]]:
+    found = await events.page(db, Filter(), limit=100)
+    return [(each.level, each.text) for each in reversed(found.items)]
+
+
+async def test_what_is_halted_keeps_its_first_reason_and_is_told_of_once(db: Database) -> None:
+    await pulled(db)
+    await pulled(db, "another one")
+
+    found = await Brake().pulled(db)
+    assert found is not None
+    assert (found.way, found.words) == (Way.ROW, "Halted by me: the rack is moved.")
+    assert await told(db) == [
+        ("critical", "Everything is halted. Halted by me: the rack is moved.")
+    ]
+
+
+async def test_what_was_released_can_be_halted_again(db: Database) -> None:
+    await pulled(db)
+    await halt.release(db, Brake(), by="you", now=NOON)
+    assert await Brake().pulled(db) is None
+    await halt.release(db, Brake(), by="you", now=NOON)
+
+    await pulled(db, "again")
+
+    assert [each.reason for each in await Brake().all(db)] == ["again"]
+    feed = [(each.entity, each.op) for each in await changes.since(db, 0) if each.entity == "halt"]
+    assert feed == [("halt", "created"), ("halt", "updated"), ("halt", "created")]
+    assert len(await told(db)) == 3
+
+
+async def test_the_file_counts_whatever_the_rows_say(db: Database, tmp_path: Path) -> None:
+    brake = Brake(tmp_path / "HALT", SECRETS)
+    await pulled(db)
+    (tmp_path / "HALT").write_text("a flood,\n quite-a-secret \x1b[31m")
+
+    with pytest.raises(Conflict, match=r"still halted. Halted by the file HALT: a flood, .*Remove"):
+        await halt.release(db, brake, by="you", now=NOON)
+
+    assert await halts.standing(db) is None
+    [found] = await brake.all(db)
+    assert (found.way, found.reason) == (Way.FILE, "a flood, [REDACTED:A_TOKEN] [31m")
+
+
+@pytest.mark.parametrize("kind", ["a directory", "a link to nowhere", "a loop", "no text"])
+async def test_whatever_stands_at_the_place_of_the_file_halts(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "HALT"
+    match kind:
+        case "a directory":
+            path.mkdir()
+        case "a link to nowhere":
+            path.symlink_to(tmp_path / "nowhere")
+        case "a loop":
+            path.symlink_to(path)
+        case _:
+            path.write_bytes(b"\xff\x00")
+
+    assert Brake(path).by_file() is not None
+
+
+async def test_a_place_that_cannot_be_looked_at_halts(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    found = Brake(tmp_path / "file" / "HALT").by_file()
+
+    assert found is not None
+    assert "cannot be looked at" in found.reason
+
+
+async def test_the_coming_and_going_of_the_file_is_told_of_once(
+    db: Database, tmp_path: Path
+) -> None:
+    brake = Brake(tmp_path / "HALT")
+    await halt.note_file(db, brake, now=NOON)
+    (tmp_path / "HALT").write_text("a flood")
+    for _ in range(3):
+        await halt.note_file(db, brake, now=NOON)
+    (tmp_path / "HALT").unlink()
+    for _ in range(3):
+        await halt.note_file(db, brake, now=NOON)
+
+    assert await told(db) == [
+        ("critical", "Everything is halted. Halted by the file HALT: a flood."),
+        ("warning", "The halt by the file HALT was released by whoever removed it."),
+    ]
+    assert await brake.pulled(db) is None
+
+
+async def test_no_session_is_opened_in_the_moment_of_a_halt(db: Database) -> None:
+    await pulled(db)
+
+    with pytest.raises(Halted, match="Halted by me"):
+        await lifecycle.begin(db, Plan(), services=Services(), epoch=1, now=NOON)
+
+    assert await sessions.running(db) == []

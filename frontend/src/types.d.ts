@@ -276,7 +276,7 @@ interface Service {
   detail: string
   memories: number
   checks: Check[]
-  actions: { name: string; kind: string; argv: string[]; directory: string | null; timeout: number }[]
+  actions: { name: string; kind: string; argv: string[]; directory: string | null; timeout: number; approve: string }[]
   cooldowns: Cooldown[]
   strip: StripDay[]
 }
@@ -314,13 +314,14 @@ interface OverviewState {
   events: { since: Time; critical: number; warning: number }
   sessions: { since: Time; total: number; by_tier: Record<string, number>; cost_usd: number | null }
   reviews: { open: number; oldest_at: Time | null }
-  approvals?: { open: number; oldest_at: Time | null }
+  approvals: { open: number; oldest_at: Time | null }
   run: {
     days: { day: string; by_tier: Record<string, number> }[]
     ended: Record<string, Record<string, number>>
     today: { turns: number | null; cost_usd: number | null }
     month: { turns: number | null; cost_usd: number | null }
   }
+  spending?: Spending
   seq: number
 }
 

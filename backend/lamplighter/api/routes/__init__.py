@@ -4,7 +4,16 @@ from typing import Final
 
 from starlette.routing import compile_path
 
-from lamplighter.api.routes import access, halt, memories, reviews, services, sessions, standing
+from lamplighter.api.routes import (
+    access,
+    approvals,
+    halt,
+    memories,
+    reviews,
+    services,
+    sessions,
+    standing,
+)
 from lamplighter.api.routes.op import ANY as ANY
 from lamplighter.api.routes.op import V1 as V1
 from lamplighter.api.routes.op import Ask as Ask
@@ -14,6 +23,7 @@ OPS: Final = (
     *standing.HEALTH,
     *memories.OPS,
     *reviews.OPS,
+    *approvals.OPS,
     *sessions.OPS,
     *halt.OPS,
     *services.OPS,

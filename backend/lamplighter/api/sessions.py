@@ -15,7 +15,7 @@ from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
 from lamplighter.domain.errors import Invalid, NotFound, Wrong, wrong_of
 from lamplighter.domain.session import Plan, Session, Trigger
-from lamplighter.engines import Engine
+from lamplighter.engines import Engine, Outside
 from lamplighter.repository import changes, exposures, history, marks, reading, requests, sessions
 from lamplighter.repository.sessions import Filter
 from lamplighter.usecases import chain as chains
@@ -107,9 +107,17 @@ async def engines(request: Request) -> Response:
     )
 
 
-def _engine(here: Door, each: Engine) -> dict[str, Any]:
-    tiers = [tier for tier, name in sorted(here.usual_engines.items()) if name == each.name]
-    return {"name": each.name, "usual": 1 in tiers, "tiers": tiers, "problem": each.probe()}
+def _engine(here: Door, engine: Engine) -> dict[str, Any]:
+    tiers = [tier for tier, name in sorted(here.usual_engines.items()) if name == engine.name]
+    found = engine.installed() if isinstance(engine, Outside) else None
+    return {
+        "name": engine.name,
+        "usual": 1 in tiers,
+        "tiers": tiers,
+        "problem": engine.probe(),
+        "program": found.path if found else None,
+        "version": found.version if found else None,
+    }
 
 
 async def log(request: Request) -> Response:

@@ -20,7 +20,9 @@ from lamplighter.domain.notice import Telling
 from lamplighter.domain.redact import Redactor, redactor
 from lamplighter.domain.service import Services
 from lamplighter.engines import Engine
+from lamplighter.engines.claude import ClaudeEngine
 from lamplighter.engines.exec import ExecEngine
+from lamplighter.engines.messages import MessagesEngine
 from lamplighter.engines.probe import ProbeEngine
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.database import is_postgres, password_of
@@ -63,7 +65,12 @@ def write_starter(settings: Settings) -> bool:
 
 def engines(settings: Settings) -> tuple[Engine, ...]:
     """Return what can run sessions, whether it is ready or not."""
-    return (ProbeEngine(), ExecEngine(settings.exec_command))
+    return (
+        ProbeEngine(),
+        ExecEngine(settings.exec_command),
+        ClaudeEngine(settings.claude_bin),
+        MessagesEngine(),
+    )
 
 
 def models(settings: Settings) -> dict[int, str]:

@@ -14,6 +14,7 @@ from lamplighter.domain.check import CommandCheck
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.service import Service
 from lamplighter.domain.vitals import Condition, Sign, judged
+from lamplighter.engines import Engine, Outside
 from lamplighter.repository import driver
 from lamplighter.repository.database import is_postgres
 from lamplighter.repository.feed import run_directory as directory_of
@@ -155,10 +156,18 @@ def engine(settings: Settings) -> Iterator[Sign]:
     usual = usual_engines(settings)
     here = {each.name: each for each in engines(settings)}
     for name in dict.fromkeys(usual.values()):
-        why_not = here[name].probe() if name in here else "It is not part of this installation."
+        found = here.get(name)
+        why_not = found.probe() if found else "It is not part of this installation."
         tiers = [str(tier) for tier, each in usual.items() if each == name]
         of = "" if len(tiers) == len(usual) else f" (tier {' and '.join(tiers)})"
-        yield judged("engine", why_not is None, f"Engine {name}{of}", why_not or "")
+        yield judged(
+            "engine", why_not is None, f"Engine {name}{of}{_program(found)}", why_not or ""
+        )
+
+
+def _program(engine: Engine | None) -> str:
+    found = engine.installed() if isinstance(engine, Outside) else None
+    return f": {found.path} {found.version}" if found else ""
 
 
 def app(settings: Settings) -> Iterator[Sign]:

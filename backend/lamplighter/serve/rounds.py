@@ -115,6 +115,8 @@ async def _work_off(supervisor: Supervisor, request_id: int) -> None:
         if await supervisor.halted():
             await asyncio.sleep(FOLLOW_SECONDS)
             continue
+        if await supervisor.go_on():
+            continue
         request = await requests.get(supervisor.db, request_id)
         if request is None or request.state is not RequestState.QUEUED:
             return

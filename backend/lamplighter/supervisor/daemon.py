@@ -71,6 +71,7 @@ class Supervisor:
     _services: Services = field(default_factory=Services)
     _problem: str = ""
     _halted: str = ""
+    _going_on: list[Session] = field(default_factory=list)
 
     @property
     def db(self) -> Database:
@@ -96,8 +97,10 @@ class Supervisor:
         self.shop.timepiece.steady(self.shop.now())  # from here on it is watched
         await self._read_services()
         await halt.note_file(self.db, self.shop.brake, now=self.shop.now())
-        for session in await runner.recover(self.shop, self._services):
+        found = await runner.recover(self.shop, self._services)
+        for session in found.ended:
             logger.warning("Session %s was interrupted; what it printed is kept.", session.id)
+        self._going_on = [*found.going_on]
         self._due = time.monotonic()
         return True
 
@@ -105,6 +108,8 @@ class Supervisor:
         """Do what is due, the oldest request or else a round; say whether there was any."""
         if self.draining.is_set() or await self.halted():
             return False
+        if await self.go_on():
+            return True
         request = await requests.next_queued(self.db)
         if request is not None:
             await self.answer(request)
@@ -118,6 +123,23 @@ class Supervisor:
                 raise
             return True
         return False
+
+    async def go_on(self) -> bool:
+        """Go on with a session whose supervisor died; say whether there was one."""
+        if not self._going_on:
+            return False
+        session = self._going_on.pop(0)
+        try:
+            session = await runner.go_on(self.shop, session, self._services, draining=self.draining)
+        except OperationalError:
+            self._going_on.insert(0, session)
+            raise
+        except Conflict as error:
+            logger.warning("%s", error)
+            return True
+        await self._over(session)
+        await self._hand_on(session, None)
+        return True
 
     async def run(self, listener: Waking) -> None:
         """Lead, or wait to lead, until asked to end."""
@@ -221,7 +243,10 @@ class Supervisor:
         An engine that was asked for runs them all, else each tier's own.
         """
         asked = request.engine if request else None
-        session = await self._run(plan, request)
+        await self._hand_on(await self._run(plan, request), asked)
+
+    async def _hand_on(self, session: Session | None, asked: str | None) -> None:
+        """Run the next tier's session for as long as one hands on."""
         while session is not None and session.status is Status.ESCALATED:
             halted = await self.halted()
             if halted or self.draining.is_set():
@@ -247,10 +272,13 @@ class Supervisor:
         except Halted:
             await chain.drop_stranded(self.db, now=self.shop.now())
             return None
+        await self._over(session)
+        return session
+
+    async def _over(self, session: Session) -> None:
         reason = f": {session.reason}" if session.reason else ""
         logger.info("Session %s (%s): %s%s", session.id, session.trigger, session.status, reason)
         await self._tell_next_round()
-        return session
 
     def _why_not(self, plan: Plan) -> str | None:
         if self._problem and not self._services.path:

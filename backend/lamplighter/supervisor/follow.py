@@ -31,14 +31,12 @@ async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: G
     """Take in lines until the engine has ended and its file is read to the end."""
     known = [service.name for service in task.known]
     ingest = taking(shop, task.session, known)
-    tail = Tail(shop.files.path(task.session.id), max_line=shop.files.max_line)
+    path, offset = shop.files.path(task.session.id), task.session.log_offset
+    tail = Tail(path, offset, max_line=shop.files.max_line)
     ended = asyncio.ensure_future(started.wait())
     looked = 0.0
     try:
-        async with (
-            growing(shop.files.path(task.session.id)) as grown,
-            _halting(shop, started, watch, gate),
-        ):
+        async with growing(path) as grown, _halting(shop, started, watch, gate):
             ended.add_done_callback(lambda _: watch.cramp(full=shop.files.full()))
             ended.add_done_callback(lambda _: grown.set())
             while True:

@@ -26,12 +26,17 @@ class Tool:
     use: Callable[[Mapping[str, Any]], Awaitable[Answer]]
 
 
+Tell = Callable[[str], Awaitable[Mapping[str, Any]]]
+"""Says what a session is told now, given what it is about."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Toolbox:
-    """The tools that one session has."""
+    """The tools that one session has, and what tells it anew what is remembered."""
 
     gate: Gate
     tools: tuple[Tool, ...] = field(default=())
+    tell: Tell | None = None
 
     async def use(self, name: str, given: Mapping[str, Any]) -> Answer:
         """Use a tool by its name; what goes wrong is an answer, never an exception."""

@@ -1,7 +1,7 @@
 """Observe: what a session prints becomes memories, events and findings while it still runs."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -19,11 +19,13 @@ from lamplighter.domain.service import GENERAL, ActionKind
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.domain.transcript import (
+    Cut,
     Finished,
     Item,
     Line,
     Odd,
     Spent,
+    Started,
     Text,
     ToolResult,
     ToolUse,
@@ -43,12 +45,17 @@ from lamplighter.usecases import act
 from lamplighter.usecases.ingest import Ingest, Taken
 from lamplighter.usecases.naming import spelled
 from lamplighter.usecases.remember import remember
+from lamplighter.usecases.repeated import SAID_BEFORE, said_before
 
 logger = logging.getLogger(__name__)
 
 EVENT_CHARS: Final = 2_000
 IGNORED_CHARS: Final = MAX_OBSERVATION_CHARS + 200
 PROBE: Final = "probe"
+OURS: Final = "supervisor"
+CUT_OFF: Final = (
+    "An answer of the model was cut off at its limit: its last marker may say less than it should."
+)
 
 
 async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Taken:
@@ -85,15 +92,15 @@ async def _take(
     ingest: Ingest, line: Line, item: int, found: Item, taken: Taken, *, now: datetime
 ) -> None:
     match found:
-        case Text(text, own=True):
-            for marker in markers.read(text):
+        case Text():
+            for marker in markers.read(found.believed):
                 await _mark(ingest, line, item, marker, taken, now=now)
+        case Started() | Cut() | Odd():
+            await _told(ingest, found, taken, now=now)
         case ToolUse(input=given):
             ingest.uses(given)
         case ToolResult(found=dict(seen)) if ingest.session.engine == PROBE:
             await _seen(ingest, seen, now=now)
-        case Odd(problem):
-            await _event(ingest, Level.WARNING, problem, taken, source="supervisor", now=now)
         case Spent():
             taken.spent = found
         case Finished():
@@ -110,6 +117,8 @@ async def _mark(
         return
     state, reason = marker.reading, marker.reason
     taken.outcome = {"outcome": "", "memory_id": None, "event_id": None}
+    if state is Reading.TAKEN and await said_before(ingest, marker, _words(ingest, marker)):
+        state, reason = Reading.IGNORED, SAID_BEFORE
     if state is Reading.TAKEN:
         try:
             await act_on(ingest, marker, taken, now=now)
@@ -143,15 +152,16 @@ async def _keep(
         state=state,
         reason=ingest.redact(reason) or taken.outcome.pop("why", ""),
         # what may yet be taken by hand is kept whole
-        text=shortened(
-            ingest.redact(one_line(marker.text)),
-            IGNORED_CHARS if state is Reading.IGNORED else EVENT_CHARS,
-        ),
+        text=_words(ingest, marker, IGNORED_CHARS if state is Reading.IGNORED else EVENT_CHARS),
         service=marker.service,
         category=marker.category,
         now=now,
         **{name: value for name, value in taken.outcome.items() if name != "why"},
     )
+
+
+def _words(ingest: Ingest, marker: Marker, limit: int = EVENT_CHARS) -> str:
+    return shortened(ingest.redact(one_line(marker.text)), limit)
 
 
 async def act_on(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
@@ -185,7 +195,7 @@ async def _remember(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
     taken.reinforced += result.outcome is Outcome.REINFORCED
     if len(marker.body) > LONG_MARKER_CHARS:
         text = f"Memory {result.memory.id} is {len(marker.body):,} characters long; it was kept."
-        await _event(ingest, Level.WARNING, text, taken, source="supervisor", now=now)
+        await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
     taken.outcome = {
         "outcome": result.outcome.value,
         "memory_id": result.memory.id,
@@ -245,14 +255,14 @@ async def _refuse(
     logger.warning("Session %s: marker not taken, %s: %s", ingest.session.id, reason, said)
     if marker.what is What.MEMORY:
         text = f"Not remembered, {reason}: {said}"
-        await _event(ingest, Level.WARNING, text, taken, source="supervisor", now=now)
+        await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
 
 
 async def _too_many(
     ingest: Ingest, line: Line, item: int, marker: Marker, taken: Taken, *, now: datetime
 ) -> None:
     text = f"More than {ingest.max_markers:,} markers in one session; the rest is not taken."
-    await _event(ingest, Level.WARNING, text, taken, source="supervisor", now=now)
+    await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
     reason = "too many markers in this session"
     await _keep(ingest, line, item, marker, Reading.REFUSED, reason, taken, now=now)
 
@@ -279,6 +289,25 @@ async def _event(
     )
     taken.events += 1
     taken.outcome = {"outcome": "recorded", "memory_id": None, "event_id": event.id}
+
+
+async def _told(ingest: Ingest, told: Started | Cut | Odd, taken: Taken, *, now: datetime) -> None:
+    """Keep which model answers, and warn of what makes a session less than it should be."""
+    if isinstance(told, Started) and told.model and ingest.session.model:
+        await sessions.answered_by(ingest.db, ingest.session.id, told.model)
+    for text in _shortcomings(told):
+        await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
+
+
+def _shortcomings(told: Started | Cut | Odd) -> Iterator[str]:
+    match told:
+        case Started(missing=missing) if missing:
+            names = ", ".join(missing)
+            yield f"The session goes on without its tools: {names} could not be reached."
+        case Cut():
+            yield CUT_OFF
+        case Odd(problem):
+            yield problem
 
 
 async def _seen(ingest: Ingest, found: dict[str, Any], *, now: datetime) -> None:

@@ -170,7 +170,7 @@ async def begin(
             db, plan, services, budget=budget, handoff=handoff, now=now
         )
         prompt = prompt_of(plan, block, environment, budget=budget)
-        session = await sessions.insert(db, plan, model=None, epoch=epoch, now=now)
+        session = await sessions.insert(db, plan, model=plan.model or None, epoch=epoch, now=now)
         if plan.parent_id is not None:
             states = EscalationState.ACCEPTED, EscalationState.TAKEN
             await escalations.move(db, plan.parent_id, *states, child_id=session.id, now=now)
@@ -311,7 +311,7 @@ def status_of(
         return Status.FAILED, f"The engine ended without a result (exit {exit_code}).{last_words}"
     if finished.is_error:
         why = finished.why or finished.response or "no reason given"
-        return Status.FAILED, f"The engine reports an error: {why}"
+        return Status.FAILED, finished.reason or f"The engine reports an error: {why}"
     if exit_code != 0:
         return (
             Status.FAILED,

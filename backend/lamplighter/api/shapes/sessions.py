@@ -82,12 +82,17 @@ class SessionIn(Struct):
 
 
 class Engine(Struct):
-    """One engine: whether rounds are made by it, `tiers` it is usual for, and why it cannot run."""
+    """One engine: whether rounds are made by it, `tiers` it is usual for, and why it cannot run.
+
+    `program` is the program of others that it needs, where one is found; `version` is its.
+    """
 
     name: str
     usual: bool
     tiers: list[Tier]
     problem: str | None
+    program: str | None
+    version: str | None
 
 
 class Spending(Struct):

@@ -116,7 +116,9 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
 
     /** What was run on a yes moved on. @param {Change} change */
     followUse({ row }) {
-      const card = this.cards.find(({ row: asked }) => asked.use_id !== null && asked.use_id === row?.id)
+      const card = this.cards.find(
+        (/** @type {{row: Approval}} */ { row: asked }) => asked.use_id !== null && asked.use_id === row?.id,
+      )
       if (card?.detail) this.details[card.id] = { ...card.detail, use: row }
     },
 

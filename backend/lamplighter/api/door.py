@@ -66,6 +66,8 @@ class Door:
     idle_seconds: float = 300.0
     hosts: tuple[str, ...] = ()
     lexicon: Lexicon = field(default_factory=built_in)
+    webhook_token: str = ""
+    webhook_tier: int = 1
     brake: Brake = field(default_factory=Brake)
 
     def known(self) -> list[str]:

@@ -115,6 +115,8 @@ async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
             session_seconds=settings.session_timeout,
             idle_seconds=settings.idle_timeout,
             lexicon=words,
+            webhook_token=settings.webhook_token,
+            webhook_tier=settings.webhook_tier,
             brake=home.brake(settings),
         )
 

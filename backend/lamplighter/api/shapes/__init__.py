@@ -5,6 +5,9 @@ from lamplighter.api.shapes.access import Minted as Minted
 from lamplighter.api.shapes.access import Token as Token
 from lamplighter.api.shapes.access import TokenIn as TokenIn
 from lamplighter.api.shapes.access import TokenPage as TokenPage
+from lamplighter.api.shapes.alerts import AlertPage as AlertPage
+from lamplighter.api.shapes.alerts import AlertQuery as AlertQuery
+from lamplighter.api.shapes.alerts import Delivery as Delivery
 from lamplighter.api.shapes.approvals import Approval as Approval
 from lamplighter.api.shapes.approvals import ApprovalCase as ApprovalCase
 from lamplighter.api.shapes.approvals import ApprovalPage as ApprovalPage

@@ -89,6 +89,7 @@ from lamplighter.api.shapes.sessions import Session as Session
 from lamplighter.api.shapes.sessions import SessionIn as SessionIn
 from lamplighter.api.shapes.sessions import SessionPage as SessionPage
 from lamplighter.api.shapes.sessions import SessionQuery as SessionQuery
+from lamplighter.api.shapes.sessions import Spending as Spending
 from lamplighter.api.shapes.sessions import Told as Told
 from lamplighter.api.shapes.standing import SettingIn as SettingIn
 from lamplighter.api.shapes.standing import SettingLine as SettingLine

@@ -152,7 +152,9 @@ class App:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        (self.home / "lamplighter.db").write_bytes(migrated())
+        rows = self.home / "lamplighter.db"
+        if not rows.exists():
+            rows.write_bytes(migrated())
         services = self.home / "services.yaml"
         if not services.exists():
             services.write_text(SERVICES)

@@ -190,7 +190,7 @@ def test_memories_stand_between_events_and_cooldowns(page: Page, filled: App) ->
     names = [re.match(r"\w+", text.strip()) for text in links]
     assert [name[0] for name in names if name] == [
         *("Overview", "Sessions", "Events", "Memories", "Cooldowns", "Reviews"),
-        *("Preview", "Health", "Settings"),
+        *("Approvals", "Preview", "Health", "Settings"),
     ]
 
 

@@ -121,7 +121,7 @@ def test_a_chain_is_seen_as_one_and_an_engine_is_chosen(page: Page, app: App) ->
     page.get_by_role("row", name=re.compile("tier 1 to 3")).get_by_role("link").first.click()
     page.get_by_role("button", name="Run again").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_role("radio", name=re.compile("exec"))).to_be_checked()
+    expect(dialog.get_by_role("radio", name="exec", exact=True)).to_be_checked()
     dialog.get_by_text("probe").click()
     dialog.get_by_role("button", name="Run now").click()
     expect(dialog).to_have_count(0)

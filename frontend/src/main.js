@@ -12,6 +12,7 @@ import { leaving } from "./leave.js"
 import { createRouter, inner } from "./router.js"
 import { storage, tabStorage } from "./storage.js"
 import { addMemory } from "./stores/add-memory.js"
+import { approvals } from "./stores/approvals.js"
 import { clock } from "./stores/clock.js"
 import { confirm } from "./stores/confirm.js"
 import { conflict } from "./stores/conflict.js"
@@ -20,6 +21,7 @@ import { density } from "./stores/density.js"
 import { eventGroups } from "./stores/event-groups.js"
 import { engines } from "./stores/engines.js"
 import { events } from "./stores/events.js"
+import { halt } from "./stores/halt.js"
 import { late } from "./stores/late.js"
 import { login } from "./stores/login.js"
 import { memories } from "./stores/memories.js"
@@ -68,10 +70,12 @@ const stores = {
   services: add("services", services({ api })),
   engines: add("engines", engines({ api })),
   requests: add("requests", requests({ api, feed })),
+  approvals: add("approvals", approvals({ api, feed })),
   theme: add("theme", theme({ root: document.documentElement, storage })),
   live: feed.state,
 }
 const { router, toasts: toaster, confirm: asker, requests: asked, services: known } = stores
+const stopping = add("halt", halt({ api, confirm: asker, toasts: toaster }))
 const grouped = add("eventGroups", eventGroups({ api, feed }))
 const counted = add("density", density({ api, feed }))
 const lists = {
@@ -93,7 +97,16 @@ const details = {
   review: add("review", review({ api, reviews: lists.reviews, toasts: toaster, router })),
   overview: add(
     "overview",
-    overview({ api, feed, supervisor: leader, reviews: lists.reviews, clock: stores.clock, visit }),
+    overview({
+      api,
+      feed,
+      supervisor: leader,
+      reviews: lists.reviews,
+      approvals: stores.approvals,
+      halt: stopping,
+      clock: stores.clock,
+      visit,
+    }),
   ),
 }
 add("steps", steps({ api, memory: details.memory, toasts: toaster }))
@@ -122,7 +135,7 @@ Alpine.magic("fmt", () => vocabulary)
 const vocabulary = words(stores)
 directives(Alpine)
 pages(Alpine)
-visits({ Alpine, feed, late: coming, ...stores, ...lists, ...details })
+visits({ Alpine, feed, late: coming, halt: stopping, ...stores, ...lists, ...details })
 
 document.addEventListener("click", (click) => {
   const link = inner(click)

@@ -185,6 +185,35 @@ interface Marker extends Row {
   created_at: Time
 }
 
+/** What a session asks a person for: one command, run at most once. */
+interface Approval extends Row {
+  state: "open" | "approved" | "denied" | "expired" | "used" | "replaced" | "withdrawn"
+  service: string
+  action: string
+  name: string
+  argv: string[]
+  directory: string | null
+  edited: boolean
+  reason: string
+  memories: number[]
+  session_id: number
+  tier: number
+  replaces: number | null
+  use_id: number | null
+  decided_by: string | null
+  decided_at: Time | null
+  note: string
+  created_at: Time
+  expires_at: Time
+}
+
+/** Whether everything stands still, and each way in which that was brought about. */
+interface HaltState {
+  halted: boolean
+  pulled: { way: "row" | "file"; reason: string; by: string; at: Time; words: string; release: string }[]
+  seq: number
+}
+
 interface LogItem {
   offset: number
   index: number
@@ -247,7 +276,7 @@ interface Service {
   detail: string
   memories: number
   checks: Check[]
-  actions: { name: string; kind: string; argv: string[]; directory: string | null; timeout: number }[]
+  actions: { name: string; kind: string; argv: string[]; directory: string | null; timeout: number; approve: string }[]
   cooldowns: Cooldown[]
   strip: StripDay[]
 }
@@ -285,13 +314,52 @@ interface OverviewState {
   events: { since: Time; critical: number; warning: number }
   sessions: { since: Time; total: number; by_tier: Record<string, number>; cost_usd: number | null }
   reviews: { open: number; oldest_at: Time | null }
+  approvals: { open: number; oldest_at: Time | null }
   run: {
     days: { day: string; by_tier: Record<string, number> }[]
     ended: Record<string, Record<string, number>>
     today: { turns: number | null; cost_usd: number | null }
     month: { turns: number | null; cost_usd: number | null }
   }
+  spending?: Spending
   seq: number
+}
+
+/** How many dollars may be spent, `null` without a limit, and what 24 hours have cost. */
+interface Spending {
+  session: number | null
+  chain: number | null
+  day: number | null
+  day_spent: number
+}
+
+/** What a monitor reported. */
+interface Alert extends Row {
+  source: string
+  state: "firing" | "resolved"
+  service: string | null
+  severity: string
+  title: string
+  request_id: number | null
+  session_id?: number | null
+  deliveries: number
+  created_at: Time
+  last_at: Time
+  resolved_at: Time | null
+}
+
+/** What people are told outside of the app. */
+interface Notice extends Row {
+  kind: string
+  level: "info" | "warning" | "critical"
+  title: string
+  body: string
+  service: string | null
+  state: "waiting" | "sending" | "sent" | "failed"
+  attempts: number
+  problem: string
+  created_at: Time
+  sent_at: Time | null
 }
 
 /** One thing that was looked at, of Lamplighter itself. */

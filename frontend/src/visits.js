@@ -9,11 +9,14 @@ const TITLES = new Map([
   ["memories", t("common.memories_page")],
   ["cooldowns", t("common.cooldowns_page")],
   ["reviews", t("common.reviews_page")],
+  ["approvals", t("common.approvals_page")],
   ["preview", t("common.preview_page")],
   ["health", t("common.health_page")],
   ["settings", t("common.settings_page")],
   ["elsewhere", t("common.elsewhere_page")],
 ])
+
+const PLACES = /** @type {Record<string, string>} */ ({ reviews: ".case", approvals: ".ask[data-chosen] h2 a" })
 
 /** The name of a page in the browser's tab. @param {{page: string, id: number | null}} place */
 export function titleOf({ page, id }) {
@@ -48,6 +51,8 @@ export function visits(with_) {
     requests,
     supervisor,
     services,
+    approvals,
+    halt,
     clock,
     toasts,
   } = with_
@@ -59,13 +64,14 @@ export function visits(with_) {
   feed.on("review", (/** @type {Change} */ change) => followReview(change))
   feed.on("event", (/** @type {Change} */ change) => events.follow(change))
   feed.on("session", (/** @type {Change} */ change) => sessions.follow(change))
+  feed.on("approval", (/** @type {Change} */ change) => approvals.follow(change))
+  feed.on("halt", () => halt.follow())
   feed.on("request", (/** @type {Change} */ change) => requests.follow(change))
   feed.on("supervisor", (/** @type {Change} */ change) => supervisor.follow(change))
   for (const entity of FOLLOWED) feed.on(entity, () => overview.follow())
   feed.onReset(anew)
 
   router.onMove(arrive)
-  document.title = titleOf(router)
   arrive(router, { page: "", id: null })
   clock.start()
   supervisor.watch()
@@ -73,10 +79,15 @@ export function visits(with_) {
   sessions.tally()
   if (router.page !== "memories") memories.tally()
   reviews.tally()
+  approvals.load()
+  halt.watch()
   for (const name of ["pointerdown", "keydown"])
     document.addEventListener(name, () => overview.touch(), { passive: true })
   document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
   Alpine.effect(() => overview.tick(clock.second))
+  Alpine.effect(() => (document.title = badge(titleOf(router))))
+  Alpine.effect(() => announce("approvals", approvals.waits && approvals.words))
+  Alpine.effect(() => announce("halt", halt.on && t("hands.halted_said", { words: halt.words })))
   Alpine.effect(() => announce("overview", overview.here && overview.sentence))
   for (const [name, list] of Object.entries({ memories, reviews, sessions }))
     Alpine.effect(() => announce(name, list.waiting.length && list.pill))
@@ -86,7 +97,7 @@ export function visits(with_) {
 
   /** @param {{page: string, id: number | null, params: URLSearchParams}} now @param {{page: string, id: number | null}} before */
   function arrive({ page, id, params }, before) {
-    document.title = titleOf({ page, id })
+    document.title = badge(titleOf({ page, id }))
     if (page !== "overview") overview.leave()
     else if (!overview.here) overview.visit()
     if (page === "memories") (memories.visit(params), memory.visit(id, memories.filters.as_of))
@@ -99,7 +110,12 @@ export function visits(with_) {
     if (LATE.includes(page)) visitLate(page, before.page !== "")
     if (page === "sessions") (sessions.visit(params), requests.load())
     if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon("main h1")
-    else if (before.page && id !== null && id !== before.id) focusSoon(page === "reviews" ? ".case" : ".panel h2")
+    else if (before.page && id !== null && id !== before.id) focusSoon(PLACES[page] ?? ".panel h2")
+  }
+
+  /** How many wait for a yes stands before the name: seen in a tab behind others too. @param {string} title */
+  function badge(title) {
+    return approvals.waits ? t("common.title_waits", { n: approvals.waits, title }) : title
   }
 
   /** A page whose code may still have to come; by then the operator may be elsewhere. @param {string} page @param {boolean} moved */
@@ -120,6 +136,8 @@ export function visits(with_) {
     memories.tally()
     sessions.tally()
     reviews.tally()
+    approvals.load()
+    halt.load()
     supervisor.load()
     requests.load()
     const { page, id } = router

@@ -32,6 +32,7 @@ function stores({ page = "overview", id = null, review = {}, paused = false, on 
     rowEdit: { id: null },
     live: { paused },
     keys: { on },
+    halt: { on: false, ours: false },
     theme: { choice: "system" },
   }
 }

@@ -17,6 +17,7 @@ def upgrade() -> None:
     _alerts()
     _notices()
     _searches()
+    _retellings()
 
 
 def _usage() -> None:
@@ -129,3 +130,19 @@ def _searches() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("idx_searches_session", "searches", ["session_id", "id"])
+
+
+def _retellings() -> None:
+    op.create_table(
+        "retellings",
+        sa.Column("id", NUMBER, primary_key=True, autoincrement=True),
+        sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+        sa.Column("query", TEXT, nullable=False, server_default=""),
+        sa.Column("injected", TEXT, nullable=False),
+        sa.Column("tokens", NUMBER, nullable=False),
+        sa.Column("placements", TEXT, nullable=False, server_default="[]"),
+        sa.Column("at", TEXT, nullable=False),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("idx_retellings_session", "retellings", ["session_id", "id"])
+    op.add_column("exposures", sa.Column("retelling", NUMBER))

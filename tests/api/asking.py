@@ -41,7 +41,7 @@ def numbered(path: str, *numbers: int | str) -> str:
 
 def row_of(address: str) -> str:
     """Return the address of the row that another one changes something of."""
-    return re.sub(r"/(history/\d+/undo|resolution)$", "", address)
+    return re.sub(r"/(history/\d+/undo|resolution|decision)$", "", address)
 
 
 @dataclass
@@ -89,6 +89,7 @@ class Asking:
             "memories": self.memory,
             "events": self.event,
             "reviews": self.resolved if op.method == "DELETE" else self.review,
+            "approvals": self.approval,
             "sessions": self.running if op.path.endswith("/stop") else self.session,
             "markers": self.ignored,
             "requests": self.request,
@@ -106,6 +107,7 @@ class Asking:
             shapes.MemoryIn: {"category": "timing", "observation": "Takes 60s to start"},
             shapes.MemoryEdit: {"confidence": 0.9},
             shapes.ResolutionIn: {"resolution": "keep_new"},
+            shapes.DecisionIn: {"decision": "approve", "note": "Go on"},
             shapes.Bulk: {"ids": [self.memory()], "action": "deactivate"},
             shapes.RelateIn: {"old": "Takes 60s to start", "new": "Starts within a minute"},
             shapes.SimilarIn: {"category": "timing", "observation": "Starts within a minute"},
@@ -190,6 +192,28 @@ class Asking:
             STAMP,
         )
         return int(self.home.value("SELECT max(id) FROM escalations"))
+
+    def approval(self, **more: Any) -> int:
+        """Let a session that runs ask a person."""
+        row = {
+            "session_id": self.running(),
+            "tier": 3,
+            "service": "jellyfin",
+            "action": "restart",
+            "name": "restart",
+            "argv": '["docker","restart","jellyfin"]',
+            "shown": '["docker","restart","jellyfin"]',
+            "directory": "/srv",
+            "reason": "It answers 503",
+            "memories": f"[{self.memory()}]",
+            "state": "open",
+            "created_at": STAMP,
+            "expires_at": "2999-01-01T00:00:00.000000Z",
+            **more,
+        }
+        names, places = ", ".join(row), ", ".join("?" * len(row))
+        self.home.write(f"INSERT INTO approvals ({names}) VALUES ({places})", *row.values())
+        return int(self.home.value("SELECT max(id) FROM approvals"))
 
     def reset(self) -> None:
         """Let an operator have given a slot back at STAMP."""

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,9 +64,14 @@ async def doors() -> AsyncIterator[Doors]:
         yield opened
 
 
-def client(door: ToolDoor) -> Client:
-    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {door.token}"}, trust_env=False)
-    return Client(streamable_http_client(door.url, http_client=http))
+@asynccontextmanager
+async def client(door: ToolDoor) -> AsyncIterator[Client]:
+    shown = {"Authorization": f"Bearer {door.token}"}
+    async with (
+        httpx2.AsyncClient(headers=shown, trust_env=False) as http,
+        Client(streamable_http_client(door.url, http_client=http)) as asked,
+    ):
+        yield asked
 
 
 async def ask(

@@ -32,7 +32,12 @@ async def begin(tmp_path: Path) -> AsyncIterator[Start]:
 
     async def begin(command: Command, session_id: int = 7) -> Run:
         runs.append(
-            await start(command, session_id=session_id, output=tmp_path / f"{session_id}.jsonl")
+            await start(
+                command,
+                session_id=session_id,
+                output=tmp_path / f"{session_id}.jsonl",
+                scratch=tmp_path,
+            )
         )
         return runs[-1]
 
@@ -256,7 +261,7 @@ from lamplighter.engines.process import start
 
 async def main():
     command = Command(argv=(sys.executable, "-c", sys.argv[2]), env=dict(os.environ))
-    run = await start(command, session_id=7, output=Path(sys.argv[1]))
+    run = await start(command, session_id=7, output=Path(sys.argv[1]), scratch=Path())
     print(run._process.pid, flush=True)
     await run.wait()
 

@@ -19,6 +19,7 @@ from lamplighter.domain.transcript import (
     Text,
     ToolResult,
     ToolUse,
+    Usage,
     shown,
 )
 from lamplighter.engines.stream import MAX_LEVELS, parse
@@ -110,12 +111,33 @@ BASH = {"type": "tool_use", "name": "Bash", "input": {"command": "docker ps"}}
             ["--- session complete (turns=5, cost=$0.0123, duration=42000ms) ---"],
         ),
         (
-            line(type="result", is_error=True, subtype="error_max_turns"),
-            ["--- session error (error_max_turns) ---"],
+            line(
+                type="result",
+                is_error=True,
+                subtype="error_max_turns",
+                terminal_reason="max_turns",
+                errors=["Reached maximum number of turns (5)"],
+            ),
+            [
+                "--- session error (It used all the turns it may take (LAMPLIGHTER_MAX_TURNS): "
+                "Reached maximum number of turns (5).) ---"
+            ],
         ),
         (
             line(type="result", is_error=True, subtype="success", errors=["API Error: 529"]),
             ["--- session error (API Error: 529) ---"],
+        ),
+        (
+            line(type="result", is_error=True, subtype="success", result="API Error: new"),
+            ["--- session error (API Error: new) ---"],
+        ),
+        (
+            line(
+                type="user",
+                isSynthetic=True,
+                message={"content": [{"type": "text", "text": "Output token limit hit."}]},
+            ),
+            ["Output token limit hit."],
         ),
         (b"npm warn deprecated", ["npm warn deprecated"]),
         (b"<script>alert('xss')</script>", ["<script>alert('xss')</script>"]),
@@ -153,6 +175,15 @@ def test_a_line_is_read_as_an_operator_would(content: bytes, lines: list[str]) -
             [Text("hello", own=False)],
         ),
         (assistant(SAYS, parent_tool_use_id=None), [Text("hello", own=True)]),
+        (assistant(SAYS, aborted=True), [Text("hello", cut=True)]),
+        (
+            line(type="user", isSynthetic=True, message={"content": "no visible output"}),
+            [],
+        ),
+        (
+            line(type="user", message={"content": "Output token limit hit."}),
+            [],
+        ),
         (line(type="user", message={"content": "typed by a person"}), []),
         (
             line(
@@ -172,6 +203,34 @@ def test_a_line_is_read_as_an_operator_would(content: bytes, lines: list[str]) -
             [Finished(is_error=False, response="Report", report={"a": 1})],
         ),
         (line(type="result"), [Finished(is_error=True)]),
+        (
+            line(
+                type="result",
+                is_error=False,
+                total_cost_usd=0.5,
+                usage={"input_tokens": 0, "output_tokens": 0},
+                modelUsage={
+                    "a": {"inputTokens": 7, "outputTokens": 2, "costBasis": "list"},
+                    "b": {"cacheReadInputTokens": 3, "cacheCreationInputTokens": 4},
+                },
+            ),
+            [
+                Finished(
+                    is_error=False,
+                    cost_usd=0.5,
+                    usage=Usage(given=7, gave=2, cache_read=3, cache_write=4),
+                )
+            ],
+        ),
+        (
+            line(
+                type="result",
+                is_error=False,
+                total_cost_usd=0.5,
+                modelUsage={"qwen": {"inputTokens": 7, "costBasis": "unknown"}},
+            ),
+            [Finished(is_error=False, usage=Usage(given=7))],
+        ),
         (
             line(type="result", is_error="false", num_turns="5", total_cost_usd=True),
             [Finished(is_error=True)],
@@ -277,6 +336,20 @@ def test_what_is_kept_of_a_deep_input_can_be_shown_from_anywhere(levels: int) ->
     assert from_deep_down(300) is not None
 
 
+@pytest.mark.parametrize(
+    ("text", "believed"),
+    [
+        (Text("a\nb"), "a\nb"),
+        (Text("a\nb", cut=True), "a"),
+        (Text("a\nb\n", cut=True), "a\nb"),
+        (Text("a", cut=True), ""),
+        (Text("a\nb", own=False), ""),
+    ],
+)
+def test_the_last_line_of_what_was_cut_off_is_not_believed(text: Text, believed: str) -> None:
+    assert text.believed == believed
+
+
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.one_of(
         st.none(),
@@ -324,6 +397,10 @@ JSON: st.SearchStrategy[Any] = st.recursive(
                     "attempt",
                     "error",
                     "tool_name",
+                    "modelUsage",
+                    "api_error_status",
+                    "terminal_reason",
+                    "isSynthetic",
                 ]
             ),
             inner,

@@ -52,9 +52,33 @@ def hangs() -> None:
     time.sleep(300)
 
 
-def ignores_signals() -> None:
+def silent() -> None:
+    time.sleep(300)
+
+
+def ignores_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    hangs()
+
+
+def ignores_signals() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    ignores_interrupts()
+
+
+def endless() -> None:
+    """Print one line that never ends."""
+    text("[EVENT:info] hanging")
+    while True:
+        os.write(1, b"x" * 4096)
+        time.sleep(0.02)
+
+
+def daemons() -> None:
+    """Leave grandchildren behind that no session, group or environment tells of."""
+    wait = "import os, time; os.setsid(); os.fork() and os._exit(0); time.sleep(300)"
+    for _ in range(3):
+        subprocess.Popen([sys.executable, "-S", "-c", wait, *sys.argv], env={})
     hangs()
 
 
@@ -92,6 +116,16 @@ def spends(turns: str, dollars: str, pause: str, ends: str = "") -> None:
     result(num_turns=int(turns), total_cost_usd=None if dollars == "?" else round(total, 6))
 
 
+def tool(name: str, answer: str, pause: str = "0") -> None:
+    """Use a tool of its own, and tell what it answered."""
+    used = {"type": "tool_use", "id": "u1", "name": name, "input": {"command": "ping db"}}
+    say(type="assistant", message={"content": [used]})
+    time.sleep(float(pause))
+    told = {"type": "tool_result", "tool_use_id": "u1", "content": answer}
+    say(type="user", message={"content": [told]})
+    result()
+
+
 def fails() -> None:
     text("[EVENT:info] about to fail")
     sys.stderr.write("no disk left\n")
@@ -105,4 +139,5 @@ def reads() -> None:
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    mode, *given = sys.argv[1:]
+    globals()[mode](*(each for each in given if not each.startswith("--mark=")))

@@ -14,13 +14,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from lamplighter.api import login, openapi, reviews, web
+from lamplighter.api import approvals, login, openapi, reviews, web
 from lamplighter.api.answer import etag, problem
 from lamplighter.api.callers import Attempts, Callers
 from lamplighter.api.door import Door, door
 from lamplighter.api.guard import HEADERS, Guard
 from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, Ask, Op, by_path
 from lamplighter.domain import plain
+from lamplighter.domain.approval import Approval
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Unavailable
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.review import Review
@@ -121,6 +122,8 @@ async def _on_stale(request: Request, error: Exception) -> Response:
 async def _as_shown(request: Request, row: object) -> dict[str, Any]:
     if isinstance(row, Review):
         return await reviews.case(door(request).db, row)
+    if isinstance(row, Approval):
+        return await approvals.case(door(request), row)
     assert isinstance(row, Memory)
     return plain.memory(row)
 

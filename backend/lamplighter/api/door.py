@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from starlette.requests import Request
 
 from lamplighter.api.hub import Hub
+from lamplighter.domain.caps import MAX_TURNS, Caps
 from lamplighter.domain.context import DEFAULT_BUDGET
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
@@ -57,7 +58,10 @@ class Door:
     budget: int = DEFAULT_BUDGET
     max_tier: int = MAX_TIER
     engines: tuple[Engine, ...] = ()
-    engine: str = "probe"
+    usual_engines: Mapping[int, str] = field(default_factory=dict)
+    models: Mapping[int, str] = field(default_factory=dict)
+    caps: Caps = field(default_factory=Caps)
+    max_turns: int = MAX_TURNS
     session_seconds: float = 900.0
     idle_seconds: float = 300.0
     hosts: tuple[str, ...] = ()

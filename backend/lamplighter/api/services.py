@@ -6,7 +6,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import ask, halt, shapes
+from lamplighter.api import ask, halt, shapes, spending
 from lamplighter.api.answer import answer, page
 from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
@@ -58,9 +58,11 @@ async def overview(request: Request) -> Response:
     async with reading(here.db):
         found = await views.overview(here.db, here.services(), since=since, now=now)
         pulled = await here.brake.pulled(here.db)
+        spent = await spending.standing(here)
         seq = await changes.last(here.db)
     stands = halt.as_json(here, pulled) if pulled else None
-    return answer({**_overview(here, found, since=since, now=now), "halt": stands, "seq": seq})
+    shown = _overview(here, found, since=since, now=now)
+    return answer({**shown, "spending": spent, "halt": stands, "seq": seq})
 
 
 async def learned(request: Request) -> Response:
@@ -116,6 +118,7 @@ def _overview(
             "cost_usd": found.ran.cost_usd,
         },
         "reviews": {"open": found.reviews[0], "oldest_at": plain.at(found.reviews[1])},
+        "approvals": {"open": found.approvals[0], "oldest_at": plain.at(found.approvals[1])},
         "run": _run(found.run),
     }
 
@@ -171,6 +174,7 @@ def _condition(here: Door, each: Condition) -> dict[str, Any]:
                 "name": action.name,
                 "kind": action.kind,
                 "argv": [here.redact(word) for word in action.argv],
+                "approve": service.approval_of(action),
                 "directory": action.directory,
                 "timeout": action.timeout,
             }

@@ -3,14 +3,14 @@
 import graphlib
 import os
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import yaml
 
-from lamplighter.config import names, values
+from lamplighter.config import names, shell, values
 from lamplighter.config.actions import actions
 from lamplighter.config.checks import checks
 from lamplighter.config.sheet import Problem, ServicesError, Sheet, found
@@ -21,6 +21,7 @@ __all__ = ["Problem", "ServicesError", "load", "starter", "write_starter"]
 
 CYCLES: Final = 20
 
+_TOP: Final = ("services", "commands", "shell")
 _KEYS: Final = ("description", "depends_on", "checks", "actions", "approve")
 Depends = tuple[tuple[str, yaml.Node], ...]
 """What a service depends on, and where the file says so."""
@@ -31,10 +32,11 @@ def load(path: Path) -> Services:
     sheet = Sheet(str(path))
     text = sheet.text(path)
     root = sheet.root(text)
-    read = {} if root is None else _services(sheet, root)
-    items = _connected(sheet, read)
+    top = {} if root is None else sheet.mapping(root, "a mapping with the key services", _TOP)
+    items = _connected(sheet, _services(sheet, top))
+    declared = shell.commands(sheet, top["shell"]) if "shell" in top else ()
     sheet.stop_if_wrong()
-    return Services(items, str(path))
+    return Services(items, str(path), declared)
 
 
 def write_starter(path: Path, port: int) -> bool:
@@ -57,8 +59,7 @@ def write_starter(path: Path, port: int) -> bool:
     return True
 
 
-def _services(sheet: Sheet, root: yaml.Node) -> dict[str, tuple[Service, Depends]]:
-    top = sheet.mapping(root, "a mapping with the key services", ("services", "commands"))
+def _services(sheet: Sheet, top: Mapping[str, yaml.Node]) -> dict[str, tuple[Service, Depends]]:
     programs = _programs(sheet, top["commands"]) if "commands" in top else frozenset()
     read: dict[str, tuple[Service, Depends]] = {}
     if (listed := top.get("services")) is None or found(listed) == "nothing":
@@ -149,6 +150,9 @@ _STARTER: Final = """\
 # Each key by example (take the "# " away to use it):
 #
 # commands: [df]                         # the programs that checks may run, as they are written
+# shell:                                 # what a session may run beside what only looks,
+#   - [nginx, -t]                        # where LAMPLIGHTER_SHELL_TIERS lets it give commands
+#   - [pct, status, "*"]                 # a star is any word, "**" at the end all that follow
 # services:
 #   jellyfin:                            # a name: letters, digits, - and _
 #     description: Films and music       # a line for people

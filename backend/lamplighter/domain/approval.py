@@ -46,6 +46,11 @@ NEXT: Final[Mapping[ApprovalState, frozenset[ApprovalState]]] = {
 LIVING: Final = tuple(NEXT)
 
 
+def becomes(before: ApprovalState, state: ApprovalState) -> bool:
+    """Whether an approval may come from one state to another."""
+    return state in NEXT.get(before, ())
+
+
 class Choice(StrEnum):
     """What a person says to an approval."""
 
@@ -164,6 +169,17 @@ def unfit(each: Approval, *, session_id: int, declared: Action | None, now: date
     ) or not (each.edited or each.argv == declared.argv):
         return "services.yaml declares it otherwise since a person was asked"
     return ""
+
+
+def in_full(each: Approval, *, now: datetime) -> str:
+    """Say what waits for a person, where they see nothing else of it."""
+    said = f"It says: {each.reason!r}\n" if each.reason else ""
+    return (
+        f"Session {each.session_id} (tier {each.tier}) wants to run, in {each.directory or '/'}:\n"
+        f"{shlex.join(each.shown)}\n{said}"
+        f"It waits until {clock(each.expires_at, now)}. Answer in the app, or with "
+        f"`lamplighter approvals approve {each.id}`, deny or edit."
+    )
 
 
 def told(each: Approval) -> str:

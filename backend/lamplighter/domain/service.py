@@ -78,10 +78,15 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """All that we operate, and the file that says so."""
+    """All that we operate, and the file that says so.
+
+    `shell` are the commands that people allow beyond those that only look, one
+    pattern a word.
+    """
 
     items: tuple[Service, ...] = ()
     path: str = ""
+    shell: tuple[tuple[str, ...], ...] = ()
 
     def __iter__(self) -> Iterator[Service]:
         return iter(self.items)

@@ -45,7 +45,8 @@ class RequestState(StrEnum):
 class Plan:
     """What a session is to do: `services` None means all of them.
 
-    `budget_usd` is what it may cost, None where there is no limit.
+    `model` is which one thinks, `budget_usd` what it may cost, None where there is no
+    limit; `tools` are those that it is told of.
     """
 
     tier: int = 1
@@ -55,7 +56,9 @@ class Plan:
     prompt: str = ""
     dry_run: bool = False
     parent_id: int | None = None
+    model: str = ""
     budget_usd: float | None = None
+    tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +111,20 @@ class Session:
     def running(self) -> bool:
         """Whether it has not ended yet."""
         return self.status is Status.RUNNING
+
+    @property
+    def plan(self) -> Plan:
+        """What it was to do."""
+        return Plan(
+            tier=self.tier,
+            engine=self.engine,
+            trigger=self.trigger,
+            services=self.services,
+            prompt=self.prompt,
+            dry_run=self.dry_run,
+            parent_id=self.parent_id,
+            budget_usd=self.budget_usd,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

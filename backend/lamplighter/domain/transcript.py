@@ -63,19 +63,35 @@ class Text:
     """Words of the assistant. Markers count only where `own` is true.
 
     Words of a helper agent, and what the engine itself puts in the assistant's
-    mouth (an API error), are shown but not believed.
+    mouth (an API error), are shown but not believed. Of what was `cut` off while
+    it was said the last line may not be what was meant.
     """
 
     text: str
     own: bool = True
+    cut: bool = False
+
+    @property
+    def believed(self) -> str:
+        """The part in which markers count."""
+        whole = self.text.rpartition("\n")[0] if self.cut else self.text
+        return whole if self.own else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The assistant's words before this were cut off at their limit; it is asked to go on."""
+
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The assistant uses a tool."""
+    """The assistant uses a tool; its result names the same `use`."""
 
     name: str
     input: Any = None
+    use: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +101,7 @@ class ToolResult:
     text: str
     is_error: bool = False
     found: dict[str, Any] | None = None
+    use: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +122,11 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The engine's own last word about the session."""
+    """The engine's own last word about the session.
+
+    `why` is its word for a failure, `reason` what that means for an operator, where
+    that is known.
+    """
 
     is_error: bool
     response: str = ""
@@ -113,6 +134,7 @@ class Finished:
     cost_usd: float | None = None
     duration_ms: int | None = None
     why: str = ""
+    reason: str = ""
     report: dict[str, Any] | None = field(default=None)
     usage: Usage | None = None
 
@@ -131,7 +153,7 @@ class Odd:
     problem: str
 
 
-Item = Started | Spent | Text | ToolUse | ToolResult | Denied | Retry | Finished | Raw | Odd
+Item = Started | Spent | Text | Cut | ToolUse | ToolResult | Denied | Retry | Finished | Raw | Odd
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +207,8 @@ def _aside(item: Item) -> Shown | None:
             return Shown("denied", f"[denied] {tool}: {message}")
         case Retry(attempt, error):
             return Shown("retry", f"[retry {attempt}] {error}")
+        case Cut(words):
+            return Shown("notice", words)
         case Raw(text):
             return Shown("raw", text) if text.strip() else None
         case Odd(problem):
@@ -203,7 +227,8 @@ def summary(said: list[str], *, started: int = 200) -> str:
 
 def _finished(item: Finished) -> str:
     if item.is_error:
-        return f"--- session error ({item.why or item.response or 'no reason given'}) ---"
+        why = item.reason or item.why or item.response or "no reason given"
+        return f"--- session error ({why}) ---"
     cost = f"${item.cost_usd or 0:.4f}"
     took = f"duration={item.duration_ms or 0}ms"
     return f"--- session complete (turns={item.turns or 0}, cost={cost}, {took}) ---"

@@ -8,14 +8,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from lamplighter.domain.cooldown import Use
 from lamplighter.domain.handoff import Finding, Handoff
 from lamplighter.domain.marks import Look
 from lamplighter.domain.memory import Memory
+from lamplighter.domain.offers import offered
 from lamplighter.domain.service import Service
 from lamplighter.domain.session import Session
+
+CHECKPOINT: Final = "checkpoint.json"
+"""Where an engine that resumes keeps how far it came, in its session's scratch directory."""
+
+CHECKPOINT_LOCK: Final = "checkpoint.lock"
+"""What such an engine holds locked while it runs: as long as it does, no other goes on."""
 
 
 class Trait(StrEnum):
@@ -40,6 +47,14 @@ class ToolDoor:
     token: str
 
 
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A program of others that an engine needs: where it is, and which version."""
+
+    path: str
+    version: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """All that an engine is given for one session.
@@ -52,7 +67,7 @@ class Task:
     person. `gate` is the socket that a session asks to act by, `door` where its
     tools are over MCP, `scratch` a directory that is its own. `model`, `max_turns`
     and `budget_usd` (None: no limit) bound an engine that has a model; `resumed`
-    says how often it went on after a crash.
+    says how often it went on after a crash, `said` how many lines it had printed then.
     """
 
     session: Session
@@ -74,6 +89,7 @@ class Task:
     max_turns: int = 0
     budget_usd: float | None = None
     resumed: int = 0
+    said: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,3 +122,18 @@ class Engine(Protocol):
 
     def command(self, task: Task) -> Command:
         """Return the command that runs this session and prints stream-json."""
+
+
+@runtime_checkable
+class Outside(Protocol):
+    """An engine that is a program of others."""
+
+    def installed(self) -> Installed | None:
+        """Return where it is and which version, where there is one that can be run."""
+
+
+def tool_names(engine: Engine, tier: int, *, reads: bool) -> tuple[str, ...]:
+    """Return the tools that a session by this engine is told of."""
+    if Trait.TOOLS not in engine.traits:
+        return ()
+    return tuple(each.name for each in offered(tier, reads=reads))

@@ -9,7 +9,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from lamplighter.domain import ends
 from lamplighter.domain.transcript import (
+    Cut,
     Denied,
     Finished,
     Item,
@@ -25,6 +27,7 @@ from lamplighter.domain.transcript import (
 )
 
 SYNTHETIC: Final = "<synthetic>"
+NO_ANSWER: Final = "the connection failed"
 _decode = json.JSONDecoder(strict=False).decode  # engines do print raw control characters
 MAX_LEVELS: Final = 100
 
@@ -67,20 +70,26 @@ def _assistant(message: dict[str, Any]) -> Iterator[Item]:
     for block in _blocks(said.get("content")):
         match block.get("type"):
             case "text":
-                yield Text(_string(block.get("text")), own=own)
+                cut = message.get("aborted") is True
+                yield Text(_string(block.get("text")), own=own, cut=cut)
             case "tool_use":
-                yield ToolUse(_string(block.get("name")) or "?", _cleaned(block.get("input")))
+                given, use = _cleaned(block.get("input")), _string(block.get("id"))
+                yield ToolUse(_string(block.get("name")) or "?", given, use)
 
 
 def _user(message: dict[str, Any]) -> Iterator[Item]:
     found = message.get("tool_use_result")
+    told = message.get("isSynthetic") is True
     for block in _blocks(_dict(message.get("message")).get("content")):
         if block.get("type") == "tool_result":
             yield ToolResult(
                 _joined(block.get("content")),
                 is_error=block.get("is_error") is True,
                 found=_cleaned(found) if isinstance(found, dict) else None,
+                use=_string(block.get("tool_use_id")),
             )
+        elif told and ends.cut_off(_string(block.get("text"))):
+            yield Cut(_string(block.get("text")))
 
 
 def _system(message: dict[str, Any]) -> Iterator[Item]:
@@ -96,25 +105,69 @@ def _system(message: dict[str, Any]) -> Iterator[Item]:
         case "permission_denied":
             yield Denied(_string(message.get("tool_name")), _string(message.get("message")))
         case "api_retry":
-            yield Retry(_whole(message.get("attempt")) or 0, _string(message.get("error")))
+            yield Retry(_whole(message.get("attempt")) or 0, _trouble(message))
+
+
+def _trouble(message: dict[str, Any]) -> str:
+    """Say why a model is asked again: the word for it, and the status where there was an answer."""
+    error, status = _string(message.get("error")), _whole(message.get("error_status"))
+    if status is not None:
+        return f"{error} ({status})"
+    return NO_ANSWER if error == "unknown" else error
 
 
 def _finished(message: dict[str, Any]) -> Finished:
     # is_error, not the subtype: a failed API call says subtype "success"
     is_error = message.get("is_error") is not False
-    errors = message.get("errors")
-    why = _string(errors[0]) if isinstance(errors, list) and errors else ""
     report = message.get("structured_output")
+    why = _why(message)
+    end = ends.End(
+        words=why, status=_whole(message.get("api_error_status")), kinds=ends.known_as(message)
+    )
     return Finished(
         is_error=is_error,
         response=_string(message.get("result")),
         turns=_whole(message.get("num_turns")),
-        cost_usd=_number(message.get("total_cost_usd")),
+        cost_usd=_cost(message),
         duration_ms=_whole(message.get("duration_ms")),
-        why=why or (_string(message.get("subtype")) if is_error else ""),
+        why=why if is_error else "",
+        reason=ends.reason(end) if is_error else "",
         report=_cleaned(report) if isinstance(report, dict) else None,
-        usage=_usage(message.get("usage")),
+        usage=_used_in_all(message) or _usage(message.get("usage")),
     )
+
+
+def _why(message: dict[str, Any]) -> str:
+    """Return the engine's word for its end; that a failed call was a success says nothing."""
+    errors = message.get("errors")
+    first = _string(errors[0]) if isinstance(errors, list) and errors else ""
+    subtype = _string(message.get("subtype"))
+    return first or ("" if subtype == "success" else subtype) or _string(message.get("result"))
+
+
+def _cost(message: dict[str, Any]) -> float | None:
+    """Return the cost; the Claude CLI makes one up for a model whose price it does not know."""
+    used = _dict(message.get("modelUsage")).values()
+    if any(_dict(each).get("costBasis") == "unknown" for each in used):
+        return None
+    return _number(message.get("total_cost_usd"))
+
+
+def _used_in_all(message: dict[str, Any]) -> Usage | None:
+    """Return what all models used: beside it the Claude CLI tells of an interrupted turn as 0."""
+    used = [_dict(each) for each in _dict(message.get("modelUsage")).values()]
+    if not used:
+        return None
+    return Usage(
+        given=_summed(used, "inputTokens"),
+        gave=_summed(used, "outputTokens"),
+        cache_read=_summed(used, "cacheReadInputTokens"),
+        cache_write=_summed(used, "cacheCreationInputTokens"),
+    )
+
+
+def _summed(used: list[dict[str, Any]], name: str) -> int:
+    return sum(_whole(each.get(name)) or 0 for each in used)
 
 
 def _missing(message: dict[str, Any]) -> tuple[str, ...]:

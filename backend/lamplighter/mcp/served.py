@@ -135,7 +135,7 @@ async def _listed(
 
 
 async def _called(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-    """Answer in words, with what was found beside them: engines show a model one of both."""
+    """Answer in words; values go beside them, for engines show a model only one of both."""
     said = await _guest(context).use(params.name, params.arguments or {})
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=said.text if said else _OVER)],

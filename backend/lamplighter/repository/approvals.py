@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain import plain
-from lamplighter.domain.approval import LIVING, Approval, ApprovalState, Wish
+from lamplighter.domain.approval import LIVING, Approval, ApprovalState, Wish, becomes
 from lamplighter.domain.change import Op
 from lamplighter.domain.service import ActionKind
 from lamplighter.domain.session import Session
@@ -110,6 +110,7 @@ async def move(
     **values: Any,
 ) -> Approval | None:
     """Bring an approval from one state to another; None when it is in that state no more."""
+    assert becomes(before, state), f"{before} never becomes {state}"
     statement = (
         sa.update(approvals)
         .where(approvals.c.id == number)

@@ -64,6 +64,12 @@ async def change(db: Database, use_id: int, *, now: datetime, **values: Any) -> 
     return use
 
 
+async def get(db: Database, use_id: int) -> Use | None:
+    """Return one use."""
+    row = await db.fetch_one(sa.select(cooldowns).where(cooldowns.c.id == use_id))
+    return None if row is None else _use(row)
+
+
 async def measured(
     db: Database, use_id: int, seconds: float, *, session_id: int, now: datetime
 ) -> None:

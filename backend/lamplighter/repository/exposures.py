@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -11,6 +11,8 @@ from lamplighter.domain.memory import MemoryId
 from lamplighter.domain.service import fold
 from lamplighter.repository.database import Database
 from lamplighter.repository.tables import exposures, memories, prompts
+
+_OWN: Final = ("id", "session_id", "retelling")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,7 @@ class Exposure:
 async def insert(
     db: Database, session_id: int, prompt: Prompt, placements: Sequence[Placement]
 ) -> None:
-    """Keep what a session is told."""
+    """Keep what a session is told at its beginning."""
     await db.execute(
         sa.insert(prompts).values(
             session_id=session_id,
@@ -49,19 +51,16 @@ async def insert(
             budget=prompt.budget,
         )
     )
-    rows = [
-        {
-            "session_id": session_id,
-            "memory_id": each.memory.id,
-            "version": each.memory.version,
-            "position": each.position,
-            "why": each.why,
-            "line": each.line if each.included else "",
-        }
-        for each in placements
-    ]
-    if rows:
-        await db.execute_many(sa.insert(exposures), rows)
+    await _expose(db, session_id, placements, retelling=None)
+
+
+async def expose_more(
+    db: Database, session_id: int, placements: Sequence[Placement], *, retelling: int
+) -> None:
+    """Keep which further memories a session was told while it ran."""
+    before = await told_of(db, session_id, [each.memory.id for each in placements])
+    fresh = [each for each in placements if each.included and each.memory.id not in before]
+    await _expose(db, session_id, fresh, retelling=retelling)
 
 
 async def prompt(db: Database, session_id: int) -> Prompt | None:
@@ -73,10 +72,11 @@ async def prompt(db: Database, session_id: int) -> Prompt | None:
 
 
 async def of(db: Database, session_id: int) -> list[Exposure]:
-    """Return the memories that were chosen among for a session, those told first."""
+    """Return the memories that were chosen among at a session's beginning, those told first."""
     query = (
         sa.select(exposures)
         .where(exposures.c.session_id == session_id)
+        .where(exposures.c.retelling.is_(None))
         .order_by(exposures.c.position.is_(None), exposures.c.position, exposures.c.id)
     )
     return [_exposure(row) for row in await db.fetch_all(query)]
@@ -130,5 +130,24 @@ async def about(db: Database, session_id: int, service: str) -> list[int]:
     return [number for number, name in found if fold(name) == fold(service)]
 
 
+async def _expose(
+    db: Database, session_id: int, placements: Sequence[Placement], *, retelling: int | None
+) -> None:
+    rows = [
+        {
+            "session_id": session_id,
+            "memory_id": each.memory.id,
+            "version": each.memory.version,
+            "position": each.position,
+            "why": each.why,
+            "line": each.line if each.included else "",
+            "retelling": retelling,
+        }
+        for each in placements
+    ]
+    if rows:
+        await db.execute_many(sa.insert(exposures), rows)
+
+
 def _exposure(row: Any) -> Exposure:
-    return Exposure(**{name: row[name] for name in row if name not in ("id", "session_id")})
+    return Exposure(**{name: row[name] for name in row if name not in _OWN})

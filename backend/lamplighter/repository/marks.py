@@ -28,6 +28,13 @@ _COUNT: Final = Statement(
     .select_from(markers)
     .where(markers.c.session_id == sa.bindparam("session"))
 )
+_SAID: Final = Statement(
+    sa.select(sa.func.count())
+    .select_from(markers)
+    .where(markers.c.session_id == sa.bindparam("session"))
+    .where(markers.c.state == Reading.TAKEN)
+    .where(markers.c.text == sa.bindparam("words"))
+)
 
 
 async def insert(db: Database, *, now: datetime, **values: Any) -> Mark:
@@ -75,6 +82,11 @@ async def page(
 async def count(db: Database, session_id: int) -> int:
     """Return how many markers a session has printed."""
     return int(await db.fetch_val(_COUNT(session=session_id)))
+
+
+async def said(db: Database, session_id: int, text: str) -> bool:
+    """Whether a marker of these words was taken from a session already."""
+    return bool(await db.fetch_val(_SAID(session=session_id, words=text)))
 
 
 async def forget(db: Database, ids: Sequence[int]) -> None:

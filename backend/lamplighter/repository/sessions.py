@@ -115,6 +115,11 @@ async def progress(
     return session
 
 
+async def answered_by(db: Database, session_id: int, model: str) -> None:
+    """Keep which model answers a session; the `progress` that follows tells of it."""
+    await db.execute(sa.update(sessions).where(sessions.c.id == session_id).values(model=model))
+
+
 async def spend(db: Database, session_id: int, spent: Spent) -> None:
     """Keep what a session has spent so far; the `progress` that follows tells of it."""
     statement = (
@@ -135,6 +140,26 @@ def used(usage: Usage) -> dict[str, int]:
     }
 
 
+async def brought(
+    db: Database, session_id: int, *, learned: int, reinforced: int, events: int, now: datetime
+) -> Session:
+    """Add to what a session has brought otherwise than by its lines."""
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(
+            learned=sessions.c.learned + learned,
+            reinforced=sessions.c.reinforced + reinforced,
+            events=sessions.c.events + events,
+            version=sessions.c.version + 1,
+        )
+        .returning(sessions)
+    )
+    session = _session(await db.fetch_one(statement))
+    await _tell(db, session, Op.UPDATED, now=now)
+    return session
+
+
 async def end(
     db: Database, session_id: int, status: Status, *, now: datetime, **found: Any
 ) -> Session | None:
@@ -148,6 +173,12 @@ async def end(
 async def request_stop(db: Database, session_id: int, *, now: datetime) -> Session | None:
     """Ask for a running session to be stopped; None when it has ended already."""
     return await _change(db, session_id, {"stop_requested_at": now}, now=now)
+
+
+async def resume(db: Database, session_id: int, *, epoch: int, now: datetime) -> Session | None:
+    """Let a running session go on under the leader of `epoch`; None when it has ended already."""
+    values = {"resumed": sessions.c.resumed + 1, "leader_epoch": epoch}
+    return await _change(db, session_id, values, now=now)
 
 
 async def newest(db: Database) -> datetime | None:

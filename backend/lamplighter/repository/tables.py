@@ -11,6 +11,7 @@ from lamplighter.repository.tables_work import alerts as alerts
 from lamplighter.repository.tables_work import approvals as approvals
 from lamplighter.repository.tables_work import halts as halts
 from lamplighter.repository.tables_work import notices as notices
+from lamplighter.repository.tables_work import retellings as retellings
 from lamplighter.repository.tables_work import searches as searches
 
 KNOWLEDGE = "category NOT IN ('timing', 'dependency', 'behavior', 'remediation', 'maintenance')"
@@ -274,6 +275,7 @@ exposures = sa.Table(
     sa.Column("position", NUMBER),
     sa.Column("why", sa.Text, nullable=False),
     sa.Column("line", sa.Text, nullable=False),
+    sa.Column("retelling", NUMBER),
 )
 
 prompts = sa.Table(

@@ -92,3 +92,15 @@ searches = sa.Table(
     sa.Column("hits", Json, nullable=False),
     sa.Column("at", UTCDateTime, nullable=False),
 )
+
+retellings = sa.Table(
+    "retellings",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("query", sa.Text, nullable=False),
+    sa.Column("injected", sa.Text, nullable=False),
+    sa.Column("tokens", NUMBER, nullable=False),
+    sa.Column("placements", Json, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+)

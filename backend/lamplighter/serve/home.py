@@ -13,13 +13,16 @@ from lamplighter.config import services as services_file
 from lamplighter.config.services import ServicesError
 from lamplighter.config.settings import Settings
 from lamplighter.domain import halt
+from lamplighter.domain.caps import Caps
 from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.domain.event import Level
 from lamplighter.domain.notice import Telling
 from lamplighter.domain.redact import Redactor, redactor
 from lamplighter.domain.service import Services
 from lamplighter.engines import Engine
+from lamplighter.engines.claude import ClaudeEngine
 from lamplighter.engines.exec import ExecEngine
+from lamplighter.engines.messages import MessagesEngine
 from lamplighter.engines.probe import ProbeEngine
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.database import is_postgres, password_of
@@ -63,7 +66,35 @@ def write_starter(settings: Settings) -> bool:
 
 def engines(settings: Settings) -> tuple[Engine, ...]:
     """Return what can run sessions, whether it is ready or not."""
-    return (ProbeEngine(), ExecEngine(settings.exec_command))
+    return (
+        ProbeEngine(),
+        ExecEngine(settings.exec_command),
+        ClaudeEngine(settings.claude_bin),
+        MessagesEngine(),
+    )
+
+
+def models(settings: Settings) -> dict[int, str]:
+    """Return the model of each tier."""
+    return {1: settings.model_tier1, 2: settings.model_tier2, 3: settings.model_tier3}
+
+
+def caps(settings: Settings) -> Caps:
+    """Return how many dollars may be spent."""
+    return Caps(
+        session=settings.session_dollars,
+        chain=settings.chain_dollars,
+        day=settings.day_dollars,
+    )
+
+
+def usual_engines(settings: Settings) -> dict[int, str]:
+    """Return what runs the sessions of each tier unless another engine is asked for."""
+    return {
+        1: settings.engine,
+        2: settings.engine_tier2 or settings.engine,
+        3: settings.engine_tier3 or settings.engine,
+    }
 
 
 def secrets(settings: Settings) -> Redactor:

@@ -14,13 +14,12 @@ from lamplighter.domain.check import CommandCheck
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.service import Service
 from lamplighter.domain.vitals import Condition, Sign, judged
-from lamplighter.engines.exec import NAME as EXEC
-from lamplighter.engines.exec import ExecEngine
+from lamplighter.engines import Engine, Outside
 from lamplighter.repository import driver
 from lamplighter.repository.database import is_postgres
 from lamplighter.repository.feed import run_directory as directory_of
 from lamplighter.serve import access, post
-from lamplighter.serve.home import SESSIONS, ServicesFile
+from lamplighter.serve.home import SESSIONS, ServicesFile, engines, usual_engines
 
 Look = Callable[[Settings], Iterable[Sign]]
 
@@ -153,9 +152,22 @@ def _run_by(service: Service) -> Iterator[tuple[str, str, str]]:
 
 
 def engine(settings: Settings) -> Iterator[Sign]:
-    """Look whether the engine can be run."""
-    why_not = ExecEngine(settings.exec_command).probe() if settings.engine == EXEC else None
-    yield judged("engine", why_not is None, f"Engine {settings.engine}", why_not or "")
+    """Look whether the engine of each tier can be run."""
+    usual = usual_engines(settings)
+    here = {each.name: each for each in engines(settings)}
+    for name in dict.fromkeys(usual.values()):
+        found = here.get(name)
+        why_not = found.probe() if found else "It is not part of this installation."
+        tiers = [str(tier) for tier, each in usual.items() if each == name]
+        of = "" if len(tiers) == len(usual) else f" (tier {' and '.join(tiers)})"
+        yield judged(
+            "engine", why_not is None, f"Engine {name}{of}{_program(found)}", why_not or ""
+        )
+
+
+def _program(engine: Engine | None) -> str:
+    found = engine.installed() if isinstance(engine, Outside) else None
+    return f": {found.path} {found.version}" if found else ""
 
 
 def app(settings: Settings) -> Iterator[Sign]:

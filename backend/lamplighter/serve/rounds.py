@@ -117,6 +117,8 @@ async def _work_off(supervisor: Supervisor, request_id: int) -> None:
         if await supervisor.halted():
             await asyncio.sleep(FOLLOW_SECONDS)
             continue
+        if await supervisor.go_on():
+            continue
         request = await requests.get(supervisor.db, request_id)
         if request is None or request.state is not RequestState.QUEUED:
             return
@@ -218,6 +220,7 @@ async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
         rounds = Rounds(
             interval=settings.interval,
             engine=settings.engine,
+            engines=home.usual_engines(settings),
             dry_run=settings.dry_run,
         )
         shop = workshop(settings, db, words, doors, services)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -43,11 +43,19 @@ NO_ROUND: Final = "so no round is made"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rounds:
-    """How rounds are made: how often (seconds), and by which engine."""
+    """How rounds are made: how often (seconds), and by which engine.
+
+    `engines` names that of a higher tier where it is another one.
+    """
 
     interval: float = 3_600.0
     engine: str = "probe"
+    engines: Mapping[int, str] = field(default_factory=dict)
     dry_run: bool = False
+
+    def usual(self, tier: int) -> str:
+        """Return what runs the sessions of a tier unless another engine is asked for."""
+        return self.engines.get(tier, self.engine)
 
 
 @dataclass(slots=True)
@@ -64,6 +72,7 @@ class Supervisor:
     _services: Services = field(default_factory=Services)
     _problem: str = ""
     _halted: str = ""
+    _going_on: list[Session] = field(default_factory=list)
 
     @property
     def db(self) -> Database:
@@ -89,8 +98,10 @@ class Supervisor:
         self.shop.timepiece.steady(self.shop.now())  # from here on it is watched
         await self._read_services()
         await halt.note_file(self.db, self.shop.brake, now=self.shop.now())
-        for session in await runner.recover(self.shop, self._services):
+        found = await runner.recover(self.shop, self._services)
+        for session in found.ended:
             logger.warning("Session %s was interrupted; what it printed is kept.", session.id)
+        self._going_on = [*found.going_on]
         self._due = time.monotonic()
         return True
 
@@ -98,6 +109,8 @@ class Supervisor:
         """Do what is due, the oldest request or else a round; say whether there was any."""
         if self.draining.is_set() or await self.halted():
             return False
+        if await self.go_on():
+            return True
         request = await requests.next_queued(self.db)
         if request is not None:
             await self.answer(request)
@@ -111,6 +124,23 @@ class Supervisor:
                 raise
             return True
         return False
+
+    async def go_on(self) -> bool:
+        """Go on with a session whose supervisor died; say whether there was one."""
+        if not self._going_on:
+            return False
+        session = self._going_on.pop(0)
+        try:
+            session = await runner.go_on(self.shop, session, self._services, draining=self.draining)
+        except OperationalError:
+            self._going_on.insert(0, session)
+            raise
+        except Conflict as error:
+            logger.warning("%s", error)
+            return True
+        await self._over(session)
+        await self._hand_on(session, None)
+        return True
 
     async def run(self, listener: Waking) -> None:
         """Lead, or wait to lead, until asked to end."""
@@ -204,21 +234,30 @@ class Supervisor:
     async def answer(self, request: Request) -> None:
         """Run the session that a request asks for, and those it hands on to."""
         await self._read_services()
-        plan = request.plan(engine=self.rounds.engine)
-        if plan.engine not in self.shop.engines:
-            plan = replace(plan, engine=self.rounds.engine)
+        if request.engine not in self.shop.engines:
+            request = replace(request, engine=None)
+        plan = request.plan(engine=self.rounds.usual(request.tier))
         await self._chain(replace(plan, dry_run=plan.dry_run or self.rounds.dry_run), request)
 
     async def _chain(self, plan: Plan, request: Request | None) -> None:
-        """Run a session, and the next tier's for as long as one hands on."""
-        session = await self._run(plan, request)
+        """Run a session, and the next tier's for as long as one hands on.
+
+        An engine that was asked for runs them all, else each tier's own.
+        """
+        asked = request.engine if request else None
+        await self._hand_on(await self._run(plan, request), asked)
+
+    async def _hand_on(self, session: Session | None, asked: str | None) -> None:
+        """Run the next tier's session for as long as one hands on."""
         while session is not None and session.status is Status.ESCALATED:
             halted = await self.halted()
             if halted or self.draining.is_set():
                 why = "everything was halted" if halted else "the supervisor was asked to end"
                 await chain.drop(self.db, session, why, now=self.shop.now())
                 return
-            session = await self._run(await chain.following(self.db, session), None)
+            plan = await chain.following(self.db, session)
+            engine = asked or self.rounds.usual(plan.tier)
+            session = await self._run(replace(plan, engine=engine), None)
 
     async def _run(self, plan: Plan, request: Request | None) -> Session | None:
         try:
@@ -235,10 +274,13 @@ class Supervisor:
         except Halted:
             await chain.drop_stranded(self.db, now=self.shop.now())
             return None
+        await self._over(session)
+        return session
+
+    async def _over(self, session: Session) -> None:
         reason = f": {session.reason}" if session.reason else ""
         logger.info("Session %s (%s): %s%s", session.id, session.trigger, session.status, reason)
         await self._tell_next_round()
-        return session
 
     def _why_not(self, plan: Plan) -> str | None:
         if self._problem and not self._services.path:

@@ -1,5 +1,7 @@
 """Each session's file: what its engine printed, as it printed it."""
 
+import fcntl
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -60,6 +62,29 @@ class SessionFiles:
         """Remove a session's own directory and all that is in it."""
         shutil.rmtree(self.directory / f"{session_id}", ignore_errors=True)
 
+    def holds(self, session_id: int, name: str) -> bool:
+        """Whether a session's own directory holds a file."""
+        return (self.directory / f"{session_id}" / name).is_file()
+
+    def free(self, session_id: int, lock: str) -> bool:
+        """Whether no process of a session holds this lock in its own directory."""
+        with (self.scratch(session_id) / lock).open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return True
+
+    def mend(self, session_id: int) -> int:
+        """End a line that was broken off, and return how many whole ones were printed."""
+        with self.path(session_id).open("rb+") as file:
+            said, last = 0, b"\n"
+            for last in file:
+                said += _is_whole(last)
+            if not last.endswith(b"\n"):
+                file.write(b"\n")
+        return said
+
     def full(self) -> bool:
         """Whether nothing more can be written where the files are."""
         found = os.statvfs(self.directory)
@@ -112,6 +137,13 @@ class SessionFiles:
             new.flush()
             os.fsync(new.fileno())
         return changed
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
 
 
 def _hear(heard: Heard, line: Line) -> None:

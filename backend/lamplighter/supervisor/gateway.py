@@ -16,7 +16,7 @@ from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.errors import Deposed
 from lamplighter.repository.driver import Error
 from lamplighter.supervisor.gate import Gate, Verdict
-from lamplighter.supervisor.toolbox import Tool, Toolbox
+from lamplighter.supervisor.toolbox import Tell, Tool, Toolbox
 
 logger = logging.getLogger(__name__)
 
@@ -86,12 +86,22 @@ async def _said(box: Toolbox, line: bytes) -> dict[str, Any]:
             return {"text": answer.text, "is_error": answer.is_error, "found": answer.found}
         case {"tools": True}:
             return {"tools": [_described(each) for each in box.tools]}
+        case {"context": {"query": str(query)}} if box.tell is not None:
+            return await _told(box.tell, query)
         case {"service": str(service), "action": str(action)}:
             again = asked.get("again")
             again = again if isinstance(again, int) else None
             reason = str(asked.get("reason") or "")
             return _plain(await _verdict(box.gate, service, action, again, reason))
     return _plain(_no("a question names a tool and its input, or a service and an action"))
+
+
+async def _told(tell: Tell, query: str) -> dict[str, Any]:
+    try:
+        return {**await tell(query)}
+    except (Error, Deposed) as error:
+        logger.warning("What a session is told could not be read or kept: %s", error)
+        return {"text": str(error), "is_error": True}
 
 
 async def _verdict(

@@ -69,15 +69,19 @@ async def following(db: Database, session: Session) -> Plan:
 
 
 async def handed_by(
-    db: Database, parent_id: int, *, services: Services, now: datetime
+    db: Database,
+    parent_id: int,
+    *,
+    services: Services,
+    state: EscalationState = EscalationState.ACCEPTED,
+    now: datetime,
 ) -> Handoff | None:
-    """Return all that a session handed on and nobody took yet; None when there is nothing."""
+    """Return all that a session handed on and nobody took yet; None when there is nothing.
+
+    Another `state` asks for what was taken.
+    """
     ids = await lineage(db, parent_id)
-    accepted = [
-        each
-        for each in await escalations.of(db, [parent_id])
-        if each.state is EscalationState.ACCEPTED
-    ]
+    accepted = [each for each in await escalations.of(db, [parent_id]) if each.state is state]
     if not accepted:
         return None
     named = [each.service for each in accepted]

@@ -1,7 +1,7 @@
 """Observe: what a session prints becomes memories, events and findings while it still runs."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,16 +14,19 @@ from lamplighter.domain.handoff import REASON_CHARS, EscalationState, Finding
 from lamplighter.domain.markers import Marker, Reading, What
 from lamplighter.domain.marks import Look
 from lamplighter.domain.memory import LONG_MARKER_CHARS, MAX_OBSERVATION_CHARS, Candidate, Category
+from lamplighter.domain.offers import BLIND
 from lamplighter.domain.reconcile import Outcome
 from lamplighter.domain.service import GENERAL, ActionKind
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.domain.transcript import (
+    Cut,
     Finished,
     Item,
     Line,
     Odd,
     Spent,
+    Started,
     Text,
     ToolResult,
     ToolUse,
@@ -39,16 +42,21 @@ from lamplighter.repository import (
     sessions,
     writing,
 )
-from lamplighter.usecases import act
+from lamplighter.usecases import act, hooks
 from lamplighter.usecases.ingest import Ingest, Taken
 from lamplighter.usecases.naming import spelled
 from lamplighter.usecases.remember import remember
+from lamplighter.usecases.repeated import SAID_BEFORE, said_before
 
 logger = logging.getLogger(__name__)
 
 EVENT_CHARS: Final = 2_000
 IGNORED_CHARS: Final = MAX_OBSERVATION_CHARS + 200
 PROBE: Final = "probe"
+OURS: Final = "supervisor"
+CUT_OFF: Final = (
+    "An answer of the model was cut off at its limit: its last marker may say less than it should."
+)
 
 
 async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Taken:
@@ -58,10 +66,14 @@ async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Tak
     on starts at `log_offset`.
     """
     taken = Taken()
+    read = [(line, _items(line)) for line in lines]
+    captured = await hooks.caught(ingest.hooked, read, ingest.session, ingest.redact)
     async with writing(ingest.db):
-        for line in lines:
-            for item, found in enumerate(_items(line)):
+        for line, items in read:
+            for item, found in enumerate(items):
                 await _take(ingest, line, item, found, taken, now=now)
+        for each in captured:
+            await hooks.keep(ingest.db, ingest.hooked, each, ingest.redact, now=now)
         if taken.spent is not None:
             await sessions.spend(ingest.db, ingest.session.id, taken.spent)
         await sessions.progress(
@@ -77,6 +89,22 @@ async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Tak
     return taken
 
 
+async def say(ingest: Ingest, marker: Marker, *, now: datetime) -> Taken:
+    """Do what a session says by a tool, as if it were a marker; raises Invalid."""
+    taken = Taken()
+    async with writing(ingest.db):
+        await act_on(ingest, marker, taken, now=now)
+        await sessions.brought(
+            ingest.db,
+            ingest.session.id,
+            learned=taken.learned,
+            reinforced=taken.reinforced,
+            events=taken.events,
+            now=now,
+        )
+    return taken
+
+
 def _items(line: Line) -> list[Item]:
     return [Odd(line.problem)] if line.problem else stream.parse(line.content)
 
@@ -85,15 +113,15 @@ async def _take(
     ingest: Ingest, line: Line, item: int, found: Item, taken: Taken, *, now: datetime
 ) -> None:
     match found:
-        case Text(text, own=True):
-            for marker in markers.read(text):
+        case Text():
+            for marker in markers.read(found.believed):
                 await _mark(ingest, line, item, marker, taken, now=now)
-        case ToolUse(input=given):
+        case Started() | Cut() | Odd():
+            await _told(ingest, found, taken, now=now)
+        case ToolUse(name, given) if name.rpartition("__")[2] not in BLIND:
             ingest.uses(given)
         case ToolResult(found=dict(seen)) if ingest.session.engine == PROBE:
             await _seen(ingest, seen, now=now)
-        case Odd(problem):
-            await _event(ingest, Level.WARNING, problem, taken, source="supervisor", now=now)
         case Spent():
             taken.spent = found
         case Finished():
@@ -110,6 +138,8 @@ async def _mark(
         return
     state, reason = marker.reading, marker.reason
     taken.outcome = {"outcome": "", "memory_id": None, "event_id": None}
+    if state is Reading.TAKEN and await said_before(ingest, marker, _words(ingest, marker)):
+        state, reason = Reading.IGNORED, SAID_BEFORE
     if state is Reading.TAKEN:
         try:
             await act_on(ingest, marker, taken, now=now)
@@ -143,15 +173,16 @@ async def _keep(
         state=state,
         reason=ingest.redact(reason) or taken.outcome.pop("why", ""),
         # what may yet be taken by hand is kept whole
-        text=shortened(
-            ingest.redact(one_line(marker.text)),
-            IGNORED_CHARS if state is Reading.IGNORED else EVENT_CHARS,
-        ),
+        text=_words(ingest, marker, IGNORED_CHARS if state is Reading.IGNORED else EVENT_CHARS),
         service=marker.service,
         category=marker.category,
         now=now,
         **{name: value for name, value in taken.outcome.items() if name != "why"},
     )
+
+
+def _words(ingest: Ingest, marker: Marker, limit: int = EVENT_CHARS) -> str:
+    return shortened(ingest.redact(one_line(marker.text)), limit)
 
 
 async def act_on(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
@@ -178,14 +209,14 @@ async def _remember(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
         observation=marker.body,
         tier=session.tier,
         session_id=session.id,
-        source_ref=f"session {session.id}",
+        source_ref=", ".join(filter(None, (f"session {session.id}", ingest.tool))),
     )
     result = await remember(ingest.db, candidate, now=now, manner=ingest.manner)
     taken.learned += result.outcome is Outcome.LEARNED
     taken.reinforced += result.outcome is Outcome.REINFORCED
     if len(marker.body) > LONG_MARKER_CHARS:
         text = f"Memory {result.memory.id} is {len(marker.body):,} characters long; it was kept."
-        await _event(ingest, Level.WARNING, text, taken, source="supervisor", now=now)
+        await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
     taken.outcome = {
         "outcome": result.outcome.value,
         "memory_id": result.memory.id,
@@ -245,14 +276,14 @@ async def _refuse(
     logger.warning("Session %s: marker not taken, %s: %s", ingest.session.id, reason, said)
     if marker.what is What.MEMORY:
         text = f"Not remembered, {reason}: {said}"
-        await _event(ingest, Level.WARNING, text, taken, source="supervisor", now=now)
+        await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
 
 
 async def _too_many(
     ingest: Ingest, line: Line, item: int, marker: Marker, taken: Taken, *, now: datetime
 ) -> None:
     text = f"More than {ingest.max_markers:,} markers in one session; the rest is not taken."
-    await _event(ingest, Level.WARNING, text, taken, source="supervisor", now=now)
+    await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
     reason = "too many markers in this session"
     await _keep(ingest, line, item, marker, Reading.REFUSED, reason, taken, now=now)
 
@@ -279,6 +310,25 @@ async def _event(
     )
     taken.events += 1
     taken.outcome = {"outcome": "recorded", "memory_id": None, "event_id": event.id}
+
+
+async def _told(ingest: Ingest, told: Started | Cut | Odd, taken: Taken, *, now: datetime) -> None:
+    """Keep which model answers, and warn of what makes a session less than it should be."""
+    if isinstance(told, Started) and told.model and ingest.session.model:
+        await sessions.answered_by(ingest.db, ingest.session.id, told.model)
+    for text in _shortcomings(told):
+        await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
+
+
+def _shortcomings(told: Started | Cut | Odd) -> Iterator[str]:
+    match told:
+        case Started(missing=missing) if missing:
+            names = ", ".join(missing)
+            yield f"The session goes on without its tools: {names} could not be reached."
+        case Cut():
+            yield CUT_OFF
+        case Odd(problem):
+            yield problem
 
 
 async def _seen(ingest: Ingest, found: dict[str, Any], *, now: datetime) -> None:

@@ -15,6 +15,7 @@ from lamplighter.domain.service import Service, Services
 from lamplighter.domain.session import Session
 from lamplighter.repository import (
     Database,
+    approvals,
     checks,
     escalations,
     facets,
@@ -83,6 +84,7 @@ class Overview:
     ran: Ran
     run: Run
     reviews: tuple[int, datetime | None]
+    approvals: tuple[int, datetime | None]
 
     @property
     def state(self) -> State:
@@ -107,6 +109,7 @@ async def overview(db: Database, services: Services, *, since: datetime, now: da
         ran=await statistics.ran(db, since=now - LATELY),
         run=run(await statistics.days_run(db, first=first_told(now)), now=now),
         reviews=await statistics.open_reviews(db),
+        approvals=await approvals.waiting(db, now=now),
     )
 
 

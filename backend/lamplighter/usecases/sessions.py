@@ -170,7 +170,7 @@ async def begin(
             db, plan, services, budget=budget, handoff=handoff, now=now
         )
         prompt = prompt_of(plan, block, environment, budget=budget)
-        session = await sessions.insert(db, plan, model=None, epoch=epoch, now=now)
+        session = await sessions.insert(db, plan, model=plan.model or None, epoch=epoch, now=now)
         if plan.parent_id is not None:
             states = EscalationState.ACCEPTED, EscalationState.TAKEN
             await escalations.move(db, plan.parent_id, *states, child_id=session.id, now=now)
@@ -185,7 +185,7 @@ async def begin(
 def prompt_of(plan: Plan, block: Block, environment: str, *, budget: int) -> exposures.Prompt:
     """Return all that a session of this plan is given, as it is kept."""
     return exposures.Prompt(
-        system=system_prompt(plan.tier),
+        system=system_prompt(plan.tier, plan.tools),
         injected=recall.injected(environment, block),
         message=plan.prompt or _usual_message(plan),
         tokens=block.tokens,
@@ -311,7 +311,7 @@ def status_of(
         return Status.FAILED, f"The engine ended without a result (exit {exit_code}).{last_words}"
     if finished.is_error:
         why = finished.why or finished.response or "no reason given"
-        return Status.FAILED, f"The engine reports an error: {why}"
+        return Status.FAILED, finished.reason or f"The engine reports an error: {why}"
     if exit_code != 0:
         return (
             Status.FAILED,

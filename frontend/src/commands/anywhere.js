@@ -2,11 +2,13 @@ import { THEMES } from "../stores/theme.js"
 import { t } from "../texts.js"
 
 /** What can be done on every page. @param {any} stores */
-export function anywhereCommands({ addMemory, runNow, review, toasts, keys, ui, live, theme, login, palette }) {
+export function anywhereCommands({ addMemory, runNow, review, toasts, keys, ui, live, theme, login, palette, halt }) {
   return [
     { keys: "n", label: t("hands.write_memory"), run: () => addMemory.show() },
     { keys: "r", label: t("hands.run_session"), run: () => runNow.show() },
     { keys: "z", label: t("hands.undo_last"), run: () => (review.settled ? review.undo() : toasts.undoLast()) },
+    { label: t("hands.stop_everything"), when: () => !halt.on, run: () => halt.show() },
+    { label: t("hands.go_on"), when: () => halt.ours, run: () => halt.release() },
     { label: t("hands.pause_live"), when: () => !live.paused, run: () => ui.togglePause() },
     { label: t("hands.resume_live"), when: () => live.paused, run: () => ui.togglePause() },
     ...THEMES.map(({ choice, label }) => ({

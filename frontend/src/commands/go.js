@@ -11,6 +11,7 @@ export function goCommands({ router }) {
     to("m", t("hands.go_memories"), "/memories"),
     to("k", t("hands.go_cooldowns"), "/cooldowns"),
     to("r", t("hands.go_reviews"), "/reviews"),
+    to("a", t("hands.go_approvals"), "/approvals"),
     to("p", t("hands.go_preview"), "/preview"),
     to("h", t("hands.go_health"), "/health"),
     to(",", t("hands.go_settings"), "/settings"),

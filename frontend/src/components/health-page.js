@@ -1,4 +1,6 @@
 import { past } from "../format.js"
+import { becameWords } from "../stores/outside.js"
+import { t } from "../texts.js"
 
 const OLD_MS = 60_000
 
@@ -6,6 +8,28 @@ const OLD_MS = 60_000
 export function healthPage(store) {
   const health = store("health")
   return {
+    /** @param {Alert} row */
+    alertState: ({ state }) => t(state === "firing" ? "health.firing" : "health.resolved"),
+
+    /** @param {Alert} row */
+    alertMood: ({ state }) => (state === "firing" ? "warning" : "ok"),
+
+    /** @param {Alert} row */
+    toldWords: ({ deliveries: n }) => t("health.deliveries", { n }),
+
+    /** Where it is looked into. @param {Alert} row */
+    looked: ({ session_id: id }) => (id ? `/sessions/${id}` : "/sessions?trigger=alert"),
+
+    /** @param {Alert} row */
+    lookedName: ({ session_id: id }) => (id ? t("health.investigation", { id: String(id) }) : ""),
+
+    /** @param {Notice} row */
+    noticeMood: ({ state, problem }) =>
+      state === "failed" ? "failing" : state === "sent" ? "ok" : problem ? "warning" : "unknown",
+
+    became: becameWords,
+    tryOut: () => store("notices").try(),
+
     again: () => health.load(),
     closer: () => health.lookCloser(),
 

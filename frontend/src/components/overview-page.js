@@ -1,4 +1,4 @@
-import { past } from "../format.js"
+import { duration, past } from "../format.js"
 import { t } from "../texts.js"
 import { attempt } from "./attempt.js"
 
@@ -18,6 +18,20 @@ export function overviewPage(store) {
 
     runningWords: () =>
       t("overview.runs", { id: String(overview.state.running.id), tier: overview.state.running.tier }),
+
+    askedWords() {
+      const [first] = store("approvals").open
+      return overview.asked === 1 && first
+        ? t("overview.asks", { wish: store("approvals").wish(first) })
+        : t("overview.ask", { n: overview.asked })
+    },
+
+    /** How long there is for the first of them. */
+    askedLeft() {
+      const [first] = store("approvals").open
+      const left = first ? Date.parse(first.expires_at) - store("clock").second : 0
+      return left > 0 ? t("overview.askedLeft", { time: duration(Math.ceil(left / 1_000) * 1_000) }) : ""
+    },
 
     casesWords: () => t("overview.reviews", { n: overview.cases }),
 

@@ -1,4 +1,6 @@
 import { duration } from "../format.js"
+import { costWords, tokenWords } from "../spending.js"
+import { wish } from "../stores/approvals.js"
 import { sortWords } from "../log/rail.js"
 import { t } from "../texts.js"
 import { attempt } from "./attempt.js"
@@ -60,8 +62,29 @@ export function sessionPage(store) {
     },
 
     budgetShare: () => (session.told.budget ? session.told.tokens / session.told.budget : 0),
-    turnsWords: () => (session.row?.turns ? t("sessions.turns", { n: session.row.turns }) : ""),
-    costWords: () => (session.row?.cost_usd ? `$${session.row.cost_usd.toFixed(4)}` : ""),
+    turnsWords() {
+      const n = session.row?.turns
+      if (!n) return ""
+      return engines.turns && session.running
+        ? t("session.turnsOf", { n, most: engines.turns })
+        : t("sessions.turns", { n })
+    },
+
+    costWords: () => (session.row ? costWords(session.row) : ""),
+    tokenWords: () => (session.row ? tokenWords(session.row) : ""),
+    resumedWords: () => (session.row?.resumed ? t("session.resumed", { n: session.row.resumed }) : ""),
+
+    /** What it asks a person for just now. */
+    asks: () => store("approvals").of(session.id),
+
+    /** @param {Approval} row */
+    asksWords: (row) => t("session.asks", { wish: wish(row) }),
+
+    /** @param {Approval} row */
+    asksLeft(row) {
+      const left = Date.parse(row.expires_at) - clock.second
+      return left > 0 ? t("session.left", { time: duration(Math.ceil(left / 1_000) * 1_000) }) : ""
+    },
 
     leftWords() {
       if (!session.running || !engines.seconds) return ""

@@ -1,4 +1,5 @@
 import { exact, statusWords, tierWords } from "../format.js"
+import { dollars, ofModel } from "../spending.js"
 import { t } from "../texts.js"
 import { attempt } from "./attempt.js"
 import { onControl, revealIn } from "./rows.js"
@@ -43,7 +44,13 @@ export function sessionsPage(store) {
     deltaWords: ({ learned, reinforced }, lost) => t("sessions.delta", { learned, reinforced, lost }),
 
     /** @param {Session} row */
-    costOf: ({ cost_usd: cost }) => (cost ? `$${cost.toFixed(cost < 1 ? 3 : 2)}` : ""),
+    costOf(row) {
+      if (row.cost_usd === null) return ofModel(row) ? t("sessions.costUnknown") : ""
+      return row.cost_usd || ofModel(row) ? dollars(row.cost_usd) : ""
+    },
+
+    /** @param {Session} row */
+    engineOf: ({ engine, model }) => (model ? t("sessions.engine", { engine, model }) : engine),
 
     /** @param {Session} row */
     turnsOf: ({ turns }) => (turns ? t("sessions.turns", { n: turns }) : ""),

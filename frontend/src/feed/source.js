@@ -1,4 +1,18 @@
-const ENTITIES = ["memory", "event", "session", "marker", "request", "supervisor", "cooldown", "escalation", "review"]
+const ENTITIES = [
+  "memory",
+  "event",
+  "session",
+  "marker",
+  "request",
+  "supervisor",
+  "cooldown",
+  "escalation",
+  "review",
+  "approval",
+  "halt",
+  "alert",
+  "notice",
+]
 const POLL_MS = 2_000
 const HELLO_MS = 5_000
 const PING_SECONDS = 2

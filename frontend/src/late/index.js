@@ -1,3 +1,4 @@
+import { approvalsPage } from "../components/approvals-page.js"
 import { cooldownsPage } from "../components/cooldowns-page.js"
 import { healthPage } from "../components/health-page.js"
 import { previewPage } from "../components/preview-page.js"
@@ -6,13 +7,16 @@ import { sessionPage } from "../components/session-page.js"
 import { settingsPage } from "../components/settings-page.js"
 import { chain } from "../stores/chain.js"
 import { cooldowns } from "../stores/cooldowns.js"
+import { deciding } from "../stores/deciding.js"
 import { health } from "../stores/health.js"
 import { log } from "../stores/log.js"
+import { alerts, notices } from "../stores/outside.js"
 import { preview } from "../stores/preview.js"
 import { session } from "../stores/session.js"
 import { settings } from "../stores/settings.js"
 import { tokens } from "../stores/tokens.js"
 import { uses } from "../stores/uses.js"
+import { argv } from "./argv.js"
 import { lateWords } from "./words.js"
 
 export const commands = /** @type {Record<string, any>} */ (import.meta.glob("./commands/*.js", { eager: true }))
@@ -25,6 +29,9 @@ export function latePages(with_) {
   const { Alpine, vocabulary } = with_
   const store = (/** @type {string} */ name) => Alpine.store(name)
   Object.assign(vocabulary, lateWords)
+  Alpine.directive("argv", argv)
+  Alpine.directive("first", first)
+  Alpine.data("approvalsPage", () => approvalsPage(store))
   Alpine.data("previewPage", () => previewPage(store))
   Alpine.data("healthPage", () => healthPage(store))
   Alpine.data("settingsPage", () => settingsPage(store))
@@ -35,7 +42,19 @@ export function latePages(with_) {
       return store("session").row
     },
   }))
-  return { ...ofSettings(with_), ...ofHealth(with_), ...ofPreview(with_), session: ofSession(with_), ...ofUses(with_) }
+  return {
+    ...ofSettings(with_),
+    ...ofHealth(with_),
+    ...ofPreview(with_),
+    ...ofUses(with_),
+    approvals: ofApprovals(with_),
+    session: ofSession(with_),
+  }
+}
+
+/** The first field of a form that opened is the one to type in. @param {HTMLElement} el */
+function first(el) {
+  requestAnimationFrame(() => el.querySelector("input")?.focus())
 }
 
 /** @param {any} with_ */
@@ -48,7 +67,14 @@ function ofSettings({ add, api, confirm, toasts }) {
 function ofHealth({ Alpine, add, api, feed, clock, supervisor, toasts }) {
   const well = add("health", health({ api, toasts, clock }))
   Alpine.effect(() => well.follow(supervisor.away, feed.state.live))
-  return { health: well }
+  const came = add("alerts", alerts({ api, feed }))
+  const went = add("notices", notices({ api, feed, toasts }))
+  feed.on("alert", (/** @type {Change} */ change) => came.phase === "ready" && came.apply(change))
+  feed.on("notice", (/** @type {Change} */ change) => went.follow(change))
+  const all = () => (came.load(), went.load())
+  return {
+    health: { visit: () => (well.visit(), all()), leave: () => well.leave(), load: () => (well.load(), all()) },
+  }
 }
 
 /** @param {any} with_ */
@@ -56,6 +82,16 @@ function ofPreview({ add, api, feed, router, services, clock }) {
   const next = add("preview", preview({ api, router, services, clock }))
   feed.on("memory", (/** @type {Change} */ change) => next.follow(change))
   return { preview: next }
+}
+
+/** @param {any} with_ */
+function ofApprovals({ Alpine, add, api, feed, approvals, clock, live, toasts }) {
+  const desk = add("deciding", deciding({ api, feed, approvals, clock, live, toasts }))
+  feed.on("approval", (/** @type {Change} */ change) => desk.follow(change))
+  feed.on("cooldown", (/** @type {Change} */ change) => desk.followUse(change))
+  Alpine.effect(() => desk.here && desk.gather(approvals.open))
+  Alpine.effect(() => desk.here && desk.tick())
+  return desk
 }
 
 /** @param {any} with_ */

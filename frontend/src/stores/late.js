@@ -1,6 +1,7 @@
 import { t } from "../texts.js"
 
 const TITLES = {
+  approvals: t("common.approvals_page"),
   session: t("common.session_page"),
   cooldowns: t("common.cooldowns_page"),
   preview: t("common.preview_page"),

@@ -1,7 +1,7 @@
 import { past, until } from "../format.js"
 import { soon } from "../soon.js"
 import { sentence } from "../standing.js"
-import { costWords, figuresOf, gathered, learnedGroups, tiersOf, turnsWords } from "../figures.js"
+import { costWords, dayWords, figuresOf, gathered, learnedGroups, tiersOf, turnsWords } from "../figures.js"
 import { t } from "../texts.js"
 
 const WORST_FIRST = ["failing", "warning", "unknown", "ok"]
@@ -25,9 +25,9 @@ export function inPlace(services, before) {
 /**
  * How everything stands, in one answer. It is read again, at most once a second, when the feed tells of a change; the
  * services keep their places while a pointer or the focus is among them.
- * @param {{api: Api, feed: Feed, supervisor: any, reviews: any, clock: {now: number, second: number}, visit: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, feed: Feed, supervisor: any, reviews: any, approvals: any, halt: any, clock: {now: number, second: number}, visit: any, later?: any, now?: () => number}} with_
  */
-export function overview({ api, feed, supervisor, reviews, clock, visit, later, now = Date.now }) {
+export function overview({ api, feed, supervisor, reviews, approvals, halt, clock, visit, later, now = Date.now }) {
   let turn = 0
   /** @type {() => void} */
   let again = () => {}
@@ -119,6 +119,7 @@ export function overview({ api, feed, supervisor, reviews, clock, visit, later, 
 
     get sentence() {
       if (!this.state) return ""
+      if (halt.on) return t("overview.halted")
       if (supervisor.away && this.services.length) return t("overview.nobodyLooks")
       return sentence(this.services)
     },
@@ -126,20 +127,20 @@ export function overview({ api, feed, supervisor, reviews, clock, visit, later, 
     /** The state of the whole; when nobody looks, what was seen last is no state. */
     get mood() {
       if (!this.state || !this.services.length) return "unknown"
-      return supervisor.away ? "away" : this.state.state
+      return supervisor.away || halt.on ? "away" : this.state.state
     },
 
     get looked() {
       const at = this.state?.checked_at
       if (!at) return t("overview.notLooked")
       const looked = t("overview.lookedAt", { when: past(at, clock.second) })
-      return supervisor.away ? t("overview.then", { looked, sentence: sentence(this.services) }) : looked
+      return supervisor.away || halt.on ? t("overview.then", { looked, sentence: sentence(this.services) }) : looked
     },
 
     /** When one will look again, to the second. */
     get next() {
       const { state = "away", next_round_at: at = null } = supervisor.state ?? {}
-      if (state === "away") return ""
+      if (state === "away" || halt.on) return ""
       if (state === "running") return t("overview.roundRuns")
       if (!at) return t("overview.noRound")
       const when = until(at, clock.second, { fine: true })
@@ -179,6 +180,15 @@ export function overview({ api, feed, supervisor, reviews, clock, visit, later, 
     /** How many contradictions wait; the list of them may know better than the last answer. */
     get cases() {
       return reviews.known ? reviews.waits : (this.state?.reviews.open ?? 0)
+    },
+
+    /** How many commands wait for a yes; who follows them may know better than the last answer. */
+    get asked() {
+      return approvals.known ? approvals.waits : (this.state?.approvals?.open ?? 0)
+    },
+
+    get waits() {
+      return this.people.length > 0 || this.cases > 0 || this.asked > 0
     },
 
     get learned() {
@@ -228,6 +238,16 @@ export function overview({ api, feed, supervisor, reviews, clock, visit, later, 
 
     get cost() {
       return this.state ? costWords(this.state.run) : ""
+    },
+
+    get ofTheDay() {
+      return dayWords(this.state?.spending)
+    },
+
+    /** Is hardly anything left of what models may cost today? */
+    get short() {
+      const { day = null, day_spent: spent = 0 } = this.state?.spending ?? {}
+      return day !== null && spent >= 0.8 * day
     },
 
     /** The sessions of this month. */

@@ -31,7 +31,7 @@ export function runNow({ requests, services, engines, toasts }) {
         (/** @type {any} */ { name, problem }) => name === this.draft.engine && !problem,
       )
         ? this.draft.engine
-        : engines.usual
+        : ""
     },
 
     /** The same again: what a session was asked, by whom and for what. @param {Session} session */
@@ -41,6 +41,16 @@ export function runNow({ requests, services, engines, toasts }) {
 
     hide() {
       this.open = false
+    },
+
+    /** Who runs it, where nobody else is asked for. */
+    get usually() {
+      const engine = engines.usual(this.draft.tier)
+      return engine ? t("sessions.usually", { engine }) : t("sessions.usuallyAlone")
+    },
+
+    get means() {
+      return engines.means(this.draft.tier, this.draft.engine || engines.usual(this.draft.tier))
     },
 
     get scope() {

@@ -1,5 +1,14 @@
 /** What the page says of this area: a key, and its sentence or its plural forms. */
 export const health = {
+  underWay: "On its way.",
+  sent: "It was taken.",
+  gaveUp: { one: "Given up after {n} attempt. {why}", other: "Given up after {n} attempts. {why}" },
+  triedAgain: { one: "Not taken; it is sent again. {why}", other: "Not taken {n} times; it is sent again. {why}" },
+  notTried: "Nothing was sent. {why}",
+  firing: "firing",
+  resolved: "resolved",
+  deliveries: { one: "told once", other: "told {n} times" },
+  investigation: "session {id}",
   well: "Lamplighter is well.",
   unknown: "Nothing is wrong as far as one can see.",
   failing: { one: "{name} fails.", other: "{n} checks fail: {name}." },

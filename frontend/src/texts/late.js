@@ -1,3 +1,4 @@
+import { approvals } from "./approvals.js"
 import { cooldowns } from "./cooldowns.js"
 import { health } from "./health.js"
 import { preview } from "./preview.js"
@@ -5,4 +6,4 @@ import { session } from "./session.js"
 import { settings } from "./settings.js"
 
 /** The sentences of the pages whose code comes when one of them is opened. */
-export const late = { cooldowns, health, preview, session, settings }
+export const late = { approvals, cooldowns, health, preview, session, settings }

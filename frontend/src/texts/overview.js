@@ -1,5 +1,10 @@
 /** What the page says of this area: a key, and its sentence or its plural forms. */
 export const overview = {
+  ofTheDay: "{spent} of {day} in 24 h",
+  halted: "Everything is stopped: nobody looks at the services.",
+  ask: { one: "{n} command waits", other: "{n} commands wait" },
+  asks: "The {wish} waits",
+  askedLeft: "{time} left",
   nobodyLooks: "No supervisor is running: nobody looks at the services.",
   then: "{looked} Then: {sentence}",
   fault: "{path}, line {line}: {message}",

@@ -1,5 +1,10 @@
 /** What the page says of this area: a key, and its sentence or its plural forms. */
 export const session = {
+  tokens: "{given} tokens in, {gave} out",
+  tokensCached: "{given} tokens in ({read} from the cache), {gave} out",
+  turnsOf: "{n} of {most} turns",
+  resumed: { one: "resumed once", other: "resumed {n} times" },
+  asks: "Waits for your yes: {wish}",
   against: "against",
   because: "{state}: {reason}",
   budget: "{tokens} of {budget} tokens",

@@ -1,5 +1,16 @@
 /** What the page says of this area: a key, and its sentence or its plural forms. */
 export const sessions = {
+  usually: "As usual: {engine}",
+  usuallyAlone: "As usual",
+  noModel: "No model: it costs nothing.",
+  byModel: "Model {model}.",
+  byItsModel: "Its own choice of a model.",
+  mostTurns: { one: "At most {n} turn.", other: "At most {n} turns." },
+  mostCost: "At most {most}.",
+  dayLeft: "{left} of the {day} for 24 hours are left.",
+  costUnknown: "cost unknown",
+  costOf: "{spent} of {budget}",
+  engine: "{engine} · {model}",
   asked: "Asked for. It starts as soon as the supervisor is free.",
   chip: "{tier}, {status}",
   fresh: { one: "{n} new session", other: "{n} new sessions" },

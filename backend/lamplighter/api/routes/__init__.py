@@ -6,6 +6,7 @@ from starlette.routing import compile_path
 
 from lamplighter.api.routes import (
     access,
+    approvals,
     halt,
     memories,
     outside,
@@ -23,6 +24,7 @@ OPS: Final = (
     *standing.HEALTH,
     *memories.OPS,
     *reviews.OPS,
+    *approvals.OPS,
     *sessions.OPS,
     *halt.OPS,
     *outside.OPS,

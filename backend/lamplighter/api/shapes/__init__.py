@@ -8,6 +8,11 @@ from lamplighter.api.shapes.access import TokenPage as TokenPage
 from lamplighter.api.shapes.alerts import AlertPage as AlertPage
 from lamplighter.api.shapes.alerts import AlertQuery as AlertQuery
 from lamplighter.api.shapes.alerts import Delivery as Delivery
+from lamplighter.api.shapes.approvals import Approval as Approval
+from lamplighter.api.shapes.approvals import ApprovalCase as ApprovalCase
+from lamplighter.api.shapes.approvals import ApprovalPage as ApprovalPage
+from lamplighter.api.shapes.approvals import ApprovalQuery as ApprovalQuery
+from lamplighter.api.shapes.approvals import DecisionIn as DecisionIn
 from lamplighter.api.shapes.audit import AuditPage as AuditPage
 from lamplighter.api.shapes.audit import AuditQuery as AuditQuery
 from lamplighter.api.shapes.events import Density as Density
@@ -87,6 +92,7 @@ from lamplighter.api.shapes.sessions import Session as Session
 from lamplighter.api.shapes.sessions import SessionIn as SessionIn
 from lamplighter.api.shapes.sessions import SessionPage as SessionPage
 from lamplighter.api.shapes.sessions import SessionQuery as SessionQuery
+from lamplighter.api.shapes.sessions import Spending as Spending
 from lamplighter.api.shapes.sessions import Told as Told
 from lamplighter.api.shapes.standing import SettingIn as SettingIn
 from lamplighter.api.shapes.standing import SettingLine as SettingLine

@@ -7,8 +7,9 @@ from msgspec import Meta, Struct
 from lamplighter.api.shapes.halt import Pulled
 from lamplighter.api.shapes.kinds import Limit, Name, Words
 from lamplighter.api.shapes.memories import Memory
+from lamplighter.api.shapes.sessions import Spending
 from lamplighter.domain.cooldown import Outcome
-from lamplighter.domain.service import ActionKind
+from lamplighter.domain.service import ActionKind, Approve
 
 State = Literal["ok", "warning", "failing", "unknown"]
 
@@ -24,13 +25,14 @@ class Slot(Struct):
 
 
 class ActionOut(Struct):
-    """What may be done to a service, as services.yaml declares it."""
+    """What may be done to a service, as services.yaml declares it, and when a person is asked."""
 
     name: str
     kind: ActionKind
     argv: list[str]
     directory: str | None
     timeout: float
+    approve: Approve
 
 
 class CheckOut(Struct):
@@ -124,7 +126,9 @@ class Overview(Struct):
     events: dict[str, Any]
     sessions: dict[str, Any]
     reviews: dict[str, Any]
+    approvals: dict[str, Any]
     run: dict[str, Any]
+    spending: Spending
     halt: Pulled | None
     seq: int
 

@@ -82,17 +82,35 @@ class SessionIn(Struct):
 
 
 class Engine(Struct):
-    """One engine: whether sessions run by it unless another is asked for, and why it cannot."""
+    """One engine: whether rounds are made by it, `tiers` it is usual for, and why it cannot run.
+
+    `program` is the program of others that it needs, where one is found; `version` is its.
+    """
 
     name: str
     usual: bool
+    tiers: list[Tier]
     problem: str | None
+    program: str | None
+    version: str | None
+
+
+class Spending(Struct):
+    """How many dollars may be spent, None without a limit; `day_spent` counts for 24 hours."""
+
+    session: float | None
+    chain: float | None
+    day: float | None
+    day_spent: float
 
 
 class Engines(Struct):
     """What can run a session, and what a session may take."""
 
     engines: list[Engine]
+    models: dict[str, str | None]
+    caps: Spending
+    max_turns: int
     max_tier: int
     session_seconds: float
     idle_seconds: float

@@ -1,1 +1,74 @@
-"""The `messages` engine: our own loop over the Messages API."""
+"""The `messages` engine: our own loop over the Messages API, or whatever speaks it."""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from lamplighter.domain.price import Prices, price_of
+from lamplighter.engines import Command, Task, Trait
+
+NAME: Final = "messages"
+KEYS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
+PASSED_ON: Final = (
+    *KEYS,
+    *("ANTHROPIC_CUSTOM_HEADERS", "PATH", "HOME", "LANG", "LC_ALL", "TZ"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR"),
+)
+NO_KEY: Final = (
+    "The engine messages has no key: set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN),"
+    " or ANTHROPIC_BASE_URL for a server of your own."
+)
+
+
+class MessagesEngine:
+    """Lets a model think, turn by turn, in a process of its own.
+
+    `own` are an operator's prices, which go before the published ones.
+    """
+
+    name = NAME
+    traits = frozenset({Trait.MODEL, Trait.TOOLS, Trait.RESUMES})
+
+    def __init__(
+        self, environ: Mapping[str, str] | None = None, *, own: Prices | None = None
+    ) -> None:
+        self._environ = os.environ if environ is None else environ
+        self._own = own or {}
+
+    def probe(self) -> str | None:
+        """Say that there is no way to a model."""
+        return None if any(self._environ.get(name, "").strip() for name in KEYS) else NO_KEY
+
+    def command(self, task: Task) -> Command:
+        """Return the command that runs this session, or goes on with it."""
+        session = task.session
+        request = {
+            "session": session.id,
+            "model": task.model,
+            "system": task.system,
+            "injected": task.injected,
+            "prompt": task.message,
+            "gate": task.gate,
+            "chain": {
+                "tier": session.tier,
+                "parent": session.parent_id,
+                "services": [each.name for each in task.services],
+                "dry_run": session.dry_run,
+                "handed": [
+                    {"service": each.service, "reason": each.reason}
+                    for each in (task.handoff.escalations if task.handoff else ())
+                ],
+            },
+            "price": price_of(task.model, self._own),
+            "max_turns": task.max_turns,
+            "budget_usd": task.budget_usd,
+            "resumed": task.resumed,
+            "said": task.said,
+        }
+        env = {name: self._environ[name] for name in PASSED_ON if self._environ.get(name)}
+        argv = (sys.executable, "-m", "lamplighter.engines.messages")
+        return Command(argv=argv, stdin=msgspec.json.encode(request), env=env)

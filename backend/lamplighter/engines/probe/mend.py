@@ -11,7 +11,6 @@ from lamplighter.domain.cooldown import ATTEMPTS, Outcome, Use, fails_first, say
 from lamplighter.domain.memory import Category, Trust
 from lamplighter.domain.service import Action, ActionKind, Service
 from lamplighter.engines.probe import asking, checks, lines, timing
-from lamplighter.engines.probe import facts as seen
 from lamplighter.engines.probe.asking import Verdict
 from lamplighter.engines.probe.watch import Watch, failing
 from lamplighter.engines.probe.words import seconds, shown
@@ -27,13 +26,20 @@ _ORDER: Final = (ActionKind.RESTART, ActionKind.REDEPLOYMENT)
 
 @dataclass(slots=True)
 class Mending:
-    """One service being mended: what was tried so far, in words."""
+    """One service being mended: why, and what was tried so far, in words."""
 
     watch: Watch
     service: Service
+    why: str = ""
     tried: list[str] = field(default_factory=list)
     mended: bool = False
     dry: bool = False
+    turned_down: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to be tried: a person who said no is not asked for the next."""
+        return self.mended or self.dry or self.turned_down
 
     def summary(self) -> str:
         """Say in a few words how it went."""
@@ -77,14 +83,16 @@ async def _mend(watch: Watch, service: Service) -> Mending:
         mending.mended = True
         watch.tell(f"[EVENT:info:{service.name}] Well already; nothing was done")
         return mending
+    mending.why = failing(outcomes)[0].detail
     ill = [each.name for each, found in below if failing(found)]
     if ill:
         mending.tried.append(f"{', '.join(ill)}, which it needs, must be well first")
     for action in [] if ill else _actions(service):
-        if await _act(mending, action):
-            return mending
-    if not mending.dry:
-        _ask_a_person(mending, outcomes)
+        await _act(mending, action)
+        if mending.over:
+            break
+    if not (mending.mended or mending.dry):
+        _ask_a_person(mending)
     return mending
 
 
@@ -93,25 +101,26 @@ def _actions(service: Service) -> list[Action]:
     return sorted(service.actions, key=lambda action: _ORDER.index(action.kind))
 
 
-def _ask_a_person(mending: Mending, outcomes: Sequence[seen.Outcome]) -> None:
+def _ask_a_person(mending: Mending) -> None:
     service = mending.service
     tried = "; ".join(mending.tried) or "no action is declared for it"
-    words = f"{failing(outcomes)[0].detail}; {tried}"
+    words = f"{mending.why}; {tried}"
     mending.watch.tell(f"[ESCALATE:{service.name}] {shown(words, CHARACTERS)}")
 
 
-async def _act(mending: Mending, action: Action) -> bool:
-    """Run one action, twice at once where a first one is known to fail; say whether it helped."""
+async def _act(mending: Mending, action: Action) -> None:
+    """Run one action, twice at once where a first one is known to fail."""
     watch, service = mending.watch, mending.service
     attempts = ATTEMPTS if _first_fails(watch, service, action.kind) else 1
-    verdict, took = await _attempt(watch, service, action, again=None)
+    verdict, took = await _attempt(mending, action, again=None)
     while took is None and verdict.use and verdict.attempts and verdict.attempts < attempts:
         watch.tell(f"A first {action.kind} of {service.name} is known to fail: once more.")
-        verdict, took = await _attempt(watch, service, action, again=verdict.use)
+        verdict, took = await _attempt(mending, action, again=verdict.use)
     if verdict.outcome is Outcome.WOULD:
         mending.dry = True
         mending.tried.append(verdict.words)
     elif verdict.outcome is Outcome.REFUSED:
+        mending.turned_down = verdict.turned_down
         mending.tried.append(f"{action.kind} refused: {verdict.words}")
     elif took is None:
         waited = timing.patience(timing.claim(service, watch.request.facts), action)
@@ -123,17 +132,19 @@ async def _act(mending: Mending, action: Action) -> bool:
         mending.mended = True
         _learn(watch, service, action, verdict, took)
         await watch.look_at([service])  # so that it is seen to be well before the next round
-    return mending.mended or mending.dry
 
 
 async def _attempt(
-    watch: Watch, service: Service, action: Action, *, again: int | None
+    mending: Mending, action: Action, *, again: int | None
 ) -> tuple[Verdict, float | None]:
     """Ask the gate for an action; return its verdict, and after how many seconds all was well."""
+    watch, service = mending.watch, mending.service
     use = watch.use()
     given = {"service": service.name, "action": action.name, "kind": action.kind, "again": again}
     watch.say(lines.used("run_action", given, use))
-    verdict = await asking.run_action(watch.request.gate, service.name, action.name, again=again)
+    verdict = await asking.run_action(
+        watch.request.gate, service.name, action.name, again=again, reason=mending.why
+    )
     words = f"{verdict.outcome}: {verdict.words}"
     failed = verdict.outcome in (Outcome.REFUSED, Outcome.FAILURE)
     watch.say(lines.result(shown(words, CHARACTERS), use, failed=failed))

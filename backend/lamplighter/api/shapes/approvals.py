@@ -1,0 +1,85 @@
+"""Approvals: what a session wants to do, and what a person says to it."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from lamplighter.api.shapes.kinds import Limit, Seq
+from lamplighter.api.shapes.memories import Memory
+from lamplighter.api.shapes.services import Slot, Use
+from lamplighter.domain.approval import (
+    MAX_ARGUMENT_CHARS,
+    MAX_ARGUMENTS,
+    MAX_NOTE_CHARS,
+    ApprovalState,
+)
+from lamplighter.domain.service import ActionKind
+
+Word = Annotated[str, Meta(max_length=MAX_ARGUMENT_CHARS)]
+Argv = Annotated[list[Word], Meta(min_length=1, max_length=MAX_ARGUMENTS)]
+
+
+class Approval(Struct):
+    """One case for a person; `argv` is shown without what is secret in it."""
+
+    id: int
+    state: ApprovalState
+    service: str
+    action: ActionKind
+    name: str
+    argv: list[str]
+    directory: str | None
+    edited: bool
+    reason: str
+    memories: list[int]
+    session_id: int
+    tier: int
+    replaces: int | None
+    use_id: int | None
+    decided_by: str | None
+    decided_at: str | None
+    note: str
+    created_at: str
+    expires_at: str
+    version: int
+
+
+class ApprovalCase(Approval):
+    """One case with all that helps to decide it, and what came of it.
+
+    `told` are the memories about the service that the session was told, as they are
+    now; `replaced_by` is what a person put in its place.
+    """
+
+    told: list[Memory]
+    cooldown: Slot
+    seconds_left: float
+    replaced_by: int | None
+    use: Use | None
+
+
+class ApprovalPage(Struct):
+    """Some approvals."""
+
+    items: list[Approval]
+    next: str | None
+    seq: int
+
+
+class ApprovalQuery(Struct):
+    """Which approvals: those that wait the longest come first, else the newest."""
+
+    state: Literal[
+        "open", "approved", "denied", "expired", "used", "replaced", "withdrawn", "all"
+    ] = "open"
+    session: Seq | None = None
+    cursor: str | None = None
+    limit: Limit = 50
+
+
+class DecisionIn(Struct):
+    """What a person says; `argv` is what an edit writes instead. The session is told the note."""
+
+    decision: Literal["approve", "deny", "edit"]
+    argv: Argv | None = None
+    note: Annotated[str, Meta(max_length=MAX_NOTE_CHARS)] = ""

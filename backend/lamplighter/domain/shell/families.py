@@ -1,0 +1,62 @@
+"""Programs that do more than look, by what they do: so that a refusal can say it."""
+
+import re
+from typing import Final
+
+_ROOT: Final = "would run something as another user"
+_RUNS: Final = "runs another program"
+_SHELL: Final = "is a shell: it runs whatever it is given"
+_CODE: Final = "runs the code that it is given"
+_AWAY: Final = "works on another machine, or sends something there"
+_OPENS: Final = "is interactive, and runs other programs"
+_WRITES: Final = "writes or deletes files"
+_STATE: Final = "changes the machine or a service"
+
+FAMILIES: Final = {
+    _ROOT: "sudo doas su runuser pkexec gosu setpriv sg newgrp",
+    _RUNS: (
+        "env nice ionice nohup timeout xargs setsid stdbuf time watch chroot nsenter unshare"
+        " systemd-run flock script parallel strace ltrace gdb taskset chrt prlimit firejail bwrap"
+        " systemd-inhibit at batch entr run-parts command builtin exec eval source . trap coproc"
+        " docker-entrypoint make ninja expect capsh dbus-run-session ld.so"
+    ),
+    _SHELL: "sh bash dash zsh ksh mksh fish csh tcsh ash busybox toybox rbash pwsh",
+    _CODE: (
+        "python perl ruby node nodejs php lua awk gawk mawk nawk sed ed ex jq tclsh deno bun"
+        " java gcc cc go rustc osascript R julia ghci irb m4 bc dc sqlite3 psql mysql mariadb"
+        " mongo mongosh redis-cli"
+    ),
+    _AWAY: (
+        "ssh scp sftp rsync wget ftp telnet socat ncat netcat mail sendmail aria2c http https"
+        " rclone smbclient aws gcloud az"
+    ),
+    _OPENS: "vi vim nvim view nano emacs pico less more most man info htop btop screen tmux pg mc",
+    _WRITES: (
+        "rm mv cp ln tee dd touch mkdir rmdir chmod chown chgrp chattr truncate install shred split"
+        " tar unzip zip gzip gunzip xz bzip2 7z cpio patch mkfs mke2fs fallocate sponge logger"
+        " wipefs unlink mktemp mkfifo mknod"
+    ),
+    _STATE: (
+        "kill pkill killall reboot shutdown poweroff halt init telinit service modprobe insmod"
+        " rmmod iptables ip6tables nft apt apt-get dpkg yum dnf rpm pip npm snap umount useradd"
+        " userdel usermod passwd chpasswd visudo update-rc.d crond helm terraform ansible"
+        " ansible-playbook docker-compose virsh qm pct certbot nginx apachectl export alias unalias"
+        " set unset ulimit umask cd"
+    ),
+}
+_WHY: Final = {name: why for why, names in FAMILIES.items() for name in names.split()}
+_LIMITED: Final = (_WRITES, _STATE)
+"""What these do depends on the words that stand there, not on a program inside of them."""
+
+_VERSION: Final = re.compile(r"(?:-?[0-9][0-9.]*)$")
+
+
+def why_refused(program: str) -> str:
+    """Say what a program does; empty when it is not known here."""
+    return _WHY.get(program) or _WHY.get(_VERSION.sub("", program), "")
+
+
+def why_in_full(program: str) -> str:
+    """Say why all words of a program have to be written out; empty when they need not."""
+    why = why_refused(program)
+    return "" if why in _LIMITED else why

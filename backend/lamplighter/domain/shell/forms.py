@@ -1,0 +1,200 @@
+"""The form of a command that only looks: its options and operands, and what is of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from lamplighter.domain.shell.kinds import APART, DASHED, KINDS
+from lamplighter.domain.shell.rules import Rules
+
+MOST: Final = 20
+"""How often an operand may be repeated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """The options a command may have, with the kind of their values, and its operands.
+
+    An option without a value has the kind "". `whole` options are long ones with
+    a single dash. `optional` ones may do without their value, which is glued on;
+    that of a `nearby` one is the next word if it fits. Of `needs` all must be
+    there (`-D|--detail` is either); `added` words are put in before the rest.
+    """
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    optional: frozenset[str] = frozenset()
+    nearby: frozenset[str] = frozenset()
+    operands: tuple[str, ...] = ()
+    whole: bool = False
+    needs: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+
+
+def form(
+    options: str = "",
+    operands: str = "",
+    *,
+    whole: bool = False,
+    needs: Sequence[str] = (),
+    added: Sequence[str] = (),
+) -> Form:
+    """Write a form in short: `form("-lah --all --sort=name", "path+")`.
+
+    `-n=kind` has a value, `-n?=kind` may have one, `-n??=kind` in the next word.
+    Operands are one word each; `?` makes one optional, `+` and `*` repeat the last.
+    """
+    read: dict[str, str] = {}
+    unsure: dict[str, str] = {}
+    for each in options.split():
+        name, valued, kind = each.partition("=")
+        name, sign = name.rstrip("?"), name[len(name.rstrip("?")) :]
+        unsure |= {name: sign} if sign else {}
+        if valued and not whole and len(name) != 2 and not name.startswith("--"):
+            raise ValueError(f"{each} tells of several options")
+        if valued or whole or name.startswith(("--", "-aux")):
+            read[name] = kind
+        else:
+            read |= {f"-{letter}": "" for letter in name[1:]}
+    return Form(
+        options=read,
+        optional=frozenset(unsure),
+        nearby=frozenset(name for name, sign in unsure.items() if sign == "??"),
+        operands=tuple(operands.split()),
+        whole=whole,
+        needs=tuple(needs),
+        added=tuple(added),
+    )
+
+
+class Wrong(Exception):
+    """A word that is not of the form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Words that are of a form: `paths` are the places of those that name a file."""
+
+    words: tuple[str, ...]
+    paths: tuple[int, ...] = ()
+
+
+def also(one: Form, other: Form) -> Form:
+    """Return a form that takes the options of another one as well."""
+    return replace(
+        one,
+        options={**other.options, **one.options},
+        optional=one.optional | other.optional,
+        nearby=one.nearby | other.nearby,
+        needs=(*other.needs, *one.needs),
+    )
+
+
+def take(shape: Form, words: Sequence[str], rules: Rules) -> Taken:
+    """Hold the words after a command to its form; Wrong says which of them is not of it."""
+    taking = _Taking(shape, words, rules)
+    taking.walk()
+    return Taken(tuple(words), tuple(taking.paths))
+
+
+class _Taking:
+    """Walks along the words, as the option parser of the program will."""
+
+    def __init__(self, shape: Form, words: Sequence[str], rules: Rules) -> None:
+        self._form, self._words, self._rules = shape, words, rules
+        self._at = 0
+        self._seen: set[str] = set()
+        self._operands: list[tuple[int, str]] = []
+        self.paths: list[int] = []
+
+    def walk(self) -> None:
+        ended = False
+        while self._at < len(self._words):
+            word = self._words[self._at]
+            self._at += 1
+            if not ended and word == "--":
+                ended = True
+            elif word.startswith("-"):
+                if ended or word == "-":
+                    raise Wrong(f"{word!r} is not taken as a name")
+                self._option(word)
+            else:
+                self._operands.append((self._at - 1, word))
+        self._hold_operands()
+        for needed in self._form.needs:
+            if self._seen.isdisjoint(needed.split("|")):
+                raise Wrong(f"it needs the option {needed.replace('|', ' or ')}")
+
+    def _option(self, word: str) -> None:
+        if self._form.whole or (not word.startswith("--") and word in self._form.options):
+            self._single(word)
+        elif word.startswith("--"):
+            name, given, value = word.partition("=")
+            self._single(name, value if given else None)
+        else:
+            self._cluster(word)
+
+    def _single(self, name: str, value: str | None = None) -> None:
+        kind = self._kind(name)
+        if kind and value is None:
+            self._value(name, kind)
+        elif kind:
+            self._hold(kind, value or "", glued=True)
+        elif value is not None:
+            raise Wrong(f"{name} has no value")
+
+    def _cluster(self, word: str) -> None:
+        for at, letter in enumerate(word[1:], start=2):
+            name = f"-{letter}"
+            if kind := self._kind(name):
+                if rest := word[at:]:
+                    self._hold(kind, rest, glued=True)
+                else:
+                    self._value(name, kind)
+                return
+
+    def _kind(self, name: str) -> str:
+        kind = self._form.options.get(name)
+        if kind is None:
+            raise Wrong(f"the option {name} is not among those that only look")
+        self._seen.add(name)
+        return kind
+
+    def _value(self, name: str, kind: str) -> None:
+        """Take the next word as the value of an option."""
+        following = self._words[self._at] if self._at < len(self._words) else None
+        if name in self._form.optional:
+            unfit = following is None or KINDS[kind](following, self._rules)
+            if unfit or name not in self._form.nearby:
+                return
+        if following is None or (following.startswith("-") and kind not in DASHED):
+            raise Wrong(f"{name} needs a value")
+        self._hold(kind, following)
+        if kind == "path":
+            self.paths.append(self._at)
+        self._at += 1
+
+    def _hold(self, kind: str, word: str, *, glued: bool = False) -> None:
+        if glued and kind in APART:
+            raise Wrong(f"{word!r} has to stand apart from its option")
+        if why_not := KINDS[kind](word, self._rules):
+            raise Wrong(why_not)
+
+    def _hold_operands(self) -> None:
+        kinds = list(_kinds(self._form.operands, len(self._operands)))
+        for (at, word), kind in zip(self._operands, kinds, strict=False):
+            self._hold(kind, word)
+            if kind == "path":
+                self.paths.append(at)
+        if len(self._operands) > len(kinds):
+            raise Wrong(f"{self._operands[len(kinds)][1]!r} is one word too many")
+
+
+def _kinds(operands: Sequence[str], count: int) -> list[str]:
+    """Return the kinds of so many operands; Wrong when some are missing."""
+    found: list[str] = []
+    for each in operands:
+        kind, sign = (each[:-1], each[-1]) if each[-1] in "?+*" else (each, "")
+        if sign in ("", "+") and len(found) >= count:
+            raise Wrong(f"it needs a {kind}")
+        found += [kind] * (min(count, MOST) - len(found) if sign in ("+", "*") else 1)
+    return found

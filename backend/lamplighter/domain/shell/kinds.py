@@ -1,0 +1,234 @@
+"""The kinds of words that the options and operands of a command may be."""
+
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from lamplighter.domain.shell.rules import PORTS, Rules
+
+Kind = Callable[[str, Rules], str]
+"""Says why a word is not of its kind; empty when it is."""
+
+_TEXT_CHARACTERS: Final = 200
+_PLAIN: Final = r"[A-Za-z0-9_]"
+_REVISION: Final = rf"{_PLAIN}[A-Za-z0-9_./@^~:-]*"
+_COMMIT_PLACES: Final = re.compile(r"/\.\.|\.\./")
+
+_SHAPES: Final = {
+    "accept": r"(?i:accept): ?[A-Za-z0-9/*.+;=, -]{1,80}",
+    "bsd": r"aux|auxf|auxw|auxww|auxwww|ax|axf|axu|x|xf",
+    "columns": r"[A-Za-z0-9_,:%.+-]{1,200}",
+    "date": r"\+[A-Za-z0-9 %:_./T+-]{1,60}",
+    "device": r"/dev/[a-z0-9]+(?:/[a-z0-9_.-]+)?",
+    "dump": r"wide|json|yaml|name|jsonpath=.{1,200}|custom-columns=.{1,200}",
+    "few": r"[1-5]",
+    "filter": r"[a-z.-]+=[A-Za-z0-9_./:@=-]+",
+    "image": r"[A-Za-z0-9][A-Za-z0-9_.:/@-]*",
+    "interface": r"dev|up|[a-z0-9][a-z0-9_.@:-]{0,15}",
+    "level": r"[a-z0-7.,+]{1,40}",
+    "lines": r"\+?[0-9]{1,7}[kKM]?|all",
+    "match": r"_?[A-Z][A-Z0-9_]*=[A-Za-z0-9_.@:/-]+",
+    "method": r"GET|HEAD",
+    "moment": r"[-+@]?[0-9A-Za-z][0-9A-Za-z :.+/-]{0,40}",
+    "mount": r"/[A-Za-z0-9_./-]*",
+    "name": rf"{_PLAIN}[A-Za-z0-9_.@:+-]*",
+    "nowhere": r"/dev/null",
+    "number": r"[0-9]{1,9}",
+    "order": r"[+-]?[A-Za-z%+]{1,12}",
+    "offset": r"-?[0-9]{1,4}",
+    "port": r"(?i:tcp|udp)?[46]?(?::[0-9]{1,5}(?:-[0-9]{1,5})?)?",
+    "record": r"(?i:A|AAAA|IN|CAA|CNAME|MX|NS|PTR|SOA|SRV|TXT|HTTPS|DNSKEY|DS)",
+    "seconds": r"[1-9]|[1-5][0-9]|60",
+    "size": r"[+-]?[0-9]{1,9}[bcwkMG]?",
+    "socket": (
+        r"state|all|connected|synchronized|bucket|big|established|listening|listen|closed|syn-sent"
+        r"|syn-recv|fin-wait-[12]|time-wait|close-wait|last-ack|closing|sport|dport|src|dst|and|or"
+        r"|not|eq|=|[0-9.:*/]+"
+    ),
+    "sysctl": r"[a-z][a-z0-9_.-]*",
+    "text": r".{1,200}",
+    "unit": rf"{_PLAIN}[A-Za-z0-9_.@:\\-]*",
+    "user": r"[a-z_][a-z0-9_-]{0,31}",
+}
+_PS_FIELDS: Final = frozenset(
+    [
+        "pid",
+        "ppid",
+        "pgid",
+        "sid",
+        "user",
+        "uid",
+        "group",
+        "gid",
+        "comm",
+        "args",
+        "cmd",
+        "command",
+        "etime",
+        "etimes",
+        "time",
+        "cputime",
+        "stat",
+        "state",
+        "s",
+        "start",
+        "lstart",
+        "start_time",
+        "pcpu",
+        "pmem",
+        "%cpu",
+        "%mem",
+        "rss",
+        "vsz",
+        "sz",
+        "size",
+        "nlwp",
+        "thcount",
+        "ni",
+        "pri",
+        "nice",
+        "tty",
+        "tt",
+        "wchan",
+        "psr",
+        "class",
+        "cls",
+        "rtprio",
+        "lwp",
+        "tid",
+        "unit",
+        "cgroup",
+        "label",
+        "ucmd",
+        "fname",
+    ]
+)
+_DIG: Final = re.compile(
+    r"\+(?:no)?(?:short|all|answer|authority|additional|comments|question|stats|cmd|tcp|trace"
+    r"|dnssec|recurse|multiline|ttlid)|\+(?:time|tries|retry)=[0-9]{1,2}"
+)
+_URL: Final = re.compile(
+    r"(https?)://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~%/?&=+,:;-]*)?"
+)
+_CURL_FORMAT: Final = re.compile(r"(?:[^%@\\]|\\[nrt\\]|%\{[a-z_]+\})+")
+_RESOURCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,-]*(?:/[A-Za-z0-9][A-Za-z0-9.-]*)?")
+DASHED: Final = frozenset({"moment", "offset", "size"})
+"""Kinds whose words may begin with a dash where they stand apart from their option."""
+
+APART: Final = frozenset({"path", "user"})
+"""Kinds whose words have to stand apart: glued on, the program may read them otherwise."""
+
+_CLOSED: Final = frozenset({"secret", "secrets"})
+
+
+def path(word: str, rules: Rules) -> str:
+    """A file or directory under a read root."""
+    return rules.path_problem(word)
+
+
+def host(word: str, rules: Rules) -> str:
+    """A host that a check of services.yaml names, or an address; another name could tell much."""
+    name = word.lower().rstrip(".")
+    if name in rules.hosts() or _is_address(name):
+        return ""
+    return f"{word!r} is no host of services.yaml"
+
+
+def known(word: str, rules: Rules) -> str:
+    """A host that a check of services.yaml names."""
+    named = word.lower().rstrip(".") in rules.hosts()
+    return "" if named else f"{word!r} is no host of services.yaml"
+
+
+def question(word: str, rules: Rules) -> str:
+    """What dig is asked: a host, a type of record, the address of a server, or how to answer."""
+    if word.startswith("@"):
+        return "" if _is_address(word[1:]) else f"{word!r} is not @ADDRESS"
+    if word.startswith("+"):
+        return "" if _DIG.fullmatch(word) else f"{word!r} is no word of dig that is known here"
+    return "" if re.fullmatch(_SHAPES["record"], word) else host(word, rules)
+
+
+def url(word: str, rules: Rules) -> str:
+    """A plain URL of a host and port that a check of services.yaml names."""
+    read = _URL.fullmatch(word)
+    if not read:
+        return f"{word!r} is not a plain http or https URL"
+    name, port = (urlsplit(word).hostname or "").lower(), int((read[3] or ":0")[1:])
+    if (name, port or PORTS[read[1]]) in rules.places():
+        return ""
+    return f"{word!r} is at no host and port of services.yaml"
+
+
+def curl_format(word: str, rules: Rules) -> str:
+    """What curl says at its end: text and %{variables}; it could write a file."""
+    del rules
+    fine = len(word) <= _TEXT_CHARACTERS and _CURL_FORMAT.fullmatch(word)
+    return "" if fine else f"{word!r} is not text and %{{variables}}"
+
+
+def fields(word: str, rules: Rules) -> str:
+    """Fields of ps; the environment of a process is none of them."""
+    del rules
+    named = [each.partition("=")[0] for each in re.split("[, ]", word)]
+    wrong = next((each for each in named if each not in _PS_FIELDS), None)
+    return "" if wrong is None else f"{wrong!r} is no field of ps that is known here"
+
+
+def resource(word: str, rules: Rules) -> str:
+    """What kubectl looks at; secrets are not for a session."""
+    del rules
+    if not _RESOURCE.fullmatch(word):
+        return f"{word!r} is not a resource"
+    named = [each.partition(".")[0] for each in word.lower().partition("/")[0].split(",")]
+    closed = next((each for each in named if each in _CLOSED), None)
+    return "secrets are not to be read" if closed else ""
+
+
+def git_format(word: str, rules: Rules) -> str:
+    """A format of git; %G would run another program."""
+    del rules
+    wrong = "%G" in word or not 1 <= len(word) <= _TEXT_CHARACTERS
+    return f"{word!r} is too long or would run a program" if wrong else ""
+
+
+def revision(word: str, rules: Rules) -> str:
+    """A commit, a range of them, or a file of the repository."""
+    del rules
+    told = re.fullmatch(rf"{_REVISION}(?:\.\.\.?{_REVISION})?", word)
+    return "" if told and not _COMMIT_PLACES.search(word) else f"{word!r} is not a revision"
+
+
+def _like(shape: str, wanted: str) -> Kind:
+    compiled = re.compile(shape)
+
+    def problem(word: str, rules: Rules) -> str:
+        del rules
+        return "" if compiled.fullmatch(word) else f"{word!r} is not a {wanted} as taken here"
+
+    return problem
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    **{name: _like(shape, name) for name, shape in _SHAPES.items()},
+    "curl_format": curl_format,
+    "fields": fields,
+    "git_format": git_format,
+    "host": host,
+    "known": known,
+    "path": path,
+    "question": question,
+    "resource": resource,
+    "revision": revision,
+    "url": url,
+}
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,92 @@
+"""What commands are judged by: the services that are declared, and what may be read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from lamplighter.domain.check import Check, DnsCheck, HttpCheck, TcpCheck, TlsCheck
+from lamplighter.domain.service import Services
+
+LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+HIDDEN: Final = ("/proc", "/sys", "/dev", "/run/secrets")
+"""Never read, whatever the roots are: here lie keys, and what other programs were told."""
+
+PLAIN_FILES: Final = frozenset(
+    {
+        "/etc/hostname",
+        "/etc/hosts",
+        "/etc/os-release",
+        "/etc/resolv.conf",
+        "/etc/timezone",
+        "/proc/cpuinfo",
+        "/proc/loadavg",
+        "/proc/mdstat",
+        "/proc/meminfo",
+        "/proc/mounts",
+        "/proc/net/dev",
+        "/proc/uptime",
+        "/proc/version",
+    }
+)
+"""What tells of the machine and of nobody's secrets."""
+
+PORTS: Final = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a command may look at, and what it may become.
+
+    `roots` are the directories whose files may be read, `hidden` what may not
+    be read although it lies under one.
+    """
+
+    services: Services = field(default_factory=Services)
+    roots: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+    def hosts(self) -> frozenset[str]:
+        """Return the names and addresses that the services are looked at by."""
+        return LOCAL | {host for host, _ in self.places()}
+
+    def places(self) -> frozenset[tuple[str, int]]:
+        """Return the hosts and ports that the services are looked at by."""
+        checks = (check for service in self.services for check in service.checks)
+        return frozenset(place for check in checks for place in _places(check))
+
+    def path_problem(self, path: str) -> str:
+        """Say why a path may not be read; empty when it may, as far as its words tell."""
+        if path in PLAIN_FILES:
+            return ""
+        if not path.startswith("/"):
+            return f"{path!r} is not an absolute path"
+        if ".." in path.split("/") or "//" in path or "/./" in path:
+            return f"{path!r} is not written out: no . and .. in it"
+        if not self.roots:
+            return "no files may be read: LAMPLIGHTER_READ_ROOTS names no directory"
+        if not any(lies_in(path, root) for root in self.roots):
+            return f"{path!r} is in none of the directories that may be read"
+        hidden = (*HIDDEN, *self.hidden)
+        # what holds something hidden would be walked through
+        if any(lies_in(path, each) or lies_in(each, path) for each in hidden):
+            return f"{path!r} is not to be read"
+        return ""
+
+
+def lies_in(path: str, directory: str) -> bool:
+    """Whether a path is a directory or lies in it."""
+    inside = directory.rstrip("/") + "/"
+    return path.rstrip("/") + "/" == inside or path.startswith(inside)
+
+
+def _places(check: Check) -> Iterator[tuple[str, int]]:
+    match check:
+        case HttpCheck(url=url):
+            parts = urlsplit(url)
+            port = parts.port or PORTS.get(parts.scheme, 0)
+            yield (parts.hostname or "").lower(), port
+        case TcpCheck(host=host, port=port) | TlsCheck(host=host, port=port):
+            yield host.lower(), port
+        case DnsCheck(host=host):
+            yield host.lower().rstrip("."), 0

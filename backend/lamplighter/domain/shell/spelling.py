@@ -1,0 +1,52 @@
+"""How commands are spelled: when two of them are one action, however each is written."""
+
+from collections.abc import Sequence
+from typing import Final
+
+TRUSTED: Final = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+"""Where programs are looked for, and nowhere else."""
+
+_VERBS: Final = frozenset({"start", "stop", "restart", "reload", "kill", "rm"})
+
+
+def plain(words: Sequence[str]) -> tuple[str, ...]:
+    """Return a command in the one spelling that commands are compared in."""
+    rest = list(words)
+    if rest[0] == "sudo" and len(rest) > 1:
+        rest = _without_sudo(rest)
+    rest[0] = program(rest[0])
+    if rest[0] in ("docker", "podman") and rest[1:2] == ["container"] and rest[2:3] != []:
+        del rest[1]
+    if rest[0] == "docker-compose":
+        rest[:1] = ["docker", "compose"]
+    if rest[0] == "ssh" and len(rest) > 2:
+        rest[2:] = " ".join(rest[2:]).split()
+    return _unit(rest)
+
+
+def program(word: str) -> str:
+    """Return a program's name without the directory, where that is one of the trusted."""
+    directory, _, name = word.rpartition("/")
+    return name if directory in TRUSTED else word
+
+
+def holds(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether a command holds another one's words in their order, in whatever wrapping."""
+    parts = (program(part) for word in words for part in word.split())
+    return all(any(part == each for part in parts) for each in wanted)
+
+
+def _without_sudo(words: list[str]) -> list[str]:
+    rest = words[1:]
+    while rest[0] in ("-n", "--non-interactive", "--") and len(rest) > 1:
+        rest = rest[1:]
+    return words if rest[0].startswith("-") else rest
+
+
+def _unit(words: list[str]) -> tuple[str, ...]:
+    """Return a wish for a unit as systemctl has it: `service x restart` is one too."""
+    if words[0] == "service" and len(words) == 3:
+        words = ["systemctl", words[2], words[1]]
+    if words[0] == "systemctl" and len(words) > 2 and words[1] in _VERBS:
+        words[2:] = [word.removesuffix(".service") for word in words[2:]]
+    return tuple(words)

@@ -1,0 +1,158 @@
+"""One simple command, read strictly into its words; whatever a shell would act upon is refused.
+
+Quotes and backslashes are understood. No shell ever sees the line: what is
+unclear here might mean something else to the next reader of it.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Final
+
+LINE_CHARACTERS: Final = 4000
+WORDS: Final = 100
+
+_SEVERAL: Final = "one command at a time: {!r} would start another"
+_FILES: Final = "{!r} would redirect to or from a file, or start another command"
+_VALUE: Final = "{!r} stands for something else; write out what you mean"
+_PATTERN: Final = "{!r} would be replaced by the names of files; quote it or write them out"
+_GROUP: Final = "{!r} would group or define commands"
+_WHY: Final = {
+    **dict.fromkeys(";&|", _SEVERAL),
+    **dict.fromkeys("<>", _FILES),
+    **dict.fromkeys("$`!", _VALUE),
+    **dict.fromkeys("*?[]", _PATTERN),
+    **dict.fromkeys("(){}", _GROUP),
+}
+_IN_DOUBLE: Final = frozenset("$`!")
+_ESCAPES_IN_DOUBLE: Final = frozenset('"\\$`')
+_BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs that show nothing."""
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
+_PROGRAM: Final = re.compile(r"/?[A-Za-z0-9_.+/-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A program and its arguments."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """A line that is not taken, and why."""
+
+    why: str
+
+
+class _Odd(Exception):
+    """Something that only a shell would understand."""
+
+
+def parse(line: str) -> Words | Unclear:
+    """Return the words of one simple command, or why it is not one."""
+    line = line.strip(" ")
+    if len(line) > LINE_CHARACTERS:
+        return Unclear(f"the line is longer than {LINE_CHARACTERS} characters")
+    if odd := next((char for char in line if not _seen(char)), None):
+        return Unclear(f"a character that cannot be seen or stands for another: U+{ord(odd):04X}")
+    try:
+        words = tuple(_Reader(line).words())
+    except _Odd as odd_one:
+        return Unclear(str(odd_one))
+    return _checked(line, words)
+
+
+def _checked(line: str, words: tuple[str, ...]) -> Words | Unclear:
+    if not words:
+        return Unclear("there is no command")
+    if len(words) > WORDS:
+        return Unclear(f"more than {WORDS} words")
+    if _ASSIGNMENT.match(line):
+        return Unclear("it would set a variable for the command")
+    if not _PROGRAM.fullmatch(words[0]):
+        return Unclear("the name of a program has letters, digits and . _ + - only")
+    return Words(words)
+
+
+def _seen(char: str) -> bool:
+    """Whether a character is what it looks like; a space is the only blank."""
+    if char.isascii():
+        return char.isprintable()
+    if unicodedata.category(char)[0] not in "LNPS" or char in _BLANK:
+        return False
+    return unicodedata.normalize("NFKC", char) == char
+
+
+class _Reader:
+    """Walks along a line, from word to word."""
+
+    def __init__(self, line: str) -> None:
+        self._line = line
+        self._at = 0
+
+    def words(self) -> list[str]:
+        found: list[str] = []
+        while self._at < len(self._line):
+            if self._line[self._at] == " ":
+                self._at += 1
+            else:
+                found.append(self._word())
+        return found
+
+    def _word(self) -> str:
+        start, parts = self._at, list[str]()
+        while self._at < len(self._line) and (char := self._line[self._at]) != " ":
+            if char == "'":
+                parts.append(self._single())
+            elif char == '"':
+                parts.append(self._double())
+            elif char == "\\":
+                parts.append(self._escaped())
+            else:
+                parts.append(self._bare(char, start))
+        return "".join(parts)
+
+    def _single(self) -> str:
+        end = self._line.find("'", self._at + 1)
+        if end < 0:
+            raise _Odd("a quote that is not closed")
+        said = self._line[self._at + 1 : end]
+        self._at = end + 1
+        return said
+
+    def _double(self) -> str:
+        said: list[str] = []
+        self._at += 1
+        while self._at < len(self._line):
+            char = self._line[self._at]
+            self._at += 1
+            if char == '"':
+                return "".join(said)
+            if char in _IN_DOUBLE:
+                raise _Odd(_VALUE.format(char))
+            if char == "\\" and self._line[self._at : self._at + 1] in _ESCAPES_IN_DOUBLE:
+                char = self._line[self._at]
+                self._at += 1
+            said.append(char)
+        raise _Odd("a quote that is not closed")
+
+    def _escaped(self) -> str:
+        char = self._line[self._at + 1 : self._at + 2]
+        if not char:
+            raise _Odd("a backslash at the end")
+        self._at += 2
+        return char
+
+    def _bare(self, char: str, start: int) -> str:
+        if char in _WHY:
+            raise _Odd(_WHY[char].format(char))
+        if char == "#" and self._at == start:
+            raise _Odd("'#' would begin a comment")
+        if char == "~" and (self._at == start or self._line[self._at - 1] in "=:"):
+            raise _Odd(_VALUE.format(char))
+        if not char.isascii():
+            raise _Odd(f"{char!r} is not ASCII; write it in quotes")
+        self._at += 1
+        return char

@@ -1,0 +1,107 @@
+"""`python -m lamplighter.engines.messages`: a request on stdin, stream-json on stdout."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from lamplighter.engines.messages.turns import Turns
+
+BAD_REQUEST: Final = 2
+FAILED: Final = 1
+HELD: Final = 3
+INTERRUPTED: Final = 130
+
+
+def main() -> int:
+    """Run one session and return the exit code."""
+    from lamplighter.engines.messages import request
+
+    try:
+        asked = request.read(sys.stdin.buffer.read())
+    except ValueError as error:
+        _say({"type": "result", "is_error": True, "errors": [f"Not understood: {error}"]})
+        return BAD_REQUEST
+    try:
+        return asyncio.run(_session(asked))
+    except BrokenPipeError:  # nobody listens any more
+        return FAILED
+    except Exception as error:  # a mistake of ours is told in the stream as well
+        _say(_broken(asked.session, error))
+        return FAILED
+
+
+async def _session(asked: Any) -> int:
+    from lamplighter.engines.messages import checkpoint
+    from lamplighter.engines.messages.asking import Gate
+    from lamplighter.engines.messages.model import Model
+    from lamplighter.engines.messages.turns import Turns
+
+    if not checkpoint.hold(Path.cwd()):
+        return HELD
+
+    def write(line: dict[str, Any]) -> None:
+        _say({**line, "session_id": str(asked.session)})
+
+    turns = Turns(
+        asked=asked,
+        state=_state(asked, Path.cwd()),
+        model=Model(asked.model, os.environ),
+        gate=Gate(asked.gate),
+        directory=Path.cwd(),
+        write=write,
+    )
+    working = asyncio.ensure_future(turns.run())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, working.cancel)
+    try:
+        await working
+    except asyncio.CancelledError:
+        return await _interrupted(turns)
+    return 0
+
+
+async def _interrupted(turns: "Turns") -> int:
+    """End at once; where the supervisor is gone, silently: the next one goes on from here."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, lambda: None)
+    if await turns.gate.alive():
+        turns.interrupted()
+    return INTERRUPTED
+
+
+def _state(asked: Any, directory: Path) -> Any:
+    """Return where the session stands: at its beginning, or where its checkpoint says."""
+    from lamplighter.engines.messages import checkpoint
+
+    if not asked.resumed:
+        return checkpoint.State(session=asked.session, chain=asked.chain, model=asked.model)
+    held = checkpoint.load(directory)
+    if held is None or held.session != asked.session or held.version != checkpoint.VERSION:
+        raise ValueError("its checkpoint is not there, or not this session's")
+    return held
+
+
+def _say(line: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(json.dumps(line).encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _broken(session: int, error: Exception) -> dict[str, Any]:
+    return {
+        "type": "result",
+        "subtype": "error_during_execution",
+        "is_error": True,
+        "errors": [f"The engine failed: {type(error).__name__}: {error}"],
+        "total_cost_usd": None,
+        "session_id": str(session),
+    }
+
+
+if __name__ == "__main__":
+    # not sys.exit: that would wait for threads that wait for an answer
+    os._exit(main())

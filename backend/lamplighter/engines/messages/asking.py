@@ -1,0 +1,70 @@
+"""Asking the supervisor by the socket of the gate: the tools, and what is told now."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+QUESTION_BYTES: Final = 60 * 1024
+ANSWER_BYTES: Final = 8 * 1024 * 1024
+ALIVE_SECONDS: Final = 1.0
+NO_ANSWER: Final = "The supervisor does not answer: {}."
+TOO_LONG: Final = "What was given to the tool is too long; it was not used."
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The socket by which a session asks."""
+
+    path: str
+
+    async def tools(self) -> list[dict[str, Any]] | None:
+        """Return the tools there are, as the API wants them; None when nobody answers."""
+        told = await self._answer({"tools": True})
+        found = told.get("tools")
+        if not isinstance(found, list):
+            return None
+        return [
+            {
+                "name": each["name"],
+                "description": each["about"],
+                "input_schema": each["schema"],
+            }
+            for each in found
+        ]
+
+    async def context(self, query: str) -> dict[str, Any]:
+        """Return what the session is told now; nothing when nobody answers."""
+        return await self._answer({"context": {"query": query}})
+
+    async def use(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Use a tool; an answer that does not come is an error in words."""
+        return await self._answer({"tool": name, "input": dict(given)})
+
+    async def alive(self) -> bool:
+        """Whether somebody listens there: the supervisor lives, and with it the session."""
+        with suppress(OSError, TimeoutError):
+            _, writer = await asyncio.wait_for(
+                asyncio.open_unix_connection(self.path), ALIVE_SECONDS
+            )
+            writer.close()
+            return True
+        return False
+
+    async def _answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        asked = json.dumps(question).encode() + b"\n"
+        if len(asked) > QUESTION_BYTES:
+            return {"text": TOO_LONG, "is_error": True}
+        try:
+            reader, writer = await asyncio.open_unix_connection(self.path, limit=ANSWER_BYTES)
+            try:
+                writer.write(asked)
+                await writer.drain()
+                told = json.loads(await reader.readline())
+            finally:
+                writer.close()
+        except (OSError, ValueError) as error:
+            return {"text": NO_ANSWER.format(error), "is_error": True}
+        return told if isinstance(told, dict) else {"text": str(told), "is_error": True}

@@ -1,0 +1,52 @@
+"""An answer that was cut off at its limit: what is kept of it, and how it goes on. Pure."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
+MOST_CUTS: Final = 4
+GO_ON: Final = (
+    "Your answer was cut off at its limit. Go on where it ends, and repeat no line of it."
+    " A marker that was cut off is not kept: write its line again, whole."
+)
+SHORTER: Final = "Your answer was cut off before anything in it was whole. Give a shorter one."
+_MARKER: Final = re.compile(r"\[(?:MEMORY|EVENT|COOLDOWN|ESCALATE):")
+_BEGUN: Final = re.compile(r"\[[A-Z]*$|" + _MARKER.pattern)
+
+
+def whole(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return of an answer that was cut off what is whole: no half marker, no half tool use."""
+    if not blocks:
+        return []
+    *before, last = blocks
+    if last["type"] == "text":
+        last = {**last, "text": _whole(last["text"])}
+        return [*before, last] if last["text"].strip() else before
+    return before
+
+
+def fresh(blocks: Sequence[dict[str, Any]], said: Iterable[str]) -> list[dict[str, Any]]:
+    """Return an answer that goes on without the markers which were said before it."""
+    before = frozenset(said)
+    return [
+        {**block, "text": _fresh(block["text"], before)} if block["type"] == "text" else block
+        for block in blocks
+    ]
+
+
+def marker_lines(blocks: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the lines of an answer that hold markers."""
+    texts = [block["text"] for block in blocks if block["type"] == "text"]
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    return [line for line in lines if _MARKER.search(line)]
+
+
+def _whole(text: str) -> str:
+    before, _, last = text.rpartition("\n")
+    return before if _BEGUN.search(last) else text
+
+
+def _fresh(text: str, before: frozenset[str]) -> str:
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if line.strip() not in before)

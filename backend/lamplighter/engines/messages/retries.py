@@ -1,0 +1,60 @@
+"""When a model does not answer: whether it is asked again, and after how long. Pure."""
+
+from dataclasses import dataclass
+from typing import Final
+
+MOST: Final = 8
+FIRST_SECONDS: Final = 0.5
+LONGEST_SECONDS: Final = 30.0
+LONGEST_ASKED_SECONDS: Final = 60.0
+AGAIN: Final = frozenset({408, 409, 429})
+SERVER_FAILS: Final = 500
+KINDS: Final = {
+    None: "connection_failed",
+    408: "timeout",
+    429: "rate_limit",
+    529: "overloaded",
+}
+
+
+@dataclass(eq=False)
+class Failed(Exception):
+    """A request that has no answer: its HTTP status (None: none came), and what was said.
+
+    `after` is how many seconds the server asked us to wait.
+    """
+
+    status: int | None
+    words: str
+    after: float | None = None
+
+    @property
+    def kind(self) -> str:
+        """The word for it in the stream."""
+        usual = "server_error" if (self.status or 0) >= SERVER_FAILS else "invalid_request"
+        return KINDS.get(self.status, usual)
+
+    @property
+    def passes(self) -> bool:
+        """Whether the same request may have an answer later."""
+        return self.status is None or self.status in AGAIN or self.status >= SERVER_FAILS
+
+    @property
+    def too_long(self) -> bool:
+        """Whether it was refused because more was sent than the model takes."""
+        said = self.words.lower()
+        return self.status == 413 or (self.status == 400 and "too long" in said)
+
+
+def pause(attempt: int, failed: Failed, chance: float) -> float | None:
+    """Return how long to wait before asking again; None: never.
+
+    It doubles each time, shortened by `chance` (0 to 1), so that many that failed
+    together do not ask together. What the server asks for goes before, within reason.
+    """
+    if attempt > MOST or not failed.passes:
+        return None
+    if failed.after is not None:
+        return min(LONGEST_ASKED_SECONDS, max(0.0, failed.after))
+    longest = min(LONGEST_SECONDS, FIRST_SECONDS * 2.0 ** (attempt - 1))
+    return float(longest * (0.5 + chance / 2))

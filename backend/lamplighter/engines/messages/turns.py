@@ -1,0 +1,297 @@
+"""The turns of a session: ask the model, use its tools, until it has nothing more to do."""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final
+
+from lamplighter.domain.text import shortened
+from lamplighter.domain.transcript import Usage
+from lamplighter.engines.messages import checkpoint, cuts, lines, retries, window
+from lamplighter.engines.messages.asking import Gate
+from lamplighter.engines.messages.checkpoint import State
+from lamplighter.engines.messages.lines import Line
+from lamplighter.engines.messages.model import Model, Reply
+from lamplighter.engines.messages.request import Request
+from lamplighter.engines.messages.retries import Failed
+
+QUERY_CHARS: Final = 500
+RESULT_CHARS: Final = 40_000
+UNPRICED_TOKENS: Final = 2_000_000
+LEAST_ROOM: Final = 2_000
+TRIMMED_TO: Final = 0.75
+SHOWN: Final = frozenset({"text", "tool_use"})
+REFUSED: Final = "The model refused to go on."
+UNKNOWN_OUTCOME: Final = (
+    "It is not known what became of this: the session broke off while it ran, and it was not run"
+    " again. It may have had its effect. See how things are before you use it again."
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Turns:
+    """One session: what it is asked, where it stands, and whom it asks."""
+
+    asked: Request
+    state: State
+    model: Model
+    gate: Gate
+    directory: Path
+    write: Callable[[Line], None]
+    began: float = field(default_factory=monotonic)
+
+    async def run(self) -> None:
+        """Take turns until the session's last line is printed."""
+        await self._open()
+        while not self.state.ended:
+            why = self._enough()
+            if why is not None:
+                self._end(lines.failed(**why, **self._used()))
+                return
+            if self._uses():
+                await self._use_tools()
+                continue
+            try:
+                await self._turn()
+            except Failed as failed:
+                self._end(self._unanswered(failed))
+
+    def interrupted(self) -> None:
+        """Say that somebody asked for its end."""
+        self._end(
+            lines.failed(
+                "The session was interrupted.",
+                subtype="error_during_execution",
+                terminal_reason="aborted",
+                **self._used(),
+            )
+        )
+
+    async def _open(self) -> None:
+        """Begin, or go on where the checkpoint says: first with what was not yet printed."""
+        state = self.state
+        if self.asked.resumed:
+            self.began = monotonic() - state.duration_ms / 1000
+            missing = state.unsaid[max(0, self.asked.said - state.said) :]
+            state.said = self.asked.said
+            goes_on = [] if state.ended else [lines.resumed(self.asked.resumed, state.turns)]
+            self._say([*goes_on, *missing])
+            return
+        found = await self.gate.tools()
+        state.tools = found or []
+        state.told = self.asked.injected
+        state.room = window.size_of(self.asked.model)
+        state.messages = [{"role": "user", "content": self.asked.prompt}]
+        state.cost = None if self.asked.price is None else 0.0
+        names = [each["name"] for each in state.tools]
+        self._say([lines.started(self.asked.model, names, reached=found is not None)])
+
+    def _enough(self) -> dict[str, Any] | None:
+        """Say which limit is reached; a turn is never begun beyond one."""
+        state, asked = self.state, self.asked
+        if asked.max_turns and state.turns >= asked.max_turns:
+            return {
+                "why": f"Reached maximum number of turns ({asked.max_turns})",
+                "subtype": "error_max_turns",
+                "terminal_reason": "max_turns",
+            }
+        if asked.budget_usd is not None and (state.cost or 0.0) >= asked.budget_usd:
+            why = f"Reached maximum budget (${asked.budget_usd:g})"
+        elif state.cost is None and _all(state.usage) >= UNPRICED_TOKENS:
+            why = f"Used {_all(state.usage):,} tokens of a model whose price is not known"
+        else:
+            return None
+        return {
+            "why": why,
+            "subtype": "error_max_budget_usd",
+            "terminal_reason": "budget_exhausted",
+        }
+
+    async def _turn(self) -> None:
+        """Ask the model once, with what is told now in the place of what was told before."""
+        state = self.state
+        told = await self.gate.context(self.asked.prompt[:QUERY_CHARS])
+        if not told.get("is_error"):
+            state.told = str(told.get("text", state.told))
+            state.handoffs, state.approvals = told.get("handoffs", []), told.get("approvals", [])
+        self._take(await self._answer())
+
+    async def _answer(self) -> Reply:
+        """Return the model's answer; raises Failed when there is none to be had."""
+        state = self.state
+        for attempt in count(1):
+            system = [each for each in (self.asked.system, state.told) if each]
+            self._trim(system)
+            try:
+                reply = await self.model.ask(system, state.tools, state.messages)
+            except Failed as failed:
+                if failed.too_long and state.room > LEAST_ROOM:
+                    state.room //= 2
+                    continue
+                pause = retries.pause(attempt, failed, random.random())
+                if pause is None:
+                    raise
+                told = attempt, retries.MOST, pause, failed.status, failed.kind
+                self._print(lines.retry(*told))
+                await asyncio.sleep(pause)
+            else:
+                sent = window.estimate([system, state.tools, state.messages])
+                state.scale = window.scale(_prompt(reply.usage), sent)
+                return reply
+        raise AssertionError
+
+    def _trim(self, system: list[str]) -> None:
+        """Leave the oldest out when it is too much, and then some more: not again next turn."""
+        state = self.state
+        fixed = window.estimate([system, state.tools])
+        room = state.room / state.scale - fixed
+        if window.estimate(state.messages) > room:
+            state.messages = [
+                dict(each) for each in window.trimmed(state.messages, room * TRIMMED_TO)
+            ]
+
+    def _take(self, reply: Reply) -> None:
+        """Keep and print what the model answered, and say how the session goes on."""
+        state = self.state
+        self._count(reply.usage)
+        blocks = cuts.fresh(reply.blocks, state.cut_lines)
+        if reply.stop in cuts.CUT_OFF:
+            blocks = cuts.whole(blocks)
+        content = [each for each in blocks if each.get("text", "x").strip()]
+        if content:
+            state.messages.append({"role": "assistant", "content": content})
+        told = [lines.block(each, state.model) for each in content if each["type"] in SHOWN]
+        told.append(lines.spent(state.turns, state.usage, state.cost))
+        self._say([*told, *self._next(reply.stop, content)])
+
+    def _next(self, stop: str, content: list[dict[str, Any]]) -> list[Line]:
+        """Set what comes after an answer; return the session's last line if nothing does."""
+        state = self.state
+        cut = stop in cuts.CUT_OFF
+        state.cuts = state.cuts + 1 if cut else 0
+        state.cut_lines = [*state.cut_lines, *cuts.marker_lines(content)] if cut else []
+        uses = any(each["type"] == "tool_use" for each in content)
+        if stop == "refusal":
+            return [self._last(self._failed(REFUSED, "error_refusal", "refusal"))]
+        if state.cuts > cuts.MOST_CUTS:
+            why = "The model's answers were cut off at their limit again and again."
+            return [self._last(self._failed(why, "error_max_output_tokens", "max_tokens"))]
+        if uses:
+            return []
+        if cut or stop == "pause_turn":
+            words = cuts.GO_ON if content else cuts.SHORTER
+            state.messages.append({"role": "user", "content": words})
+            return []
+        words = "\n".join(each["text"] for each in content if each["type"] == "text")
+        return [self._last(lines.finished(words, stop=stop, **self._used()))]
+
+    async def _use_tools(self) -> None:
+        """Use the tools that the last message wants, one after another.
+
+        Which is under way is in the checkpoint before it begins: what it does may
+        not be done again after a crash.
+        """
+        state = self.state
+        answered = {each["tool_use_id"] for each in state.answers}
+        for use in self._uses():
+            if use["id"] in answered:
+                continue
+            if state.under_way == use["id"]:
+                answer: dict[str, Any] = {"text": UNKNOWN_OUTCOME, "is_error": True}
+            else:
+                state.under_way = use["id"]
+                state.uses[use["name"]] = state.uses.get(use["name"], 0) + 1
+                checkpoint.save(state, self.directory)
+                answer = await self.gate.use(use["name"], use["input"])
+            self._answered(use, answer)
+        more = [{"type": "text", "text": cuts.GO_ON}] if state.cuts else []
+        state.messages.append({"role": "user", "content": [*state.answers, *more]})
+        state.answers = []
+
+    def _answered(self, use: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        block = {
+            "type": "tool_result",
+            "tool_use_id": use["id"],
+            "content": shortened(str(answer.get("text", "")), RESULT_CHARS) or "(nothing)",
+            "is_error": answer.get("is_error") is True,
+        }
+        found = answer.get("found")
+        self.state.answers.append(block)
+        self.state.under_way = ""
+        self._say([lines.result(block, found if isinstance(found, dict) else None)])
+
+    def _uses(self) -> list[dict[str, Any]]:
+        """Return the tools that wait to be used."""
+        last = self.state.messages[-1]
+        if last["role"] != "assistant":
+            return []
+        return [each for each in last["content"] if each["type"] == "tool_use"]
+
+    def _count(self, used: Usage) -> None:
+        state, price = self.state, self.asked.price
+        state.turns += 1
+        state.usage = _sum(state.usage, used)
+        if price is not None:
+            state.cost = (state.cost or 0.0) + price.of(used)
+
+    def _unanswered(self, failed: Failed) -> Line:
+        return lines.failed(
+            failed.words,
+            subtype="error_api",
+            terminal_reason="prompt_too_long" if failed.too_long else "api_error",
+            status=failed.status,
+            **self._used(),
+        )
+
+    def _failed(self, why: str, subtype: str, terminal_reason: str) -> Line:
+        return lines.failed(why, subtype=subtype, terminal_reason=terminal_reason, **self._used())
+
+    def _used(self) -> dict[str, Any]:
+        state = self.state
+        return {
+            "turns": state.turns,
+            "usage": state.usage,
+            "cost": state.cost,
+            "duration_ms": round((monotonic() - self.began) * 1000),
+        }
+
+    def _last(self, line: Line) -> Line:
+        self.state.ended = True
+        return line
+
+    def _end(self, line: Line) -> None:
+        self._say([self._last(line)])
+
+    def _say(self, told: list[Line]) -> None:
+        """Print lines, each once: a checkpoint knows of them before they are printed."""
+        self.state.unsaid = told
+        self.state.duration_ms = round((monotonic() - self.began) * 1000)
+        checkpoint.save(self.state, self.directory)
+        for line in told:
+            self._print(line)
+        self.state.unsaid = []
+
+    def _print(self, line: Line) -> None:
+        self.write(line)
+        self.state.said += 1
+
+
+def _prompt(usage: Usage) -> int:
+    return usage.given + usage.cache_read + usage.cache_write
+
+
+def _all(usage: Usage) -> int:
+    return _prompt(usage) + usage.gave
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    return Usage(
+        given=one.given + other.given,
+        gave=one.gave + other.gave,
+        cache_read=one.cache_read + other.cache_read,
+        cache_write=one.cache_write + other.cache_write,
+    )

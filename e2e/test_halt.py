@@ -1,0 +1,49 @@
+"""One button stops everything, and lets it go on."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from app import App
+
+
+def stop(page: Page, reason: str) -> None:
+    page.get_by_role("button", name="Stop everything").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Why? Everybody sees it.").fill(reason)
+    dialog.get_by_role("button", name="Stop everything").click()
+    expect(dialog).to_have_count(0)
+
+
+def test_everything_stops_and_goes_on_by_a_button(page: Page, app: App) -> None:
+    app.says("At work.")
+    page.goto(f"{app.url}/sessions/1")
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+
+    stop(page, "The array rebuilds")
+
+    banner = page.get_by_role("region", name="Everything is stopped")
+    expect(banner).to_contain_text("The array rebuilds")
+    expect(page.get_by_label("How it ended")).to_contain_text("The array rebuilds", timeout=15_000)
+    page.goto(f"{app.url}/overview")
+    expect(page.get_by_text("Everything is stopped: nobody looks at the services.")).to_be_visible()
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("Go on")
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Go on").click()
+    expect(banner).to_have_count(0)
+    assert app.get("/api/v1/halt")["halted"] is False
+
+
+def test_what_a_file_stopped_says_which_file_to_remove(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/memories")
+    (app.home / "HALT").write_text("Nobody touches anything today")
+
+    banner = page.get_by_role("region", name="Everything is stopped")
+    expect(banner).to_contain_text("Nobody touches anything today", timeout=15_000)
+    expect(banner).to_contain_text(str(app.home / "HALT"))
+    expect(banner.get_by_role("button", name=re.compile("Go on"))).to_have_count(0)
+
+    (app.home / "HALT").unlink()
+    expect(banner).to_have_count(0, timeout=15_000)

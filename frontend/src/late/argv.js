@@ -1,0 +1,30 @@
+import { piecesOf } from "../argv.js"
+
+/**
+ * A command, word by word: each in a frame of its own, so that none can be taken for two, nor two for one.
+ * @param {HTMLElement} el @param {{expression: string}} it @param {any} tools
+ */
+export function argv(el, { expression }, { evaluateLater, effect }) {
+  const evaluate = evaluateLater(expression)
+  effect(() => evaluate((/** @type {string[]} */ words) => el.replaceChildren(...words.map(framed))))
+}
+
+/** @param {string} word */
+function framed(word) {
+  const el = document.createElement("li")
+  el.className = "word"
+  const code = document.createElement("code")
+  code.append(...piecesOf(word).map(drawn))
+  el.append(code)
+  return el
+}
+
+/** @param {import("../argv.js").Piece} piece */
+function drawn({ sign, text, name }) {
+  if (!sign) return text
+  const el = document.createElement("span")
+  el.className = "word-sign"
+  el.textContent = text
+  el.title = name
+  return el
+}

@@ -1,0 +1,169 @@
+"""Approvals by the API: listed, read, and decided on by whoever may."""
+
+import httpx2
+import pytest
+from asking import Asking, name
+
+from lamplighter.api.routes import OPS
+from lamplighter.domain.access import SCOPES, SESSION_SCOPES, granted
+
+RESTART = ["docker", "restart", "jellyfin"]
+HERE = "/api/v1/approvals"
+
+
+def put(asking: Asking, number: int, **body: object) -> httpx2.Response:
+    return asking.client.put(f"{HERE}/{number}/decision", json=body)
+
+
+def test_a_case_says_all_that_helps_to_decide_it(asking: Asking) -> None:
+    number = asking.approval()
+
+    case = asking.client.get(f"{HERE}/{number}").json()
+
+    assert case["argv"] == RESTART
+    assert (case["directory"], case["action"], case["reason"]) == (
+        "/srv",
+        "restart",
+        "It answers 503",
+    )
+    assert [each["id"] for each in case["told"]] == case["memories"]
+    assert case["cooldown"]["limit"] == 2
+    assert case["seconds_left"] > 0
+    assert (case["decided_by"], case["use"], case["replaced_by"]) == (None, None, None)
+
+
+def test_a_memory_that_is_gone_is_left_out(asking: Asking) -> None:
+    number = asking.approval(memories="[999999]")
+
+    case = asking.client.get(f"{HERE}/{number}").json()
+
+    assert (case["memories"], case["told"]) == ([999999], [])
+
+
+def test_what_waits_the_longest_comes_first_and_pages_go_on(asking: Asking) -> None:
+    session = asking.running()
+    numbers = [asking.approval(session_id=session) for _ in range(3)]
+
+    first = asking.client.get(HERE, params={"session": session, "limit": 2}).json()
+    rest = asking.client.get(
+        HERE, params={"session": session, "limit": 2, "cursor": first["next"]}
+    ).json()
+
+    assert [each["id"] for each in first["items"] + rest["items"]] == numbers
+    assert rest["next"] is None
+    put(asking, numbers[0], decision="deny")
+    every = asking.client.get(HERE, params={"session": session, "state": "all"}).json()
+    assert [each["id"] for each in every["items"]] == numbers[::-1]
+    denied = asking.client.get(HERE, params={"session": session, "state": "denied"}).json()
+    assert [each["id"] for each in denied["items"]] == numbers[:1]
+
+
+@pytest.mark.parametrize(("decision", "state"), [("approve", "approved"), ("deny", "denied")])
+def test_a_decision_says_who_made_it_and_stands(asking: Asking, decision: str, state: str) -> None:
+    number = asking.approval()
+
+    made = put(asking, number, decision=decision, note="Only\nthis once").json()
+    again = put(asking, number, decision="approve")
+
+    assert (made["state"], made["note"]) == (state, "Only this once")
+    assert made["decided_by"].startswith("this machine")
+    assert again.status_code == 409
+    assert again.json()["detail"].startswith(f"Approval {number} waits no more: it is {state} by")
+
+
+def test_an_edit_answers_with_the_case_that_waits_now(asking: Asking) -> None:
+    number = asking.approval()
+
+    made = put(asking, number, decision="edit", argv=[*RESTART, "--time=60"]).json()
+
+    assert made["id"] != number
+    assert (made["state"], made["edited"], made["replaces"]) == ("open", True, number)
+    assert made["argv"] == [*RESTART, "--time=60"]
+    old = asking.client.get(f"{HERE}/{number}").json()
+    assert (old["state"], old["replaced_by"]) == ("replaced", made["id"])
+    assert put(asking, made["id"], decision="approve").json()["state"] == "approved"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"decision": "edit"}, "argv"),
+        ({"decision": "edit", "argv": []}, "argv"),
+        ({"decision": "edit", "argv": [""]}, "argv"),
+        ({"decision": "edit", "argv": ["a", "b\0"]}, "argv"),
+        ({"decision": "edit", "argv": ["a", 1]}, "argv"),
+        ({"decision": "edit", "argv": "docker restart jellyfin"}, "argv"),
+        ({"decision": "edit", "argv": ["a"] * 101}, "argv"),
+        ({"decision": "approve", "argv": ["a"]}, "argv"),
+        ({"decision": "maybe"}, "decision"),
+        ({"decision": "deny", "note": "x" * 1_001}, "note"),
+        ({"decision": "deny", "by": "me"}, "by"),
+        ({}, "decision"),
+    ],
+)
+def test_a_wrong_answer_changes_nothing(
+    asking: Asking, body: dict[str, object], field: str
+) -> None:
+    number = asking.approval()
+
+    answer = put(asking, number, **body)
+
+    assert answer.status_code == 422
+    assert [each["field"] for each in answer.json()["errors"]] == [field]
+    assert asking.client.get(f"{HERE}/{number}").json()["state"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("more", "detail"),
+    [
+        ({"expires_at": "2026-01-01T12:00:01.000000Z"}, "its time is over"),
+        ({"session_id": "ended"}, "is over"),
+    ],
+)
+def test_what_nobody_waits_for_cannot_be_approved(
+    asking: Asking, more: dict[str, object], detail: str
+) -> None:
+    if "session_id" in more:
+        more = {"session_id": asking.session()}
+    number = asking.approval(**more)
+
+    for decision in ({"decision": "approve"}, {"decision": "edit", "argv": ["a"]}):
+        answer = put(asking, number, **decision)
+
+        assert (answer.status_code, answer.json()["title"]) == (409, "Conflict")
+        assert detail in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_only_who_may_approve_decides(asking: Asking, scope: str) -> None:
+    token = asking.made("/api/v1/tokens", {"scopes": [scope]})["token"]
+    headers = {"Authorization": f"Bearer {token}"}
+    number = asking.approval()
+
+    answer = asking.client.put(
+        f"{HERE}/{number}/decision", json={"decision": "deny"}, headers=headers
+    )
+
+    assert answer.status_code == (200 if scope in ("admin", "approvals:write") else 403)
+    read = asking.client.get(f"{HERE}/{number}", headers=headers).status_code
+    assert read == (200 if "approvals:read" in granted([scope]) else 403)
+
+
+def test_no_scope_of_a_session_has_to_do_with_approvals() -> None:
+    mine = {name(op) for op in OPS if "/approvals" in op.path}
+
+    assert len(mine) == 3
+    assert not {each for each in granted(SESSION_SCOPES) if each.startswith("approvals")}
+
+
+def test_the_overview_counts_what_waits(asking: Asking) -> None:
+    before = asking.client.get("/api/v1/overview").json()["approvals"]["open"]
+    number = asking.approval()
+    asking.approval(expires_at="2026-01-01T12:00:01.000000Z")
+
+    waits = asking.client.get("/api/v1/overview").json()["approvals"]
+    put(asking, number, decision="deny")
+
+    assert waits["open"] == before + 1, "what has run out waits for nobody"
+    assert waits["oldest_at"] is not None
+    assert asking.client.get("/api/v1/overview").json()["approvals"]["open"] == before

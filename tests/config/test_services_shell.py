@@ -1,0 +1,58 @@
+"""The key `shell` of services.yaml: which commands people may allow, and how mistakes are told."""
+
+from pathlib import Path
+
+import pytest
+
+from lamplighter.config.services import ServicesError, load
+
+
+def read(tmp_path: Path, *lines: str) -> tuple[tuple[str, ...], ...]:
+    path = tmp_path / "services.yaml"
+    path.write_text("\n".join(["shell:", *(f"  - {line}" for line in lines), "services: {}\n"]))
+    return load(path).shell
+
+
+def test_patterns_are_read_word_by_word(tmp_path: Path) -> None:
+    assert read(tmp_path, "[nginx, -t]", '[pct, status, "*"]', '[/opt/tool, show, "**"]') == (
+        ("nginx", "-t"),
+        ("pct", "status", "*"),
+        ("/opt/tool", "show", "**"),
+    )
+
+
+def test_nothing_is_declared_where_nothing_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "services.yaml"
+    path.write_text("services: {}\n")
+
+    assert load(path).shell == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("nginx -t", "found text; write it as a list: [nginx, -t]"),
+        ("[]", "no program is given"),
+        ('["*"]', "a program is named in full"),
+        ('["ngi*", -t]', "a program is named in full"),
+        ("[./tool]", "'./tool' is neither a name nor an absolute path"),
+        ('[tool, "**", x]', "** stands at the end, as a word of its own"),
+        ('[tool, "a**"]', "** stands at the end, as a word of its own"),
+        ('[sh, -c, "*"]', "sh is a shell: it runs whatever it is given; write out all its words"),
+        ('[sudo, "**"]', "sudo would run something as another user; write out all its words"),
+        ('[/usr/bin/python3.11, "*"]', "/usr/bin/python3.11 runs the code that it is given;"),
+        ("[nginx, {a: b}]", "found a mapping, wanted text"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(ServicesError) as caught:
+        read(tmp_path, "[df, -h]", line)
+
+    [problem] = caught.value.problems
+    assert problem.line == 3
+    assert message in problem.message
+
+
+def test_too_many_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ServicesError, match="more than 200 commands"):
+        read(tmp_path, *(["[df, -h]"] * 201))

@@ -1,0 +1,195 @@
+"""What an approval is bound to, what may become of it, and what a person may say."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.approval import (
+    LIVING,
+    NEXT,
+    Answer,
+    Approval,
+    ApprovalState,
+    Choice,
+    agreed,
+    becomes,
+    told,
+    unfit,
+    unmasked,
+    wrong_words,
+)
+from lamplighter.domain.service import Action, ActionKind
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+RESTART = Action(
+    name="restart", kind=ActionKind.RESTART, argv=("docker", "restart", "web"), directory="/srv"
+)
+YES = Approval(
+    id=7,
+    session_id=3,
+    tier=3,
+    service="web",
+    action=ActionKind.RESTART,
+    name="restart",
+    argv=RESTART.argv,
+    shown=RESTART.argv,
+    state=ApprovalState.APPROVED,
+    directory="/srv",
+    created_at=NOON,
+    expires_at=NOON + timedelta(minutes=5),
+    decided_by="anna",
+)
+OTHERWISE = "services.yaml declares it otherwise since a person was asked"
+
+states = st.sampled_from(ApprovalState)
+words = st.text(max_size=12)
+argvs = st.lists(words, min_size=1, max_size=4).map(tuple)
+
+
+def fit(each: Approval = YES, **more: Any) -> str:
+    return unfit(each, **{"session_id": 3, "declared": RESTART, "now": NOON, **more})
+
+
+def test_a_yes_permits_its_command_once() -> None:
+    assert fit() == ""
+
+
+@pytest.mark.parametrize("state", [each for each in ApprovalState if each != "approved"])
+def test_what_is_not_approved_permits_nothing(state: ApprovalState) -> None:
+    assert fit(replace(YES, state=state)) == f"approval 7 is {state}"
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"session_id": 4}, "approval 7 was asked for by another session"),
+        ({"now": NOON + timedelta(minutes=5)}, "its approval ran out at 12:05 UTC"),
+        ({"declared": None}, "services.yaml declares 'restart' no more"),
+        ({"declared": replace(RESTART, argv=("docker", "restart", "db"))}, OTHERWISE),
+        ({"declared": replace(RESTART, argv=(*RESTART.argv, "--force"))}, OTHERWISE),
+        ({"declared": replace(RESTART, directory="/")}, OTHERWISE),
+        ({"declared": replace(RESTART, directory=None)}, OTHERWISE),
+        ({"declared": replace(RESTART, name="restart-2")}, OTHERWISE),
+        ({"declared": replace(RESTART, kind=ActionKind.REDEPLOYMENT)}, OTHERWISE),
+    ],
+)
+def test_a_yes_is_bound_to_what_a_person_saw(more: dict[str, Any], why: str) -> None:
+    assert fit(**more) == why
+
+
+def test_what_a_person_wrote_need_not_be_declared_but_where_it_runs_must() -> None:
+    edited = replace(YES, argv=("docker", "restart", "web-2"), edited=True)
+
+    assert fit(edited) == ""
+    assert fit(replace(edited, edited=False)) == OTHERWISE
+    assert fit(edited, declared=replace(RESTART, directory="/tmp")) == OTHERWISE
+    assert fit(edited, declared=None) == "services.yaml declares 'restart' no more"
+
+
+@given(states, argvs, argvs, st.booleans(), st.integers(0, 600), st.integers(1, 2))
+def test_no_yes_permits_what_nobody_declared_or_wrote(
+    state: ApprovalState,
+    argv: tuple[str, ...],
+    declared: tuple[str, ...],
+    edited: bool,
+    seconds: int,
+    session: int,
+) -> None:
+    each = replace(YES, state=state, argv=argv, edited=edited, session_id=1)
+    now = NOON + timedelta(seconds=seconds)
+
+    free = not fit(each, session_id=session, declared=replace(RESTART, argv=declared), now=now)
+
+    expected = (
+        state is ApprovalState.APPROVED
+        and session == 1
+        and seconds < 300
+        and (edited or argv == declared)
+    )
+    assert free is expected
+
+
+def test_what_may_become_of_an_approval() -> None:
+    final = set(ApprovalState) - set(LIVING)
+
+    assert final == {"denied", "expired", "used", "replaced", "withdrawn"}
+    assert "used" not in NEXT[ApprovalState.OPEN], "only after a yes"
+    reached = {
+        state for before in ApprovalState for state in ApprovalState if becomes(before, state)
+    }
+    assert reached == set(ApprovalState) - {"open"}, "nothing is opened again"
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        (Answer(choice=Choice.APPROVE), []),
+        (Answer(choice=Choice.DENY, note="Not now"), []),
+        (Answer(choice=Choice.EDIT, argv=("a", "")), []),
+        (Answer(choice=Choice.EDIT, note="Only in the evening"), []),
+        (Answer(choice=Choice.APPROVE, argv=("a",)), ["argv"]),
+        (Answer(choice=Choice.EDIT), ["argv"]),
+        (Answer(choice=Choice.EDIT, argv=()), ["argv"]),
+        (Answer(choice=Choice.EDIT, argv=(" ", "a")), ["argv"]),
+        (Answer(choice=Choice.EDIT, argv=("a", "b\0c")), ["argv"]),
+        (Answer(choice=Choice.EDIT, argv=("a", "\ud800")), ["argv"]),
+        (Answer(choice=Choice.EDIT, argv=("a",) * 101), ["argv"]),
+        (Answer(choice=Choice.EDIT, argv=("a" * 4_097,)), ["argv"]),
+        (Answer(choice=Choice.DENY, note="x" * 1_001), ["note"]),
+        (Answer(choice=Choice.DENY, argv=("a",), note="x" * 1_001), ["argv", "note"]),
+    ],
+)
+def test_what_a_person_may_say(answer: Answer, wrong: list[str]) -> None:
+    assert [each.field for each in wrong_words(answer)] == wrong
+
+
+@pytest.mark.parametrize(
+    ("each", "said"),
+    [
+        (replace(YES, state=ApprovalState.DENIED), "denied by a person"),
+        (replace(YES, state=ApprovalState.DENIED, note="Not now"), "denied by a person: Not now"),
+        (replace(YES, state=ApprovalState.EXPIRED), "nobody answered within 5 m"),
+        (
+            replace(YES, state=ApprovalState.EXPIRED, expires_at=NOON + timedelta(seconds=90)),
+            "nobody answered within 90 s",
+        ),
+        (replace(YES, state=ApprovalState.WITHDRAWN, note="Gone"), "withdrawn: Gone"),
+    ],
+)
+def test_what_a_session_is_told(each: Approval, said: str) -> None:
+    assert told(each) == said
+
+
+def test_what_a_session_is_told_of_a_yes() -> None:
+    assert agreed(YES) == "a person agreed"
+    edited = replace(YES, shown=("docker", "restart", "a b"), edited=True, note="The other one")
+    assert agreed(edited) == "a person agreed to docker restart 'a b' instead (The other one)"
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (("run", "***", "-v"), ("run", "s3cret", "-v")),
+        (("run", "-v", "***"), ("run", "-v", "s3cret")),
+        (("run", "other"), ("run", "other")),
+        (("***",), ("s3cret",)),
+    ],
+)
+def test_what_was_masked_stays_what_it_is_when_a_person_writes_the_rest_anew(
+    written: tuple[str, ...], meant: tuple[str, ...]
+) -> None:
+    held = replace(YES, argv=("run", "s3cret", "-f"), shown=("run", "***", "-f"))
+
+    assert unmasked(written, held) == meant
+
+
+def test_it_waits_only_while_it_is_open() -> None:
+    opened = replace(YES, state=ApprovalState.OPEN)
+
+    assert opened.seconds_left(now=NOON + timedelta(minutes=1)) == 240
+    assert opened.seconds_left(now=NOON + timedelta(hours=1)) == 0
+    assert YES.seconds_left(now=NOON) == 0

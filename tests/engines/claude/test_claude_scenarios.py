@@ -1,0 +1,269 @@
+"""The real CLI, one scenario of the API each: what becomes of it as items."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from real_cli import KEY, engine, run, run_all, task
+
+from lamplighter.domain.transcript import Cut, Retry, Started, Text, ToolResult, Usage
+from lamplighter.engines import ToolDoor
+from lamplighter.engines.claude import OPENING, session_uuid
+from messages_api import Asked, MessagesApi, Turn, fails, says, uses
+
+LATER = "Nothing here is wrong; the next round tries again."
+WHOLE = "This sentence is cut in the middle. " * 20
+
+
+def loops(asked: Asked) -> Turn:
+    return uses("mcp__lamplighter__look", {}, usage={"input_tokens": 100_000, "output_tokens": 10})
+
+
+SCENARIOS = {
+    "says": [says("[EVENT:info:caddy] up")],
+    "400": [fails(400, "messages: bad thing")],
+    "long": [fails(400, "prompt is too long: 250000 tokens > 200000 maximum")],
+    "401": [fails(401, "invalid x-api-key")],
+    "404": [fails(404, "model: claude-haiku-4-5")],
+    "429": [fails(429, "rate limited")],
+    "500": [fails(500, "Internal server error")],
+    "529": [fails(529, "Overloaded")],
+    "credit": [fails(400, "Your credit balance is too low to access the Anthropic API.")],
+    "busy": [fails(529, "Overloaded", times=2, then="Recovered.")],
+    "dropped": [says(WHOLE, drop_after=3)],
+    "broken": [says(WHOLE, break_after=3)],
+    "cut": [says("[EVENT:info:caddy] one\n[EVENT:info:ca", stop_reason="max_tokens")],
+    "refusal": [says("No.", stop_reason="refusal")],
+    "loops": loops,
+    "slow": [says("[EVENT:info:caddy] looked\n" + "tick " * 400, delta_chars=5, delta_delay=0.05)],
+}
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[MessagesApi]:
+    with MessagesApi(SCENARIOS) as api:
+        yield api
+
+
+async def test_each_failure_has_a_reason_that_an_operator_can_act_on(
+    api: MessagesApi, tmp_path: Path
+) -> None:
+    names = ("400", "long", "401", "404", "429", "500", "529", "credit", "cut", "refusal")
+    engines = {name: engine(api.url(name)) for name in names}
+    engines["no key"] = engine(api.url("says"), ANTHROPIC_API_KEY="")
+    engines["refused"] = engine("http://127.0.0.1:9")
+
+    ended = await run_all(tmp_path, engines)
+
+    reasons = {name: each.finished.reason for name, each in ended.items()}
+    begins = {
+        "400": "The API did not take the request (400): API Error: 400 messages: bad thing.",
+        "long": "More was said than the model can take in. A lower LAMPLIGHTER_MEMORY_BUDGET",
+        "401": "The API did not accept the key: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.",
+        "404": "The API does not have the model, or the key may not use it: check",
+        "429": f"The API took no more requests for the time being (429). {LATER}",
+        "500": f"The API failed (500). {LATER}",
+        "529": f"The API was overloaded (529). {LATER}",
+        "credit": "The account of the key has no credit left: Credit balance is too low.",
+        "cut": "The model's answers were cut off at their limit again and again",
+        "refusal": "The model refused to answer: ",
+        "no key": "There is no key for the model: set ANTHROPIC_API_KEY or",
+        "refused": "The API cannot be reached: check the network, the proxy and",
+    }
+    assert {name: words[: len(begins[name])] for name, words in reasons.items()} == begins
+    assert {each.status for each in ended.values()} == {1}
+    assert {each.finished.is_error for each in ended.values()} == {True}
+    # what the CLI says itself in the model's place is shown, and never believed
+    assert all(not each.believed for name, each in ended.items() if name not in ("cut", "refusal"))
+    assert all(any(isinstance(i, Text) for i in each.items) for each in ended.values())
+
+
+async def test_it_tries_again_and_takes_each_answer_once(api: MessagesApi, tmp_path: Path) -> None:
+    names = ("busy", "dropped", "broken")
+    engines = {name: engine(api.url(name), CLAUDE_CODE_MAX_RETRIES="3") for name in names}
+
+    ended = await run_all(tmp_path, engines)
+
+    assert {name: each.believed for name, each in ended.items()} == {
+        "busy": ["Recovered."],
+        "dropped": [WHOLE],
+        "broken": [WHOLE],
+    }
+    assert {each.status for each in ended.values()} == {0}
+    tries = [item for item in ended["busy"].items if isinstance(item, Retry)]
+    assert [(each.attempt, each.error) for each in tries] == [
+        (1, "overloaded (529)"),
+        (2, "overloaded (529)"),
+    ]
+    assert Retry(1, "the connection failed") in ended["dropped"].items
+
+
+async def test_turns_and_dollars_bound_a_model_that_never_ends(
+    api: MessagesApi, tmp_path: Path
+) -> None:
+    by = engine(api.url("loops"))
+
+    turns, dollars = await asyncio.gather(
+        run(tmp_path, by, task(1, max_turns=3)),
+        run(tmp_path, by, task(2, max_turns=50, budget_usd=0.15)),
+    )
+
+    assert turns.finished.reason == (
+        "It used all the turns it may take (LAMPLIGHTER_MAX_TURNS): "
+        "Reached maximum number of turns (3)."
+    )
+    assert dollars.finished.reason == "It cost all that it may: Reached maximum budget ($0.15)."
+    assert dollars.finished.cost_usd == pytest.approx(0.2001)  # it ends with the turn that is begun
+    assert dollars.finished.usage == Usage(given=200_000, gave=20)
+    assert (turns.status, dollars.status) == (1, 1)
+
+
+async def test_an_interrupted_session_keeps_what_was_said_and_what_it_cost(
+    api: MessagesApi, tmp_path: Path
+) -> None:
+    asked, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def slowly(_: Asked) -> Turn:
+        loop.call_soon_threadsafe(loop.call_later, 0.5, asked.set)  # some of the words, not all
+        return SCENARIOS["slow"][0]
+
+    api.scenarios["slowly"] = slowly
+    ended = await run(tmp_path, engine(api.url("slowly")), task(), stop_when=asked)
+
+    said = [item for item in ended.items if isinstance(item, Text)]
+    assert [each.cut for each in said] == [True]
+    assert said[0].believed in ("[EVENT:info:caddy] looked", "")
+    assert ended.finished.is_error
+    assert ended.finished.reason == "It was interrupted while the model answered."
+    assert ended.finished.cost_usd is not None
+    assert ended.finished.cost_usd > 0
+    assert ended.status == 0  # which is why the exit status says nothing
+
+
+async def test_an_answer_that_was_cut_off_is_told_of(api: MessagesApi, tmp_path: Path) -> None:
+    ended = await run(tmp_path, engine(api.url("cut")), task())
+
+    assert len(ended.believed) == 4  # the CLI asks three times to go on
+    assert len([item for item in ended.items if isinstance(item, Cut)]) == 3
+
+
+async def test_no_command_and_no_file_of_a_prompt_is_taken_by_the_cli(
+    api: MessagesApi, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the-word-in-the-file")
+    messages = ("/clear", f"@{secret}", f"See @{secret} and /etc/hostname", "!env", "#note: x")
+    before = len(api.requests("says"))
+
+    ended = await asyncio.gather(
+        *(
+            run(tmp_path, engine(api.url("says")), task(number, message=words, injected=words))
+            for number, words in enumerate(messages)
+        )
+    )
+
+    asked = api.requests("says")[before:]
+    assert all(each.believed == ["[EVENT:info:caddy] up"] for each in ended)
+    assert sorted(each.user for each in asked) == sorted(OPENING + words for words in messages)
+    assert sorted(each.system.rpartition("You look.\n\n")[2] for each in asked) == sorted(messages)
+    assert "the-word-in-the-file" not in str([each.body for each in asked])
+
+
+async def test_what_is_appended_arrives_byte_for_byte_however_long_it_is(
+    api: MessagesApi, tmp_path: Path
+) -> None:
+    texts = [
+        "## Operational Memory (1 of 1 memories, ~9 tokens)\n- [timing] Takes 60s\n",
+        '"quoted" $HOME `x` \\n {{system}} ${KEY}\n\ttab  \n\n',
+        "- ü 漢字 🙂\n" * 9_000,
+        "-p --bare\n",
+    ]
+    before = len(api.requests("says"))
+
+    await asyncio.gather(
+        *(
+            run(tmp_path, engine(api.url("says")), task(number, injected=text))
+            for number, text in enumerate(texts)
+        )
+    )
+
+    systems = [each.body["system"][-1]["text"] for each in api.requests("says")[before:]]
+    assert sorted(systems) == sorted(f"You look.\n\n{text}" for text in texts)
+
+
+async def test_the_api_sees_the_session_and_nothing_else_of_ours(
+    api: MessagesApi, tmp_path: Path
+) -> None:
+    given, before = task(77), len(api.everything)
+
+    ended = await run(tmp_path, engine(api.url("says")), given)
+
+    (asked,) = api.everything[before:]
+    assert asked.session == session_uuid(given.session)
+    assert asked.tools == []
+    assert asked.body["model"] == "claude-haiku-4-5"
+    assert "hidden" not in str(asked.body) + str(asked.headers)
+    assert Started("claude-haiku-4-5") in ended.items
+    assert not [path for path in ended.left if "projects" in path or path.endswith(".jsonl")]
+
+
+async def test_a_model_without_a_price_costs_what_nobody_knows(
+    api: MessagesApi, tmp_path: Path
+) -> None:
+    ended = await run(tmp_path, engine(api.url("says")), task(model="qwen3-coder"))
+
+    assert ended.finished.cost_usd is None
+    assert ended.finished.usage is not None
+    assert ended.finished.usage.given > 0
+
+
+async def test_a_door_that_is_shut_leaves_the_session_without_its_tools(
+    api: MessagesApi, tmp_path: Path
+) -> None:
+    door = ToolDoor("http://127.0.0.1:9/mcp/", "token")
+
+    ended = await run(tmp_path, engine(api.url("says")), task(door=door))
+
+    assert Started("claude-haiku-4-5", missing=("lamplighter",)) in ended.items
+    assert ended.believed == ["[EVENT:info:caddy] up"]
+
+
+async def test_a_tool_that_is_not_there_is_an_answer(api: MessagesApi, tmp_path: Path) -> None:
+    ended = await run(tmp_path, engine(api.url("loops")), task(max_turns=1))
+
+    (result,) = [item for item in ended.items if isinstance(item, ToolResult)]
+    assert result.is_error
+    assert "No such tool available" in result.text
+
+
+async def test_a_running_cli_has_no_secret_but_the_key_and_leaves_nothing_running(
+    api: MessagesApi, tmp_path: Path
+) -> None:
+    asked, loop = asyncio.Event(), asyncio.get_running_loop()
+    found: list[dict[str, str]] = []
+
+    def looked_at(_: Asked) -> Turn:
+        found.extend(each.environ() for each in running(tmp_path))
+        loop.call_soon_threadsafe(asked.set)
+        return SCENARIOS["slow"][0]
+
+    api.scenarios["looked"] = looked_at
+    await run(tmp_path, engine(api.url("looked")), task(), stop_when=asked)
+
+    (seen,) = found
+    assert seen["ANTHROPIC_API_KEY"] == KEY
+    assert not [name for name, value in seen.items() if "hidden" in value]
+    assert seen["HOME"].startswith(str(tmp_path))
+    assert running(tmp_path) == []
+
+
+def running(directory: Path) -> list[psutil.Process]:
+    """Return the CLIs that run on a scratch directory in `directory`."""
+    return [
+        each
+        for each in psutil.process_iter(["cmdline"])
+        if (words := each.info["cmdline"] or [""])[0].endswith("claude")
+        and str(directory) in " ".join(words)
+    ]

@@ -1,0 +1,161 @@
+"""Sessions of the engine `messages` against the stand-in of its API, and a gate for them."""
+
+import json
+import os
+import socketserver
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lamplighter.domain.price import Price
+from lamplighter.domain.transcript import Item
+from lamplighter.engines import stream
+from lamplighter.engines.messages import checkpoint
+from lamplighter.engines.messages.asking import Gate
+from lamplighter.engines.messages.model import Model
+from lamplighter.engines.messages.request import Request
+from lamplighter.engines.messages.turns import Turns
+
+PROMPT = "Find out what is wrong with caddy."
+CHEAP = Price(given=1.0, gave=5.0, cache_read=0.1, cache_write=1.25)
+LOOK = {"name": "look", "about": "Looks.", "schema": {"type": "object", "properties": {}}}
+
+Use = Callable[[str, Mapping[str, Any]], dict[str, Any]]
+
+
+def seen(_: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    return {"text": f"{given.get('service', 'all')} is up", "is_error": False, "found": None}
+
+
+@dataclass
+class Desk:
+    """Who answers at the gate: its tools, what is told (one after the other), what was used."""
+
+    path: str
+    use: Use = seen
+    told: list[str] = field(default_factory=lambda: ["## Environment\n"])
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append(question)
+        match question:
+            case {"tools": True}:
+                return {"tools": [LOOK]}
+            case {"context": _}:
+                text = self.told.pop(0) if len(self.told) > 1 else self.told[0]
+                return {"text": text, "handoffs": [{"service": "caddy"}], "approvals": []}
+            case {"tool": name, "input": given}:
+                return self.use(name, given)
+        return {"text": "?", "is_error": True}
+
+    @property
+    def used(self) -> list[tuple[str, Any]]:
+        return [(each["tool"], each["input"]) for each in self.asked if "tool" in each]
+
+    @property
+    def queries(self) -> list[str]:
+        return [each["context"]["query"] for each in self.asked if "context" in each]
+
+
+@contextmanager
+def desk(directory: Path, **more: Any) -> Iterator[Desk]:
+    """Answer at a gate of this directory while the context lasts."""
+    here = Desk(str(directory / "gate.sock"), **more)
+
+    class Answering(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            for line in self.rfile:
+                self.wfile.write(json.dumps(here.answer(json.loads(line))).encode() + b"\n")
+
+    with socketserver.ThreadingUnixStreamServer(here.path, Answering) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield here
+        finally:
+            server.shutdown()
+            thread.join(10)
+
+
+@dataclass
+class Session:
+    """One session: what it is asked, where its model is, and the lines it printed."""
+
+    url: str
+    directory: Path
+    gate: str
+    asked: dict[str, Any] = field(default_factory=dict)
+    lines: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def request(self) -> Request:
+        given: dict[str, Any] = {
+            "session": 7,
+            "model": "claude-haiku-4-5",
+            "system": "You investigate.",
+            "injected": "## Environment\n",
+            "prompt": PROMPT,
+            "gate": self.gate,
+            "chain": {"tier": 2, "parent": 6},
+            "price": CHEAP,
+        }
+        return Request(**{**given, **self.asked})
+
+    def turns(self, **more: Any) -> Turns:
+        """Return it as it would run in a process of its own."""
+        asked = self.request
+        state = checkpoint.State(session=7, chain=asked.chain, model=asked.model)
+        environ = {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": "sk-ant-test"}
+        return Turns(
+            asked=asked,
+            state=more.get("state") or state,
+            model=Model(asked.model, environ),
+            gate=Gate(self.gate),
+            directory=self.directory,
+            write=self.lines.append,
+        )
+
+    async def run(self, **more: Any) -> None:
+        turns = self.turns(**more)
+        await turns.run()
+        await turns.model.close()
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start it as a process that appends to its file."""
+        env = {"PATH": os.environ["PATH"], "ANTHROPIC_BASE_URL": self.url}
+        with self.file.open("ab") as out, (self.directory / "err").open("ab") as err:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "lamplighter.engines.messages"],
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=err,
+                cwd=self.directory,
+                env=env,
+            )
+        assert process.stdin is not None
+        process.stdin.write(msgspec.json.encode(self.request))
+        process.stdin.close()
+        return process
+
+    @property
+    def file(self) -> Path:
+        return self.directory / "7.jsonl"
+
+    @property
+    def printed(self) -> list[dict[str, Any]]:
+        """The lines of its file."""
+        return [json.loads(line) for line in self.file.read_bytes().splitlines() if line.strip()]
+
+    @property
+    def items(self) -> list[Item]:
+        """What it printed, as the supervisor reads it."""
+        lines = self.lines or self.printed
+        return [item for line in lines for item in stream.parse(json.dumps(line).encode())]

@@ -1,0 +1,385 @@
+"""The loop over the Messages API: turns, tools, limits, and what goes wrong."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from messages_sessions import CHEAP, PROMPT, Desk, Session, desk
+
+from lamplighter.domain.transcript import (
+    Finished,
+    Retry,
+    Spent,
+    Started,
+    Text,
+    ToolResult,
+    ToolUse,
+    Usage,
+)
+from lamplighter.engines import CHECKPOINT
+from lamplighter.engines.messages import checkpoint, cuts, retries
+from lamplighter.engines.messages.retries import Failed
+from messages_api import Asked, Error, MessagesApi, Turn, fails, says, uses
+
+MARKER = "[MEMORY:timing:caddy] Starts within 2 s."
+TWO = Turn(
+    blocks=(
+        {"type": "text", "text": "I look at both."},
+        {"type": "tool_use", "id": "a", "name": "look", "input": {"service": "caddy"}},
+        {"type": "tool_use", "id": "b", "name": "look", "input": {"service": "dns"}},
+    )
+)
+USED = {"input_tokens": 100_000, "output_tokens": 0}
+SCENARIOS = {
+    "look": [uses("look", {"service": "caddy"}, saying="I look."), says("Seen: {{tool_result}}.")],
+    "two": [TWO, says("Both are up.")],
+    "loop": [uses("look", {}, usage=USED)],
+    "busy": [fails(529, "Overloaded", times=2, then="At last.")],
+    "waits": [says("At last.", error=Error(status=429, times=1, headers={"retry-after": "0"}))],
+    "closed": [fails(401, "invalid x-api-key")],
+    "gone": [fails(404, "model: nope")],
+    "refuses": [says("I had rather not.", stop_reason="refusal")],
+    "cut": [
+        says(
+            f"All is well.\n{MARKER}\n[MEMORY:behavior:caddy] Drops the", stop_reason="max_tokens"
+        ),
+        says(f"{MARKER}\n[MEMORY:behavior:caddy] Drops the connection at night."),
+    ],
+    "cut_tool": [uses("look", {"service": "ca"}, stop_reason="max_tokens"), says("Short.")],
+    "always_cut": [says("And then", stop_reason="max_tokens")] * 9,
+    "quiet": [Turn()],
+}
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[MessagesApi]:
+    with MessagesApi(SCENARIOS) as api:
+        yield api
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Desk]:
+    with desk(tmp_path) as here:
+        yield here
+
+
+@pytest.fixture
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "FIRST_SECONDS", 0.001)
+
+
+def session(api: MessagesApi, gate: Desk, scenario: str, **asked: Any) -> Session:
+    return Session(api.url(scenario), Path(gate.path).parent, gate.path, asked)
+
+
+def whole(asked: Asked) -> bool:
+    """Whether each answer of a tool in a request follows its use, and each use has one."""
+    wanted: list[str] = []
+    for message in asked.messages:
+        content = message["content"]
+        blocks = content if isinstance(content, list) else []
+        answered = [b["tool_use_id"] for b in blocks if b["type"] == "tool_result"]
+        if answered != wanted:
+            return False
+        wanted = [b["id"] for b in blocks if b["type"] == "tool_use"]
+    return not wanted
+
+
+async def test_a_tool_is_used_and_its_answer_read(api: MessagesApi, gate: Desk) -> None:
+    ran = session(api, gate, "look")
+
+    await ran.run()
+
+    assert gate.used == [("look", {"service": "caddy"})]
+    started, said, used, spent, seen, last, again, finished = ran.items
+    assert started == Started("claude-haiku-4-5")
+    assert (said, used) == (Text("I look."), ToolUse("look", {"service": "caddy"}))
+    assert seen == ToolResult("caddy is up")
+    assert last == Text("Seen: caddy is up.")
+    assert isinstance(spent, Spent)
+    assert isinstance(again, Spent)
+    assert spent.turns == 1
+    assert isinstance(finished, Finished)
+    assert (finished.is_error, finished.turns) == (False, 2)
+    assert finished.response == "Seen: caddy is up."
+    assert finished.usage == again.usage
+    assert finished.cost_usd == pytest.approx(CHEAP.of(again.usage), abs=1e-6)
+    assert all(whole(each) for each in api.requests("look"))
+
+
+async def test_several_tools_of_one_turn_are_used_one_after_another(
+    api: MessagesApi, gate: Desk
+) -> None:
+    ran = session(api, gate, "two")
+
+    await ran.run()
+
+    assert [given["service"] for _, given in gate.used] == ["caddy", "dns"]
+    asked = api.requests("two")[-1]
+    assert [each["tool_use_id"] for each in asked.results] == ["a", "b"]
+    assert whole(asked)
+
+
+async def test_what_is_told_is_asked_for_each_turn_and_replaces_what_was_told(
+    api: MessagesApi, gate: Desk
+) -> None:
+    gate.told = ["## Environment\nfirst", "## Environment\nsecond"]
+    prompt = PROMPT + "x" * 600
+    ran = session(api, gate, "look", prompt=prompt)
+
+    await ran.run()
+
+    first, second = api.requests("look")[-2:]
+    assert [block["text"] for block in first.body["system"]] == [
+        "You investigate.",
+        "## Environment\nfirst",
+    ]
+    assert second.system == "You investigate.\n## Environment\nsecond"
+    assert gate.queries == [prompt[:500]] * 2
+
+
+async def test_the_unchanging_part_of_each_request_is_marked_for_the_cache(
+    api: MessagesApi, gate: Desk
+) -> None:
+    await session(api, gate, "look").run()
+
+    asked = api.requests("look")[-1].body
+    assert all("cache_control" in block for block in asked["system"])
+    marks = ["cache_control" in str(message) for message in asked["messages"]]
+    assert marks == [False, False, True]
+
+
+async def test_a_busy_model_is_asked_again(api: MessagesApi, gate: Desk, no_waiting: None) -> None:
+    ran = session(api, gate, "busy")
+
+    await ran.run()
+
+    found = [item for item in ran.items if isinstance(item, Retry | Text)]
+    assert found == [Retry(1, "overloaded"), Retry(2, "overloaded"), Text("At last.")]
+
+
+async def test_it_waits_as_long_as_it_is_asked_to(api: MessagesApi, gate: Desk) -> None:
+    ran = session(api, gate, "waits")
+
+    await ran.run()
+
+    (told,) = [line for line in ran.lines if line.get("subtype") == "api_retry"]
+    assert (told["error_status"], told["error"], told["retry_delay_ms"]) == (429, "rate_limit", 0)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "failed", "least", "most"),
+    [
+        (1, Failed(529, ""), 0.25, 0.5),
+        (3, Failed(None, ""), 1.0, 2.0),
+        (8, Failed(500, ""), 15.0, 30.0),
+        (1, Failed(429, "", 7.0), 7.0, 7.0),
+        (1, Failed(429, "", 9_999.0), 60.0, 60.0),
+    ],
+)
+def test_the_pause_doubles_and_is_never_the_same_for_all(
+    attempt: int, failed: Failed, least: float, most: float
+) -> None:
+    assert retries.pause(attempt, failed, 0.0) == least
+    assert retries.pause(attempt, failed, 1.0) == most
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 200])
+def test_what_will_not_pass_is_not_tried_again(status: int) -> None:
+    assert retries.pause(1, Failed(status, ""), 0.5) is None
+    assert retries.pause(9, Failed(529, ""), 0.5) is None
+
+
+@pytest.mark.parametrize(
+    ("scenario", "status", "words"),
+    [("closed", 401, "invalid x-api-key"), ("gone", 404, "model: nope")],
+)
+async def test_a_refused_request_ends_the_session_at_once(
+    api: MessagesApi, gate: Desk, scenario: str, status: int, words: str
+) -> None:
+    ran = session(api, gate, scenario)
+
+    await ran.run()
+
+    last = ran.lines[-1]
+    assert (last["terminal_reason"], last["api_error_status"]) == ("api_error", status)
+    assert words in last["errors"][0]
+    assert len(api.requests(scenario)) == 1
+
+
+async def test_a_model_that_is_not_there_is_asked_again_and_then_given_up(
+    api: MessagesApi, gate: Desk, no_waiting: None
+) -> None:
+    ran = session(api, gate, "look")
+    ran.url = "http://127.0.0.1:9"
+
+    await ran.run()
+
+    attempts = [item.attempt for item in ran.items if isinstance(item, Retry)]
+    assert attempts == list(range(1, retries.MOST + 1))
+    assert ran.lines[-1]["is_error"] is True
+
+
+async def test_it_stops_before_a_turn_too_many(api: MessagesApi, gate: Desk) -> None:
+    ran = session(api, gate, "loop", max_turns=3)
+
+    await ran.run()
+
+    last = ran.lines[-1]
+    assert (last["terminal_reason"], last["num_turns"]) == ("max_turns", 3)
+
+
+async def test_a_budget_is_overshot_by_one_turn_at_most(api: MessagesApi, gate: Desk) -> None:
+    ran = session(api, gate, "loop", budget_usd=0.25)
+
+    await ran.run()
+
+    last = ran.lines[-1]
+    assert (last["terminal_reason"], last["num_turns"]) == ("budget_exhausted", 3)
+    assert 0.25 <= last["total_cost_usd"] <= 0.25 + 0.1
+
+
+async def test_what_an_unknown_model_costs_stays_unknown(api: MessagesApi, gate: Desk) -> None:
+    ran = session(api, gate, "look", price=None, model="qwen3-coder", budget_usd=0.01)
+
+    await ran.run()
+
+    costs = [item.cost_usd for item in ran.items if isinstance(item, Spent | Finished)]
+    assert costs == [None, None, None]
+    assert ran.lines[-1]["is_error"] is False
+
+
+async def test_a_model_without_a_price_is_bound_by_its_tokens(api: MessagesApi, gate: Desk) -> None:
+    ran = session(api, gate, "loop", price=None)
+
+    await ran.run()
+
+    assert ran.lines[-1]["num_turns"] == 20
+    assert "2,000,000 tokens of a model whose price is not known" in ran.lines[-1]["errors"][0]
+
+
+async def test_a_refusal_ends_it(api: MessagesApi, gate: Desk) -> None:
+    ran = session(api, gate, "refuses")
+
+    await ran.run()
+
+    assert ran.lines[-1]["terminal_reason"] == "refusal"
+    assert Text("I had rather not.") in ran.items
+
+
+async def test_an_answer_that_was_cut_off_goes_on_and_each_marker_is_printed_once_and_whole(
+    api: MessagesApi, gate: Desk
+) -> None:
+    ran = session(api, gate, "cut")
+
+    await ran.run()
+
+    said = "\n".join(item.text for item in ran.items if isinstance(item, Text))
+    assert said.count(MARKER) == 1
+    assert said.count("[MEMORY:behavior:caddy] Drops the") == 1
+    assert "[MEMORY:behavior:caddy] Drops the connection at night." in said
+    assert api.requests("cut")[-1].user == cuts.GO_ON
+
+
+async def test_half_a_tool_use_is_not_used(api: MessagesApi, gate: Desk) -> None:
+    ran = session(api, gate, "cut_tool")
+
+    await ran.run()
+
+    assert gate.used == []
+    assert api.requests("cut_tool")[-1].user == cuts.SHORTER
+
+
+async def test_a_model_that_is_cut_off_again_and_again_is_ended(
+    api: MessagesApi, gate: Desk
+) -> None:
+    ran = session(api, gate, "always_cut")
+
+    await ran.run()
+
+    last = ran.lines[-1]
+    assert (last["subtype"], last["num_turns"]) == ("error_max_output_tokens", 5)
+
+
+async def test_an_answer_of_nothing_is_an_end(api: MessagesApi, gate: Desk) -> None:
+    ran = session(api, gate, "quiet")
+
+    await ran.run()
+
+    assert ran.lines[-1]["result"] == ""
+    assert ran.lines[-1]["is_error"] is False
+
+
+async def test_a_long_session_is_trimmed_and_no_answer_of_a_tool_stands_alone(
+    api: MessagesApi, gate: Desk
+) -> None:
+    def much(_: str, __: Mapping[str, Any]) -> dict[str, Any]:
+        return {"text": "x" * 30_000, "is_error": False}
+
+    gate.use = much
+    usage = {"input_tokens": 20_000, "output_tokens": 10}
+    api.scenarios["long"] = [uses("look", {}, usage=usage)]
+    ran = session(api, gate, "long", model="qwen3-coder", price=None, max_turns=12)
+
+    await ran.run()
+
+    asked = api.requests("long")
+    assert len(asked) == 12
+    assert all(whole(each) for each in asked)
+    assert all(each.messages[0]["role"] == "user" for each in asked)
+    assert max(len(str(each.messages)) for each in asked) < 120_000
+
+
+async def test_what_is_too_long_for_the_model_is_sent_shorter(api: MessagesApi, gate: Desk) -> None:
+    def strict(asked: Asked) -> Turn:
+        if len(str(asked.messages)) > 40_000:
+            return fails(400, "prompt is too long: 210000 tokens > 200000 maximum")
+        return uses("look", {}) if asked.turn < 3 else says("Done.")
+
+    gate.use = lambda *_: {"text": "x" * 12_000, "is_error": False}
+    api.scenarios["strict"] = strict
+    ran = session(api, gate, "strict", max_turns=12)
+
+    await ran.run()
+
+    assert ran.lines[-1]["is_error"] is False, ran.lines[-1]
+
+
+async def test_a_supervisor_that_does_not_answer_is_an_error_in_words(
+    api: MessagesApi, tmp_path: Path
+) -> None:
+    ran = Session(api.url("look"), tmp_path, str(tmp_path / "nobody.sock"))
+
+    await ran.run()
+
+    assert ran.items[0] == Started("claude-haiku-4-5", ("lamplighter",))
+    (answer,) = [item for item in ran.items if isinstance(item, ToolResult)]
+    assert answer.is_error
+    assert answer.text.startswith("The supervisor does not answer: ")
+
+
+async def test_the_checkpoint_holds_all_that_a_session_needs_to_go_on(
+    api: MessagesApi, gate: Desk
+) -> None:
+    await session(api, gate, "look").run()
+
+    path = Path(gate.path).parent
+    held = checkpoint.load(path)
+    assert held is not None
+    assert (held.session, held.chain, held.uses) == (7, {"tier": 2, "parent": 6}, {"look": 1})
+    assert [each["name"] for each in held.tools] == ["look"]
+    assert [each["role"] for each in held.messages] == [*("user", "assistant", "user", "assistant")]
+    assert (held.handoffs, held.approvals) == ([{"service": "caddy"}], [])
+    assert held.usage.given > 0
+    assert held.usage != Usage()
+    assert (path / CHECKPOINT).stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in path.glob("*.new")] == []
+
+
+async def test_no_tool_is_used_when_nothing_is_left_to_read_its_answer_with(
+    api: MessagesApi, gate: Desk
+) -> None:
+    await session(api, gate, "look", max_turns=1).run()
+
+    assert gate.used == []

@@ -1,0 +1,106 @@
+"""Engines that do not end: each is ended, with all it started, and what it printed is kept."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import psutil
+import pytest
+from workbench import ModelEngine, Workbench, command, leading
+
+from lamplighter.domain.session import Plan, Session, Status
+from lamplighter.repository import Database
+from lamplighter.supervisor import runner
+from lamplighter.supervisor.follow import STOP_POLL_SECONDS
+from lamplighter.supervisor.runner import LINGERED
+from lamplighter.supervisor.watch import Limits
+
+DEADLINE_SECONDS = 1.0
+ENDED_WITHIN_SECONDS = 6.0
+LATE = "It ran longer than 1 s."
+MUTE = "It printed nothing for 1 s."
+HANGING = '{"type": "assistant", "message": {"content": [{"type": "text", "text": "[EVENT:info]'
+DEADLINE = Limits(total=DEADLINE_SECONDS, idle=60, grace=0.3)
+IDLE = Limits(total=60, idle=DEADLINE_SECONDS, grace=0.3)
+TIMED_OUT, COMPLETED = Status.TIMED_OUT, Status.COMPLETED
+MODES = {
+    "silent": (TIMED_OUT, "", 0),
+    "hangs": (TIMED_OUT, "", 1),
+    "ignores_interrupts": (TIMED_OUT, "", 1),
+    "ignores_signals": (TIMED_OUT, "", 1),
+    "leaves_children": (COMPLETED, "", 1),
+    "lingers": (COMPLETED, LINGERED, 1),
+    "endless": (TIMED_OUT, "", 1),
+    "daemons": (TIMED_OUT, "", 1),
+}
+
+
+def left_over(word: str) -> list[list[str]]:
+    """Return the command lines of the processes that have this word and are no zombies."""
+    found = []
+    for each in psutil.process_iter(["cmdline", "status"]):
+        line = each.info["cmdline"] or []
+        if any(word in part for part in line) and each.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(line)
+    return found
+
+
+def is_left(name: str) -> bool:
+    """Whether a name is that of a socket or of a session's own directory."""
+    return name.endswith(".sock") or name.isdigit()
+
+
+async def run(bench: Workbench, mode: str, mark: str) -> Session:
+    """Run one session of an engine that does not end; it is ended in time."""
+    engine = ModelEngine(command(mode, mark))
+    shop = bench.supervisor.shop
+    shop = type(shop)(
+        **{name: getattr(shop, name) for name in shop.__slots__} | {"engines": {mode: engine}}
+    )
+    plan = Plan(engine=mode)
+    async with asyncio.timeout(DEADLINE_SECONDS + ENDED_WITHIN_SECONDS):
+        return await runner.run(shop, plan, bench.supervisor.load())
+
+
+# it waits for real deadlines: all eight at once
+@pytest.mark.parametrize(("limits", "why"), [(DEADLINE, LATE), (IDLE, MUTE)], ids=["late", "mute"])
+async def test_whatever_does_not_end_is_ended_and_what_it_printed_is_kept(
+    db: Database, tmp_path: Path, limits: Limits, why: str
+) -> None:
+    mark = f"--mark={tmp_path}"
+    async with leading(db, tmp_path, limits=limits) as bench:
+        ended = await asyncio.gather(*(run(bench, mode, mark) for mode in MODES))
+
+        kept = {each.id: bench.supervisor.shop.files.path(each.id).read_text() for each in ended}
+    expected = {
+        mode: (status, reason or (why if status is TIMED_OUT else ""), events)
+        for mode, (status, reason, events) in MODES.items()
+    }
+    assert {
+        mode: (session.status, session.reason, session.events)
+        for mode, session in zip(MODES, ended, strict=True)
+    } == expected
+    for mode, session in zip(MODES, ended, strict=True):
+        said = mode != "silent"
+        assert kept[session.id].startswith(HANGING) == said
+        assert bool(session.summary) == said
+    assert left_over(mark) == []
+    assert not any(map(is_left, os.listdir(tmp_path)))
+    assert not any(map(is_left, os.listdir(tmp_path / "sessions")))
+
+
+async def test_a_line_without_an_end_does_not_fill_the_disk(db: Database, tmp_path: Path) -> None:
+    limits = Limits(grace=0.3, endless=2**16)
+    async with leading(db, tmp_path, limits=limits) as bench:
+        session = await run(bench, "endless", f"--mark={tmp_path}")
+
+    assert session.status is Status.FAILED
+    assert session.reason == "It printed a line of more than 0.0625 MB that has no end."
+    assert session.events == 1
+    assert left_over(f"--mark={tmp_path}") == []
+
+
+def test_asked_and_asked_again_and_killed_fit_in_six_seconds() -> None:
+    usual = Limits()
+
+    assert STOP_POLL_SECONDS * 3 + usual.grace * 2 <= ENDED_WITHIN_SECONDS - 1

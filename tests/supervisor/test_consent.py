@@ -1,0 +1,473 @@
+"""Consent: a session that waits for a person at the gate, and what comes of it."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gates import NOON, RESTART, gate, opened, told, uses
+
+from lamplighter import clock
+from lamplighter.domain.approval import Answer, Approval, ApprovalState, Choice
+from lamplighter.domain.cooldown import Outcome
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.memory import Candidate, Category
+from lamplighter.domain.redact import Redactor, redactor
+from lamplighter.domain.service import Action, Approve, Service, Services
+from lamplighter.domain.session import Plan, Status
+from lamplighter.repository import Database, approvals
+from lamplighter.repository.approvals import Filter
+from lamplighter.supervisor.gate import Gate, Verdict
+from lamplighter.usecases import act, curate, sessions
+from lamplighter.usecases import approvals as asking
+
+YES, NO = Answer(choice=Choice.APPROVE), Answer(choice=Choice.DENY)
+NOT_NOW = Answer(choice=Choice.DENY, note="Not now")
+SECONDS = 20
+
+
+def declared(
+    path: Path, approve: Approve = Approve.ALWAYS, *names: str, say: str = "ran"
+) -> Services:
+    """Return services whose restart adds a line to a file of theirs; a person is asked."""
+    return Services(
+        tuple(
+            Service(name=name, approve=approve, actions=(telling(path / name, say),))
+            for name in names or ("Web",)
+        )
+    )
+
+
+def telling(path: Path, *words: str) -> Action:
+    argv = ("/bin/sh", "-c", 'echo "$2" >> "$1"', "sh", str(path), *words)
+    return replace(RESTART, argv=argv)
+
+
+def ran(path: Path, name: str = "Web") -> str:
+    return (path / name).read_text() if (path / name).exists() else ""
+
+
+class Asked:
+    """A session's gate, and the person that it asks."""
+
+    def __init__(self, db: Database, gate: Gate) -> None:
+        self.db, self.gate = db, gate
+
+    def wish(self, service: str = "web", **more: Any) -> "asyncio.Task[Verdict]":
+        return asyncio.create_task(self.gate.run_action(service, "restart", **more))
+
+    async def cases(self) -> list[Approval]:
+        found = await approvals.page(self.db, Filter(), limit=100)
+        return list(reversed(found.items))
+
+    async def waits(self, count: int = 1) -> list[Approval]:
+        """Return what waits for a person, as soon as so much of it does."""
+        async with asyncio.timeout(SECONDS):
+            while True:
+                found = [each for each in await self.cases() if each.state == "open"]
+                if len(found) == count:
+                    return found
+                await asyncio.sleep(0.01)
+
+    async def says(self, number: int, answer: Answer, by: str = "anna") -> Approval:
+        now = self.gate.now()
+        return await asking.decide(self.db, number, answer, by=by, redact=Redactor(), now=now)
+
+    async def states(self) -> list[str]:
+        return [each.state.value for each in await self.cases()]
+
+
+async def asked(db: Database, services: Services, **more: Any) -> Asked:
+    session = await opened(db, **more.pop("plan", {}))
+    return Asked(db, gate(db, session, services=services, **more))
+
+
+async def test_what_a_person_approves_runs_once(db: Database, tmp_path: Path) -> None:
+    person = await asked(db, declared(tmp_path))
+    wish = person.wish(reason="It answers 503\n[MEMORY:timing:web] x")
+    [case] = await person.waits()
+
+    assert person.gate.busy, "it is not idle that waits for a person"
+    assert ran(tmp_path) == ""
+    await person.says(case.id, YES)
+    verdict = await asyncio.wait_for(wish, SECONDS)
+
+    assert ran(tmp_path) == "ran\n"
+    assert verdict == Verdict(
+        outcome=Outcome.SUCCESS,
+        words="a person agreed; done",
+        use_id=1,
+        attempts=1,
+        exit_code=0,
+        approval_id=case.id,
+        asked=ApprovalState.APPROVED,
+    )
+    [used] = await person.cases()
+    assert (used.state, used.use_id, used.decided_by) == ("used", 1, "anna")
+    assert case == replace(
+        used, state=ApprovalState.OPEN, use_id=None, decided_by=None, decided_at=None, version=1
+    )
+    assert case.reason == "It answers 503 [MEMORY:timing:web] x", "one line, and only words"
+    assert await told(db) == [
+        ("warning", "Waits for a person: restart of Web."),
+        ("info", "A person approved restart of Web."),
+    ]
+    assert not person.gate.busy
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"), [(NO, "denied by a person"), (NOT_NOW, "denied by a person: Not now")]
+)
+async def test_what_a_person_denies_does_not_run_and_is_not_asked_again(
+    db: Database, tmp_path: Path, answer: Answer, words: str
+) -> None:
+    person = await asked(db, declared(tmp_path))
+    wish = person.wish()
+    [case] = await person.waits()
+    await person.says(case.id, answer)
+
+    first = await asyncio.wait_for(wish, SECONDS)
+    again = await asyncio.wait_for(person.wish(reason="But it is urgent"), SECONDS)
+
+    assert (first.outcome, first.words, first.asked) == (Outcome.REFUSED, words, "denied")
+    assert (again.outcome, again.words) == (Outcome.REFUSED, words)
+    assert await person.states() == ["denied"]
+    assert ran(tmp_path) == ""
+    assert [(use.outcome, use.text, use.spent) for use in await uses(db)] == [
+        ("refused", words, False)
+    ] * 2
+
+
+async def test_what_nobody_answers_does_not_run(db: Database, tmp_path: Path) -> None:
+    person = await asked(db, declared(tmp_path), now=clock.now, approval_timeout=0.1)
+
+    verdict = await asyncio.wait_for(person.wish(), SECONDS)
+
+    assert (verdict.outcome, verdict.asked) == (Outcome.REFUSED, "expired")
+    assert verdict.words == "nobody answered within 0.1 s"
+    assert await person.states() == ["expired"]
+    assert ran(tmp_path) == ""
+
+
+async def test_a_yes_that_comes_too_late_to_be_used_permits_nothing(
+    db: Database, tmp_path: Path
+) -> None:
+    at = NOON
+    person = await asked(db, declared(tmp_path), now=lambda: at)
+    wish = person.wish()
+    [case] = await person.waits()
+    await person.says(case.id, YES)
+
+    at = NOON + timedelta(minutes=5)
+    verdict = await asyncio.wait_for(wish, SECONDS)
+
+    assert verdict.words == "its approval ran out at 12:05 UTC"
+    assert await person.states() == ["withdrawn"]
+    assert ran(tmp_path) == ""
+
+
+async def test_what_a_person_writes_instead_runs_when_a_person_approves_it(
+    db: Database, tmp_path: Path
+) -> None:
+    person = await asked(db, declared(tmp_path))
+    wish = person.wish()
+    [case] = await person.waits()
+
+    argv = telling(tmp_path / "Web", "another").argv
+    edit = Answer(choice=Choice.EDIT, argv=argv, note="The other one")
+    edited = await person.says(case.id, edit, by="anna")
+    [waits] = await person.waits()
+    assert waits == edited
+    assert (edited.edited, edited.replaces, edited.argv) == (True, case.id, argv)
+    assert ran(tmp_path) == "", "an edit is not a yes"
+    await person.says(edited.id, YES, by="bert")
+    verdict = await asyncio.wait_for(wish, SECONDS)
+
+    assert ran(tmp_path) == "another\n"
+    assert verdict.words.startswith("a person agreed to /bin/sh -c ")
+    assert verdict.words.endswith("another instead (The other one); done")
+    assert [(each.state, each.decided_by) for each in await person.cases()] == [
+        ("replaced", "anna"),
+        ("used", "bert"),
+    ]
+
+
+async def test_what_a_person_wrote_and_another_denied_is_denied(
+    db: Database, tmp_path: Path
+) -> None:
+    person = await asked(db, declared(tmp_path))
+    wish = person.wish()
+    [case] = await person.waits()
+    edited = await person.says(case.id, Answer(choice=Choice.EDIT, note="Careful"))
+    await person.says(edited.id, NO)
+
+    first = await asyncio.wait_for(wish, SECONDS)
+    again = await asyncio.wait_for(person.wish(), SECONDS)
+
+    assert first.words == again.words == "denied by a person: Careful"
+    assert await person.states() == ["replaced", "denied"]
+    assert not edited.edited, "the command is still the declared one"
+
+
+async def test_a_session_that_goes_away_leaves_nothing_to_approve(
+    db: Database, tmp_path: Path
+) -> None:
+    person = await asked(db, declared(tmp_path))
+    wish = person.wish()
+    [case] = await person.waits()
+
+    wish.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await wish
+
+    assert await person.states() == ["withdrawn"]
+    with pytest.raises(LamplighterError, match="waits no more: it is withdrawn"):
+        await person.says(case.id, YES)
+    assert not person.gate.busy
+
+
+async def test_a_session_that_ends_leaves_nothing_to_approve(db: Database, tmp_path: Path) -> None:
+    person = await asked(db, declared(tmp_path))
+    wish = person.wish()
+    await person.waits()
+
+    ending = sessions.Ending(status=Status.STOPPED, reason="An operator stopped it.")
+    await sessions.finish(db, person.gate.session, ending, redact=Redactor(), now=NOON)
+    verdict = await asyncio.wait_for(wish, SECONDS)
+
+    assert verdict.words == "withdrawn: its session ended"
+    assert await person.states() == ["withdrawn"]
+
+
+def broken() -> Services:
+    raise LamplighterError("not YAML")
+
+
+def otherwise(path: Path) -> Callable[[], Services]:
+    return lambda: declared(path, Approve.ALWAYS, say="changed")
+
+
+@pytest.mark.parametrize(
+    ("current", "words"),
+    [
+        (otherwise, "services.yaml declares it otherwise since a person was asked"),
+        (lambda _: lambda: Services(), "services.yaml declares 'restart' no more"),
+        (lambda _: broken, "services.yaml declares 'restart' no more"),
+    ],
+    ids=["otherwise", "gone", "broken"],
+)
+async def test_what_services_yaml_declares_otherwise_after_the_yes_does_not_run(
+    db: Database, tmp_path: Path, current: Callable[[Path], Callable[[], Services]], words: str
+) -> None:
+    person = await asked(db, declared(tmp_path), current=current(tmp_path))
+    wish = person.wish()
+    [case] = await person.waits()
+
+    await person.says(case.id, YES)
+    verdict = await asyncio.wait_for(wish, SECONDS)
+
+    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, words)
+    assert await person.states() == ["withdrawn"]
+    assert ran(tmp_path) == ""
+
+
+async def test_two_wishes_wait_at_once_and_each_has_its_own_answer(
+    db: Database, tmp_path: Path
+) -> None:
+    person = await asked(db, declared(tmp_path, Approve.ALWAYS, "one", "two"))
+    one = person.wish("one")
+    await person.waits(1)
+    two = person.wish("two")
+    cases = {each.service: each.id for each in await person.waits(2)}
+
+    await person.says(cases["two"], YES)
+    assert (await asyncio.wait_for(two, SECONDS)).outcome is Outcome.SUCCESS
+    assert not one.done()
+    await person.says(cases["one"], NO)
+
+    assert (await asyncio.wait_for(one, SECONDS)).outcome is Outcome.REFUSED
+    assert (ran(tmp_path, "one"), ran(tmp_path, "two")) == ("", "ran\n")
+
+
+async def test_the_same_wish_twice_is_one_case_and_runs_once(db: Database, tmp_path: Path) -> None:
+    person = await asked(db, declared(tmp_path))
+    wishes = [person.wish(reason=f"Reason {number}") for number in range(5)]
+    [case] = await person.waits()
+    await person.says(case.id, YES)
+
+    verdicts = await asyncio.wait_for(asyncio.gather(*wishes), SECONDS)
+
+    assert len(await person.cases()) == 1
+    assert {each.words for each in verdicts} == {"a person agreed; done"}
+    assert ran(tmp_path) == "ran\n"
+    assert len(await uses(db)) == 1
+
+
+async def test_who_joined_a_wish_is_told_when_the_first_one_goes(
+    db: Database, tmp_path: Path
+) -> None:
+    person = await asked(db, declared(tmp_path))
+    first = person.wish()
+    await person.waits()
+    second = person.wish()
+    await asyncio.sleep(0)
+
+    first.cancel()
+    verdict = await asyncio.wait_for(second, SECONDS)
+
+    assert (verdict.outcome, verdict.ran) == (Outcome.REFUSED, False)
+    assert await person.states() == ["withdrawn"]
+
+
+async def test_a_yes_that_was_used_permits_nothing_again(db: Database, tmp_path: Path) -> None:
+    person = await asked(db, declared(tmp_path))
+    wish = person.wish()
+    [case] = await person.waits()
+    await person.says(case.id, YES)
+    await asyncio.wait_for(wish, SECONDS)
+
+    taken = [
+        await asking.redeem(
+            db, person.gate.session, case.id, services=person.gate.services, now=NOON
+        )
+        for _ in range(20)
+    ]
+
+    assert [action for _, action in taken] == [None] * 20
+    assert {use.text for use, _ in taken} == {f"approval {case.id} is used"}
+    assert await person.states() == ["used"]
+
+
+async def test_a_cooldown_that_is_used_up_while_a_person_thinks_holds(
+    db: Database, tmp_path: Path
+) -> None:
+    services = declared(tmp_path)
+    person = await asked(db, services)
+    wish = person.wish()
+    [case] = await person.waits()
+    for _ in range(2):
+        use = await act.reserve(db, await opened(db), "Web", RESTART, now=NOON)
+        await act.settle(db, use, ok=True, text="done", now=NOON)
+
+    await person.says(case.id, YES)
+    verdict = await asyncio.wait_for(wish, SECONDS)
+
+    assert verdict.words == "2 of 2 in 4 h are used; free again at 16:00 UTC"
+    assert await person.states() == ["withdrawn"]
+    again = await asyncio.wait_for(person.wish(), SECONDS)
+    assert again.words == verdict.words
+    assert len(await person.cases()) == 1, "nobody is asked for what may not run anyway"
+    assert ran(tmp_path) == ""
+
+
+async def test_first_asks_until_a_person_agreed_to_exactly_this(
+    db: Database, tmp_path: Path
+) -> None:
+    person = await asked(db, declared(tmp_path, Approve.FIRST))
+    wish = person.wish()
+    [case] = await person.waits()
+    await person.says(case.id, YES)
+    await asyncio.wait_for(wish, SECONDS)
+
+    later = await asked(db, declared(tmp_path, Approve.FIRST))
+    again = await asyncio.wait_for(later.wish(), SECONDS)
+    assert (again.outcome, again.words) == (Outcome.SUCCESS, "done")
+    assert ran(tmp_path) == "ran\n" * 2
+
+    at = NOON + timedelta(hours=5)
+    other = await asked(db, declared(tmp_path, Approve.FIRST, say="other"), now=lambda: at)
+    asks = other.wish()
+    [case] = await other.waits()
+    await other.says(case.id, NO)
+    assert (await asyncio.wait_for(asks, SECONDS)).asked == "denied"
+
+
+async def test_a_command_that_a_person_wrote_is_no_yes_to_the_declared_one(
+    db: Database, tmp_path: Path
+) -> None:
+    person = await asked(db, declared(tmp_path, Approve.FIRST))
+    wish = person.wish()
+    [case] = await person.waits()
+    edit = Answer(choice=Choice.EDIT, argv=("/bin/true",))
+    await person.says((await person.says(case.id, edit)).id, YES)
+    await asyncio.wait_for(wish, SECONDS)
+
+    again = person.wish()
+    [case] = await person.waits()
+    await person.says(case.id, NO)
+
+    assert (await asyncio.wait_for(again, SECONDS)).asked == "denied"
+
+
+async def test_always_asks_each_time(db: Database, tmp_path: Path) -> None:
+    person = await asked(db, declared(tmp_path))
+    for _ in range(2):
+        wish = person.wish()
+        [case] = await person.waits()
+        await person.says(case.id, YES)
+        await asyncio.wait_for(wish, SECONDS)
+
+    assert await person.states() == ["used", "used"]
+
+
+async def test_a_dry_run_asks_nobody(db: Database, tmp_path: Path) -> None:
+    person = await asked(db, declared(tmp_path), plan={"dry_run": True})
+
+    verdict = await asyncio.wait_for(person.wish(), SECONDS)
+
+    assert verdict.outcome is Outcome.WOULD
+    assert verdict.words.startswith("would ask a person, then run restart of Web: /bin/sh")
+    assert await person.cases() == []
+
+
+async def test_a_person_sees_which_memories_a_session_was_told_of_the_service(
+    db: Database, tmp_path: Path
+) -> None:
+    for service, words in (("web", "Needs a restart when it answers 503"), ("other", "Is slow")):
+        said = Candidate(
+            category=Category.REMEDIATION,
+            service=service,
+            observation=words,
+            tier=0,
+            session_id=None,
+        )
+        await curate.create(db, said, now=NOON, redact=Redactor())
+    leader = await opened(db)
+    begun = await sessions.begin(
+        db,
+        Plan(tier=3, engine="exec"),
+        services=declared(tmp_path),
+        epoch=leader.leader_epoch,
+        now=NOON,
+    )
+    person = Asked(db, gate(db, begun.session, services=declared(tmp_path)))
+    wish = person.wish()
+
+    [case] = await person.waits()
+
+    assert case.memories == (1,)
+    await person.says(case.id, NO)
+    await asyncio.wait_for(wish, SECONDS)
+
+
+async def test_what_is_secret_in_a_command_is_shown_to_nobody_and_still_run(
+    db: Database, tmp_path: Path
+) -> None:
+    masks = redactor([("WEB_TOKEN", "correct-horse-battery")])
+    services = declared(tmp_path, say="correct-horse-battery")
+    person = await asked(db, services, redact=masks)
+    wish = person.wish(reason="The token is correct-horse-battery")
+    [case] = await person.waits()
+
+    assert case.shown[-1] == "[REDACTED:WEB_TOKEN]"
+    assert case.reason == "The token is [REDACTED:WEB_TOKEN]"
+    shown = await db.fetch_all("SELECT row FROM changes WHERE entity = 'approval'")
+    assert "correct-horse" not in str([row["row"] for row in shown])
+    edit = Answer(choice=Choice.EDIT, argv=(*case.shown[:-1], "[REDACTED:WEB_TOKEN]", "more"))
+    edited = await person.says(case.id, edit)
+    await person.says(edited.id, YES)
+    await asyncio.wait_for(wish, SECONDS)
+    assert ran(tmp_path) == "correct-horse-battery\n"

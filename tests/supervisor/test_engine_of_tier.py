@@ -1,0 +1,56 @@
+"""Which engine runs a session: its tier's own, unless another one is asked for."""
+
+from pathlib import Path
+
+import pytest
+from workbench import leading
+
+from lamplighter import clock
+from lamplighter.domain.session import Plan, Trigger
+from lamplighter.engines.exec import ExecEngine
+from lamplighter.repository import Database, requests, writing
+from lamplighter.supervisor.daemon import Rounds
+
+HANDS_ON = ("lines", "[ESCALATE:web] it does not answer")
+TIERS = {2: "second", 3: "third"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "ran"),
+    [
+        ({"tier": 1}, ["exec", "second", "third"]),
+        ({"tier": 2}, ["second", "third"]),
+        ({"tier": 3}, ["third"]),
+        ({"tier": 1, "engine": "third"}, ["third", "third", "third"]),
+        ({"tier": 2, "engine": "exec"}, ["exec", "exec"]),
+        ({"tier": 2, "engine": "gone"}, ["second", "third"]),
+    ],
+    ids=str,
+)
+async def test_each_tier_has_its_engine_and_a_chain_keeps_the_one_asked_for(
+    db: Database, tmp_path: Path, asked: dict[str, object], ran: list[str]
+) -> None:
+    async with leading(db, tmp_path, *HANDS_ON) as bench:
+        engine = bench.supervisor.shop.engines["exec"]
+        assert isinstance(engine, ExecEngine)
+        bench.change(engines=dict.fromkeys(["exec", *TIERS.values()], engine))
+        bench.supervisor.rounds = Rounds(engine="exec", engines=TIERS)
+        async with writing(db):
+            plan = Plan(trigger=Trigger.MANUAL, tier=int(str(asked["tier"])))
+            named = asked.get("engine")
+            await requests.insert(db, plan, engine=str(named) if named else None, now=clock.now())
+
+        assert await bench.supervisor.step()
+
+        assert [row["engine"] for row in await bench.rows("sessions")] == ran
+
+
+async def test_rounds_are_made_by_the_engine_of_tier_1(db: Database, tmp_path: Path) -> None:
+    async with leading(db, tmp_path, *HANDS_ON) as bench:
+        engine = bench.supervisor.shop.engines["exec"]
+        bench.change(engines=dict.fromkeys(["exec", *TIERS.values()], engine))
+        bench.supervisor.rounds = Rounds(engine="exec", engines=TIERS)
+
+        assert await bench.supervisor.step()
+
+        assert [row["engine"] for row in await bench.rows("sessions")] == ["exec", *TIERS.values()]

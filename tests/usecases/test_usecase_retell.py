@@ -1,0 +1,81 @@
+"""What a running session is told anew, and that it is kept with its reasons."""
+
+from datetime import timedelta
+
+from examples import NOON, SECRETIVE, believed, session
+
+from lamplighter.domain.handoff import EscalationState
+from lamplighter.domain.service import Service, Services
+from lamplighter.domain.session import Plan
+from lamplighter.repository import Database, escalations, exposures, retellings, writing
+from lamplighter.usecases import sessions
+from lamplighter.usecases.retell import About, retell
+
+SERVICES = Services((Service(name="jellyfin", checks=()),))
+TURN = timedelta(minutes=1)
+
+
+async def about(db: Database) -> About:
+    """Open a session that is told of one memory."""
+    await believed(db, await session(db))
+    plan = Plan(tier=2, engine="messages")
+    opened = await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
+    return About(session=opened.session, services=SERVICES, redact=SECRETIVE, budget=2_000)
+
+
+async def test_as_long_as_only_the_time_is_another_it_stays_what_it_was(db: Database) -> None:
+    whom = await about(db)
+    first = await exposures.prompt(db, whom.session.id)
+
+    told = await retell(db, whom, "caddy", now=NOON + TURN)
+
+    assert first is not None
+    assert told.text == first.injected
+    assert await retellings.of(db, whom.session.id) == []
+
+
+async def test_what_was_learned_meanwhile_is_told_and_kept_once(db: Database) -> None:
+    whom = await about(db)
+    learned = await believed(db, whom.session, observation="Needs the disk", service=None)
+
+    told = await retell(db, whom, "is hunter2-hunter2 right?", now=NOON + TURN)
+    again = await retell(db, whom, "and now?", now=NOON + 2 * TURN)
+
+    assert "- [timing] Needs the disk" in told.text
+    assert "- Time: 2026-01-01 12:01 UTC" in told.text
+    assert again == told
+    (kept,) = await retellings.of(db, whom.session.id)
+    assert (kept.injected, kept.at) == (told.text, NOON + TURN)
+    assert "hunter2" not in kept.query
+    assert [each["memory_id"] for each in kept.placements] == [1, learned.id]
+    assert await exposures.told(db, learned.id, limit=9) == [whom.session.id]
+    assert await exposures.told_count(db, 1) == 1
+    first = await exposures.of(db, whom.session.id)
+    assert [each.memory_id for each in first] == [1]
+
+
+async def test_what_is_told_anew_stands_in_the_place_of_what_was_told_before(
+    db: Database,
+) -> None:
+    whom = await about(db)
+    for number in range(2):
+        await believed(db, whom.session, observation=f"Number {number}")
+        await retell(db, whom, "", now=NOON + number * TURN)
+
+    last = (await retell(db, whom, "", now=NOON + 3 * TURN)).text
+
+    assert last.count("## Operational Memory") == 1
+    assert last.count("## Environment") == 1
+    assert len(await retellings.of(db, whom.session.id)) == 2
+
+
+async def test_it_says_what_the_session_handed_on_and_nobody_took_up(db: Database) -> None:
+    whom = await about(db)
+    async with writing(db):
+        await escalations.insert(
+            db, whom.session.id, 3, "jellyfin", "Down", state=EscalationState.OPEN, now=NOON
+        )
+
+    told = await retell(db, whom, "", now=NOON)
+
+    assert [(each.service, each.reason) for each in told.open] == [("jellyfin", "Down")]

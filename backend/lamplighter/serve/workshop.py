@@ -14,6 +14,7 @@ from lamplighter.repository.feed import run_directory
 from lamplighter.serve import access, home
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import SUFFIX
+from lamplighter.supervisor.shell import Shell
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.watch import Limits
 from lamplighter.supervisor.workshop import Workshop
@@ -23,6 +24,7 @@ def workshop(
     settings: Settings, db: Database, words: Lexicon, doors: Doors, services: home.ServicesFile
 ) -> Workshop:
     """Return what every session needs."""
+    files = readable(settings)
     return Workshop(
         db=db,
         files=SessionFiles(settings.home / home.SESSIONS),
@@ -44,7 +46,8 @@ def workshop(
             3: settings.model_tier3,
         },
         doors=doors.open,
-        readable=readable(settings),
+        readable=files,
+        shell=Shell(tiers=settings.shell_tiers, roots=files.roots, private=files.private),
         caps=Caps(
             session=settings.session_dollars,
             chain=settings.chain_dollars,

@@ -60,7 +60,12 @@ async def run(
             plan,
             model=shop.models.get(plan.tier, "") if thinks else "",
             budget_usd=left.budget_usd if thinks else None,
-            tools=tool_names(engine, plan.tier, reads=bool(shop.readable.roots)),
+            tools=tool_names(
+                engine,
+                plan.tier,
+                reads=bool(shop.readable.roots),
+                commands=plan.tier in shop.shell.tiers,
+            ),
         ),
         services=services,
         epoch=shop.epoch,
@@ -134,6 +139,7 @@ def _bench(shop: Workshop, gate: Gate) -> Bench:
         gate=gate,
         taking=lambda: follow.taking(shop, gate.session, known),
         readable=shop.readable,
+        shell=shop.shell,
     )
 
 

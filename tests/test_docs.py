@@ -58,7 +58,7 @@ def test_every_link_leads_somewhere() -> None:
 
 
 def test_the_services_examples_load(tmp_path: Path) -> None:
-    for page in (DOCS / "services.md", ROOT / "README.md"):
+    for page in (DOCS / "services.md", DOCS / "approvals.md", ROOT / "README.md"):
         for number, example in enumerate(fenced(page, "yaml")):
             path = tmp_path / f"{page.stem}{number}.yaml"
             path.write_text(example)

@@ -68,7 +68,7 @@ def test_the_rules_of_tool_hooks_in_the_docs_are_read(tmp_path: Path) -> None:
 
 
 def test_the_services_examples_load(tmp_path: Path) -> None:
-    for page in (DOCS / "services.md", ROOT / "README.md"):
+    for page in (DOCS / "services.md", DOCS / "approvals.md", ROOT / "README.md"):
         for number, example in enumerate(fenced(page, "yaml")):
             path = tmp_path / f"{page.stem}{number}.yaml"
             path.write_text(example)

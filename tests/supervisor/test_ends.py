@@ -62,8 +62,10 @@ async def test_a_session_that_ends_by_itself_says_how(
 
 async def under_way(bench: Workbench) -> None:
     """Wait until the first session has said something."""
-    while not [row for row in await bench.rows("sessions") if row["events"]]:
-        await asyncio.sleep(0.01)  # it is a row that changes, no event of ours
+    while True:
+        if [row for row in await bench.rows("sessions") if row["events"]]:
+            return
+        await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("reason", [STOPPED, DRAINED])

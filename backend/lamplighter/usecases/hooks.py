@@ -13,6 +13,7 @@ from lamplighter.domain.errors import Invalid
 from lamplighter.domain.event import Level
 from lamplighter.domain.hooks import Hooks, Used, candidate, folded, hits, in_text, query, words
 from lamplighter.domain.memory import Candidate, Memory
+from lamplighter.domain.search import Hit
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import content_hash, shortened, without_private
 from lamplighter.domain.transcript import Item, Line, ToolResult, ToolUse
@@ -147,9 +148,9 @@ async def recalled(
         return ""
     asked = redact(query(given))
     found = await mentions.best(db, words(asked), limit=rule.limit)
-    ranked = [{"id": each.id, "rank": rank} for rank, each in enumerate(found, 1)]
+    ranked = [Hit(each.id, rank) for rank, each in enumerate(found, 1)]
     async with writing(db):
-        await searches.insert(db, session.id, folded(tool), asked, ranked, now)
+        await searches.insert(db, session.id, folded(tool), asked, ranked, now=now)
     return _told(found)
 
 

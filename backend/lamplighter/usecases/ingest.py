@@ -32,7 +32,10 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """What taking in a session's lines needs besides the lines."""
+    """What taking in a session's lines needs besides the lines.
+
+    `tool` is the one by which a session says something, where it is not a marker.
+    """
 
     db: Database
     session: Session
@@ -44,6 +47,7 @@ class Ingest:
     lexicon: Lexicon = field(default_factory=built_in)
     echo: Echo = Echo.COUNT
     looked: set[str] = field(default_factory=set)
+    tool: str = ""
     hooked: Hooked = field(default_factory=Hooked)
 
     @property

@@ -14,6 +14,7 @@ from lamplighter.domain.handoff import REASON_CHARS, EscalationState, Finding
 from lamplighter.domain.markers import Marker, Reading, What
 from lamplighter.domain.marks import Look
 from lamplighter.domain.memory import LONG_MARKER_CHARS, MAX_OBSERVATION_CHARS, Candidate, Category
+from lamplighter.domain.offers import BLIND
 from lamplighter.domain.reconcile import Outcome
 from lamplighter.domain.service import GENERAL, ActionKind
 from lamplighter.domain.session import MAX_TIER
@@ -88,6 +89,22 @@ async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Tak
     return taken
 
 
+async def say(ingest: Ingest, marker: Marker, *, now: datetime) -> Taken:
+    """Do what a session says by a tool, as if it were a marker; raises Invalid."""
+    taken = Taken()
+    async with writing(ingest.db):
+        await act_on(ingest, marker, taken, now=now)
+        await sessions.brought(
+            ingest.db,
+            ingest.session.id,
+            learned=taken.learned,
+            reinforced=taken.reinforced,
+            events=taken.events,
+            now=now,
+        )
+    return taken
+
+
 def _items(line: Line) -> list[Item]:
     return [Odd(line.problem)] if line.problem else stream.parse(line.content)
 
@@ -101,7 +118,7 @@ async def _take(
                 await _mark(ingest, line, item, marker, taken, now=now)
         case Started() | Cut() | Odd():
             await _told(ingest, found, taken, now=now)
-        case ToolUse(input=given):
+        case ToolUse(name, given) if name.rpartition("__")[2] not in BLIND:
             ingest.uses(given)
         case ToolResult(found=dict(seen)) if ingest.session.engine == PROBE:
             await _seen(ingest, seen, now=now)
@@ -192,7 +209,7 @@ async def _remember(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
         observation=marker.body,
         tier=session.tier,
         session_id=session.id,
-        source_ref=f"session {session.id}",
+        source_ref=", ".join(filter(None, (f"session {session.id}", ingest.tool))),
     )
     result = await remember(ingest.db, candidate, now=now, manner=ingest.manner)
     taken.learned += result.outcome is Outcome.LEARNED

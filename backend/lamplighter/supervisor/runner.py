@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 TOKEN_MARGIN_SECONDS: Final = 300.0
 _DIED: Final = "its supervisor had ended; all that it had printed was taken in."
 _GONE: Final = "the supervisor ended while it waited"
+INTERRUPTED: Final = "The supervisor ended while it ran; all that it had printed was taken in."
 LINGERED: Final = "It gave its result, but did not end by itself and was ended."
 
 
@@ -295,7 +296,7 @@ async def _recovered(shop: Workshop, session: Session, names: Sequence[str]) -> 
         return session
     ending = Ending(
         status=Status.INTERRUPTED,
-        reason="The supervisor ended while it ran; all that it had printed was taken in.",
+        reason=INTERRUPTED,
         finished=heard.finished,
         said=heard.said,
     )

@@ -362,16 +362,24 @@ async def test_a_supervisor_that_does_not_answer_is_an_error_in_words(
 async def test_the_checkpoint_holds_all_that_a_session_needs_to_go_on(
     api: MessagesApi, gate: Desk
 ) -> None:
-    await session(api, gate, "look", max_turns=1).run()
+    await session(api, gate, "look").run()
 
     path = Path(gate.path).parent
     held = checkpoint.load(path)
     assert held is not None
     assert (held.session, held.chain, held.uses) == (7, {"tier": 2, "parent": 6}, {"look": 1})
     assert [each["name"] for each in held.tools] == ["look"]
-    assert [each["role"] for each in held.messages] == ["user", "assistant", "user"]
+    assert [each["role"] for each in held.messages] == [*("user", "assistant", "user", "assistant")]
     assert (held.handoffs, held.approvals) == ([{"service": "caddy"}], [])
     assert held.usage.given > 0
     assert held.usage != Usage()
     assert (path / CHECKPOINT).stat().st_mode & 0o777 == 0o600
     assert [each.name for each in path.glob("*.new")] == []
+
+
+async def test_no_tool_is_used_when_nothing_is_left_to_read_its_answer_with(
+    api: MessagesApi, gate: Desk
+) -> None:
+    await session(api, gate, "look", max_turns=1).run()
+
+    assert gate.used == []

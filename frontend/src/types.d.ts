@@ -321,6 +321,7 @@ interface OverviewState {
     today: { turns: number | null; cost_usd: number | null }
     month: { turns: number | null; cost_usd: number | null }
   }
+  spending?: Spending
   seq: number
 }
 

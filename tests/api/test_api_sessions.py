@@ -184,6 +184,8 @@ def test_who_can_run_a_session_is_told(server: Server, client: httpx2.Client) ->
     assert claude["version"].count(".") == 2
     assert found["engines"][0]["program"] is None
     assert found["engines"][0]["problem"] is None
+    assert found["caps"] == {"session": 1.0, "chain": 3.0, "day": 10.0, "day_spent": 0.0}
+    assert found["models"].keys() == {"1", "2", "3"}
     assert "LAMPLIGHTER_EXEC_COMMAND is not set" in found["engines"][1]["problem"]
     assert (found["max_tier"], found["session_seconds"]) == (3, 900)
     filed = client.post(SESSIONS, json={"engine": "probe"}).json()

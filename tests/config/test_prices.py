@@ -1,5 +1,6 @@
 """prices.toml: an operator's prices, and what is said of a mistake in it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from lamplighter.config import prices
 from lamplighter.config.prices import PricesError
 from lamplighter.domain.price import Price
+
+DOCS = Path(__file__).parents[2] / "docs" / "messages-engine.md"
 
 
 @pytest.fixture
@@ -47,6 +50,15 @@ def test_a_mistake_is_named_with_the_file(path: Path, words: str, said: str) -> 
 
     assert str(found.value).startswith(f"{path}: ")
     assert said in str(found.value)
+
+
+def test_the_example_in_the_docs_is_read(path: Path) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    path.write_text(example)
+
+    assert prices.load(path) == {
+        "qwen3-coder": Price(given=0.2, gave=0.8, cache_read=0.02, cache_write=0.25)
+    }
 
 
 def test_a_file_that_cannot_be_read_is_said_so(path: Path) -> None:

@@ -9,7 +9,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import ask, session_log, shapes
+from lamplighter.api import ask, session_log, shapes, spending
 from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
@@ -92,14 +92,24 @@ async def engines(request: Request) -> Response:
     """GET /api/v1/engines."""
     here = door(request)
     ask.query(request, shapes.Nothing)
+    async with reading(here.db):
+        caps = await spending.standing(here)
     return answer(
         {
-            "engines": [_engine(here, each) for each in here.engines],
+            "engines": await asyncio.to_thread(_engines, here),
+            "models": {str(tier): here.models.get(tier) for tier in range(1, here.max_tier + 1)},
+            "caps": caps,
+            "max_turns": here.max_turns,
             "max_tier": here.max_tier,
             "session_seconds": here.session_seconds,
             "idle_seconds": here.idle_seconds,
         }
     )
+
+
+def _engines(here: Door) -> list[dict[str, Any]]:
+    """Ask each engine; one that is a program of others may take its time."""
+    return [_engine(here, each) for each in here.engines]
 
 
 def _engine(here: Door, engine: Engine) -> dict[str, Any]:

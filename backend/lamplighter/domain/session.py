@@ -45,7 +45,8 @@ class RequestState(StrEnum):
 class Plan:
     """What a session is to do: `services` None means all of them.
 
-    `model` is which one thinks, `budget_usd` what it may cost, None where there is no limit.
+    `model` is which one thinks, `budget_usd` what it may cost, None where there is no
+    limit; `tools` are those that it is told of.
     """
 
     tier: int = 1
@@ -57,6 +58,7 @@ class Plan:
     parent_id: int | None = None
     model: str = ""
     budget_usd: float | None = None
+    tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

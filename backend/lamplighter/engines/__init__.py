@@ -14,6 +14,7 @@ from lamplighter.domain.cooldown import Use
 from lamplighter.domain.handoff import Finding, Handoff
 from lamplighter.domain.marks import Look
 from lamplighter.domain.memory import Memory
+from lamplighter.domain.offers import offered
 from lamplighter.domain.service import Service
 from lamplighter.domain.session import Session
 
@@ -129,3 +130,10 @@ class Outside(Protocol):
 
     def installed(self) -> Installed | None:
         """Return where it is and which version, where there is one that can be run."""
+
+
+def tool_names(engine: Engine, tier: int, *, reads: bool) -> tuple[str, ...]:
+    """Return the tools that a session by this engine is told of."""
+    if Trait.TOOLS not in engine.traits:
+        return ()
+    return tuple(each.name for each in offered(tier, reads=reads))

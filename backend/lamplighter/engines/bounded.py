@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -46,12 +47,13 @@ async def bounded(
     output_bytes: int,
     env: Mapping[str, str],
     directory: str | None = None,
+    stdin: bytes = b"",
 ) -> Ended:
     """Run a program, never through a shell, and return how it ended.
 
-    It stands in `directory`, or else in `/`. Out of time, or when the caller is
-    cancelled, it is asked to end and soon after killed with all that it
-    started; what it leaves behind at its own end is killed too. What it prints
+    It stands in `directory`, or else in `/`, and can read `stdin`. Out of time, or
+    when the caller is cancelled, it is asked to end and soon after killed with all
+    that it started; what it leaves behind at its own end is killed too. What it prints
     beyond the limit is read and dropped.
     """
     sinks = _Sink(output_bytes), _Sink(ERROR_BYTES)
@@ -59,7 +61,7 @@ async def bounded(
         async with asyncio.timeout(timeout):
             if problem := await asyncio.to_thread(_directory_problem, directory or "/"):
                 return Ended(error=problem)
-            exit_code = await _run(argv, sinks, directory=directory or "/", env=env)
+            exit_code = await _run(argv, sinks, directory=directory or "/", env=env, stdin=stdin)
     except TimeoutError:
         return Ended(output=bytes(sinks[0].kept), errors=bytes(sinks[1].kept), timed_out=True)
     except (OSError, ValueError) as error:
@@ -86,14 +88,19 @@ class _Sink(asyncio.Protocol):
 
 
 async def _run(
-    argv: Sequence[str], sinks: Sequence[_Sink], *, directory: str, env: Mapping[str, str]
+    argv: Sequence[str],
+    sinks: Sequence[_Sink],
+    *,
+    directory: str,
+    env: Mapping[str, str],
+    stdin: bytes,
 ) -> int:
     with ExitStack() as ours, ExitStack() as theirs:
         control, orders = _pipe(theirs, ours)
         output, errors = [await _pipe_into(sink, theirs, ours) for sink in sinks]
         process = await asyncio.create_subprocess_exec(
             *guarded(argv, control),
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=_given(stdin, theirs),
             stdout=output,
             stderr=errors,
             env={**env, MARK: os.environ.get(MARK) or mark_of("run")},
@@ -108,6 +115,16 @@ async def _run(
             await _stop(process, orders)
         await _drained(sinks)
         return exit_code
+
+
+def _given(content: bytes, theirs: ExitStack) -> int:
+    """Return what a program reads: a file without a name, so that nobody waits for it to read."""
+    if not content:
+        return asyncio.subprocess.DEVNULL
+    file = theirs.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  # closed with `theirs`
+    file.write(content)
+    file.seek(0)
+    return file.fileno()
 
 
 def _pipe(reader: ExitStack, writer: ExitStack) -> tuple[int, int]:

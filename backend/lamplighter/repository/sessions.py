@@ -140,6 +140,26 @@ def used(usage: Usage) -> dict[str, int]:
     }
 
 
+async def brought(
+    db: Database, session_id: int, *, learned: int, reinforced: int, events: int, now: datetime
+) -> Session:
+    """Add to what a session has brought otherwise than by its lines."""
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(
+            learned=sessions.c.learned + learned,
+            reinforced=sessions.c.reinforced + reinforced,
+            events=sessions.c.events + events,
+            version=sessions.c.version + 1,
+        )
+        .returning(sessions)
+    )
+    session = _session(await db.fetch_one(statement))
+    await _tell(db, session, Op.UPDATED, now=now)
+    return session
+
+
 async def end(
     db: Database, session_id: int, status: Status, *, now: datetime, **found: Any
 ) -> Session | None:

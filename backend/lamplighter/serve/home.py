@@ -14,6 +14,7 @@ from lamplighter.config import services as services_file
 from lamplighter.config.services import ServicesError
 from lamplighter.config.settings import Settings
 from lamplighter.domain import halt
+from lamplighter.domain.caps import Caps
 from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.domain.event import Level
 from lamplighter.domain.notice import Telling
@@ -70,6 +71,20 @@ def engines(settings: Settings) -> tuple[Engine, ...]:
         ExecEngine(settings.exec_command),
         ClaudeEngine(settings.claude_bin),
         MessagesEngine(own=prices.in_force(settings)),
+    )
+
+
+def models(settings: Settings) -> dict[int, str]:
+    """Return the model of each tier."""
+    return {1: settings.model_tier1, 2: settings.model_tier2, 3: settings.model_tier3}
+
+
+def caps(settings: Settings) -> Caps:
+    """Return how many dollars may be spent."""
+    return Caps(
+        session=settings.session_dollars,
+        chain=settings.chain_dollars,
+        day=settings.day_dollars,
     )
 
 

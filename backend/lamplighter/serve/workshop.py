@@ -1,15 +1,19 @@
 """The workshop that the settings describe."""
 
+from pathlib import Path
+
 from lamplighter import clock
 from lamplighter.config.settings import Settings
-from lamplighter.domain.caps import Caps
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.relate import Lexicon
 from lamplighter.mcp.door import Doors
 from lamplighter.repository import Database
+from lamplighter.repository.database import file_of, is_postgres
 from lamplighter.repository.feed import run_directory
 from lamplighter.serve import access, home
 from lamplighter.supervisor.files import SessionFiles
+from lamplighter.supervisor.lease import SUFFIX
+from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.watch import Limits
 from lamplighter.supervisor.workshop import Workshop
 
@@ -33,21 +37,24 @@ def workshop(
         echo=Echo(settings.echo),
         approval_timeout=settings.approval_timeout,
         current=services.load,
-        models={
-            1: settings.model_tier1,
-            2: settings.model_tier2,
-            3: settings.model_tier3,
-        },
+        models=home.models(settings),
         doors=doors.open,
-        caps=Caps(
-            session=settings.session_dollars,
-            chain=settings.chain_dollars,
-            day=settings.day_dollars,
-        ),
+        caps=home.caps(settings),
+        readable=readable(settings),
         max_turns=settings.max_turns,
+        hooks=settings.hooks,
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,
             markers=settings.max_markers,
         ),
     )
+
+
+def readable(settings: Settings) -> Readable:
+    """Return which files sessions may read; what we live by is not among them."""
+    private = [settings.home, settings.services]
+    if not is_postgres(settings.database_url):
+        file = file_of(settings.database_url)
+        private += [file, *(Path(f"{file}{end}") for end in ("-wal", "-shm", "-journal", SUFFIX))]
+    return Readable(roots=settings.read_roots, private=tuple(private))

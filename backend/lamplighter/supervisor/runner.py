@@ -10,14 +10,16 @@ from typing import Final
 
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Request, Session, Status
-from lamplighter.engines import Engine, Task, Trait, process
+from lamplighter.engines import Engine, Task, Trait, process, tool_names
 from lamplighter.repository import sessions
-from lamplighter.supervisor import caps, follow, gateway, resume, tasks
+from lamplighter.supervisor import caps, follow, gateway, resume, tasks, tools
 from lamplighter.supervisor.files import Heard
 from lamplighter.supervisor.gate import Gate
 from lamplighter.supervisor.patience import patiently
+from lamplighter.supervisor.recalling import recalling
 from lamplighter.supervisor.telling import telling
 from lamplighter.supervisor.toolbox import Toolbox
+from lamplighter.supervisor.tools.bench import Bench
 from lamplighter.supervisor.watch import Watch
 from lamplighter.supervisor.workshop import Workshop
 from lamplighter.usecases import access, approvals, chain, observe
@@ -58,6 +60,7 @@ async def run(
             plan,
             model=shop.models.get(plan.tier, "") if thinks else "",
             budget_usd=left.budget_usd if thinks else None,
+            tools=tool_names(engine, plan.tier, reads=bool(shop.readable.roots)),
         ),
         services=services,
         epoch=shop.epoch,
@@ -66,7 +69,7 @@ async def run(
         fading=shop.timepiece.steady(shop.now()),
         now=shop.now(),
     )
-    why_not = why_not or engine.probe() or left.why_not
+    why_not = why_not or await asyncio.to_thread(engine.probe) or left.why_not
     if why_not:
         ending = Ending(status=Status.FAILED, reason=why_not, begun=False)
         return await _ended(shop, begun.session, ending)
@@ -114,10 +117,24 @@ async def _work(
     )
     task = replace(task, budget_usd=budget_usd, max_turns=shop.max_turns)
     tell = telling(shop, begun.session, services, task.handoff)
-    box = Toolbox(gate=gate, tell=tell)
+    box = Toolbox(
+        gate=gate,
+        tools=tools.made(_bench(shop, gate)),
+        recall=recalling(shop, begun.session),
+        tell=tell,
+    )
     if begun.session.resumed:
         task = await resume.resumed(shop, task)
     return await _run(shop, shop.engines[begun.session.engine], task, box, draining)
+
+
+def _bench(shop: Workshop, gate: Gate) -> Bench:
+    known = [service.name for service in gate.services]
+    return Bench(
+        gate=gate,
+        taking=lambda: follow.taking(shop, gate.session, known),
+        readable=shop.readable,
+    )
 
 
 async def _run(

@@ -24,8 +24,8 @@ async def task(
     wanted = begun.session.services
     in_scope = tuple(each for each in services if wanted is None or each.name in wanted)
     async with reading(db):
-        near = _near(services, in_scope)
-        waiting = await chain.waiting(db, near, max_tier=max_tier, now=now)
+        around = near(services, in_scope)
+        waiting = await chain.waiting(db, around, max_tier=max_tier, now=now)
         return Task(
             session=begun.session,
             system=begun.prompt.system,
@@ -38,7 +38,7 @@ async def task(
                 f"{service.name}/{check.name}": tuple(
                     await checks.recent(db, service.name, check.name, limit=LOOKS)
                 )
-                for service in near
+                for service in around
                 for check in service.checks
             },
             uses={
@@ -54,7 +54,7 @@ async def task(
         )
 
 
-def _near(services: Services, in_scope: tuple[Service, ...]) -> list[Service]:
+def near(services: Services, in_scope: tuple[Service, ...]) -> list[Service]:
     """Return the services in scope and all that they depend on, by whatever way."""
     found = {each.name: each for each in in_scope}
     waiting = list(in_scope)

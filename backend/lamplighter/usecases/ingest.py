@@ -11,6 +11,7 @@ from lamplighter.domain.relate import Lexicon, built_in
 from lamplighter.domain.session import MAX_TIER, Session
 from lamplighter.domain.transcript import Finished, Spent
 from lamplighter.repository import Database
+from lamplighter.usecases.hooks import Hooked
 from lamplighter.usecases.remember import Manner
 
 MAX_MARKERS: Final = 5_000
@@ -31,7 +32,10 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """What taking in a session's lines needs besides the lines."""
+    """What taking in a session's lines needs besides the lines.
+
+    `tool` is the one by which a session says something, where it is not a marker.
+    """
 
     db: Database
     session: Session
@@ -43,6 +47,8 @@ class Ingest:
     lexicon: Lexicon = field(default_factory=built_in)
     echo: Echo = Echo.COUNT
     looked: set[str] = field(default_factory=set)
+    tool: str = ""
+    hooked: Hooked = field(default_factory=Hooked)
 
     @property
     def manner(self) -> Manner:

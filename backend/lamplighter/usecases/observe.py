@@ -14,6 +14,7 @@ from lamplighter.domain.handoff import REASON_CHARS, EscalationState, Finding
 from lamplighter.domain.markers import Marker, Reading, What
 from lamplighter.domain.marks import Look
 from lamplighter.domain.memory import LONG_MARKER_CHARS, MAX_OBSERVATION_CHARS, Candidate, Category
+from lamplighter.domain.offers import BLIND
 from lamplighter.domain.reconcile import Outcome
 from lamplighter.domain.service import GENERAL, ActionKind
 from lamplighter.domain.session import MAX_TIER
@@ -41,7 +42,7 @@ from lamplighter.repository import (
     sessions,
     writing,
 )
-from lamplighter.usecases import act
+from lamplighter.usecases import act, hooks
 from lamplighter.usecases.ingest import Ingest, Taken
 from lamplighter.usecases.naming import spelled
 from lamplighter.usecases.remember import remember
@@ -65,10 +66,14 @@ async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Tak
     on starts at `log_offset`.
     """
     taken = Taken()
+    read = [(line, _items(line)) for line in lines]
+    captured = await hooks.caught(ingest.hooked, read, ingest.session, ingest.redact)
     async with writing(ingest.db):
-        for line in lines:
-            for item, found in enumerate(_items(line)):
+        for line, items in read:
+            for item, found in enumerate(items):
                 await _take(ingest, line, item, found, taken, now=now)
+        for each in captured:
+            await hooks.keep(ingest.db, ingest.hooked, each, ingest.redact, now=now)
         if taken.spent is not None:
             await sessions.spend(ingest.db, ingest.session.id, taken.spent)
         await sessions.progress(
@@ -79,6 +84,22 @@ async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Tak
             reinforced=taken.reinforced,
             events=taken.events,
             ignored=taken.ignored,
+            now=now,
+        )
+    return taken
+
+
+async def say(ingest: Ingest, marker: Marker, *, now: datetime) -> Taken:
+    """Do what a session says by a tool, as if it were a marker; raises Invalid."""
+    taken = Taken()
+    async with writing(ingest.db):
+        await act_on(ingest, marker, taken, now=now)
+        await sessions.brought(
+            ingest.db,
+            ingest.session.id,
+            learned=taken.learned,
+            reinforced=taken.reinforced,
+            events=taken.events,
             now=now,
         )
     return taken
@@ -97,7 +118,7 @@ async def _take(
                 await _mark(ingest, line, item, marker, taken, now=now)
         case Started() | Cut() | Odd():
             await _told(ingest, found, taken, now=now)
-        case ToolUse(input=given):
+        case ToolUse(name, given) if name.rpartition("__")[2] not in BLIND:
             ingest.uses(given)
         case ToolResult(found=dict(seen)) if ingest.session.engine == PROBE:
             await _seen(ingest, seen, now=now)
@@ -188,7 +209,7 @@ async def _remember(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
         observation=marker.body,
         tier=session.tier,
         session_id=session.id,
-        source_ref=f"session {session.id}",
+        source_ref=", ".join(filter(None, (f"session {session.id}", ingest.tool))),
     )
     result = await remember(ingest.db, candidate, now=now, manner=ingest.manner)
     taken.learned += result.outcome is Outcome.LEARNED

@@ -28,6 +28,7 @@ from lamplighter.repository import (
     links,
     memories,
     reviews,
+    searches,
     writing,
 )
 from lamplighter.usecases.fade import apply_due
@@ -140,7 +141,7 @@ async def _standing(
         return Standing(refused=refused)
     up, down = await history.moved_by(db, session)
     word_for_word = [each.id for each in related if verdicts[each.id].word_for_word]
-    told = await exposures.told_of(db, session, word_for_word) if word_for_word else set()
+    told = await _told_of(db, session, word_for_word) if word_for_word else set()
     looked = not told or await _looked(db, session, candidate.service, manner)
     settled = await reviews.settled_among(db, [each.id for each in related])
     return Standing(
@@ -152,6 +153,12 @@ async def _standing(
         settled=settled,
         refused=refused,
     )
+
+
+async def _told_of(db: Database, session: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
+    """Return which of these a session was told, at its start or because it searched."""
+    told = await exposures.told_of(db, session, ids)
+    return told | await searches.shown_of(db, session, ids)
 
 
 async def _looked(db: Database, session: int, service: str | None, manner: Manner) -> bool:

@@ -185,7 +185,7 @@ async def begin(
 def prompt_of(plan: Plan, block: Block, environment: str, *, budget: int) -> exposures.Prompt:
     """Return all that a session of this plan is given, as it is kept."""
     return exposures.Prompt(
-        system=system_prompt(plan.tier),
+        system=system_prompt(plan.tier, plan.tools),
         injected=recall.injected(environment, block),
         message=plan.prompt or _usual_message(plan),
         tokens=block.tokens,

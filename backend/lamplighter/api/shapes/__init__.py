@@ -5,6 +5,9 @@ from lamplighter.api.shapes.access import Minted as Minted
 from lamplighter.api.shapes.access import Token as Token
 from lamplighter.api.shapes.access import TokenIn as TokenIn
 from lamplighter.api.shapes.access import TokenPage as TokenPage
+from lamplighter.api.shapes.alerts import AlertPage as AlertPage
+from lamplighter.api.shapes.alerts import AlertQuery as AlertQuery
+from lamplighter.api.shapes.alerts import Delivery as Delivery
 from lamplighter.api.shapes.approvals import Approval as Approval
 from lamplighter.api.shapes.approvals import ApprovalCase as ApprovalCase
 from lamplighter.api.shapes.approvals import ApprovalPage as ApprovalPage
@@ -86,6 +89,7 @@ from lamplighter.api.shapes.sessions import Session as Session
 from lamplighter.api.shapes.sessions import SessionIn as SessionIn
 from lamplighter.api.shapes.sessions import SessionPage as SessionPage
 from lamplighter.api.shapes.sessions import SessionQuery as SessionQuery
+from lamplighter.api.shapes.sessions import Spending as Spending
 from lamplighter.api.shapes.sessions import Told as Told
 from lamplighter.api.shapes.standing import SettingIn as SettingIn
 from lamplighter.api.shapes.standing import SettingLine as SettingLine

@@ -95,10 +95,22 @@ class Engine(Struct):
     version: str | None
 
 
+class Spending(Struct):
+    """How many dollars may be spent, None without a limit; `day_spent` counts for 24 hours."""
+
+    session: float | None
+    chain: float | None
+    day: float | None
+    day_spent: float
+
+
 class Engines(Struct):
     """What can run a session, and what a session may take."""
 
     engines: list[Engine]
+    models: dict[str, str | None]
+    caps: Spending
+    max_turns: int
     max_tier: int
     session_seconds: float
     idle_seconds: float

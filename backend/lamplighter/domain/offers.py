@@ -1,0 +1,158 @@
+"""The tools that sessions are offered: what each is for, and what it takes.
+
+Which a session has comes from its tier and the settings, never from what it was told
+or says.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lamplighter.domain.memory import OPERATIONAL
+from lamplighter.domain.session import MAX_TIER, TIERS
+
+SAVED_CHARS: Final = 2_000
+QUERY_CHARS: Final = 500
+REASON_CHARS: Final = 500
+NAME_CHARS: Final = 64
+PATH_CHARS: Final = 4_096
+FOUND: Final = 20
+FOUND_USUALLY: Final = 8
+READ_BYTES: Final = 12_000
+LARGEST: Final = 2**53 - 1
+
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """One tool as sessions are offered it: to those of some tiers, and where files may be read."""
+
+    name: str
+    about: str
+    schema: Schema
+    tiers: tuple[int, ...] = tuple(TIERS)
+    reads: bool = False
+
+
+def offered(tier: int, *, reads: bool) -> tuple[Offer, ...]:
+    """Return the tools of a session; `reads` says whether there are files that it may read."""
+    return tuple(each for each in OFFERS if tier in each.tiers and (reads or not each.reads))
+
+
+def _text(about: str, most: int, **more: Any) -> Schema:
+    return {"type": "string", "description": about, "minLength": 1, "maxLength": most, **more}
+
+
+def _number(about: str, least: int, most: int) -> Schema:
+    return {"type": "integer", "description": about, "minimum": least, "maximum": most}
+
+
+def _takes(example: Mapping[str, Any], required: int, **properties: Schema) -> Schema:
+    """Return the schema of these properties, the first of which have to be given."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties)[:required],
+        "additionalProperties": False,
+        "examples": [example],
+    }
+
+
+_SERVICE: Final = _text("The service's name, as under Environment.", NAME_CHARS)
+_ABOUT_SERVICE: Final = _text("The service; left out, all of them.", NAME_CHARS)
+
+LOOK: Final = Offer(
+    name="look",
+    about="Make the declared checks of a service now, or one of them: status, latency, what is "
+    "wrong, and what the last looks saw. Of services in scope and what they depend on.",
+    schema=_takes(
+        {"service": "jellyfin"},
+        1,
+        service=_SERVICE,
+        check=_text("One check by its name; left out, all of them.", NAME_CHARS),
+    ),
+)
+RUN_ACTION: Final = Offer(
+    name="run_action",
+    about="Run an action that is declared for a service, under its cooldown; it may wait for a "
+    "person's yes. The answer says what became of it. A refusal is final: do not insist.",
+    schema=_takes(
+        {"service": "jellyfin", "action": "restart", "reason": "Refuses connections since 10:40"},
+        3,
+        service=_SERVICE,
+        action=_text("The action's name, as under Environment.", NAME_CHARS),
+        reason=_text("Why, in one sentence: a person may read it.", REASON_CHARS),
+        again=_number(
+            "The number of the use whose first attempt did not help, to try it once more.",
+            1,
+            LARGEST,
+        ),
+    ),
+    tiers=(MAX_TIER,),
+)
+READ_FILE: Final = Offer(
+    name="read_file",
+    about="Read part of a text file below the directories that may be read, a log for example. "
+    "Links are not followed. Of a directory it names what is in it.",
+    schema=_takes(
+        {"path": "/var/log/jellyfin/main.log", "offset": -4000},
+        1,
+        path=_text("The whole path, from / on.", PATH_CHARS),
+        offset=_number(
+            "The byte to begin at; below 0 counted from the end: -4000 reads the last 4,000.",
+            -LARGEST,
+            LARGEST,
+        ),
+        limit=_number(f"How many bytes, at most {READ_BYTES:,}.", 1, READ_BYTES),
+    ),
+    reads=True,
+)
+MEM_SAVE: Final = Offer(
+    name="mem_save",
+    about="Remember one thing that a colleague would want to know next time, as a line "
+    "[MEMORY:category:service] does. Only what you saw yourself; no secrets.",
+    schema=_takes(
+        {
+            "category": "timing",
+            "observation": "Takes 60s to start after a restart.",
+            "service": "jellyfin",
+        },
+        2,
+        category=_text("What it is about.", NAME_CHARS, enum=[each.value for each in OPERATIONAL]),
+        observation=_text("What is true, in one or two sentences.", SAVED_CHARS),
+        service=_ABOUT_SERVICE,
+    ),
+)
+MEM_SEARCH: Final = Offer(
+    name="mem_search",
+    about="Search what earlier sessions and people wrote down, by words. More is kept than "
+    "Operational Memory shows.",
+    schema=_takes(
+        {"query": "restart fails first time", "service": "jellyfin"},
+        1,
+        query=_text("Words to find; any of them counts, more of them first.", QUERY_CHARS),
+        service=_ABOUT_SERVICE,
+        limit=_number(f"How many, {FOUND_USUALLY} unless you say otherwise.", 1, FOUND),
+    ),
+)
+READ_MEMORY: Final = Offer(
+    name="read_memory",
+    about="Read one memory whole, by its number from mem_search.",
+    schema=_takes({"id": 42}, 1, id=_number("Its number.", 1, LARGEST)),
+)
+HANDOFF: Final = Offer(
+    name="handoff",
+    about="Hand a service on to the next tier when your session completes, as a line "
+    "[ESCALATE:service] does; at the highest tier it asks for a person.",
+    schema=_takes(
+        {"service": "jellyfin", "reason": "Connection refused on port 8096 since 10:40."},
+        2,
+        service=_SERVICE,
+        reason=_text("What fails, the evidence, and what you would do.", REASON_CHARS),
+    ),
+)
+
+OFFERS: Final = (LOOK, RUN_ACTION, READ_FILE, MEM_SEARCH, READ_MEMORY, MEM_SAVE, HANDOFF)
+BLIND: Final = frozenset(each.name for each in (MEM_SEARCH, READ_MEMORY, MEM_SAVE, HANDOFF))
+"""Tools by which nobody has looked at a service, though they name it."""

@@ -1,0 +1,116 @@
+"""What a tool takes: a given object against the schema, in words that a model can act on.
+
+Only what our own schemas use of JSON Schema is known here. What cannot harm is
+forgiven: null for what may be left out, a whole number written as text or with .0.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.text import one_line, shortened
+
+_SHOWN_CHARS: Final = 60
+_NAMED: Final = 5
+_WHOLE: Final = re.compile(r"-?[0-9]{1,16}")
+
+
+def taken(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was given as the tool may use it; raises Invalid naming each wrong field."""
+    fields: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
+    others = {name: value for name, value in given.items() if name not in fields}
+    found: dict[str, Any] = dict(others)
+    wrong: list[Wrong] = []
+    for name, field in fields.items():
+        value = given.get(name)
+        if value is None:
+            if name in schema.get("required", ()):
+                wrong.append(Wrong(name, "is missing"))
+            continue
+        value = _forgiven(field, value)
+        problem = _problem(field, value)
+        if problem:
+            wrong.append(Wrong(name, problem))
+        else:
+            found[name] = value
+    if schema.get("additionalProperties") is False:
+        wrong += _unknown(fields, others)
+    if wrong:
+        raise Invalid(*wrong)
+    return found
+
+
+def _unknown(fields: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Wrong]:
+    known = ", ".join(fields) or "nothing"
+    for name in list(others)[:_NAMED]:
+        yield Wrong(_shown(name), f"is not known; it takes {known}")
+
+
+def _forgiven(field: Mapping[str, Any], value: Any) -> Any:
+    if field.get("type") != "integer":
+        return value
+    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _problem(field: Mapping[str, Any], value: Any) -> str | None:
+    check = _CHECKS.get(field.get("type", ""))
+    return check(field, value) if check else None
+
+
+def _text_problem(field: Mapping[str, Any], value: Any) -> str | None:
+    if not isinstance(value, str):
+        return f"is text, not {_kind(value)}"
+    if "enum" in field and value not in field["enum"]:
+        return f"is {_shown(value)!r}; it is one of {', '.join(field['enum'])}"
+    if len(value) > field.get("maxLength", math.inf):
+        return f"is longer than {field['maxLength']:,} characters"
+    if field.get("minLength") and not one_line(value):
+        return "is empty"
+    return None
+
+
+def _number_problem(field: Mapping[str, Any], value: Any) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return f"is a whole number, not {_kind(value)}"
+    least, most = field.get("minimum", -math.inf), field.get("maximum", math.inf)
+    if not least <= value <= most:
+        return f"is a whole number from {least:,} to {most:,}"
+    return None
+
+
+def _flag_problem(field: Mapping[str, Any], value: Any) -> str | None:
+    return None if isinstance(value, bool) else f"is true or false, not {_kind(value)}"
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case bool():
+            return "true or false"
+        case str():
+            return f"the text {_shown(value)!r}"
+        case int():
+            return "a whole number"
+        case float():
+            return "a fraction" if math.isfinite(value) else "a number that is none"
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+    return f"a {type(value).__name__}"
+
+
+def _shown(text: str) -> str:
+    return shortened(one_line(text[: 4 * _SHOWN_CHARS]), _SHOWN_CHARS)
+
+
+_CHECKS: Final[dict[str, Callable[[Mapping[str, Any], Any], str | None]]] = {
+    "string": _text_problem,
+    "integer": _number_problem,
+    "boolean": _flag_problem,
+}

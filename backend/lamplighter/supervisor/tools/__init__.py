@@ -1,0 +1,34 @@
+"""The tools of a session, by its tier and the settings."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from lamplighter.domain.offers import (
+    HANDOFF,
+    LOOK,
+    MEM_SAVE,
+    MEM_SEARCH,
+    READ_FILE,
+    READ_MEMORY,
+    RUN_ACTION,
+    offered,
+)
+from lamplighter.supervisor.toolbox import Tool
+from lamplighter.supervisor.tools import acting, looking, reading, remembering
+from lamplighter.supervisor.tools.bench import Bench
+
+_MADE: Final[Mapping[str, Callable[[Bench], Tool]]] = {
+    LOOK.name: looking.look,
+    RUN_ACTION.name: acting.run_action,
+    READ_FILE.name: reading.read_file,
+    MEM_SEARCH.name: remembering.mem_search,
+    READ_MEMORY.name: remembering.read_memory,
+    MEM_SAVE.name: remembering.mem_save,
+    HANDOFF.name: acting.handoff,
+}
+
+
+def made(bench: Bench) -> tuple[Tool, ...]:
+    """Return the tools that a session has."""
+    reads = bool(bench.readable.roots)
+    return tuple(_MADE[each.name](bench) for each in offered(bench.gate.session.tier, reads=reads))

@@ -1,0 +1,182 @@
+"""What a session may read: regular files below some directories, and never our own.
+
+Each part of a path is opened below the one before it and no link is followed, so that
+what is looked at is what is read, whatever is exchanged meanwhile. Our own files are
+known by their identity, not by their name: a second name for them opens nothing.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from lamplighter.domain.errors import Conflict, LamplighterError, NotFound
+
+NAMED: Final = 100
+SCANNED: Final = 10_000
+MARGIN_BYTES: Final = 8 * 1024
+"""What is read around a part, so that a secret is known that begins before it."""
+MACHINE: Final = ("/proc", "/sys", "/dev")
+"""What looks like files there is the machine itself, with the secrets of its programs."""
+
+_INTO: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_WHY: Final = {
+    errno.ELOOP: "it is a link, and links are not followed",
+    errno.ENOTDIR: "a part of it is a link or no directory",
+    errno.EACCES: "the system does not let us",
+    errno.EPERM: "the system does not let us",
+    errno.ENAMETOOLONG: "no file has so long a name",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part of a file of `size` bytes: those from `start` to `end`, as `around[skipped:]` begins."""
+
+    around: bytes
+    skipped: int
+    start: int
+    end: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a directory holds; `more` says that not all is named."""
+
+    names: tuple[str, ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readable:
+    """The directories whose files may be read, and the files and directories that are ours."""
+
+    roots: tuple[Path, ...] = ()
+    private: tuple[Path, ...] = ()
+
+    def read(self, path: str, *, offset: int, limit: int) -> Part | Names:
+        """Return part of a file, or the names in a directory; raises NotFound or Conflict."""
+        root, below = self._placed(path)
+        try:
+            with ExitStack() as opened:
+                at = self._opened(opened, root, below)
+                if stat.S_ISDIR(os.fstat(at).st_mode):
+                    return _names(at)
+                return _part(at, offset=offset, limit=limit)
+        except FileNotFoundError:
+            raise NotFound(f"There is no {path}.") from None
+        except (OSError, ValueError) as error:
+            raise _unreadable(path, error) from None
+
+    def _placed(self, path: str) -> tuple[Path, tuple[str, ...]]:
+        """Return the root that a path is below, and the parts of the rest."""
+        pure = PurePosixPath(path)
+        if not path.startswith("/") or path.startswith("//") or ".." in pure.parts:
+            raise Conflict("A path begins with one / and has no .. in it.")
+        for root in sorted(self.roots, key=lambda each: -len(each.parts)):
+            if pure.parts[: len(root.parts)] == root.parts:
+                return root, pure.parts[len(root.parts) :]
+        roots = ", ".join(map(str, self.roots)) or "none"
+        raise Conflict(f"{path} is not below a directory that may be read; those are: {roots}.")
+
+    def _opened(self, opened: ExitStack, root: Path, below: tuple[str, ...]) -> int:
+        """Open what a path leads to, part by part."""
+        ours = frozenset(_identities(self.private))
+        at = _open(opened, str(root), _INTO)
+        for above in _upwards(opened, at):
+            _refuse_ours(above, ours)
+        for name in below:
+            known = os.stat(name, dir_fd=at, follow_symlinks=False)
+            if stat.S_ISLNK(known.st_mode):
+                raise OSError(errno.ELOOP, "")
+            _refuse_ours(known, ours)  # before it is opened: a device acts when it is
+            _refuse_odd(known)
+            at = _open(opened, name, _OPEN, at)
+            found = os.fstat(at)
+            _refuse_ours(found, ours)
+            _refuse_odd(found)
+        return at
+
+
+Identity = tuple[int, int]
+
+
+def _open(opened: ExitStack, name: str, flags: int, at: int | None = None) -> int:
+    file = os.open(name, flags, dir_fd=at)
+    opened.callback(os.close, file)
+    return file
+
+
+def _identity(found: os.stat_result) -> Identity:
+    return found.st_dev, found.st_ino
+
+
+def _identities(paths: tuple[Path, ...]) -> Iterator[Identity]:
+    for path in paths:
+        with suppress(OSError):
+            yield _identity(path.stat())
+
+
+def _upwards(opened: ExitStack, at: int) -> Iterator[os.stat_result]:
+    """Yield a directory and all above it: where it lies, whatever it was called by."""
+    while True:
+        found = os.fstat(at)
+        yield found
+        at = _open(opened, "..", _INTO, at)
+        if _identity(os.fstat(at)) == _identity(found):
+            return
+
+
+def _refuse_ours(found: os.stat_result, ours: frozenset[Identity]) -> None:
+    if _identity(found) in ours:
+        raise Conflict("That is Lamplighter's own; no session may read it.")
+    if found.st_dev in _machine():
+        raise Conflict("That is no file but the machine itself; no session may read it.")
+
+
+def _machine() -> frozenset[int]:
+    devices = set()
+    for path in MACHINE:
+        with suppress(OSError):
+            found = os.stat(path)
+            if found.st_dev != os.stat("/").st_dev:
+                devices.add(found.st_dev)
+    return frozenset(devices)
+
+
+def _refuse_odd(found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise Conflict("That is neither a file nor a directory; it is not opened.")
+
+
+def _names(at: int) -> Names:
+    found: list[str] = []
+    more = False
+    with os.scandir(at) as entries:
+        for entry in entries:
+            more = len(found) >= SCANNED
+            if more:
+                break
+            found.append(f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name)
+    found.sort()
+    return Names(tuple(found[:NAMED]), more or len(found) > NAMED)
+
+
+def _part(at: int, *, offset: int, limit: int) -> Part:
+    size = os.fstat(at).st_size
+    start = max(0, size + offset) if offset < 0 else min(offset, size)
+    first = max(0, start - MARGIN_BYTES)
+    around = os.pread(at, start - first + limit + MARGIN_BYTES, first)
+    end = min(start + limit, first + len(around))
+    return Part(around, start - first, start, max(start, end), max(size, end))
+
+
+def _unreadable(path: str, error: OSError | ValueError) -> LamplighterError:
+    known = _WHY.get(error.errno or 0, error.strerror) if isinstance(error, OSError) else "no name"
+    return Conflict(f"{path} cannot be read: {known}.")

@@ -1,0 +1,78 @@
+"""The tool by which a session reads files."""
+
+import asyncio
+from codecs import getincrementaldecoder
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.offers import READ_BYTES, READ_FILE
+from lamplighter.domain.redact import Redactor
+from lamplighter.supervisor.toolbox import Answer, Tool, tool
+from lamplighter.supervisor.tools.bench import Bench
+from lamplighter.supervisor.tools.readable import Names, Part
+
+READS: Final = 500
+_UNKNOWN: Final = "\ufffd"
+_UNKNOWN_SHARE: Final = 0.1
+_CONTINUES: Final = bytes(range(0x80, 0xC0))
+
+
+def read_file(bench: Bench) -> Tool:
+    """Return the tool that reads part of a file."""
+
+    async def use(given: Mapping[str, Any]) -> Answer:
+        bench.count(READ_FILE.name, READS)
+        path = given["path"]
+        found = await asyncio.to_thread(
+            bench.readable.read,
+            path,
+            offset=given.get("offset", 0),
+            limit=given.get("limit", READ_BYTES),
+        )
+        if isinstance(found, Names):
+            return _listed(path, found)
+        return await asyncio.to_thread(_told, path, found, bench.gate.redact)
+
+    return tool(READ_FILE, use)
+
+
+def _listed(path: str, found: Names) -> Answer:
+    names = list(found.names)
+    more = " and more" if found.more else ""
+    told = f"It holds: {', '.join(names)}{more}." if names else "It is empty."
+    return Answer(
+        text=f"{path} is a directory. {told}",
+        found={"path": path, "directory": True, "names": names, "more": found.more},
+    )
+
+
+def _told(path: str, part: Part, redact: Redactor) -> Answer:
+    text, end = _text(path, part, redact)
+    rest = part.size - end
+    place = f"bytes {part.start:,} to {end:,} of {part.size:,}"
+    following = f"; {rest:,} more follow, from offset {end} on" if rest else ""
+    found = {
+        "path": path,
+        "start": part.start,
+        "end": end,
+        "size": part.size,
+        "next": end if rest else None,
+        "text": text,
+    }
+    return Answer(text=f"{path}, {place}{following}:\n{text}", found=found)
+
+
+def _text(path: str, part: Part, redact: Redactor) -> tuple[str, int]:
+    """Return what a part says and where that ends, its secrets masked as they stand around it."""
+    if b"\0" in part.around:
+        raise Conflict(f"{path} is not text.")
+    masked = redact.masked(part.around)
+    content = masked[part.skipped : part.skipped + part.end - part.start]
+    if part.start:  # it may begin within a character, and end within one
+        content = content.lstrip(_CONTINUES)
+    decoder = getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(content, final=part.end == part.size)
+    if text.count(_UNKNOWN) > max(4, len(text) * _UNKNOWN_SHARE):
+        raise Conflict(f"{path} is not text.")
+    return text, part.end - len(decoder.getstate()[0])

@@ -276,7 +276,9 @@ async def recover(shop: Workshop, services: Services) -> Recovered:
     await asyncio.to_thread(gateway.forget, shop.sockets)
     await approvals.withdraw_all(shop.db, _GONE, now=shop.now())
     names = [service.name for service in services]
-    found = [await _recovered(shop, each, names) for each in await sessions.running(shop.db)]
+    halted = await shop.brake.pulled(shop.db) is not None
+    running = await sessions.running(shop.db)
+    found = [await _recovered(shop, each, names, halted=halted) for each in running]
     await chain.drop_stranded(shop.db, now=shop.now())
     return Recovered(
         tuple(each for each in found if not each.running),
@@ -284,7 +286,9 @@ async def recover(shop: Workshop, services: Services) -> Recovered:
     )
 
 
-async def _recovered(shop: Workshop, session: Session, names: Sequence[str]) -> Session:
+async def _recovered(
+    shop: Workshop, session: Session, names: Sequence[str], *, halted: bool
+) -> Session:
     taking = follow.taking(shop, session, names)
     heard = Heard()
     if shop.files.path(session.id).exists():
@@ -292,7 +296,7 @@ async def _recovered(shop: Workshop, session: Session, names: Sequence[str]) -> 
             for at in range(0, len(lines), follow.LINES_AT_ONCE):
                 await observe.ingest(taking, lines[at : at + follow.LINES_AT_ONCE], now=shop.now())
         heard = await asyncio.to_thread(shop.files.heard, session.id)
-    if resume.can(shop, shop.engines.get(session.engine), session, heard):
+    if not halted and resume.can(shop, shop.engines.get(session.engine), session, heard):
         return session
     ending = Ending(
         status=Status.INTERRUPTED,

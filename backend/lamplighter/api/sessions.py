@@ -96,7 +96,7 @@ async def engines(request: Request) -> Response:
         caps = await spending.standing(here)
     return answer(
         {
-            "engines": [_engine(here, each) for each in here.engines],
+            "engines": await asyncio.to_thread(_engines, here),
             "models": {str(tier): here.models.get(tier) for tier in range(1, here.max_tier + 1)},
             "caps": caps,
             "max_turns": here.max_turns,
@@ -105,6 +105,11 @@ async def engines(request: Request) -> Response:
             "idle_seconds": here.idle_seconds,
         }
     )
+
+
+def _engines(here: Door) -> list[dict[str, Any]]:
+    """Ask each engine; one that is a program of others may take its time."""
+    return [_engine(here, each) for each in here.engines]
 
 
 def _engine(here: Door, engine: Engine) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from lamplighter.domain.transcript import (
 )
 
 SYNTHETIC: Final = "<synthetic>"
+NO_ANSWER: Final = "the connection failed"
 _decode = json.JSONDecoder(strict=False).decode  # engines do print raw control characters
 MAX_LEVELS: Final = 100
 
@@ -102,7 +103,15 @@ def _system(message: dict[str, Any]) -> Iterator[Item]:
         case "permission_denied":
             yield Denied(_string(message.get("tool_name")), _string(message.get("message")))
         case "api_retry":
-            yield Retry(_whole(message.get("attempt")) or 0, _string(message.get("error")))
+            yield Retry(_whole(message.get("attempt")) or 0, _trouble(message))
+
+
+def _trouble(message: dict[str, Any]) -> str:
+    """Say why a model is asked again: the word for it, and the status where there was an answer."""
+    error, status = _string(message.get("error")), _whole(message.get("error_status"))
+    if status is not None:
+        return f"{error} ({status})"
+    return NO_ANSWER if error == "unknown" else error
 
 
 def _finished(message: dict[str, Any]) -> Finished:

@@ -68,7 +68,7 @@ async def run(
         fading=shop.timepiece.steady(shop.now()),
         now=shop.now(),
     )
-    why_not = why_not or engine.probe() or left.why_not
+    why_not = why_not or await asyncio.to_thread(engine.probe) or left.why_not
     if why_not:
         ending = Ending(status=Status.FAILED, reason=why_not, begun=False)
         return await _ended(shop, begun.session, ending)

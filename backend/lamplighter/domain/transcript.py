@@ -87,10 +87,11 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The assistant uses a tool."""
+    """The assistant uses a tool; its result names the same `use`."""
 
     name: str
     input: Any = None
+    use: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ class ToolResult:
     text: str
     is_error: bool = False
     found: dict[str, Any] | None = None
+    use: str = ""
 
 
 @dataclass(frozen=True, slots=True)

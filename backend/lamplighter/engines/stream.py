@@ -73,7 +73,8 @@ def _assistant(message: dict[str, Any]) -> Iterator[Item]:
                 cut = message.get("aborted") is True
                 yield Text(_string(block.get("text")), own=own, cut=cut)
             case "tool_use":
-                yield ToolUse(_string(block.get("name")) or "?", _cleaned(block.get("input")))
+                given, use = _cleaned(block.get("input")), _string(block.get("id"))
+                yield ToolUse(_string(block.get("name")) or "?", given, use)
 
 
 def _user(message: dict[str, Any]) -> Iterator[Item]:
@@ -85,6 +86,7 @@ def _user(message: dict[str, Any]) -> Iterator[Item]:
                 _joined(block.get("content")),
                 is_error=block.get("is_error") is True,
                 found=_cleaned(found) if isinstance(found, dict) else None,
+                use=_string(block.get("tool_use_id")),
             )
         elif told and ends.cut_off(_string(block.get("text"))):
             yield Cut(_string(block.get("text")))

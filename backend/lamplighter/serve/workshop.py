@@ -42,6 +42,7 @@ def workshop(
         caps=home.caps(settings),
         readable=readable(settings),
         max_turns=settings.max_turns,
+        hooks=settings.hooks,
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

@@ -16,6 +16,7 @@ from lamplighter.supervisor import caps, follow, gateway, resume, tasks, tools
 from lamplighter.supervisor.files import Heard
 from lamplighter.supervisor.gate import Gate
 from lamplighter.supervisor.patience import patiently
+from lamplighter.supervisor.recalling import recalling
 from lamplighter.supervisor.telling import telling
 from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.tools.bench import Bench
@@ -116,7 +117,12 @@ async def _work(
     )
     task = replace(task, budget_usd=budget_usd, max_turns=shop.max_turns)
     tell = telling(shop, begun.session, services, task.handoff)
-    box = Toolbox(gate=gate, tools=tools.made(_bench(shop, gate)), tell=tell)
+    box = Toolbox(
+        gate=gate,
+        tools=tools.made(_bench(shop, gate)),
+        recall=recalling(shop, begun.session),
+        tell=tell,
+    )
     if begun.session.resumed:
         task = await resume.resumed(shop, task)
     return await _run(shop, shop.engines[begun.session.engine], task, box, draining)

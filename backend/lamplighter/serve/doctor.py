@@ -43,6 +43,7 @@ def look(settings: Settings) -> list[Sign]:
         looks.engine,
         looks.app,
         looks.token,
+        looks.notifications,
         _web,
     )
     return [sign for each in every for sign in looks.seen(each, settings)]

@@ -18,7 +18,7 @@ from lamplighter.engines import Engine, Outside
 from lamplighter.repository import driver
 from lamplighter.repository.database import is_postgres
 from lamplighter.repository.feed import run_directory as directory_of
-from lamplighter.serve import access
+from lamplighter.serve import access, post
 from lamplighter.serve.home import SESSIONS, ServicesFile, engines, usual_engines
 
 Look = Callable[[Settings], Iterable[Sign]]
@@ -174,6 +174,18 @@ def app(settings: Settings) -> Iterator[Sign]:
     """Look whether the app was built."""
     advice = "Run `make up` in the checkout, which builds it; the API works without it."
     yield judged("app", (assets.WEB / "index.html").is_file(), f"App {assets.WEB}", advice)
+
+
+def notifications(settings: Settings) -> Iterator[Sign]:
+    """Look whether the addresses that people are told at are understood; asks none of them."""
+    if not settings.notify:
+        yield judged("notifications", True, "Notifications: nobody is told (LAMPLIGHTER_NOTIFY)")
+        return
+    wrong = post.understood(settings.notify)
+    count = len(settings.notify)
+    words = f"Notifications: {count} address{'' if count == 1 else 'es'}; `lamplighter notify test`"
+    advice = "See docs/notifications.md; a comma or a blank within an address is %2C or %20."
+    yield judged("notifications", not wrong, " ".join(wrong) or words, advice)
 
 
 def token(settings: Settings) -> Iterator[Sign]:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
-from lamplighter.domain.caps import Caps
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.relate import Lexicon
 from lamplighter.mcp.door import Doors
@@ -14,6 +13,7 @@ from lamplighter.repository.feed import run_directory
 from lamplighter.serve import access, home
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import SUFFIX
+from lamplighter.supervisor.shell import Shell
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.watch import Limits
 from lamplighter.supervisor.workshop import Workshop
@@ -23,6 +23,7 @@ def workshop(
     settings: Settings, db: Database, words: Lexicon, doors: Doors, services: home.ServicesFile
 ) -> Workshop:
     """Return what every session needs."""
+    files = readable(settings)
     return Workshop(
         db=db,
         files=SessionFiles(settings.home / home.SESSIONS),
@@ -38,19 +39,13 @@ def workshop(
         echo=Echo(settings.echo),
         approval_timeout=settings.approval_timeout,
         current=services.load,
-        models={
-            1: settings.model_tier1,
-            2: settings.model_tier2,
-            3: settings.model_tier3,
-        },
+        models=home.models(settings),
         doors=doors.open,
-        readable=readable(settings),
-        caps=Caps(
-            session=settings.session_dollars,
-            chain=settings.chain_dollars,
-            day=settings.day_dollars,
-        ),
+        readable=files,
+        shell=Shell(tiers=settings.shell_tiers, roots=files.roots, private=files.private),
+        caps=home.caps(settings),
         max_turns=settings.max_turns,
+        hooks=settings.hooks,
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

@@ -7,10 +7,10 @@ certain is a no.
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from lamplighter.domain import policy
 from lamplighter.domain.approval import Approval, ApprovalState, Wish, agreed, told
@@ -94,13 +94,14 @@ class Gate:
     brake: Brake = field(default_factory=Brake)
     _running: set[int] = field(default_factory=set)
     _asked: dict[object, asyncio.Future[Verdict]] = field(default_factory=dict)
+    _looking: set[object] = field(default_factory=set)
     _refusals: int = 0
     _work: set[asyncio.Future[Ended]] = field(default_factory=set)
 
     @property
     def busy(self) -> bool:
-        """Whether an action runs now, or waits for a person."""
-        return bool(self._running or self._asked)
+        """Whether an action or a command runs now, or one waits for a person."""
+        return bool(self._running or self._asked or self._looking)
 
     def end_actions(self) -> None:
         """End what runs, because everything is halted."""
@@ -146,6 +147,28 @@ class Gate:
             return await self._run(wish, chosen, again)
         return await self._once(wish, chosen, again)
 
+    async def stopped(self) -> str:
+        """Say why this session may not even look now; empty when it may."""
+        if self._refusals >= REFUSALS:
+            return policy.TOO_OFTEN
+        halted = await self._halted()
+        return halted or policy.stopped(await act.standing_of(self.db, self.session))
+
+    async def refuse(self, what: str, why: str) -> None:
+        """Count a wish that was refused, and say it."""
+        self._refusals += 1
+        await self._tell(None, f"Not run, {quoted(self.redact(what))}: {self.redact(why)}.")
+
+    async def look(self, what: str, argv: Sequence[str], **how: Any) -> Ended:
+        """Run a command that was judged: that it runs is written down before it does."""
+        await self._tell(None, f"Runs the command {one_line(self.redact(what))}.", Level.INFO)
+        token = object()
+        self._looking.add(token)
+        try:
+            return await self._executed(argv, **how)
+        finally:
+            self._looking.discard(token)
+
     async def _once(self, wish: Wish, action: Action, again: int | None) -> Verdict:
         """Let the same wish, while it waits for a person, have the answer of the first one."""
         key = wish.bound, again
@@ -188,7 +211,7 @@ class Gate:
                 self.db,
                 self.session,
                 decided.id,
-                services=self._declared_now(),
+                services=self.declared_now(),
                 again=again,
                 now=self.now(),
             )
@@ -203,7 +226,7 @@ class Gate:
         words = verdict.words if action is None else f"{agreed(decided)}; {verdict.words}"
         return replace(verdict, words=words, approval_id=decided.id, asked=decided.state)
 
-    def _declared_now(self) -> Services:
+    def declared_now(self) -> Services:
         """Return services.yaml as it is now; while it cannot be read it permits nothing."""
         if self.current is None:
             return self.services
@@ -228,7 +251,9 @@ class Gate:
     async def _use(self, use: Use, action: Action) -> Verdict:
         self._running.add(use.id)
         try:
-            ended = await self._executed(action)
+            ended = await self._executed(
+                action.argv, timeout=action.timeout, env=self.env, directory=action.directory
+            )
         except BaseException:
             # cancelled: its session ends, and with it what it ran
             await asyncio.shield(asyncio.ensure_future(self._settle(use, ok=False, text=_ENDED)))
@@ -245,15 +270,9 @@ class Gate:
             exit_code=ended.exit_code,
         )
 
-    async def _executed(self, action: Action) -> Ended:
-        """Run an action to its end, or to that of everything."""
-        running = self.execute(
-            action.argv,
-            timeout=action.timeout,
-            output_bytes=OUTPUT_BYTES,
-            env=self.env,
-            directory=action.directory,
-        )
+    async def _executed(self, argv: Sequence[str], **how: Any) -> Ended:
+        """Run a program to its end, or to that of everything."""
+        running = self.execute(argv, output_bytes=OUTPUT_BYTES, **how)
         work = asyncio.ensure_future(running)
         self._work.add(work)
         try:
@@ -280,11 +299,11 @@ class Gate:
         asked = f"{quoted(action)} of {quoted(service)}"
         await self._tell(found.name if found else None, f"Not run, {asked}: {why}.")
 
-    async def _tell(self, service: str | None, text: str) -> None:
+    async def _tell(self, service: str | None, text: str, level: Level = Level.WARNING) -> None:
         async with writing(self.db):
             await events.insert(
                 self.db,
-                Level.WARNING,
+                level,
                 text,
                 service=service,
                 session_id=self.session.id,

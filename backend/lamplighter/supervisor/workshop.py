@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from lamplighter.domain.caps import MAX_TURNS, Caps
+from lamplighter.domain.hooks import Hooks
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
@@ -16,6 +17,7 @@ from lamplighter.engines import Engine, ToolDoor
 from lamplighter.repository import Database
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.gate import APPROVAL_SECONDS
+from lamplighter.supervisor.shell import Shell
 from lamplighter.supervisor.timepiece import Timepiece
 from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.tools.readable import Readable
@@ -31,7 +33,8 @@ class Workshop:
     """What every session needs: where it is kept, who runs it, and by which rules.
 
     `models` names the model of each tier; `caps` and `max_turns` bound what it may take.
-    `current` reads services.yaml as it is now; `readable` are the files that sessions may read.
+    `current` reads services.yaml as it is now; `readable` are the files that sessions may read,
+    `shell` says which tiers may give commands.
     """
 
     db: Database
@@ -51,8 +54,10 @@ class Workshop:
     models: Mapping[int, str] = field(default_factory=dict)
     caps: Caps = field(default_factory=Caps)
     max_turns: int = MAX_TURNS
+    hooks: Hooks = field(default_factory=Hooks)
     doors: Doors | None = None
     brake: Brake = field(default_factory=Brake)
     approval_timeout: float = APPROVAL_SECONDS
     current: Callable[[], Services] | None = None
     readable: Readable = field(default_factory=Readable)
+    shell: Shell = field(default_factory=Shell)

@@ -56,8 +56,10 @@ def judge(words: Sequence[str], rules: Rules) -> Judgement:
     """Return what becomes of a command."""
     if found := _action(words, rules):
         return Act(found[0].name, found[1].name)
+    hint = _hint(words, rules)
     for pattern in rules.services.shell:
-        if patterns.fits(pattern, words):
+        # a wide pattern leads round no cooldown
+        if patterns.fits(pattern, words) and not (hint and patterns.is_wide(pattern)):
             return Look(tuple(words), declared=pattern)
     program = spelling.program(words[0])
     if "/" in program:
@@ -65,7 +67,7 @@ def judge(words: Sequence[str], rules: Rules) -> Judgement:
     try:
         return _look((program, *words[1:]), rules)
     except Wrong as wrong:
-        return Refused(f"{wrong}{_hint(words, rules)}")
+        return Refused(f"{wrong}{hint}")
 
 
 def _action(words: Sequence[str], rules: Rules) -> tuple[Service, Action] | None:

@@ -36,6 +36,7 @@ _SHAPES: Final = {
     "name": rf"{_PLAIN}[A-Za-z0-9_.@:+-]*",
     "nowhere": r"/dev/null",
     "number": r"[0-9]{1,9}",
+    "order": r"[+-]?[A-Za-z%+]{1,12}",
     "offset": r"-?[0-9]{1,4}",
     "port": r"(?i:tcp|udp)?[46]?(?::[0-9]{1,5}(?:-[0-9]{1,5})?)?",
     "record": r"(?i:A|AAAA|IN|CAA|CNAME|MX|NS|PTR|SOA|SRV|TXT|HTTPS|DNSKEY|DS)",

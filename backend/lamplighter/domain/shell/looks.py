@@ -75,7 +75,7 @@ MACHINE: Final = {
     "pgrep": form("-aflxvnoc -u=user -U=user --list-name --list-full --exact --full", "text"),
     "pidof": form("-s", "name+"),
     "pstree": form("-pualnsTg", "number?"),
-    "top": form("-bcHiS -n=few -o=fields -p=columns -u=user -w=number", needs=("-b", "-n")),
+    "top": form("-bcHiS -n=few -o=order -p=columns -u=user -w=number", needs=("-b", "-n")),
     "vmstat": form("-wandstS", "seconds? few?"),
     "who": form("-abrumHqT"),
     "w": form("-hsfi"),

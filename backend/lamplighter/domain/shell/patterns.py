@@ -30,6 +30,11 @@ def fits(pattern: Pattern, words: Sequence[str]) -> bool:
     return all(map(_fits, pattern[1:], words[1:]))
 
 
+def is_wide(pattern: Pattern) -> bool:
+    """Whether a pattern allows more than one command."""
+    return any(ANY in word for word in pattern)
+
+
 def problem(pattern: Pattern) -> str:
     """Say why a pattern is not taken; empty when it is."""
     program = pattern[0]
@@ -40,7 +45,7 @@ def problem(pattern: Pattern) -> str:
     if REST in pattern[:-1] or any(REST in word and word != REST for word in pattern):
         return "** stands at the end, as a word of its own"
     why = why_in_full(spelling.program(program))
-    if why and any(ANY in word for word in pattern):
+    if why and is_wide(pattern):
         return f"{program} {why}; write out all its words"
     return ""
 

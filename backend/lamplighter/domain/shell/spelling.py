@@ -31,13 +31,9 @@ def program(word: str) -> str:
 
 
 def holds(words: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether a command holds another one's words, one after the other, in whatever wrapping."""
-    split = [part for word in words for part in word.split()]
-    parts = [program(part) for part in split]
-    return any(
-        tuple(parts[at : at + len(wanted)]) == tuple(wanted)
-        for at in range(len(parts) - len(wanted) + 1)
-    )
+    """Whether a command holds another one's words in their order, in whatever wrapping."""
+    parts = (program(part) for word in words for part in word.split())
+    return all(any(part == each for part in parts) for each in wanted)
 
 
 def _without_sudo(words: list[str]) -> list[str]:

@@ -1,0 +1,42 @@
+"""Which settings of a repository leave it something to be looked at: others run programs."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+_ANY: Final = frozenset({"*"})
+_PLAIN: Final[Mapping[str, frozenset[str]]] = {
+    "core": frozenset(
+        "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode"  # noqa: SIM905  # one line is easier to read
+        " symlinks autocrlf eol quotepath".split()
+    ),
+    "remote": frozenset({"url", "fetch", "pushurl", "tagopt"}),
+    "branch": _ANY,
+    "user": _ANY,
+    "init": _ANY,
+    "pull": _ANY,
+    "push": _ANY,
+    "color": _ANY,
+    "submodule": frozenset({"url", "active"}),
+}
+_SECTION: Final = re.compile(r'\[([A-Za-z0-9.-]+)(?: "(?:[^"\\]|\\.)*")?\]')
+_SETTING: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=.*)?")
+
+
+def settings_problem(text: str) -> str:
+    """Say which setting could run a program; empty when none is there."""
+    known: frozenset[str] = frozenset()
+    for line in (each.strip() for each in text.splitlines()):
+        if not line or line[0] in "#;":
+            continue
+        if section := _SECTION.fullmatch(line):
+            known = _PLAIN.get(section[1].lower(), frozenset())
+            if not known:
+                return f"its settings have the section {section[1]}"
+            continue
+        setting = _SETTING.fullmatch(line)
+        if setting is None or line.endswith("\\"):
+            return "its settings cannot be read here"
+        if known is not _ANY and setting[1].lower() not in known:
+            return f"its settings have {setting[1]}"
+    return ""

@@ -1,0 +1,70 @@
+"""The corpus: lines that would do harm are refused, those of everyday work are not."""
+
+from collections import Counter
+
+import pytest
+from commands import RULES, Line, corpus
+
+from lamplighter.domain.shell import Act, Look, Refused, Rules, judged
+
+LINES = corpus()
+FAMILIES = sorted({line.family for line in LINES if line.expected == "refused"})
+ODD_ONES = 0.02
+"""How many lines of everyday work may be refused."""
+
+
+def of(expected: str) -> list[Line]:
+    return [line for line in LINES if line.expected == expected]
+
+
+def test_the_corpus_is_as_large_as_it_has_to_be() -> None:
+    count = Counter(line.expected for line in LINES)
+
+    assert len({line.line for line in LINES}) == len(LINES)
+    assert count["refused"] >= 800
+    assert count["look"] >= 190
+    assert len(FAMILIES) >= 20
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nothing_of_a_family_gets_through(family: str) -> None:
+    through = {
+        line.line: found
+        for line in of("refused")
+        if line.family == family and not isinstance(found := judged(line.line, RULES), Refused)
+    }
+
+    assert through == {}
+
+
+def test_everyday_work_is_let_through() -> None:
+    refused = {
+        line.line: found
+        for line in of("look")
+        if not isinstance(found := judged(line.line, RULES), Look)
+    }
+
+    assert len(refused) <= ODD_ONES * len(of("look")), refused
+
+
+def test_a_declared_action_is_known_in_other_spellings() -> None:
+    found = {line.line: judged(line.line, RULES) for line in of("act")}
+
+    assert found == {line.line: Act(line.service, line.action) for line in of("act")}
+
+
+def test_every_refusal_says_why() -> None:
+    for line in of("refused"):
+        found = judged(line.line, RULES)
+        assert isinstance(found, Refused)
+        assert found.why.strip(), line
+        assert found.why.isprintable(), line
+
+
+def test_without_roots_and_services_no_file_and_no_host_is_looked_at() -> None:
+    bare = Rules()
+    let_through = [line.line for line in of("look") if isinstance(judged(line.line, bare), Look)]
+
+    assert not [line for line in let_through if "/var/log" in line or "/opt/app" in line]
+    assert not [line for line in let_through if "example.org" in line or ":8096/" in line]
+    assert isinstance(judged("docker ps", bare), Look)

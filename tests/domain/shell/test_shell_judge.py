@@ -1,0 +1,177 @@
+"""What becomes of a command: where its paths are, what is put in, and what people declared."""
+
+from dataclasses import replace
+
+import pytest
+from commands import JELLYFIN, RULES, SERVICES
+
+from lamplighter.domain.service import Services
+from lamplighter.domain.shell import Act, Look, Refused, Rules, judged, patterns
+from lamplighter.domain.shell.families import FAMILIES, why_in_full
+from lamplighter.domain.shell.forms import Wrong, form, take
+from lamplighter.domain.shell.kinds import KINDS
+from lamplighter.domain.shell.looks import AROUND, BEFORE, LOOKS
+
+
+@pytest.mark.parametrize(
+    ("line", "argv", "paths"),
+    [
+        ("/usr/bin/docker ps -a", ["docker", "ps", "-a"], []),
+        (
+            "tail -n 5 /var/log/a /var/log/b",
+            ["tail", "-n", "5", "/var/log/a", "/var/log/b"],
+            [3, 4],
+        ),
+        ("grep -- x /var/log/a", ["grep", "--", "x", "/var/log/a"], [3]),
+        (
+            "systemctl --no-pager -n 5 status nginx",
+            ["systemctl", "status", "--no-pager", "-n", "5", "nginx"],
+            [],
+        ),
+        (
+            "git -C /opt/app status -s",
+            ["git", "-C", "/opt/app", "status", "--ignore-submodules=all", "-s"],
+            [2],
+        ),
+        (
+            "diff -r /var/log/a /var/log/b",
+            ["diff", "--no-dereference", "-r", "/var/log/a", "/var/log/b"],
+            [3, 4],
+        ),
+    ],
+)
+def test_what_is_run_and_which_of_it_are_paths(
+    line: str, argv: list[str], paths: list[int]
+) -> None:
+    assert judged(line, RULES) == Look(tuple(argv), tuple(paths))
+
+
+def test_curl_takes_the_settings_of_nobody() -> None:
+    found = judged("curl -s http://127.0.0.1:8096/health", RULES)
+
+    assert isinstance(found, Look)
+    assert found.argv[:2] == ("curl", "-q")
+
+
+def test_what_holds_an_action_is_refused_with_its_name() -> None:
+    for line in (
+        "ssh nas docker restart jellyfin",
+        "ssh nas 'docker restart jellyfin'",
+        "timeout 5 /usr/bin/docker restart jellyfin",
+        "sudo -u root docker restart jellyfin",
+        "docker restart jellyfin postgres",
+    ):
+        found = judged(line, RULES)
+        assert isinstance(found, Refused)
+        assert "jellyfin has the action restart: use run_action" in found.why
+
+
+def test_an_action_declared_with_sudo_is_known_without() -> None:
+    action = replace(JELLYFIN.actions[0], argv=("sudo", "docker", "restart", "jellyfin"))
+    rules = replace(RULES, services=Services((replace(JELLYFIN, actions=(action,)),)))
+
+    for line in ("docker restart jellyfin", "sudo docker restart jellyfin"):
+        assert judged(line, rules) == Act("jellyfin", "restart")
+
+
+def test_an_action_wins_over_a_pattern() -> None:
+    services = replace(SERVICES, shell=(("docker", "restart", "*"), ("docker", "**")))
+    rules = replace(RULES, services=services)
+
+    assert judged("docker restart jellyfin", rules) == Act("jellyfin", "restart")
+    assert judged("sudo docker restart jellyfin", rules) == Act("jellyfin", "restart")
+    assert judged("docker restart postgres", rules) == Look(
+        ("docker", "restart", "postgres"), declared=("docker", "restart", "*")
+    )
+    for line in ("docker restart -t 1 jellyfin", "docker restart postgres jellyfin"):
+        assert isinstance(judged(line, rules), Refused), "it would go round the cooldown"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line", "fits"),
+    [
+        ("nginx -t", "nginx -t", True),
+        ("nginx -t", "/usr/sbin/nginx -t", True),
+        ("nginx -t", "/tmp/nginx -t", False),
+        ("nginx -t", "nginx -t -q", False),
+        ("nginx -t", "nginx", False),
+        ("pct status *", "pct status 101", True),
+        ("pct status *", "pct status", False),
+        ("pct status *", "pct status 101 102", False),
+        ("pct status *", "pct status --help", False),
+        ("pct status *", "pct status ../x", False),
+        ("cat /opt/*", "cat /opt/a", True),
+        ("cat /opt/*", "cat /opt/a/b", False),
+        ("cat /opt/*", "cat /opt/..", False),
+        ("tool -o*", "tool -oab", True),
+        ("tool show **", "tool show", True),
+        ("tool show **", "tool show --all -x y", True),
+        ("tool show **", "tool hide", False),
+        ("/opt/tool x", "/opt/tool x", True),
+        ("/opt/tool x", "tool x", False),
+    ],
+)
+def test_a_pattern_holds_word_by_word(pattern: str, line: str, fits: bool) -> None:
+    assert patterns.problem(tuple(pattern.split())) == ""
+    assert patterns.fits(tuple(pattern.split()), line.split()) is fits
+
+
+def test_what_runs_other_programs_is_declared_in_full_or_not_at_all() -> None:
+    runs = ["sudo", "env", "sh", "python3", "ssh", "xargs", "vi"]
+
+    for program in runs:
+        assert patterns.problem((program, "*"))
+        assert patterns.problem((program, "x", "**"))
+        assert patterns.problem((program, "x")) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["-n", "5", "a"], ""),
+        (["-n5", "a"], ""),
+        (["-vn5", "a"], ""),
+        (["--name=5", "a"], ""),
+        (["--name", "5", "a"], ""),
+        (["a", "-v"], ""),
+        (["--", "a"], ""),
+        (["-n", "a"], "'a' is not a number as taken here"),
+        (["-n"], "-n needs a value"),
+        (["-n", "-5", "a"], "-n needs a value"),
+        (["--name="], "'' is not a number as taken here"),
+        (["-vx", "a"], "the option -x is not among those that only look"),
+        (["--nam=5", "a"], "the option --nam is not among those that only look"),
+        (["--verbose=yes", "a"], "--verbose has no value"),
+        (["--", "-v"], "'-v' is not taken as a name"),
+        (["-"], "'-' is not taken as a name"),
+        ([], "it needs a name"),
+        (["a", "b"], "'b' is one word too many"),
+        (["--colour", "a"], ""),
+        (["--colour=a", "a"], ""),
+        (["--colour", "a", "a"], "'a' is one word too many"),
+    ],
+)
+def test_words_are_held_to_a_form_as_the_program_reads_them(words: list[str], problem: str) -> None:
+    shape = form("-v -n=number --name=number --verbose --colour?=name", "name")
+
+    try:
+        take(shape, words, Rules())
+        found = ""
+    except Wrong as wrong:
+        found = str(wrong)
+    assert found == problem
+
+
+def test_every_form_names_kinds_that_there_are() -> None:
+    for shape in (*LOOKS.values(), *BEFORE.values(), *AROUND.values()):
+        operands = {each.rstrip("?+*") for each in shape.operands}
+        assert (set(shape.options.values()) - {""}) | operands <= set(KINDS)
+        assert all(set(each.split("|")) <= set(shape.options) for each in shape.needs)
+
+
+def test_nothing_that_is_known_to_do_more_only_looks() -> None:
+    known = {name for names in FAMILIES.values() for name in names.split()}
+
+    assert not {key.split()[0] for key in LOOKS} & known
+    assert why_in_full("python3.11")
+    assert not why_in_full("pct")

@@ -1,0 +1,119 @@
+"""The words of a line: the same as a real shell's, wherever a line is taken at all."""
+
+import random
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from commands import RULES, corpus
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.shell import Unclear, Words, judged, parse
+from lamplighter.domain.shell.words import LINE_CHARACTERS, WORDS
+
+BASH = shutil.which("bash") or ""
+TAKEN = [line.line for line in corpus() if isinstance(parse(line.line), Words)]
+LETTERS = "ab-._/=:,%+^@#~ü'\"\\   "
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("docker ps", ["docker", "ps"]),
+        ("  docker   ps  ", ["docker", "ps"]),
+        ("grep 'a b' \"c d\" e\\ f", ["grep", "a b", "c d", "e f"]),
+        ("d'oc'k\"er\" ps", ["docker", "ps"]),
+        ("r\\m", ["rm"]),
+        ('x "a\\"b\\\\c\\d"', ["x", 'a"b\\c\\d']),
+        ("x '$(a) `b` > ; *'", ["x", "$(a) `b` > ; *"]),
+        ("x '' \"\"", ["x", "", ""]),
+        ("x a#b a~b", ["x", "a#b", "a~b"]),
+        ("x 'Müller'", ["x", "Müller"]),
+    ],
+)
+def test_quotes_and_backslashes_are_understood(line: str, words: list[str]) -> None:
+    assert parse(line) == Words(tuple(words))
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("", "there is no command"),
+        ("a;b", "one command at a time: ';' would start another"),
+        ("a\nb", "a character that cannot be seen or stands for another: U+000A"),
+        ("a\u200bb", "a character that cannot be seen or stands for another: U+200B"),
+        ("a 'b", "a quote that is not closed"),
+        ("a \\", "a backslash at the end"),
+        ("a $b", "'$' stands for something else; write out what you mean"),
+        ('a "$b"', "'$' stands for something else; write out what you mean"),
+        ("a b*", "'*' would be replaced by the names of files; quote it or write them out"),
+        ("a #b", "'#' would begin a comment"),
+        ("a=b c", "it would set a variable for the command"),
+        ("a ü", "'ü' is not ASCII; write it in quotes"),
+        ("ü", "'ü' is not ASCII; write it in quotes"),
+        ("'ü'", "the name of a program has letters, digits and . _ + - only"),
+        ("a" * (LINE_CHARACTERS + 1), f"the line is longer than {LINE_CHARACTERS} characters"),
+        ("a " * (WORDS + 1), f"more than {WORDS} words"),
+    ],
+)
+def test_what_is_not_clear_is_refused_with_the_reason(line: str, why: str) -> None:
+    assert parse(line) == Unclear(why)
+
+
+@given(st.text(alphabet=st.characters(), max_size=80) | st.text(LETTERS + ";|&$`<>(){}*?[]!\n"))
+def test_any_line_is_judged_and_nothing_raises(line: str) -> None:
+    judged(line, RULES)
+    read = parse(line)
+
+    if isinstance(read, Words):
+        assert read.words[0]
+        assert all(word.isprintable() or word == "" for word in read.words)
+
+
+def by_bash(lines: Sequence[str], directory: Path) -> list[list[str]]:
+    """Return the words that a real shell takes, each line given to its own printf.
+
+    It is a restricted one without a PATH, in an empty directory: were a line not
+    what we think, nothing would come of it.
+    """
+    script = "".join(f"printf '%s\\0' {line}\nprintf '\\1'\n" for line in lines)
+    ended = subprocess.run(
+        [BASH, "--posix", "--restricted", "--noprofile", "--norc", "-s"],
+        input=script.encode(),
+        capture_output=True,
+        cwd=directory,
+        env={"PATH": "", "LC_ALL": "C.UTF-8"},
+        timeout=60,
+        check=True,
+    )
+    assert ended.stderr == b""
+    assert list(directory.iterdir()) == []
+    parts = ended.stdout.decode().split("\1")[:-1]
+    return [part.split("\0")[:-1] for part in parts]
+
+
+def ours(line: str) -> list[str]:
+    read = parse(line)
+    assert isinstance(read, Words)
+    return list(read.words)
+
+
+@pytest.mark.skipif(not BASH, reason="there is no bash here")
+def test_every_line_of_the_corpus_that_is_taken_has_the_words_of_a_shell(tmp_path: Path) -> None:
+    assert len(TAKEN) > 500
+    assert by_bash(TAKEN, tmp_path) == [ours(line) for line in TAKEN]
+    assert [shlex.split(line) for line in TAKEN] == [ours(line) for line in TAKEN]
+
+
+@pytest.mark.skipif(not BASH, reason="there is no bash here")
+def test_lines_of_quotes_and_backslashes_have_the_words_of_a_shell(tmp_path: Path) -> None:
+    chance = random.Random(19)
+    made = ("x " + "".join(chance.choices(LETTERS, k=chance.randrange(30))) for _ in range(6000))
+    lines = [line for line in made if isinstance(parse(line), Words)]
+
+    assert len(lines) > 1000
+    assert by_bash(lines, tmp_path) == [ours(line) for line in lines]

@@ -1,0 +1,319 @@
+"""Commands of a session: what is run, as what, and that it was; and all that is not."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gates import NOON, SERVICES, gate, opened, told, uses, with_action
+
+from lamplighter.domain.cooldown import Outcome
+from lamplighter.domain.halt import Way
+from lamplighter.domain.policy import REFUSALS
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import Status
+from lamplighter.repository import Database, halts, sessions, writing
+from lamplighter.supervisor.gate import Gate
+from lamplighter.supervisor.shell import Shell, run_command
+from lamplighter.supervisor.toolbox import Answer
+
+TIERS = (1, 2, 3)
+SECRET = "hunter2-hunter2"
+
+
+class Giving:
+    """A session that gives commands, below a directory that may be read."""
+
+    def __init__(self, gate: Gate, root: Path, **more: Any) -> None:
+        self.gate = gate
+        self.shell = Shell(tiers=TIERS, roots=(root,), private=(root / "home",), **more)
+
+    async def says(self, command: str, reason: str = "") -> Answer:
+        return await run_command(self.gate, self.shell, command, reason)
+
+
+async def giving(
+    db: Database, root: Path, *, declared: tuple[tuple[str, ...], ...] = (), **more: Any
+) -> Giving:
+    services = more.pop("services", Services(SERVICES.items, shell=declared))
+    redact = Redactor({SECRET: "PASSWORD"})
+    shell = {name: more.pop(name) for name in ("seconds",) if name in more}
+    by = await opened(db, **more)
+    return Giving(gate(db, by, services=services, redact=redact), root, **shell)
+
+
+async def test_a_command_that_looks_is_run_as_its_words_and_told_of(
+    db: Database, tmp_path: Path
+) -> None:
+    (tmp_path / "a log").write_text(f"one; $(two)\x1b[31m `three` {SECRET}\n")
+    by = await giving(db, tmp_path, tier=1)
+
+    answer = await by.says(f"cat '{tmp_path}/a log'", "To see")
+
+    assert answer.text == "exit 0\none; $(two)[31m `three` [REDACTED:PASSWORD]"
+    assert not answer.is_error
+    assert answer.found is not None
+    assert answer.found["exit_code"] == 0
+    assert await told(db) == [("info", f"Runs the command cat '{tmp_path}/a log'.")]
+
+
+async def test_what_fails_says_so(db: Database, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("nothing\n")
+    by = await giving(db, tmp_path)
+
+    answer = await by.says(f"grep error {tmp_path}/log")
+    missing = await by.says(f"cat {tmp_path}/none")
+
+    assert answer.text == "exit 1"
+    assert missing.is_error
+    assert "No such file" in missing.text
+    assert len(await told(db)) == 1, "a file that is not there is nothing to be refused"
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("cat /etc/shadow", "'/etc/shadow' is in none of the directories that may be read"),
+        ("uptime; reboot", "one command at a time: ';' would start another"),
+        ("rm -rf /", "rm writes or deletes files"),
+        (f"cat /{SECRET}", "'/[REDACTED:PASSWORD]' is in none of the directories"),
+    ],
+)
+async def test_a_refusal_is_told_and_nothing_is_run(
+    db: Database, tmp_path: Path, command: str, why: str
+) -> None:
+    by = await giving(db, tmp_path)
+
+    answer = await by.says(command)
+
+    assert answer.is_error
+    [(level, event)] = await told(db)
+    assert level == "warning"
+    assert why in event
+    assert event.startswith("Not run, ")
+    assert SECRET not in event
+
+
+async def test_a_session_that_insists_is_not_heard_any_more(db: Database, tmp_path: Path) -> None:
+    by = await giving(db, tmp_path)
+
+    for _ in range(REFUSALS + 3):
+        await by.says("rm -rf /")
+    look, act = await by.says("uptime"), await by.gate.run_action("web", "restart")
+
+    assert look.text == "Not run: this session was refused too often."
+    assert act.words == "this session was refused too often"
+    assert len(await told(db)) == REFUSALS
+
+
+async def test_refused_actions_count_for_commands_too(db: Database, tmp_path: Path) -> None:
+    by = await giving(db, tmp_path)
+
+    for _ in range(REFUSALS):
+        await by.gate.run_action("web", "rm -rf /")
+
+    assert (await by.says("uptime")).text == "Not run: this session was refused too often."
+
+
+@pytest.mark.parametrize("tier", TIERS)
+async def test_only_the_tiers_that_people_name_give_commands(
+    db: Database, tmp_path: Path, tier: int
+) -> None:
+    by = await giving(db, tmp_path, tier=tier)
+    by.shell = Shell(tiers=tuple(each for each in TIERS if each != tier))
+
+    assert (await by.says("uptime")).text == f"Not run: tier {tier} gives no commands."
+
+
+async def test_a_declared_action_goes_through_the_gate_in_whatever_spelling(
+    db: Database, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
+    by = await giving(db, tmp_path, services=with_action("/usr/bin/touch", str(ran)))
+
+    answers = [
+        await by.says(f"sudo touch {ran}"),
+        await by.says(f"/usr/bin/touch '{ran}'", "It is down"),
+        await by.says(f"touch {ran}"),
+        await by.says(f"touch {ran} {ran}"),
+    ]
+
+    assert ran.exists()
+    assert [answer.is_error for answer in answers] == [False, False, True, True]
+    assert answers[0].text.startswith("This is the action restart of Web. success: done")
+    assert "2 of 2 in 4 h are used" in answers[2].text
+    assert [use.outcome for use in await uses(db)] == ["success", "success", "refused"]
+
+
+@pytest.mark.parametrize("tier", [1, 2])
+async def test_an_action_given_as_a_command_is_still_not_for_this_tier(
+    db: Database, tmp_path: Path, tier: int
+) -> None:
+    ran = tmp_path / "ran"
+    by = await giving(db, tmp_path, tier=tier, services=with_action("touch", str(ran)))
+
+    answer = await by.says(f"touch {ran}")
+
+    assert f"tier {tier} changes nothing" in answer.text
+    assert not ran.exists()
+
+
+async def test_a_path_is_judged_by_where_it_leads(db: Database, tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / "home").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "secret").write_text("do not tell")
+    (root / "home" / "token").write_text("do not tell")
+    (root / "log").write_text("tell")
+    os.mkfifo(root / "pipe")
+    links = {"out": outside / "secret", "up": tmp_path, "own": root / "home", "in": root / "log"}
+    for name, target in links.items():
+        (root / name).symlink_to(target)
+    by = await giving(db, root)
+
+    for path in ("out", "up/outside/secret", "own/token", "home/token", "pipe"):
+        answer = await by.says(f"cat {root}/{path}")
+        assert answer.is_error, path
+        assert "do not tell" not in answer.text
+    assert (await by.says(f"cat {root}/in")).text == "exit 0\ntell"
+    assert "do not" not in (await by.says(f"grep -r tell {root}")).text
+    assert len([level for level, _ in await told(db) if level == "warning"]) == 6
+
+
+async def test_a_root_that_is_a_link_itself_is_read(db: Database, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "log").write_text("tell")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    by = await giving(db, tmp_path / "link")
+
+    assert (await by.says(f"cat {tmp_path}/link/log")).text == "exit 0\ntell"
+
+
+async def test_it_runs_in_a_place_and_with_an_environment_of_its_own(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAMPLIGHTER_TOKEN", SECRET)
+    monkeypatch.setenv("LD_PRELOAD_X", "ours")
+    by = await giving(db, tmp_path, declared=(("env",), ("pwd",)))
+
+    env, place = await by.says("env"), await by.says("pwd")
+
+    assert "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" in env.text
+    assert "LAMPLIGHTER_TOKEN" not in env.text
+    assert "LD_PRELOAD_X" not in env.text
+    directory = place.text.removeprefix("exit 0\n")
+    assert "lamplighter-" in directory
+    assert not os.path.exists(directory)  # noqa: ASYNC240  # it is only looked at
+
+
+async def test_what_takes_too_long_is_ended(db: Database, tmp_path: Path) -> None:
+    by = await giving(db, tmp_path, declared=(("sleep", "*"),), seconds=0.2)
+
+    answer = await by.says("sleep 77")
+
+    assert answer.text == "ended by us after 0.2 s"
+    assert answer.is_error
+    assert not by.gate.busy
+
+
+async def test_long_output_is_cut(db: Database, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("line\n" * 100_000)
+    by = await giving(db, tmp_path)
+
+    answer = await by.says(f"cat {tmp_path}/log")
+
+    assert len(answer.text) < 13_000
+    assert answer.text.endswith("(cut; ask for less)")
+
+
+async def test_a_dry_run_looks_but_runs_nothing_that_was_declared(
+    db: Database, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
+    by = await giving(db, tmp_path, declared=(("touch", "*"),), dry_run=True)
+
+    look, declared = await by.says("uptime"), await by.says(f"touch {ran}")
+
+    assert look.text.startswith("exit 0")
+    assert declared.text == f"Dry run: would run touch {ran}."
+    assert not ran.exists()
+
+
+async def test_what_people_took_out_of_the_file_is_not_run(db: Database, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    by = await giving(db, tmp_path, declared=(("touch", "*"),))
+    by.gate.current = lambda: SERVICES
+
+    answer = await by.says(f"touch {ran}")
+
+    assert answer.is_error
+    assert not ran.exists()
+
+
+async def test_nothing_is_run_for_a_session_that_is_over_or_while_all_is_halted(
+    db: Database, tmp_path: Path
+) -> None:
+    by = await giving(db, tmp_path)
+    async with writing(db):
+        halt = await halts.insert(db, Way.ROW, reason="Maintenance", by="Ada", now=NOON)
+    halted = await by.says("uptime")
+    async with writing(db):
+        await halts.release(db, halt.id, by="Ada", now=NOON)
+        await sessions.end(db, by.gate.session.id, Status.STOPPED, now=NOON)
+
+    assert "everything is halted" in halted.text
+    assert (await by.says("uptime")).text == "Not run: its session is over."
+    assert await told(db) == []
+
+
+def repository(path: Path, *settings: str) -> None:
+    for words in (["init", "-q", "."], ["commit", "-q", "--allow-empty", "-m", "A change"]):
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *words],
+            cwd=path,
+            check=True,
+            env={"PATH": os.environ["PATH"], "HOME": str(path), "GIT_CONFIG_NOSYSTEM": "1"},
+        )
+    with (path / ".git" / "config").open("a") as file:
+        file.writelines(f"{line}\n" for line in settings)
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")
+async def test_a_repository_is_looked_at_without_running_what_it_names(
+    db: Database, tmp_path: Path
+) -> None:
+    ran, program = tmp_path / "ran", tmp_path / "program"
+    program.write_text(f"#!{sys.executable}\nopen({str(ran)!r}, 'w')\n")
+    program.chmod(0o755)
+    for name in ("plain", "monitor", "filter", "include"):
+        (tmp_path / name).mkdir()
+    repository(tmp_path / "plain")
+    repository(tmp_path / "monitor", "[core]", f"\tfsmonitor = {program}")
+    repository(tmp_path / "filter", '[filter "x"]', f"\tclean = {program}")
+    repository(tmp_path / "include", "[include]", f"\tpath = {tmp_path}/x")
+    by = await giving(db, tmp_path)
+
+    good = await by.says(f"git -C {tmp_path}/plain log --format=%s")
+    status = await by.says(f"git -C {tmp_path}/plain status -s")
+    bad = [
+        await by.says(f"git -C {tmp_path}/{name} status")
+        for name in ("monitor", "filter", "include")
+    ]
+
+    assert good.text == "exit 0\nA change"
+    assert status.text == "exit 0"
+    assert all("could run a program" in answer.text for answer in bad)
+    assert not ran.exists()
+
+
+async def test_what_is_not_on_this_machine_is_said(db: Database, tmp_path: Path) -> None:
+    by = await giving(db, tmp_path, declared=(("no-such-program",),))
+
+    assert (await by.says("no-such-program")).text == (
+        "Not run: no-such-program is not on this machine."
+    )
+    assert [use for use in await uses(db) if use.outcome is not Outcome.REFUSED] == []

@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 TOKEN_MARGIN_SECONDS: Final = 300.0
 _DIED: Final = "its supervisor had ended; all that it had printed was taken in."
+_INTERRUPTED: Final = "The supervisor ended while it ran; all that it had printed was taken in."
 _GONE: Final = "the supervisor ended while it waited"
 LINGERED: Final = "It gave its result, but did not end by itself and was ended."
 
@@ -285,11 +286,12 @@ async def _recovered(shop: Workshop, session: Session, names: Sequence[str]) -> 
             for at in range(0, len(lines), follow.LINES_AT_ONCE):
                 await observe.ingest(taking, lines[at : at + follow.LINES_AT_ONCE], now=shop.now())
         heard = await asyncio.to_thread(shop.files.heard, session.id)
-    if resume.can(shop, shop.engines.get(session.engine), session, heard):
+    halt = await shop.brake.pulled(shop.db)
+    if halt is None and resume.can(shop, shop.engines.get(session.engine), session, heard):
         return session
     ending = Ending(
-        status=Status.INTERRUPTED,
-        reason="The supervisor ended while it ran; all that it had printed was taken in.",
+        status=Status.STOPPED if halt else Status.INTERRUPTED,
+        reason=halt.words if halt else _INTERRUPTED,
         finished=heard.finished,
         said=heard.said,
     )

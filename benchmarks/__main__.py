@@ -17,6 +17,7 @@ from benchmarks import (
     processes,
     relate,
     sessions,
+    spawned,
 )
 
 ALL: dict[str, Callable[[], dict[str, Any]]] = {
@@ -32,6 +33,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "processes": processes.run,
     "relate": relate.run,
     "sessions": sessions.run,
+    "spawned": lambda: asyncio.run(spawned.run()),
 }
 
 

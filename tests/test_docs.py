@@ -8,7 +8,9 @@ import pytest
 
 from lamplighter.api.routes import ANY, OPS
 from lamplighter.config import services
+from lamplighter.config.hooks import KNOWLEDGE
 from lamplighter.config.listed import SETTINGS
+from lamplighter.config.settings import read_settings
 from lamplighter.domain import markers
 from lamplighter.domain.access import SCOPES
 from lamplighter.domain.markers import Reading
@@ -57,8 +59,16 @@ def test_every_link_leads_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_the_rules_of_tool_hooks_in_the_docs_are_read(tmp_path: Path) -> None:
+    examples = fenced(DOCS / "hooks.md", "toml")
+    (tmp_path / "lamplighter.toml").write_text("\n".join(examples))
+    found = read_settings({"LAMPLIGHTER_HOME": str(tmp_path)}).hooks
+    assert (len(found.save), len(found.inject)) == (2, 2)
+    assert all(f"{each}" in (DOCS / "hooks.md").read_text() for each in KNOWLEDGE)
+
+
 def test_the_services_examples_load(tmp_path: Path) -> None:
-    for page in (DOCS / "services.md", ROOT / "README.md"):
+    for page in (DOCS / "services.md", DOCS / "approvals.md", ROOT / "README.md"):
         for number, example in enumerate(fenced(page, "yaml")):
             path = tmp_path / f"{page.stem}{number}.yaml"
             path.write_text(example)

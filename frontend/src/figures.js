@@ -1,3 +1,4 @@
+import { dollars } from "./spending.js"
 import { t } from "./texts.js"
 
 /**
@@ -58,8 +59,14 @@ function happened(level, { since }) {
 /** What the engines say that it cost; what none of them says is no zero. @param {OverviewState["run"]} run */
 export function costWords({ today, month }) {
   if (month.cost_usd === null) return t("overview.noCost")
-  const dollars = (/** @type {number | null} */ cost) => (cost ?? 0).toFixed(2)
-  return t("overview.cost", { today: dollars(today.cost_usd), month: dollars(month.cost_usd) })
+  const rounded = (/** @type {number | null} */ cost) => (cost ?? 0).toFixed(2)
+  return t("overview.cost", { today: rounded(today.cost_usd), month: rounded(month.cost_usd) })
+}
+
+/** What models may still cost within 24 hours; nothing where none worked, or there is no limit. @param {Spending | undefined} spending */
+export function dayWords(spending) {
+  const { day = null, day_spent: spent = 0 } = spending ?? {}
+  return day === null || !spent ? "" : t("overview.ofTheDay", { spent: dollars(spent), day: dollars(day) })
 }
 
 /** @param {OverviewState["run"]} run */

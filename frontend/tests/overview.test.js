@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { lastVisit } from "../src/last-visit.js"
 import { soon } from "../src/soon.js"
-import { costWords, figuresOf, gathered, tiersOf, turnsWords } from "../src/figures.js"
+import { costWords, dayWords, figuresOf, gathered, tiersOf, turnsWords } from "../src/figures.js"
 import { inOrder, inPlace, overview } from "../src/stores/overview.js"
 import { NOON, fakeApi, fakeFeed, fakeStorage, fakeTimers } from "./fakes.js"
 
@@ -312,4 +312,13 @@ test("at most once a second, and never forgotten", async () => {
   again()
 
   assert.deepEqual([done, timers.delays], [1, [700]])
+})
+
+test("what models cost within 24 hours stands beside its limit, where there is one and something was spent", () => {
+  const of = (day, day_spent) => dayWords({ session: null, chain: null, day, day_spent })
+
+  assert.deepEqual(
+    [of(10, 1.234), of(10, 0), of(null, 3), dayWords(undefined)],
+    ["$1.23 of $10.00 in 24 h", "", "", ""],
+  )
 })

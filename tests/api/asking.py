@@ -1,5 +1,7 @@
 """How each route is asked in tests: an address that is there and a body that is good."""
 
+import itertools
+import os
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +24,7 @@ HALT = ("PUT", "/api/v1/halt")
 LOG_OUT = ("DELETE", "/api/v1/login")
 SECRET = "a secret that a browser keeps".replace(" ", "-")
 STAMP = "2026-01-01T12:00:00.000000Z"
+NUMBERS = itertools.count(1)
 CODE = "`[MEMORY:timing:jellyfin] Takes 60s to start`"
 
 
@@ -53,6 +56,8 @@ class Asking:
         address = more.pop("address", None) or self.address(op)
         if op.body and not {"json", "content"} & more.keys():
             more["json"] = self.body(op)
+        if "/webhooks/" in address and op.method == "POST" and "content" not in more:
+            more["json"] = {"service": "jellyfin", "title": "is down", "id": f"a{next(NUMBERS)}"}
         request = self.client.build_request(op.method, address, **more)
         if (op.method, op.path) == LOG_OUT:  # a token cannot
             del request.headers["authorization"]
@@ -73,7 +78,11 @@ class Asking:
             asked = "?topic=jellyfin" if op.path.endswith("/audit") else ""
             if "{reset}" in op.path:
                 self.reset()
-            return op.path.replace("{name}", "jellyfin").replace("{reset}", STAMP) + asked
+            parts = {"{name}": "jellyfin", "{reset}": STAMP, "{source}": f"m{os.getpid()}"}
+            path = op.path
+            for part, given in parts.items():
+                path = path.replace(part, given)
+            return path + asked
         if "/bulk/" in op.path:
             return op.path.replace("{id:int}", str(self.bulk()))
         makes = {
@@ -86,6 +95,7 @@ class Asking:
             "requests": self.request,
             "escalations": self.escalated,
             "tokens": self.token,
+            "notices": self.notice,
         }
         number = makes[op.path.split("/")[3]]()
         if "{entry:int}" in op.path:
@@ -216,6 +226,9 @@ class Asking:
 
     def token(self) -> int:
         return int(self.made("/api/v1/tokens", {"scopes": ["read"]})["id"])
+
+    def notice(self) -> int:
+        return int(self.made("/api/v1/notices/test", {})["id"])
 
     def cookie(self) -> dict[str, str]:
         """Log a browser in and return what it shows then."""

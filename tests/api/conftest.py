@@ -13,7 +13,10 @@ from living import Home, Server
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Start one server for all tests that do not mind each other's rows."""
-    home = Home(tmp_path_factory.mktemp("api") / "home")
+    home = Home(
+        tmp_path_factory.mktemp("api") / "home",
+        {"LAMPLIGHTER_WEBHOOK_TOKEN": "what-monitors-show"},
+    )
     home.services.write_text(
         "services:\n"
         "  jellyfin:\n    checks: [{name: web, http: http://127.0.0.1:9/}]\n"

@@ -184,6 +184,8 @@ def test_who_can_run_a_session_is_told(server: Server, client: httpx2.Client) ->
     assert claude["version"].count(".") == 2
     assert found["engines"][0]["program"] is None
     assert found["engines"][0]["problem"] is None
+    assert found["caps"] == {"session": 1.0, "chain": 3.0, "day": 10.0, "day_spent": 0.0}
+    assert found["models"].keys() == {"1", "2", "3"}
     assert "LAMPLIGHTER_EXEC_COMMAND is not set" in found["engines"][1]["problem"]
     assert (found["max_tier"], found["session_seconds"]) == (3, 900)
     filed = client.post(SESSIONS, json={"engine": "probe"}).json()
@@ -308,3 +310,21 @@ def test_a_broken_services_file_is_told_with_its_line(own_server: Server) -> Non
     assert answer["items"] == []
     assert {each["line"] for each in answer["problems"]} <= {2, 3}
     assert "chekcs" in str(answer["problems"])
+
+
+def test_what_a_session_searched_for_is_told(server: Server, client: httpx2.Client) -> None:
+    ran = server.home.says("[MEMORY:timing:searched] Takes 60s to start")
+    (held,) = client.get("/api/v1/memories", params={"service": "searched"}).json()["items"]
+    hits = [{"id": held["id"], "rank": 1}, {"id": 999_999, "rank": 2}]
+    server.home.write(
+        "INSERT INTO searches (session_id, tool, query, hits, at) VALUES (?, ?, ?, ?, ?)",
+        *(ran.id, "memory_search", "slow start", json.dumps(hits), "2026-01-01 12:00:00.000000"),
+    )
+
+    (found,) = client.get(f"{SESSIONS}/{ran.id}/searches").json()["items"]
+
+    assert (found["tool"], found["query"]) == ("memory_search", "slow start")
+    assert [(hit["memory_id"], hit["observation"]) for hit in found["hits"]] == [
+        (held["id"], "Takes 60s to start"),
+        (999_999, None),
+    ]

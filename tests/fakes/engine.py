@@ -116,6 +116,34 @@ def spends(turns: str, dollars: str, pause: str, ends: str = "") -> None:
     result(num_turns=int(turns), total_cost_usd=None if dollars == "?" else round(total, 6))
 
 
+def tool(name: str, answer: str, pause: str = "0") -> None:
+    """Use a tool of its own, and tell what it answered."""
+    used = {"type": "tool_use", "id": "u1", "name": name, "input": {"command": "ping db"}}
+    say(type="assistant", message={"content": [used]})
+    time.sleep(float(pause))
+    told = {"type": "tool_result", "tool_use_id": "u1", "content": answer}
+    say(type="user", message={"content": [told]})
+    result()
+
+
+def dies(after: str = "") -> None:
+    """Be killed, as when memory runs out."""
+    text("[EVENT:info] growing")
+    if after:
+        result()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def errs() -> None:
+    text("[EVENT:info] trying")
+    result(is_error=True, subtype="error_during_execution", errors=["the disk is gone"])
+
+
+def leaves(code: str) -> None:
+    result()
+    sys.exit(int(code))
+
+
 def fails() -> None:
     text("[EVENT:info] about to fail")
     sys.stderr.write("no disk left\n")

@@ -152,8 +152,8 @@ async def test_the_open_session_of_a_dead_supervisor_counts(db: Database, tmp_pa
             plan = Plan(engine="model", budget_usd=0.75)
             await sessions.insert(db, plan, model=None, epoch=1, now=clock.now())
 
-        ended = await runner.recover(bench.supervisor.shop, bench.supervisor.load())
+        found = await runner.recover(bench.supervisor.shop, bench.supervisor.load())
         left = await runner.caps.left(db, Caps(day=10), Plan(), bench.engine, now=clock.now())
 
-    assert [each.status for each in ended] == [Status.INTERRUPTED]
+    assert [each.status for each in found.ended] == [Status.INTERRUPTED]
     assert left.budget_usd == 9.25

@@ -42,10 +42,14 @@ class Callers:
         """
         scheme, _, words = headers.get("authorization", "basic").partition(" ")
         if scheme.lower() == "basic":
-            caller = await self.visitor(scope, headers)
-        else:
-            shown = words.strip() if scheme.lower() == "bearer" else ""
-            caller = await access.bearer(self._db, shown, now=self._now())
+            return self._came_by(await self.visitor(scope, headers))
+        return await self.bearer(words.strip() if scheme.lower() == "bearer" else "")
+
+    async def bearer(self, words: str) -> Caller | None:
+        """Return the token that is shown."""
+        return self._came_by(await access.bearer(self._db, words, now=self._now()))
+
+    def _came_by(self, caller: Caller | None) -> Caller | None:
         if caller is not None:
             self._here[caller.kind, caller.id] = None
             self._came.set()

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from starlette.requests import Request
 
 from lamplighter.api.hub import Hub
+from lamplighter.domain.caps import MAX_TURNS, Caps
 from lamplighter.domain.context import DEFAULT_BUDGET
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
@@ -58,10 +59,15 @@ class Door:
     max_tier: int = MAX_TIER
     engines: tuple[Engine, ...] = ()
     usual_engines: Mapping[int, str] = field(default_factory=dict)
+    models: Mapping[int, str] = field(default_factory=dict)
+    caps: Caps = field(default_factory=Caps)
+    max_turns: int = MAX_TURNS
     session_seconds: float = 900.0
     idle_seconds: float = 300.0
     hosts: tuple[str, ...] = ()
     lexicon: Lexicon = field(default_factory=built_in)
+    webhook_token: str = ""
+    webhook_tier: int = 1
     brake: Brake = field(default_factory=Brake)
 
     def known(self) -> list[str]:

@@ -17,9 +17,10 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lamplighter.api import login_page
+from lamplighter.api import login_page, webhooks
 from lamplighter.api.answer import problem
 from lamplighter.api.callers import Callers
+from lamplighter.api.door import Door
 from lamplighter.api.routes import ANY, API, DOCS, DOCUMENT, LOGIN, PAGE_METHODS, ops_at
 from lamplighter.api.routes.op import Op
 from lamplighter.domain.access import Caller
@@ -119,16 +120,29 @@ async def _stopped(scope: Scope, headers: Headers) -> Response | None:
         return None
     callers: Callers = scope["app"].state.callers
     try:
-        caller = await callers.find(scope, headers)
+        if path.startswith(webhooks.BELOW):
+            caller = await _monitor(scope, callers, headers)
+        else:
+            caller = await callers.find(scope, headers)
     except (Error, TimeoutError):
         detail = "The database cannot be read now; try again."
         return problem(503, detail, headers={"Retry-After": "2"})
+    if path.startswith(webhooks.BELOW) and webhooks.closed(scope["app"].state.door):
+        return problem(503, webhooks.CLOSED)
     if caller is None:
         return _unknown(scope, headers)
     if caller.kind == "login" and scope["method"] not in SAFE and not _from_our_page(headers):
         return problem(403, "A browser that is logged in may change things from our pages only.")
     scope.setdefault("state", {})["caller"] = caller
     return _refused(scope, ops, caller)
+
+
+async def _monitor(scope: Scope, callers: Callers, headers: Headers) -> Caller | None:
+    """Return who hands an alert in; a monitor shows a token of its own."""
+    here: Door = scope["app"].state.door
+    words = webhooks.shown(headers)
+    known = webhooks.monitor(words, here.webhook_token)
+    return known or await callers.bearer(words)
 
 
 def _refused(scope: Scope, ops: dict[str, Op] | None, caller: Caller) -> Response | None:

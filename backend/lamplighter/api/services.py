@@ -6,7 +6,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import ask, halt, shapes
+from lamplighter.api import ask, halt, shapes, spending
 from lamplighter.api.answer import answer, page
 from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
@@ -58,9 +58,11 @@ async def overview(request: Request) -> Response:
     async with reading(here.db):
         found = await views.overview(here.db, here.services(), since=since, now=now)
         pulled = await here.brake.pulled(here.db)
+        spent = await spending.standing(here)
         seq = await changes.last(here.db)
     stands = halt.as_json(here, pulled) if pulled else None
-    return answer({**_overview(here, found, since=since, now=now), "halt": stands, "seq": seq})
+    shown = _overview(here, found, since=since, now=now)
+    return answer({**shown, "spending": spent, "halt": stands, "seq": seq})
 
 
 async def learned(request: Request) -> Response:

@@ -3,18 +3,20 @@
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
 import platformdirs
 
+from lamplighter.config import hooks
 from lamplighter.config.listed import ENGINES as ENGINES
 from lamplighter.config.listed import PREFIX, SETTINGS, Setting
 from lamplighter.config.listed import masked as masked
 from lamplighter.config.nearest import nearest
 from lamplighter.config.readers import path
 from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.hooks import Hooks
 
 SPEC_BUDGET: Final = "CLAUDEOPS_MEMORY_BUDGET"
 FILE: Final = "lamplighter.toml"
@@ -78,6 +80,7 @@ class Settings:
     notify_level: str
     notify_digest: float | None
     log_level: str
+    hooks: Hooks = field(default_factory=Hooks)
     found: tuple[Found, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -86,7 +89,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     """Read every setting. Raises Invalid naming each wrong one; a typo is never a default."""
     wrong, warnings = _unknown(environ)
     home = _home(environ)
-    given = _from_file(home / FILE, wrong)
+    given, rules = _from_file(home / FILE, wrong)
     found = tuple(_found(setting, environ, given, home) for setting in SETTINGS)
     values: dict[str, Any] = {}
     for each in found:
@@ -96,7 +99,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
             wrong.append(Wrong(_written_as(each), f"{each.shown!r} {error}"))
     if wrong:
         raise Invalid(*wrong)
-    return Settings(**_filled(values, home), found=found, warnings=tuple(warnings))
+    return Settings(**_filled(values, home), hooks=rules, found=found, warnings=tuple(warnings))
 
 
 def describe(settings: Settings) -> list[dict[str, str]]:
@@ -157,22 +160,26 @@ def injected(value: str) -> bool:
     return value.startswith("tcp://")
 
 
-def _from_file(path: Path, wrong: list[Wrong]) -> dict[str, str]:
+def _from_file(path: Path, wrong: list[Wrong]) -> tuple[dict[str, str], Hooks]:
+    """Return what the file says of settings, as text, and its tool hooks."""
     try:
-        read = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        read = tomllib.loads(text)
     except FileNotFoundError:
-        return {}
+        return {}, Hooks()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         wrong.append(Wrong(str(path), f"cannot be read: {why}"))
-        return {}
+        return {}, Hooks()
+    rules = hooks.hooks(path, text, read, wrong)
     known = [setting.name for setting in SETTINGS if setting.name != "home"]
     for name in read:
         if name == "home":
             wrong.append(Wrong(f"{path}: {name}", f"is set by {PREFIX}HOME: this file is in it"))
-        elif name not in known:
-            wrong.append(Wrong(f"{path}: {name}", f"is not a setting{_hint(name, known)}"))
-    return {name: _as_text(value) for name, value in read.items() if name in known}
+        elif name not in known and name not in hooks.TABLES:
+            near = _hint(name, [*known, *hooks.TABLES])
+            wrong.append(Wrong(f"{path}: {name}", f"is not a setting{near}"))
+    return {name: _as_text(value) for name, value in read.items() if name in known}, rules
 
 
 def _as_text(value: object) -> str:
@@ -199,5 +206,5 @@ def _hint(name: str, known: list[str]) -> str:
 
 
 assert {each.name for each in SETTINGS} == {
-    each.name for each in fields(Settings) if each.name not in ("found", "warnings")
+    each.name for each in fields(Settings) if each.name not in ("hooks", "found", "warnings")
 }

@@ -13,11 +13,14 @@ from lamplighter.domain.text import one_line
 
 ADMIN: Final = "admin"
 DAILY: Final = ("memories", "reviews", "events", "sessions", "cooldowns", "health")
-RESERVED: Final = ("tokens", "settings", "approvals")
+RESERVED: Final = ("tokens", "settings", "approvals", "webhooks")
 READ_ONLY: Final = ("services", "context", "changes")
 READS: Final = frozenset(f"{noun}:read" for noun in (*DAILY, *RESERVED, *READ_ONLY))
 DAILY_WRITES: Final = frozenset(f"{noun}:write" for noun in DAILY)
 RESERVED_WRITES: Final = frozenset(f"{noun}:write" for noun in RESERVED)
+WEBHOOKS: Final = "webhooks:write"
+"""To hand alerts in, and nothing else: what a monitor outside holds."""
+
 _WIDE: Final = {
     ADMIN: READS | DAILY_WRITES | RESERVED_WRITES | {ADMIN},
     "write": READS | DAILY_WRITES,

@@ -171,6 +171,17 @@ def unfit(each: Approval, *, session_id: int, declared: Action | None, now: date
     return ""
 
 
+def in_full(each: Approval, *, now: datetime) -> str:
+    """Say what waits for a person, where they see nothing else of it."""
+    said = f"It says: {each.reason!r}\n" if each.reason else ""
+    return (
+        f"Session {each.session_id} (tier {each.tier}) wants to run, in {each.directory or '/'}:\n"
+        f"{shlex.join(each.shown)}\n{said}"
+        f"It waits until {clock(each.expires_at, now)}. Answer in the app, or with "
+        f"`lamplighter approvals approve {each.id}`, deny or edit."
+    )
+
+
 def told(each: Approval) -> str:
     """Say what became of an approval, as its session is told."""
     said = f": {each.note}" if each.note else ""

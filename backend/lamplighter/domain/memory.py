@@ -117,13 +117,15 @@ class Candidate:
     trust: Trust = Trust.OBSERVED
     title: str = ""
     tags: tuple[str, ...] = ()
+    project: str = OPERATIONS
     scope: str = PROJECT
     topic_key: str | None = None
 
     @property
     def kind(self) -> Kind:
-        """How the row is kept: by what it is about."""
-        return kind_of(self.category)
+        """How the row is kept: by what it is about; what nobody thought over is an episode."""
+        episode = self.source in (Source.CAPTURED, Source.IMPORTED)
+        return Kind.EPISODIC if episode else kind_of(self.category)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,31 @@
 
 from typing import Any
 
+from lamplighter.domain.alerts import Held
 from lamplighter.domain.halt import Halt
 from lamplighter.domain.notice import Notice
 from lamplighter.domain.plain import at
+
+
+def alert(each: Held) -> dict[str, Any]:
+    """Return an alert as JSON."""
+    return {
+        "id": each.id,
+        "source": each.source,
+        "fingerprint": each.fingerprint,
+        "incident": each.incident,
+        "state": each.state,
+        "service": each.service,
+        "severity": each.severity,
+        "title": each.title,
+        "details": dict(each.details),
+        "request_id": each.request_id,
+        "deliveries": each.deliveries,
+        "created_at": at(each.created_at),
+        "last_at": at(each.last_at),
+        "resolved_at": at(each.resolved_at),
+        "version": each.version,
+    }
 
 
 def notice(each: Notice) -> dict[str, Any]:

@@ -87,10 +87,11 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The assistant uses a tool."""
+    """The assistant uses a tool; its result names the same `use`."""
 
     name: str
     input: Any = None
+    use: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ class ToolResult:
     text: str
     is_error: bool = False
     found: dict[str, Any] | None = None
+    use: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +229,7 @@ def _finished(item: Finished) -> str:
     if item.is_error:
         why = item.reason or item.why or item.response or "no reason given"
         return f"--- session error ({why}) ---"
-    cost = f"${item.cost_usd or 0:.4f}"
+    cost = "unknown" if item.cost_usd is None else f"${item.cost_usd:.4f}"
     took = f"duration={item.duration_ms or 0}ms"
     return f"--- session complete (turns={item.turns or 0}, cost={cost}, {took}) ---"
 

@@ -27,6 +27,7 @@ from lamplighter.domain.transcript import (
 )
 
 SYNTHETIC: Final = "<synthetic>"
+NO_ANSWER: Final = "the connection failed"
 _decode = json.JSONDecoder(strict=False).decode  # engines do print raw control characters
 MAX_LEVELS: Final = 100
 
@@ -72,7 +73,8 @@ def _assistant(message: dict[str, Any]) -> Iterator[Item]:
                 cut = message.get("aborted") is True
                 yield Text(_string(block.get("text")), own=own, cut=cut)
             case "tool_use":
-                yield ToolUse(_string(block.get("name")) or "?", _cleaned(block.get("input")))
+                given, use = _cleaned(block.get("input")), _string(block.get("id"))
+                yield ToolUse(_string(block.get("name")) or "?", given, use)
 
 
 def _user(message: dict[str, Any]) -> Iterator[Item]:
@@ -84,6 +86,7 @@ def _user(message: dict[str, Any]) -> Iterator[Item]:
                 _joined(block.get("content")),
                 is_error=block.get("is_error") is True,
                 found=_cleaned(found) if isinstance(found, dict) else None,
+                use=_string(block.get("tool_use_id")),
             )
         elif told and ends.cut_off(_string(block.get("text"))):
             yield Cut(_string(block.get("text")))
@@ -102,7 +105,15 @@ def _system(message: dict[str, Any]) -> Iterator[Item]:
         case "permission_denied":
             yield Denied(_string(message.get("tool_name")), _string(message.get("message")))
         case "api_retry":
-            yield Retry(_whole(message.get("attempt")) or 0, _string(message.get("error")))
+            yield Retry(_whole(message.get("attempt")) or 0, _trouble(message))
+
+
+def _trouble(message: dict[str, Any]) -> str:
+    """Say why a model is asked again: the word for it, and the status where there was an answer."""
+    error, status = _string(message.get("error")), _whole(message.get("error_status"))
+    if status is not None:
+        return f"{error} ({status})"
+    return NO_ANSWER if error == "unknown" else error
 
 
 def _finished(message: dict[str, Any]) -> Finished:

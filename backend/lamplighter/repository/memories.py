@@ -13,7 +13,6 @@ from lamplighter.domain.change import Op
 from lamplighter.domain.memory import (
     ACTIVE_THRESHOLD,
     OPERATIONAL,
-    OPERATIONS,
     Candidate,
     Category,
     InactiveReason,
@@ -140,7 +139,7 @@ async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory
         trust=candidate.trust,
         title=candidate.title,
         tags=list(candidate.tags),
-        project=OPERATIONS,
+        project=candidate.project,
         scope=candidate.scope,
         topic_key=candidate.topic_key,
         content_hash=content_hash(candidate.observation),

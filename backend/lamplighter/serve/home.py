@@ -9,10 +9,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+from lamplighter.config import prices
 from lamplighter.config import services as services_file
 from lamplighter.config.services import ServicesError
 from lamplighter.config.settings import Settings
 from lamplighter.domain import halt
+from lamplighter.domain.caps import Caps
 from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.domain.event import Level
 from lamplighter.domain.notice import Telling
@@ -26,6 +28,7 @@ from lamplighter.engines.probe import ProbeEngine
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.database import is_postgres, password_of
 from lamplighter.repository.feed import Announcer, run_directory
+from lamplighter.serve.post import secrets_in
 from lamplighter.usecases.halt import Brake
 
 logger = logging.getLogger(__name__)
@@ -68,7 +71,21 @@ def engines(settings: Settings) -> tuple[Engine, ...]:
         ProbeEngine(),
         ExecEngine(settings.exec_command),
         ClaudeEngine(settings.claude_bin),
-        MessagesEngine(),
+        MessagesEngine(own=prices.in_force(settings)),
+    )
+
+
+def models(settings: Settings) -> dict[int, str]:
+    """Return the model of each tier."""
+    return {1: settings.model_tier1, 2: settings.model_tier2, 3: settings.model_tier3}
+
+
+def caps(settings: Settings) -> Caps:
+    """Return how many dollars may be spent."""
+    return Caps(
+        session=settings.session_dollars,
+        chain=settings.chain_dollars,
+        day=settings.day_dollars,
     )
 
 
@@ -84,8 +101,9 @@ def usual_engines(settings: Settings) -> dict[int, str]:
 def secrets(settings: Settings) -> Redactor:
     """Know the secrets of our own environment, to mask them wherever they turn up."""
     password = password_of(settings.database_url)
-    own = [("DATABASE_PASSWORD", password)] if password else []
-    return redactor([*os.environ.items(), *own])
+    own = [("DATABASE_PASSWORD", password or ""), ("WEBHOOK_TOKEN", settings.webhook_token)]
+    posts = [("NOTIFY_SECRET", part) for url in settings.notify for part in secrets_in(url)]
+    return redactor([*os.environ.items(), *own, *posts])
 
 
 def telling(settings: Settings) -> Telling | None:

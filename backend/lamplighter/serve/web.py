@@ -109,9 +109,14 @@ async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
             max_tier=settings.max_tier,
             engines=home.engines(settings),
             usual_engines=home.usual_engines(settings),
+            models=home.models(settings),
+            caps=home.caps(settings),
+            max_turns=settings.max_turns,
             session_seconds=settings.session_timeout,
             idle_seconds=settings.idle_timeout,
             lexicon=words,
+            webhook_token=settings.webhook_token,
+            webhook_tier=settings.webhook_tier,
             brake=home.brake(settings),
         )
 

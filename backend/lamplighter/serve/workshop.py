@@ -4,7 +4,6 @@ from pathlib import Path
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
-from lamplighter.domain.caps import Caps
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.relate import Lexicon
 from lamplighter.mcp.door import Doors
@@ -40,20 +39,13 @@ def workshop(
         echo=Echo(settings.echo),
         approval_timeout=settings.approval_timeout,
         current=services.load,
-        models={
-            1: settings.model_tier1,
-            2: settings.model_tier2,
-            3: settings.model_tier3,
-        },
+        models=home.models(settings),
         doors=doors.open,
         readable=files,
         shell=Shell(tiers=settings.shell_tiers, roots=files.roots, private=files.private),
-        caps=Caps(
-            session=settings.session_dollars,
-            chain=settings.chain_dollars,
-            day=settings.day_dollars,
-        ),
+        caps=home.caps(settings),
         max_turns=settings.max_turns,
+        hooks=settings.hooks,
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

@@ -10,7 +10,7 @@ from typing import Final
 
 from lamplighter.domain.session import Session, Status
 from lamplighter.domain.transcript import Line
-from lamplighter.engines import Task
+from lamplighter.engines import Task, stream
 from lamplighter.engines.process import Run
 from lamplighter.engines.tail import POLL_SECONDS, Tail, growing
 from lamplighter.repository import sessions
@@ -25,6 +25,8 @@ from lamplighter.usecases.ingest import Ingest
 STOP_POLL_SECONDS: Final = 0.25
 HALT_LOOK_SECONDS: Final = 1.0
 LINES_AT_ONCE: Final = 200
+DRAINED: Final = "The supervisor was asked to end."
+STOPPED: Final = "An operator stopped it."
 
 
 async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: Gate) -> None:
@@ -88,7 +90,23 @@ async def _halting(shop: Workshop, started: Run, watch: Watch, gate: Gate) -> As
 def taking(shop: Workshop, session: Session, known: Sequence[str]) -> Ingest:
     """Return what taking in a session's lines needs."""
     limits = shop.limits.markers, shop.max_tier, shop.timepiece.steady(shop.now())
-    return Ingest(shop.db, session, shop.redactor, known, *limits, shop.lexicon, shop.echo)
+    rules = shop.lexicon, shop.echo
+    ingest = Ingest(shop.db, session, shop.redactor, known, *limits, *rules)
+    ingest.hooked.rules = shop.hooks
+    if shop.hooks.save and session.log_offset:
+        _remind(shop, ingest)
+    return ingest
+
+
+def _remind(shop: Workshop, ingest: Ingest) -> None:
+    """Note the tools that were used before somebody else takes in their answers."""
+    session = ingest.session
+    for lines in shop.files.lines(session.id):
+        for line in lines:
+            if line.start >= session.log_offset:
+                return
+            for item in stream.parse(line.content):
+                ingest.hooked.note(item)
 
 
 async def _take(shop: Workshop, taking: Ingest, lines: Sequence[Line], watch: Watch) -> None:
@@ -103,7 +121,7 @@ async def _watch(
     shop: Workshop, session: Session, started: Run, watch: Watch, *, unfinished: int
 ) -> None:
     if watch.draining.is_set() and watch.drained():
-        watch.stop(Status.STOPPED, "The supervisor was asked to end.", started)
+        watch.stop(Status.STOPPED, DRAINED, started)
     due = watch.due(unfinished=unfinished)
     if due:
         watch.stop(*due, started)
@@ -111,5 +129,5 @@ async def _watch(
     with suppress(OperationalError):  # looked again in a moment
         held = await sessions.get(shop.db, session.id)
         if held and held.stop_requested_at is not None:
-            watch.stop(Status.STOPPED, "An operator stopped it.", started)
+            watch.stop(Status.STOPPED, STOPPED, started)
     watch.press_on()

@@ -16,6 +16,7 @@ from lamplighter.supervisor import caps, follow, gateway, resume, tasks, tools
 from lamplighter.supervisor.files import Heard
 from lamplighter.supervisor.gate import Gate
 from lamplighter.supervisor.patience import patiently
+from lamplighter.supervisor.recalling import recalling
 from lamplighter.supervisor.telling import telling
 from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.tools.bench import Bench
@@ -32,6 +33,7 @@ logger = logging.getLogger(__name__)
 TOKEN_MARGIN_SECONDS: Final = 300.0
 _DIED: Final = "its supervisor had ended; all that it had printed was taken in."
 _GONE: Final = "the supervisor ended while it waited"
+INTERRUPTED: Final = "The supervisor ended while it ran; all that it had printed was taken in."
 LINGERED: Final = "It gave its result, but did not end by itself and was ended."
 
 
@@ -73,7 +75,7 @@ async def run(
         fading=shop.timepiece.steady(shop.now()),
         now=shop.now(),
     )
-    why_not = why_not or engine.probe() or left.why_not
+    why_not = why_not or await asyncio.to_thread(engine.probe) or left.why_not
     if why_not:
         ending = Ending(status=Status.FAILED, reason=why_not, begun=False)
         return await _ended(shop, begun.session, ending)
@@ -121,7 +123,12 @@ async def _work(
     )
     task = replace(task, budget_usd=budget_usd, max_turns=shop.max_turns)
     tell = telling(shop, begun.session, services, task.handoff)
-    box = Toolbox(gate=gate, tools=tools.made(_bench(shop, gate)), tell=tell)
+    box = Toolbox(
+        gate=gate,
+        tools=tools.made(_bench(shop, gate)),
+        recall=recalling(shop, begun.session),
+        tell=tell,
+    )
     if begun.session.resumed:
         task = await resume.resumed(shop, task)
     return await _run(shop, shop.engines[begun.session.engine], task, box, draining)
@@ -269,7 +276,9 @@ async def recover(shop: Workshop, services: Services) -> Recovered:
     await asyncio.to_thread(gateway.forget, shop.sockets)
     await approvals.withdraw_all(shop.db, _GONE, now=shop.now())
     names = [service.name for service in services]
-    found = [await _recovered(shop, each, names) for each in await sessions.running(shop.db)]
+    halted = await shop.brake.pulled(shop.db) is not None
+    running = await sessions.running(shop.db)
+    found = [await _recovered(shop, each, names, halted=halted) for each in running]
     await chain.drop_stranded(shop.db, now=shop.now())
     return Recovered(
         tuple(each for each in found if not each.running),
@@ -277,7 +286,9 @@ async def recover(shop: Workshop, services: Services) -> Recovered:
     )
 
 
-async def _recovered(shop: Workshop, session: Session, names: Sequence[str]) -> Session:
+async def _recovered(
+    shop: Workshop, session: Session, names: Sequence[str], *, halted: bool
+) -> Session:
     taking = follow.taking(shop, session, names)
     heard = Heard()
     if shop.files.path(session.id).exists():
@@ -285,11 +296,11 @@ async def _recovered(shop: Workshop, session: Session, names: Sequence[str]) -> 
             for at in range(0, len(lines), follow.LINES_AT_ONCE):
                 await observe.ingest(taking, lines[at : at + follow.LINES_AT_ONCE], now=shop.now())
         heard = await asyncio.to_thread(shop.files.heard, session.id)
-    if resume.can(shop, shop.engines.get(session.engine), session, heard):
+    if not halted and resume.can(shop, shop.engines.get(session.engine), session, heard):
         return session
     ending = Ending(
         status=Status.INTERRUPTED,
-        reason="The supervisor ended while it ran; all that it had printed was taken in.",
+        reason=INTERRUPTED,
         finished=heard.finished,
         said=heard.said,
     )

@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from lamplighter.domain.errors import Deposed, Invalid, LamplighterError
@@ -59,6 +59,9 @@ def tool(offer: Offer, use: Use, *, seconds: float | None = TOOL_SECONDS) -> Too
     return Tool(name=offer.name, about=offer.about, schema=offer.schema, use=use, seconds=seconds)
 
 
+Recall = Callable[[str, Mapping[str, Any]], Awaitable[str]]
+"""Says what we know of a tool's arguments, as words beside its answer; empty for nothing."""
+
 Tell = Callable[[str], Awaitable[Mapping[str, Any]]]
 """Says what a session is told now, given what it is about."""
 
@@ -69,6 +72,7 @@ class Toolbox:
 
     gate: Gate
     tools: tuple[Tool, ...] = field(default=())
+    recall: Recall | None = None
     tell: Tell | None = None
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
@@ -80,7 +84,19 @@ class Toolbox:
             words = f"There is no tool {quoted(name)}; there are: {known}."
             return self._safe(Answer(text=words, is_error=True))
         async with self._turns:
-            return self._safe(await _used(found, given))
+            known = await self._known(name, given)
+            answer = await _used(found, given)
+        return self._safe(replace(answer, text=f"{answer.text}\n\n{known}") if known else answer)
+
+    async def _known(self, name: str, given: Mapping[str, Any]) -> str:
+        """Look up what is known before a tool is used; a tool waits for no database."""
+        if self.recall is None:
+            return ""
+        try:
+            return await self.recall(name, given)
+        except (Error, Deposed) as error:
+            logger.warning("Nothing could be looked up for %s: %s", name, error)
+            return ""
 
     def _safe(self, answer: Answer) -> Answer:
         return Answer(

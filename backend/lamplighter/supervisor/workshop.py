@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from lamplighter.domain.caps import MAX_TURNS, Caps
+from lamplighter.domain.hooks import Hooks
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
@@ -53,6 +54,7 @@ class Workshop:
     models: Mapping[int, str] = field(default_factory=dict)
     caps: Caps = field(default_factory=Caps)
     max_turns: int = MAX_TURNS
+    hooks: Hooks = field(default_factory=Hooks)
     doors: Doors | None = None
     brake: Brake = field(default_factory=Brake)
     approval_timeout: float = APPROVAL_SECONDS

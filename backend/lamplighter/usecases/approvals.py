@@ -12,6 +12,7 @@ from lamplighter.domain.approval import (
     ApprovalState,
     Choice,
     Wish,
+    in_full,
     told,
     unfit,
     unmasked,
@@ -20,6 +21,7 @@ from lamplighter.domain.approval import (
 from lamplighter.domain.cooldown import Outcome, Use
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale
 from lamplighter.domain.event import Level
+from lamplighter.domain.notice import Kind
 from lamplighter.domain.policy import Ask
 from lamplighter.domain.service import Action, Approve, Services
 from lamplighter.domain.session import Session
@@ -33,7 +35,7 @@ from lamplighter.repository import (
     sessions,
     writing,
 )
-from lamplighter.usecases import act
+from lamplighter.usecases import act, notify
 
 MAX_EDITS: Final = 100
 """So many replacements of one wish are followed; nobody writes that many."""
@@ -74,8 +76,7 @@ async def _ask(
     db: Database, session: Session, wish: Wish, *, seconds: float, redact: Redact, now: datetime
 ) -> Approval:
     reason = shortened(one_line(redact(wish.reason)), MAX_REASON_CHARS)
-    await _tell(db, Level.WARNING, f"Waits for a person: {wish}.", wish, session, now=now)
-    return await approvals.insert(
+    asked = await approvals.insert(
         db,
         session,
         replace(wish, reason=reason),
@@ -84,6 +85,12 @@ async def _ask(
         expires_at=now + timedelta(seconds=seconds),
         now=now,
     )
+    text, body = f"Waits for a person: {wish}.", in_full(asked, now=now)
+    await notify.tell(
+        db, Kind.APPROVAL, Level.WARNING, text, body, service=wish.service, now=now
+    )  # before its event is told
+    await _tell(db, Level.WARNING, text, wish, session, now=now)
+    return asked
 
 
 async def decide(

@@ -11,6 +11,7 @@ from lamplighter.domain.relate import Lexicon, built_in
 from lamplighter.domain.session import MAX_TIER, Session
 from lamplighter.domain.transcript import Finished, Spent
 from lamplighter.repository import Database
+from lamplighter.usecases.hooks import Hooked
 from lamplighter.usecases.remember import Manner
 
 MAX_MARKERS: Final = 5_000
@@ -47,6 +48,7 @@ class Ingest:
     echo: Echo = Echo.COUNT
     looked: set[str] = field(default_factory=set)
     tool: str = ""
+    hooked: Hooked = field(default_factory=Hooked)
 
     @property
     def manner(self) -> Manner:

@@ -42,7 +42,7 @@ from lamplighter.repository import (
     sessions,
     writing,
 )
-from lamplighter.usecases import act
+from lamplighter.usecases import act, hooks
 from lamplighter.usecases.ingest import Ingest, Taken
 from lamplighter.usecases.naming import spelled
 from lamplighter.usecases.remember import remember
@@ -66,10 +66,14 @@ async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Tak
     on starts at `log_offset`.
     """
     taken = Taken()
+    read = [(line, _items(line)) for line in lines]
+    captured = await hooks.caught(ingest.hooked, read, ingest.session, ingest.redact)
     async with writing(ingest.db):
-        for line in lines:
-            for item, found in enumerate(_items(line)):
+        for line, items in read:
+            for item, found in enumerate(items):
                 await _take(ingest, line, item, found, taken, now=now)
+        for each in captured:
+            await hooks.keep(ingest.db, ingest.hooked, each, ingest.redact, now=now)
         if taken.spent is not None:
             await sessions.spend(ingest.db, ingest.session.id, taken.spent)
         await sessions.progress(

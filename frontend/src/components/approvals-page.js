@@ -31,6 +31,12 @@ export function approvalsPage(store) {
       deciding.ask(form)
     },
 
+    /** A key that is held down is no second press. @param {KeyboardEvent} event */
+    once: (event) => event.repeat && event.preventDefault(),
+
+    /** A click of a key is meant for this button; one of a pointer may be the second half of a double one. @param {MouseEvent} click */
+    sure: ({ detail }) => (detail === 0 ? deciding.decide("approve", {}) : deciding.confirm()),
+
     /** Back to the button that opened what is closed now. @param {Card} card */
     cancel(card) {
       const { form } = deciding
@@ -57,7 +63,7 @@ function words(deciding) {
     /** @param {Card} card */
     left(card) {
       const left = deciding.left(card)
-      return left > 0 ? t("approvals.left", { time: duration(Math.ceil(left / 1_000) * 1_000) }) : t("approvals.over")
+      return left > 0 ? t("approvals.left", { time: duration(Math.round(left / 1_000) * 1_000) }) : t("approvals.over")
     },
 
     /** How much of its time is gone, for the bar. @param {Card} card */

@@ -88,6 +88,7 @@ function ofPreview({ add, api, feed, router, services, clock }) {
 function ofApprovals({ Alpine, add, api, feed, approvals, clock, live, toasts }) {
   const desk = add("deciding", deciding({ api, feed, approvals, clock, live, toasts }))
   feed.on("approval", (/** @type {Change} */ change) => desk.follow(change))
+  feed.on("cooldown", (/** @type {Change} */ change) => desk.followUse(change))
   Alpine.effect(() => desk.here && desk.gather(approvals.open))
   Alpine.effect(() => desk.here && desk.tick())
   return desk

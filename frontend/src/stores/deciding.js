@@ -114,6 +114,14 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
       this.keep(row)
     },
 
+    /** What was run on a yes moved on. @param {Change} change */
+    followUse({ row }) {
+      const card = this.cards.find(
+        (/** @type {{row: Approval}} */ { row: asked }) => asked.use_id !== null && asked.use_id === row?.id,
+      )
+      if (card?.detail) this.details[card.id] = { ...card.detail, use: row }
+    },
+
     /** All there is to know before one decides: what it was told, what is left, who asks. @param {number} id */
     async look(id) {
       const found = await api.get(`/approvals/${id}`).catch(() => null)

@@ -1,7 +1,7 @@
 import { past, until } from "../format.js"
 import { soon } from "../soon.js"
 import { sentence } from "../standing.js"
-import { costWords, figuresOf, gathered, learnedGroups, tiersOf, turnsWords } from "../figures.js"
+import { costWords, dayWords, figuresOf, gathered, learnedGroups, tiersOf, turnsWords } from "../figures.js"
 import { t } from "../texts.js"
 
 const WORST_FIRST = ["failing", "warning", "unknown", "ok"]
@@ -238,6 +238,16 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
 
     get cost() {
       return this.state ? costWords(this.state.run) : ""
+    },
+
+    get ofTheDay() {
+      return dayWords(this.state?.spending)
+    },
+
+    /** Is hardly anything left of what models may cost today? */
+    get short() {
+      const { day = null, day_spent: spent = 0 } = this.state?.spending ?? {}
+      return day !== null && spent >= 0.8 * day
     },
 
     /** The sessions of this month. */

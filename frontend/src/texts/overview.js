@@ -1,5 +1,6 @@
 /** What the page says of this area: a key, and its sentence or its plural forms. */
 export const overview = {
+  ofTheDay: "{spent} of {day} in 24 h",
   halted: "Everything is stopped: nobody looks at the services.",
   ask: { one: "{n} command waits", other: "{n} commands wait" },
   asks: "The {wish} waits",

@@ -93,7 +93,11 @@ async def test_it_tries_again_and_takes_each_answer_once(api: MessagesApi, tmp_p
     }
     assert {each.status for each in ended.values()} == {0}
     tries = [item for item in ended["busy"].items if isinstance(item, Retry)]
-    assert [(each.attempt, each.error) for each in tries] == [(1, "overloaded"), (2, "overloaded")]
+    assert [(each.attempt, each.error) for each in tries] == [
+        (1, "overloaded (529)"),
+        (2, "overloaded (529)"),
+    ]
+    assert Retry(1, "the connection failed") in ended["dropped"].items
 
 
 async def test_turns_and_dollars_bound_a_model_that_never_ends(

@@ -94,8 +94,9 @@ async def test_a_tool_is_used_and_its_answer_read(api: MessagesApi, gate: Desk) 
     assert gate.used == [("look", {"service": "caddy"})]
     started, said, used, spent, seen, last, again, finished = ran.items
     assert started == Started("claude-haiku-4-5")
-    assert (said, used) == (Text("I look."), ToolUse("look", {"service": "caddy"}))
-    assert seen == ToolResult("caddy is up")
+    use = "toolu_000000000000000000000001"
+    assert (said, used) == (Text("I look."), ToolUse("look", {"service": "caddy"}, use))
+    assert seen == ToolResult("caddy is up", use=use)
     assert last == Text("Seen: caddy is up.")
     assert isinstance(spent, Spent)
     assert isinstance(again, Spent)
@@ -156,7 +157,11 @@ async def test_a_busy_model_is_asked_again(api: MessagesApi, gate: Desk, no_wait
     await ran.run()
 
     found = [item for item in ran.items if isinstance(item, Retry | Text)]
-    assert found == [Retry(1, "overloaded"), Retry(2, "overloaded"), Text("At last.")]
+    assert found == [
+        Retry(1, "overloaded (529)"),
+        Retry(2, "overloaded (529)"),
+        Text("At last."),
+    ]
 
 
 async def test_it_waits_as_long_as_it_is_asked_to(api: MessagesApi, gate: Desk) -> None:
@@ -362,16 +367,24 @@ async def test_a_supervisor_that_does_not_answer_is_an_error_in_words(
 async def test_the_checkpoint_holds_all_that_a_session_needs_to_go_on(
     api: MessagesApi, gate: Desk
 ) -> None:
-    await session(api, gate, "look", max_turns=1).run()
+    await session(api, gate, "look").run()
 
     path = Path(gate.path).parent
     held = checkpoint.load(path)
     assert held is not None
     assert (held.session, held.chain, held.uses) == (7, {"tier": 2, "parent": 6}, {"look": 1})
     assert [each["name"] for each in held.tools] == ["look"]
-    assert [each["role"] for each in held.messages] == ["user", "assistant", "user"]
+    assert [each["role"] for each in held.messages] == [*("user", "assistant", "user", "assistant")]
     assert (held.handoffs, held.approvals) == ([{"service": "caddy"}], [])
     assert held.usage.given > 0
     assert held.usage != Usage()
     assert (path / CHECKPOINT).stat().st_mode & 0o777 == 0o600
     assert [each.name for each in path.glob("*.new")] == []
+
+
+async def test_no_tool_is_used_when_nothing_is_left_to_read_its_answer_with(
+    api: MessagesApi, gate: Desk
+) -> None:
+    await session(api, gate, "look", max_turns=1).run()
+
+    assert gate.used == []

@@ -5,6 +5,9 @@ from lamplighter.api.shapes.access import Minted as Minted
 from lamplighter.api.shapes.access import Token as Token
 from lamplighter.api.shapes.access import TokenIn as TokenIn
 from lamplighter.api.shapes.access import TokenPage as TokenPage
+from lamplighter.api.shapes.alerts import AlertPage as AlertPage
+from lamplighter.api.shapes.alerts import AlertQuery as AlertQuery
+from lamplighter.api.shapes.alerts import Delivery as Delivery
 from lamplighter.api.shapes.approvals import Approval as Approval
 from lamplighter.api.shapes.approvals import ApprovalCase as ApprovalCase
 from lamplighter.api.shapes.approvals import ApprovalPage as ApprovalPage
@@ -39,6 +42,9 @@ from lamplighter.api.shapes.memories import MemoryPage as MemoryPage
 from lamplighter.api.shapes.memories import MemoryQuery as MemoryQuery
 from lamplighter.api.shapes.memories import ViewQuery as ViewQuery
 from lamplighter.api.shapes.memories import Views as Views
+from lamplighter.api.shapes.notices import Notice as Notice
+from lamplighter.api.shapes.notices import NoticePage as NoticePage
+from lamplighter.api.shapes.notices import NoticeQuery as NoticeQuery
 from lamplighter.api.shapes.relate import Related as Related
 from lamplighter.api.shapes.relate import RelateIn as RelateIn
 from lamplighter.api.shapes.relate import Similar as Similar
@@ -82,10 +88,12 @@ from lamplighter.api.shapes.sessions import Prompt as Prompt
 from lamplighter.api.shapes.sessions import Request as Request
 from lamplighter.api.shapes.sessions import RequestPage as RequestPage
 from lamplighter.api.shapes.sessions import RequestQuery as RequestQuery
+from lamplighter.api.shapes.sessions import SearchPage as SearchPage
 from lamplighter.api.shapes.sessions import Session as Session
 from lamplighter.api.shapes.sessions import SessionIn as SessionIn
 from lamplighter.api.shapes.sessions import SessionPage as SessionPage
 from lamplighter.api.shapes.sessions import SessionQuery as SessionQuery
+from lamplighter.api.shapes.sessions import Spending as Spending
 from lamplighter.api.shapes.sessions import Told as Told
 from lamplighter.api.shapes.standing import SettingIn as SettingIn
 from lamplighter.api.shapes.standing import SettingLine as SettingLine

@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 from lamplighter.api.shapes.halt import Pulled
 from lamplighter.api.shapes.kinds import Limit, Name, Words
 from lamplighter.api.shapes.memories import Memory
+from lamplighter.api.shapes.sessions import Spending
 from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.service import ActionKind, Approve
 
@@ -127,6 +128,7 @@ class Overview(Struct):
     reviews: dict[str, Any]
     approvals: dict[str, Any]
     run: dict[str, Any]
+    spending: Spending
     halt: Pulled | None
     seq: int
 

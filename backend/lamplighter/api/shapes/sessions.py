@@ -95,10 +95,22 @@ class Engine(Struct):
     version: str | None
 
 
+class Spending(Struct):
+    """How many dollars may be spent, None without a limit; `day_spent` counts for 24 hours."""
+
+    session: float | None
+    chain: float | None
+    day: float | None
+    day_spent: float
+
+
 class Engines(Struct):
     """What can run a session, and what a session may take."""
 
     engines: list[Engine]
+    models: dict[str, str | None]
+    caps: Spending
+    max_turns: int
     max_tier: int
     session_seconds: float
     idle_seconds: float
@@ -194,6 +206,32 @@ class MarkerPage(Struct):
     """The markers of a session in the order they were printed."""
 
     items: list[Marker]
+    next: str | None
+    seq: int
+
+
+class SearchHit(Struct):
+    """A memory that a search showed, as it is now; `observation` is null once it is deleted."""
+
+    memory_id: int
+    rank: int
+    observation: str | None
+
+
+class Search(Struct):
+    """What a session asked of the memories, and what it was shown."""
+
+    id: int
+    tool: str
+    query: str
+    hits: list[SearchHit]
+    at: str
+
+
+class SearchPage(Struct):
+    """The searches of a session, oldest first."""
+
+    items: list[Search]
     next: str | None
     seq: int
 

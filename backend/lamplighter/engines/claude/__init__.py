@@ -17,6 +17,9 @@ SESSIONS: Final = uuid.UUID("6c616d70-6c69-5768-8465-722073657373")
 OPENING: Final = "This session's task:\n\n"
 """What every message begins with: the CLI takes one that begins with `/` for a command."""
 
+TOOL_MS: Final = 24 * 3_600_000
+"""How long the CLI waits for a tool: by itself one minute, less than a person takes to say yes."""
+
 SYSTEM: Final = "system.md"
 APPENDED: Final = "appended.md"
 SERVERS: Final = "mcp.json"
@@ -99,5 +102,10 @@ def _servers(task: Task) -> bytes:
     servers = {}
     if task.door is not None:
         headers = {"Authorization": f"Bearer {task.door.token}"}
-        servers[SERVER] = {"type": "http", "url": task.door.url, "headers": headers}
+        servers[SERVER] = {
+            "type": "http",
+            "url": task.door.url,
+            "headers": headers,
+            "timeout": TOOL_MS,
+        }
     return json.dumps({"mcpServers": servers}).encode()

@@ -5,8 +5,8 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,7 @@ OLDEST: Final = (2, 1, 197)
 """The oldest version that was seen to do all that the engine asks of it."""
 
 VERSION_SECONDS: Final = 10.0
+AGAIN_SECONDS: Final = 60.0
 HOW: Final = (
     "Install it (`pip install 'lamplighter[claude]'`, or npm), or set LAMPLIGHTER_CLAUDE_BIN."
 )
@@ -35,8 +36,7 @@ def found(path: str, environ: Mapping[str, str]) -> Installed | str:
         seen = os.stat(place)
     except OSError as error:
         return f"The Claude CLI {place} cannot be read: {error.strerror}."
-    # asked again only when the file is another
-    return _asked(place, seen.st_mtime_ns, seen.st_size)
+    return _ASKED.once(place, (seen.st_mtime_ns, seen.st_size))
 
 
 def _set(path: str, environ: Mapping[str, str]) -> str | None:
@@ -55,8 +55,28 @@ def _bundled() -> str | None:
     return shutil.which(str(Path(spec.origin).parent / "_bundled" / PROGRAM))
 
 
-@lru_cache(maxsize=8)
-def _asked(place: str, changed: int, size: int) -> Installed | str:
+class _Asked:
+    """What CLIs told: kept until the file is another, and what went wrong for a minute."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, tuple[tuple[int, int], float, Installed | str]] = {}
+
+    def once(self, place: str, stamp: tuple[int, int]) -> Installed | str:
+        """Return what a CLI tells, and ask it only where that is not known."""
+        kept = self._told.get(place)
+        if kept is not None and kept[0] == stamp:
+            _, at, told = kept
+            if isinstance(told, Installed) or time.monotonic() - at < AGAIN_SECONDS:
+                return told
+        told = _ask(place)
+        self._told[place] = stamp, time.monotonic(), told
+        return told
+
+
+_ASKED: Final = _Asked()
+
+
+def _ask(place: str) -> Installed | str:
     try:
         answer = subprocess.run(
             [place, "--version"],

@@ -1,0 +1,152 @@
+"""`lamplighter approvals`: what sessions want to do, and a person's yes or no to it."""
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import wraps
+from typing import Any
+
+import click
+
+from lamplighter import clock
+from lamplighter.cli.words import in_words, settings_in_force
+from lamplighter.domain import plain
+from lamplighter.domain.approval import Answer, Approval, ApprovalState, Choice
+from lamplighter.domain.errors import EXIT_FAILED, Conflict
+from lamplighter.domain.memory import Memory
+from lamplighter.domain.text import one_line, terminal
+
+NUMBER = click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
+NOTE = click.option("--note", default="", help="Words that the session is told.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def _deciding(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a case that waits no more be exit status 1."""
+
+    @in_words
+    @wraps(command)
+    def run(*given: Any, **more: Any) -> Any:
+        try:
+            return command(*given, **more)
+        except Conflict as error:
+            click.echo(f"lamplighter: {terminal(str(error))}", err=True)
+            sys.exit(EXIT_FAILED)
+
+    return run
+
+
+@click.group(invoke_without_command=True)
+@click.option("--all", "whole", is_flag=True, help="Those that wait no more too, newest first.")
+@JSON
+@click.pass_context
+@in_words
+def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
+    """List what waits for your yes or no, or answer it.
+
+    Exit status 0: done; 1: it waits no more; 2: it could not be done.
+    """
+    from lamplighter.serve import approvals as cases
+
+    if context.invoked_subcommand:
+        return
+    found, now = cases.listed(settings_in_force(), whole=whole), clock.now()
+    if as_json:
+        click.echo(json.dumps([plain.approval(each) for each in found], ensure_ascii=False))
+        return
+    for each in found:
+        _print(_lines(each, now=now))
+    if not found:
+        click.echo("Nothing waits for you.")
+    elif not whole:
+        click.echo(f"Answer: lamplighter approvals approve {found[0].id}, or deny, or edit.")
+
+
+@approvals.command()
+@NUMBER
+@JSON
+@in_words
+def show(number: int, *, as_json: bool) -> None:
+    """Show all that helps to decide on a case."""
+    from lamplighter.serve import approvals as cases
+
+    found = cases.case(settings_in_force(), number)
+    if as_json:
+        told = [plain.memory(each) for each in found.told]
+        click.echo(json.dumps({**plain.approval(found.approval), "told": told}, ensure_ascii=False))
+        return
+    _print(_lines(found.approval, now=clock.now()))
+    _print(_memories(found.told))
+
+
+@approvals.command()
+@NUMBER
+@NOTE
+@_deciding
+def approve(number: int, note: str) -> None:
+    """Say yes: the command runs once, now."""
+    found = _decided(number, Answer(choice=Choice.APPROVE, note=note))
+    click.echo(f"Approved: {terminal(shlex.join(found.shown))}")
+
+
+@approvals.command()
+@NUMBER
+@NOTE
+@_deciding
+def deny(number: int, note: str) -> None:
+    """Say no."""
+    _decided(number, Answer(choice=Choice.DENY, note=note))
+    click.echo("Denied.")
+
+
+@approvals.command()
+@NUMBER
+@NOTE
+@click.option("--approve", "at_once", is_flag=True, help="Say yes to it at once.")
+@click.argument("argv", nargs=-1)
+@_deciding
+def edit(number: int, note: str, argv: tuple[str, ...], *, at_once: bool) -> None:
+    """Put another command in its place: ... edit 3 -- docker restart web. Prints its number."""
+    answer = Answer(choice=Choice.EDIT, argv=argv or None, note=note)
+    found = _decided(number, answer, at_once=at_once)
+    click.echo(str(found.id))
+    word = "Approved" if at_once else "Waits for a yes"
+    click.echo(f"{word}: {terminal(shlex.join(found.shown))}", err=True)
+
+
+def _decided(number: int, answer: Answer, *, at_once: bool = False) -> Approval:
+    from lamplighter.serve import approvals as cases
+
+    return cases.decide(settings_in_force(), number, answer, at_once=at_once)
+
+
+def _print(lines: Iterator[str]) -> None:
+    for line in lines:
+        click.echo(terminal(line))
+
+
+def _lines(each: Approval, *, now: datetime) -> Iterator[str]:
+    yield f"Approval {each.id}: {each.wish}, {_state(each, now=now)}"
+    where = each.directory or "/"
+    edited = ", as a person wrote it" if each.edited else ""
+    yield f"    runs     {shlex.join(each.shown)}  (in {where}{edited})"
+    if each.reason:
+        yield f"    because  session {each.session_id} says: {one_line(each.reason)}"
+    if each.note:
+        yield f"    note     {one_line(each.note)}"
+
+
+def _state(each: Approval, *, now: datetime) -> str:
+    if each.state is not ApprovalState.OPEN:
+        by = f" by {each.decided_by}" if each.decided_by else ""
+        return f"{each.state}{by}"
+    if each.expired(now=now):
+        return "its time is over"
+    return f"waits {each.seconds_left(now=now):.0f} s more"
+
+
+def _memories(told: tuple[Memory, ...]) -> Iterator[str]:
+    for each in told:
+        yield f"    told     memory {each.id}, {each.confidence:.2f}: {one_line(each.observation)}"

@@ -1,0 +1,172 @@
+"""The tool hooks in `lamplighter.toml`, read strictly: each mistake is named with its place.
+
+`[[save_rules]]` keep what a tool answered as knowledge, `[[inject_rules]]` tell what we
+know beside the answer of a tool.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import re2
+
+from lamplighter.config.nearest import nearest
+from lamplighter.domain.errors import Wrong
+from lamplighter.domain.hooks import Hooks, InjectRule, SaveRule, folded
+from lamplighter.domain.memory import OPERATIONAL, OPERATIONS, PROJECT, Category
+from lamplighter.domain.service import NAME
+
+SAVE: Final = "save_rules"
+INJECT: Final = "inject_rules"
+TABLES: Final = (SAVE, INJECT)
+PATTERN_CHARS: Final = 1_000
+MOST_RULES: Final = 1_000
+MOST_RECALLED: Final = 10
+SCOPES: Final = (PROJECT, "global")
+KNOWLEDGE: Final = tuple(each for each in Category if each not in OPERATIONAL)
+_QUIET: Final = re2.Options()
+_QUIET.log_errors = False
+
+
+def hooks(path: Path, text: str, given: Mapping[str, Any], wrong: list[Wrong]) -> Hooks:
+    """Return the rules of a file; what is wrong with them is added to `wrong`, with its line."""
+    sheet = Sheet(path, text.splitlines(), wrong)
+    return Hooks(
+        save=tuple(_save(rule) for rule in _rules(sheet, SAVE, given)),
+        inject=tuple(_inject(rule) for rule in _rules(sheet, INJECT, given)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The file while it is read, and what was found wrong so far."""
+
+    path: Path
+    lines: list[str]
+    wrong: list[Wrong]
+
+    def line(self, table: str, number: int, key: str = "") -> int | None:
+        """Return the line of a rule's key, or else of the rule; None when it stands elsewhere."""
+        at, seen = None, 0
+        for index, line in enumerate(self.lines, 1):
+            if re.match(r"\s*\[", line):
+                seen += bool(re.match(rf"\s*\[\[\s*[\"']?{table}[\"']?\s*\]\]", line))
+                if seen == number and at is None:
+                    at = index
+                elif at is not None:
+                    break
+            elif at and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
+                return index
+        return at
+
+
+@dataclass(slots=True)
+class Rule:
+    """One rule while it is read."""
+
+    sheet: Sheet
+    table: str
+    number: int
+    given: Mapping[str, Any]
+    keys: set[str] = field(default_factory=set)
+
+    def refuse(self, key: str, message: str) -> None:
+        """Note what is wrong with a value."""
+        line = self.sheet.line(self.table, self.number, key)
+        place = f"{self.sheet.path}:{line}" if line else f"{self.sheet.path}"
+        what = f"{self.table} {self.number}" + (f", {key}" if key else "")
+        self.sheet.wrong.append(Wrong(f"{place}: {what}", message))
+
+    def text(self, key: str, default: str = "") -> str:
+        """Return a text."""
+        self.keys.add(key)
+        said = self.given.get(key, default)
+        if not isinstance(said, str):
+            self.refuse(key, "is not a text; put it in quotes")
+            return default
+        return said
+
+    def tool(self) -> str:
+        """Return the name of a tool, as rules have it."""
+        said = self.text("tool")
+        if not re.fullmatch(r"[\w.:/-]{1,200}", said, re.ASCII):
+            self.refuse("tool", "names no tool, such as bash or look")
+        return folded(said)
+
+    def pattern(self, key: str) -> str:
+        """Return a pattern in RE2."""
+        said = self.text(key)
+        if len(said) > PATTERN_CHARS:
+            self.refuse(key, f"is longer than {PATTERN_CHARS:,} characters")
+            return ""
+        try:
+            re2.compile(said, _QUIET)
+        except re2.error as error:
+            why = error.args[0].decode(errors="replace") if error.args else "not understood"
+            self.refuse(key, f"{said!r} is not a pattern (RE2): {why}")
+            return ""
+        return said
+
+    def one_of(self, key: str, choices: tuple[str, ...], default: str = "") -> str:
+        """Return one of some words."""
+        said = self.text(key, default)
+        if said not in choices:
+            self.refuse(key, f"{said!r} is not one of {', '.join(choices)}")
+            return default or choices[0]
+        return said
+
+    def number_of(self, key: str, most: int, default: int) -> int:
+        """Return a whole number from 1 on."""
+        self.keys.add(key)
+        said = self.given.get(key, default)
+        if not isinstance(said, int) or isinstance(said, bool) or not 1 <= said <= most:
+            self.refuse(key, f"is not a whole number from 1 to {most}")
+            return default
+        return said
+
+    def end(self) -> None:
+        """Note every key that no rule has."""
+        for key in self.given:
+            if key not in self.keys:
+                near = nearest(key, self.keys)
+                self.refuse(key, "is not a key" + (f"; did you mean {near}?" if near else ""))
+
+
+def _rules(sheet: Sheet, table: str, given: Mapping[str, Any]) -> list[Rule]:
+    found = given.get(table, [])
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        sheet.wrong.append(Wrong(f"{sheet.path}: {table}", f"is written as [[{table}]]"))
+        return []
+    if len(found) > MOST_RULES:
+        sheet.wrong.append(Wrong(f"{sheet.path}: {table}", f"are more than {MOST_RULES:,}"))
+        return []
+    return [Rule(sheet, table, number, each) for number, each in enumerate(found, 1)]
+
+
+def _save(rule: Rule) -> SaveRule:
+    project = rule.text("project", OPERATIONS)
+    if not NAME.fullmatch(project):
+        rule.refuse("project", "has 1 to 64 letters, digits, _ or -, and nothing else")
+    read = SaveRule(
+        tool=rule.tool(),
+        category=Category(rule.one_of("type", KNOWLEDGE)),
+        match_output=rule.pattern("match_output"),
+        match_args=rule.pattern("match_args"),
+        scope=rule.one_of("scope", SCOPES, PROJECT),
+        project=project,
+    )
+    rule.end()
+    return read
+
+
+def _inject(rule: Rule) -> InjectRule:
+    usual = InjectRule(tool="")
+    read = InjectRule(
+        tool=rule.tool(),
+        match_args=rule.pattern("match_args"),
+        limit=rule.number_of("limit", MOST_RECALLED, usual.limit),
+    )
+    rule.end()
+    return read

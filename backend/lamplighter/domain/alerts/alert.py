@@ -1,0 +1,55 @@
+"""The alert: one value, whoever sent it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+
+class State(StrEnum):
+    """Whether what an alert tells of goes on."""
+
+    FIRING = "firing"
+    RESOLVED = "resolved"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """What one delivery says of one incident.
+
+    `fingerprint` names what is watched, and `incident` one outage of it; where the
+    sender does not name them, `at` tells outages apart. `names` are what its
+    service may be called, the likeliest first; `tier` is what the sender asks for.
+    """
+
+    fingerprint: str
+    state: State
+    title: str
+    incident: str | None = None
+    at: datetime | None = None
+    names: tuple[str, ...] = ()
+    severity: str = ""
+    tier: int | None = None
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """One alert as it is kept: one incident, however often it was delivered."""
+
+    id: int
+    source: str
+    fingerprint: str
+    incident: str
+    state: State
+    service: str | None
+    severity: str
+    title: str
+    details: Mapping[str, Any]
+    request_id: int | None
+    deliveries: int
+    created_at: datetime
+    last_at: datetime
+    resolved_at: datetime | None
+    version: int = 1

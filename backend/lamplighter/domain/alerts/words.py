@@ -1,0 +1,86 @@
+"""What a payload holds, read without trust: one line each, not of any length."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from lamplighter.domain.text import one_line, shortened
+
+MAX_CHARS: Final = 300
+MAX_DETAILS: Final = 20
+MAX_KEY_CHARS: Final = 200
+_NOT_A_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+_WORD: Final = re.compile(r"[a-z0-9_-]{1,20}", re.ASCII)
+_TIER: Final = "tier"
+FIRST_YEAR: Final = 1971
+LAST_SECOND: Final = 32_503_680_000  # the year 3000
+
+
+def text(value: Any) -> str:
+    """Return a word or number as one line; empty for what is neither."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return shortened(one_line(str(value)), MAX_CHARS)
+
+
+def first(found: Mapping[str, Any], *names: str) -> str:
+    """Return the first of these fields that says something."""
+    return next((said for name in names if (said := text(found.get(name)))), "")
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return an object; an empty one for what is none."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def names(found: Iterable[str]) -> tuple[str, ...]:
+    """Return what a service may be called, each once."""
+    return tuple(dict.fromkeys(each for each in found if each))
+
+
+def details(found: Mapping[str, Any], *, without: Iterable[str] = ()) -> dict[str, str]:
+    """Return what else is said, by names that are names; a tier is nobody's business."""
+    left_out = {*without, _TIER}
+    kept: dict[str, str] = {}
+    for name, value in found.items():
+        named = _NOT_A_NAME.sub("_", str(name))[:40]
+        said = text(value)
+        if said and str(name).strip().lower() not in left_out and len(kept) < MAX_DETAILS:
+            kept.setdefault(named, said)
+    return kept
+
+
+def key(*parts: str) -> str:
+    """Return what identifies something, not of any length."""
+    whole = "\x1f".join(parts)
+    if len(whole) <= MAX_KEY_CHARS and "\x1f" not in whole:
+        return whole
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def severity(value: Any) -> str:
+    """Return how bad it is, in a word; empty for what is no word."""
+    word = text(value).lower()
+    return word if _WORD.fullmatch(word) else ""
+
+
+def tier(value: Any) -> int | None:
+    """Return the tier that is asked for."""
+    said = text(value)
+    return int(said) if said.isascii() and said.isdecimal() and len(said) == 1 else None
+
+
+def moment(value: Any) -> datetime | None:
+    """Return a moment, in UTC where no zone is said; None for what is none, or Go's zero."""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            seconds = value / 1000 if value > LAST_SECOND else value
+            read = datetime.fromtimestamp(seconds, UTC)
+        else:
+            read = datetime.fromisoformat(text(value))
+        read = read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return read if FIRST_YEAR <= read.year < 3000 else None

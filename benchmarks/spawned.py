@@ -1,0 +1,95 @@
+"""What running 300 sessions costs beside starting the same engine bare, and what they leave."""
+
+import asyncio
+import json
+import shlex
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import psutil
+
+from benchmarks.measure import spread
+from lamplighter import clock
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import Plan, Status
+from lamplighter.engines.exec import ExecEngine
+from lamplighter.repository import Database, migrate
+from lamplighter.repository.database import sqlite_url
+from lamplighter.supervisor import runner
+from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.files import SessionFiles
+from lamplighter.supervisor.lease import Lock
+from lamplighter.supervisor.workshop import Workshop
+
+SESSIONS: Final = 300
+FIRST: Final = 50
+"""What is loaded and kept ready at first use has been by then."""
+
+GROWTH: Final = 1.10
+DONE: Final = {"type": "result", "is_error": False, "result": "well", "num_turns": 1}
+
+
+async def run() -> dict[str, Any]:
+    """Run sessions of an engine that says one line, in turn with the bare engine."""
+    argv = ["/usr/bin/printf", "%s\n", json.dumps(DONE)]
+    with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
+        path = Path(directory)
+        migrate.upgrade(sqlite_url(path / "lamplighter.db"))
+        async with Database(sqlite_url(path / "lamplighter.db")) as db:
+            return await _measured(_supervisor(db, path, shlex.join(argv)), argv)
+
+
+def _supervisor(db: Database, path: Path, command: str) -> Supervisor:
+    shop = Workshop(
+        db=db,
+        files=SessionFiles(path / "sessions"),
+        engines={"exec": ExecEngine(command)},
+        redactor=Redactor(),
+        now=clock.now,
+        sockets=path,
+    )
+    return Supervisor(shop, Rounds(engine="exec"), Services, Lock(path / "lock"))
+
+
+async def _measured(supervisor: Supervisor, argv: list[str]) -> dict[str, Any]:
+    assert await supervisor.lead()
+    sessions: list[float] = []
+    bare: list[float] = []
+    before = _look()
+    for count in range(SESSIONS):
+        began = time.perf_counter()
+        await (await asyncio.create_subprocess_exec(*argv, stdout=-3)).wait()
+        bare.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        session = await runner.run(supervisor.shop, Plan(engine="exec"), Services())
+        sessions.append(time.perf_counter() - began)
+        assert session.status is Status.COMPLETED
+        if count == FIRST:
+            before = _look()
+    after = _look()
+    await supervisor.step_down()
+    growth = round(after["rss_mb"] / before["rss_mb"], 3)
+    steady = all(after[what] <= before[what] for what in ("descriptors", "threads", "children"))
+    return {
+        "session": spread(sessions),
+        "bare_spawn": spread(bare),
+        "times_a_bare_spawn": round(median(sessions) / median(bare), 1),
+        f"after_{FIRST}": before,
+        f"after_{SESSIONS}": after,
+        "growth": growth,
+        "held": steady and growth <= GROWTH,
+    }
+
+
+def _look() -> dict[str, float]:
+    process = psutil.Process()
+    return {
+        "rss_mb": round(process.memory_info().rss / 2**20, 1),
+        "threads": process.num_threads(),
+        "descriptors": process.num_fds(),
+        "children": len(process.children(recursive=True)),
+    }

@@ -1,0 +1,129 @@
+"""What a session asks, and what a person says to it in the app."""
+
+import json
+import re
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from app import App
+
+SERVICES = """
+services:
+  web:
+    approve: always
+    checks:
+      - tcp: 127.0.0.1:9
+    actions:
+      - restart: [/bin/sh, -c, 'echo "$@" >> {ran}', sh, "web now"]
+"""
+SLOW_MS = 20_000
+
+
+@pytest.fixture
+def app(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[App]:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "services.yaml").write_text(SERVICES.format(ran=home / "ran"))
+    patience = getattr(request, "param", "5m")
+    env = {"LAMPLIGHTER_ENGINE": "probe", "LAMPLIGHTER_APPROVAL_TIMEOUT": patience}
+    started = App(home, env=env).start("web")
+    asks(started)
+    yield started.start("supervisor")
+    started.stop()
+
+
+def asks(app: App) -> None:
+    """Let a session find the service down and want to restart it."""
+    app.post("/api/v1/sessions", {"tier": 3, "services": ["web"]})
+
+
+def ran(app: App) -> str:
+    path = app.home / "ran"
+    return path.read_text() if path.exists() else ""
+
+
+def decide(app: App, number: int, **body: Any) -> None:
+    """Decide by the API, as somebody else does."""
+    sent = urllib.request.Request(
+        f"{app.url}/api/v1/approvals/{number}/decision",
+        method="PUT",
+        data=json.dumps(body).encode(),
+        headers={"Content-Type": "application/json", **app.way_in()},
+    )
+    urllib.request.urlopen(sent, timeout=10).close()
+
+
+def test_a_yes_runs_a_command_once(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/overview")
+    expect(page.get_by_text("The restart of web waits")).to_be_visible(timeout=SLOW_MS)
+    expect(page).to_have_title("(1) Overview · Lamplighter")
+    page.goto(f"{app.url}/sessions/1")
+    expect(page.get_by_role("link", name="Waits for your yes: restart of web")).to_be_visible()
+
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    card = page.get_by_role("article", name="restart of web")
+    words = card.get_by_role("list", name="The command, word by word").get_by_role("listitem")
+    expect(words).to_have_count(5)
+    expect(words.nth(4)).to_have_text("web·now")
+    expect(card).to_contain_text("connection refused at 127.0.0.1:9")
+    page.keyboard.press("a")
+    expect(card.get_by_role("button", name="Run it")).to_be_focused()
+    assert ran(app) == ""
+
+    page.keyboard.press("Enter")
+
+    expect(card).to_contain_text("approved, and run", timeout=SLOW_MS)
+    expect(page).to_have_title("Approvals · Lamplighter")
+    expect(card).to_contain_text(re.compile("succeeded|failed"), timeout=SLOW_MS)
+    assert ran(app) == "web now\n"
+
+
+def test_a_no_is_told_and_a_changed_command_is_asked_anew(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/approvals")
+    expect(page.get_by_role("article")).to_be_visible(timeout=SLOW_MS)
+    page.keyboard.press("e")
+    expect(page.get_by_role("textbox", name="Word 1")).to_be_focused()
+    page.get_by_role("textbox", name="Word 5").fill("changed")
+    page.get_by_role("button", name="Put it in its place").click()
+
+    changed = page.get_by_role("article").last
+    expect(page.get_by_role("article")).to_have_count(2)
+    expect(changed.get_by_text("edited by a person")).to_be_visible()
+    expect(changed).to_contain_text("Before: ")
+    assert ran(app) == ""
+    page.keyboard.press("d")
+    page.get_by_label("Why not?").fill("Not during the backup")
+    page.keyboard.press("Control+Enter")
+
+    expect(changed).to_contain_text("It did not run, and the session was told.")
+    expect(changed).to_contain_text("Not during the backup")
+    assert ran(app) == ""
+
+
+@pytest.mark.parametrize("app", ["5s"], indirect=True)
+def test_who_was_first_is_said_and_so_is_that_time_is_over(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/approvals")
+    card = page.get_by_role("article", name="restart of web")
+    expect(card).to_be_visible(timeout=SLOW_MS)
+    page.keyboard.press("d")
+    page.get_by_label("Why not?").fill("No")
+
+    decide(app, 1, decision="deny", note="I look at it myself")
+
+    expect(card).to_contain_text("While you looked at it: denied")
+    expect(card).to_contain_text("I look at it myself")
+    expect(page.get_by_label("Why not?")).to_have_count(0)
+
+    asks(app)
+    late = card.filter(has_text=re.compile(r"\d s left"))
+    expect(late).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_role("article").filter(has_text="Nobody answered in time")).to_be_visible(
+        timeout=SLOW_MS
+    )
+    assert ran(app) == ""

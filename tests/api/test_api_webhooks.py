@@ -1,0 +1,149 @@
+"""Alerts over HTTP: who may hand them in, and what becomes of what is no alert."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from living import Home, Server
+
+TOKEN = "what-monitors-show-here"
+HOOK = "/api/v1/webhooks/my-script"
+DOWN = {"service": "jellyfin", "title": "is down", "id": "7", "tier": 3}
+
+
+@pytest.fixture(scope="module")
+def hooked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    more = {"LAMPLIGHTER_WEBHOOK_TOKEN": TOKEN, "LAMPLIGHTER_WEBHOOK_TIER": "2"}
+    home = Home(tmp_path_factory.mktemp("hooked") / "home", more)
+    home.services.write_text("services:\n  Jellyfin: {checks: [{name: a, tcp: 127.0.0.1:9}]}\n")
+    server = Server(home)
+    yield server
+    server.kill()
+
+
+def post(server: Server, *, headers: dict[str, str] | None = None, **more: Any) -> httpx2.Response:
+    shown = {"Authorization": f"Bearer {TOKEN}"} if headers is None else headers
+    given = {"json": DOWN} | more
+    if "content" in more:
+        del given["json"]
+    address = given.pop("address", HOOK)
+    return httpx2.post(f"{server.url}{address}", headers=shown, timeout=20, **given)
+
+
+def test_without_the_setting_no_alerts_are_taken(own_server: Server) -> None:
+    for headers in ({}, {"Authorization": "Bearer x"}, own_server.headers):
+        answer = post(own_server, headers=headers)
+        assert answer.status_code == 503
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert "LAMPLIGHTER_WEBHOOK_TOKEN" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer nonsense"},
+        {"Authorization": f"Bearer {TOKEN}x"},
+        {"Authorization": f"Basic {TOKEN}"},
+        {"X-Lamplighter-Token": "nonsense"},
+        {"Authorization": "Bearer nonsense", "X-Lamplighter-Token": TOKEN},
+    ],
+    ids=str,
+)
+def test_without_its_token_nobody_hands_an_alert_in(
+    hooked: Server, headers: dict[str, str]
+) -> None:
+    answer = post(hooked, headers=headers)
+
+    assert answer.status_code == 401
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_the_token_in_the_address_is_none(hooked: Server) -> None:
+    address = f"{HOOK}?token={TOKEN}"
+
+    assert post(hooked, headers={}, address=address).status_code == 401
+
+
+def test_the_tokens_of_monitors_reach_nothing_else(hooked: Server) -> None:
+    made = {"scopes": ["webhooks:write"]}
+    tokens = f"{hooked.url}/api/v1/tokens"
+    words = httpx2.post(tokens, json=made, headers=hooked.headers, timeout=20).json()["token"]
+    for shown in (TOKEN, words):
+        headers = {"Authorization": f"Bearer {shown}"}
+        assert post(hooked, headers={"X-Lamplighter-Token": shown}).status_code in (200, 202)
+        found = httpx2.get(f"{hooked.url}/api/v1/alerts", headers=headers, timeout=20)
+        assert found.status_code == (401 if shown == TOKEN else 403)
+
+
+def test_a_token_of_another_scope_is_refused(hooked: Server) -> None:
+    tokens = f"{hooked.url}/api/v1/tokens"
+    made = {"scopes": ["write"]}
+    words = httpx2.post(tokens, json=made, headers=hooked.headers, timeout=20).json()["token"]
+
+    assert post(hooked, headers={"Authorization": f"Bearer {words}"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"", 400),
+        (b"  ", 400),
+        (b"{", 400),
+        (b"\xff", 400),
+        (b'{"a": NaN}', 400),
+        (b'{"a":' * 40 + b"1" + b"}" * 40, 400),
+        (b'{"a":' * 50_000, 400),
+        (b"[]", 422),
+        (b"null", 422),
+        (b"{}", 422),
+        (b'{"title": "' + b"x" * 300_000 + b'"}', 413),
+    ],
+    ids=lambda given: repr(given[:9]) if isinstance(given, bytes) else str(given),
+)
+def test_what_is_no_alert_is_refused(hooked: Server, content: bytes, status: int) -> None:
+    answer = post(hooked, content=content)
+
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_it_is_posted(hooked: Server) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+
+    answer = httpx2.get(f"{hooked.url}{HOOK}", headers=headers, timeout=20)
+
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+def test_a_name_that_is_none_is_not_found(hooked: Server) -> None:
+    assert post(hooked, address="/api/v1/webhooks/A%20b").status_code == 404
+
+
+def test_an_alert_waits_with_its_place_and_told_again_it_is_the_same(hooked: Server) -> None:
+    first = post(hooked, json={**DOWN, "id": "unheard of"}, headers=None)
+    again = post(hooked, json={**DOWN, "id": "unheard of"}, headers=None)
+
+    assert (first.status_code, again.status_code) == (202, 200)
+    request = first.json()["request"]
+    assert request["position"] >= 1
+    assert (request["tier"], request["services"], request["trigger"]) == (2, ["Jellyfin"], "alert")
+    assert "tier" not in request["prompt"]
+    assert again.json()["request"]["id"] == request["id"]
+    [alert] = again.json()["alerts"]
+    assert (alert["new"], alert["deliveries"]) == (False, 2)
+    query = {"source": "my-script", "service": "jellyfin", "state": "firing"}
+    listed = httpx2.get(
+        f"{hooked.url}/api/v1/alerts", params=query, headers=hooked.headers, timeout=20
+    )
+    assert alert["id"] in [each["id"] for each in listed.json()["items"]]
+
+
+def test_a_delivery_that_only_tries_is_answered_well(hooked: Server) -> None:
+    tried = {"heartbeat": None, "monitor": None, "msg": "My Testing"}
+
+    answer = post(hooked, json=tried, address="/api/v1/webhooks/uptime-kuma")
+
+    assert (answer.status_code, answer.json()) == (200, {"request": None, "alerts": []})

@@ -1,0 +1,153 @@
+"""Tool hooks: which rule matches what, and what is kept then."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lamplighter.domain.hooks import (
+    OUTPUT_BYTES,
+    Hooks,
+    InjectRule,
+    SaveRule,
+    Used,
+    candidate,
+    folded,
+    hits,
+    in_text,
+    query,
+)
+from lamplighter.domain.memory import Category, Kind, Source, Trust
+from lamplighter.domain.session import Session, Status, Trigger
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SESSION = Session(
+    id=7, tier=2, engine="exec", trigger=Trigger.MANUAL, status=Status.RUNNING, started_at=NOON
+)
+ERRORS = SaveRule(tool="bash", category=Category.BUGFIX, match_output="error|panic|fatal")
+DEPLOYS = SaveRule(tool="kubectl_apply", category=Category.DECISION)
+PINGS = SaveRule(tool="bash", category=Category.DISCOVERY, match_args="ping", match_output="loss")
+LOOKS = SaveRule(tool="look", category=Category.LEARNING)
+RULES = (ERRORS, DEPLOYS, PINGS, LOOKS)
+PING = Used("Bash", '{"command": "ping -c1 db"}')
+
+
+@pytest.mark.parametrize(
+    ("used", "output", "found"),
+    [
+        (PING, "fatal: no route", [(Category.BUGFIX, "fatal: no route")]),
+        (PING, "ok", []),
+        (PING, "ok\n\n  panic: late\nerror", [(Category.BUGFIX, "panic: late")]),
+        (
+            PING,
+            "error\n1 packet, 100% loss",
+            [(Category.BUGFIX, "error"), (Category.DISCOVERY, "1 packet, 100% loss")],
+        ),
+        (Used("BASH", "df"), "1% loss", []),
+        (Used("Read", "a"), "fatal", []),
+        (
+            Used("kubectl_apply", "f: a.yaml"),
+            "\n\ndeployment/a configured\n",
+            [(Category.DECISION, "deployment/a configured")],
+        ),
+        (Used("kubectl_apply", "f: a.yaml"), " \n", [(Category.DECISION, "f: a.yaml")]),
+        (Used("mcp__lamplighter__look", "web"), "up", [(Category.LEARNING, "up")]),
+        (Used("mcp__other__look", "web"), "up", []),
+        (PING, "ä€𝄞 fatal: é", [(Category.BUGFIX, "ä€𝄞 fatal: é")]),
+    ],
+)
+def test_every_rule_that_matches_is_a_hit(
+    used: Used, output: str, found: list[tuple[Category, str]]
+) -> None:
+    assert [(hit.rule.category, hit.line) for hit in hits(RULES, used, output)] == found
+
+
+def test_two_rules_of_one_kind_are_one_hit() -> None:
+    twice = (ERRORS, SaveRule(tool="bash", category=Category.BUGFIX, match_output="route"))
+
+    assert len(hits(twice, PING, "fatal: no route")) == 1
+
+
+def test_what_is_kept_is_an_unverified_episode_with_its_place() -> None:
+    output = "fatal: no route\n" + "x" * 3_000
+    [hit] = hits((ERRORS,), PING, output)
+
+    found = candidate(hit, PING, output, SESSION, at=345)
+
+    assert found.title == "bash: fatal: no route"
+    assert found.observation == f"{PING.arguments}\n{output}"[:1_999] + "…"
+    assert (found.kind, found.trust, found.confidence) == (Kind.EPISODIC, Trust.UNVERIFIED, 0.6)
+    assert (found.source, found.source_ref) == (Source.CAPTURED, "session 7, byte 345")
+    assert (found.session_id, found.tier, found.scope, found.project) == (7, 2, "project", "ops")
+
+
+def test_a_title_has_eighty_characters_of_its_line() -> None:
+    [hit] = hits((ERRORS,), PING, "fatal " + "é" * 200)
+
+    title = candidate(hit, PING, "", SESSION, at=0).title
+
+    assert title == "bash: fatal " + "é" * 74
+
+
+def test_an_answer_is_looked_at_up_to_its_bound() -> None:
+    assert hits((ERRORS,), PING, "x" * (OUTPUT_BYTES - 5) + "fatal")
+    assert not hits((ERRORS,), PING, "x" * (OUTPUT_BYTES - 4) + "fatal")
+
+
+EVIL = ("(a+)+$", "(a|a)*b", "(.*a){20}", "(a?){30}a{30}", "^(([a-z])+.)+[A-Z]([a-z])+$")
+
+
+def test_evil_patterns_are_tried_in_time_that_grows_with_the_text_alone() -> None:
+    rules = tuple(
+        SaveRule(tool="bash", category=Category.BUGFIX, match_output=f"{EVIL[n % 5]}never{n}")
+        for n in range(500)
+    )
+
+    assert hits(rules, PING, "a" * 100_000 + "!") == []
+
+
+@settings(max_examples=40)
+@given(st.text(max_size=300), st.text(max_size=100), st.sampled_from(RULES))
+def test_nothing_a_tool_answers_stops_a_rule(output: str, arguments: str, rule: SaveRule) -> None:
+    used = Used(rule.tool, arguments)
+    for hit in hits(RULES, used, output):
+        found = candidate(hit, used, output, SESSION, at=0)
+        assert len(found.observation) <= 2_000
+        assert "\n" not in found.title
+
+
+def test_a_rule_asks_for_memories_of_a_tool_and_its_arguments() -> None:
+    one = InjectRule(tool="look")
+    two = InjectRule(tool="run_action", match_args="restart", limit=1)
+    hooks = Hooks(inject=(one, two))
+
+    assert hooks.injects("mcp__lamplighter__look", "{}") == one
+    assert hooks.injects("Run_Action", '{"action": "restart"}') == two
+    assert hooks.injects("run_action", '{"action": "stop"}') is None
+    assert hooks.injects("bash", "restart") is None
+    assert Hooks().injects("look", "") is None
+    assert Hooks(save=RULES).saves("Bash")
+    assert not Hooks(save=RULES).saves("Read")
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({"command": "systemctl restart jellyfin"}, "systemctl restart jellyfin"),
+        ({"a": ["The web", {"b": "web.service"}], "c": 3, "d": None}, "The web web.service"),
+        ({"service": "Caddy", "reason": "it is\ndown"}, "Caddy it is down"),
+        ({}, ""),
+        ({"n": 3}, ""),
+        ({"q": "x" * 900}, "x" * 500),
+    ],
+)
+def test_what_a_tool_is_asked_for_is_the_query(given: dict[str, object], asked: str) -> None:
+    assert query(given) == asked
+
+
+def test_arguments_are_text_and_names_are_folded() -> None:
+    assert in_text({"a": "ü", "b": [1]}) == '{"a": "ü", "b": [1]}'
+    assert in_text("plain") == "plain"
+    assert len(in_text({"a": "x" * 10**6})) == 64 * 1024
+    assert [folded(name) for name in (" Bash ", "mcp__lamplighter__Look")] == ["bash", "look"]

@@ -1,0 +1,59 @@
+"""Sessions of the real CLI, as the supervisor runs them."""
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from real_cli import engine
+
+from lamplighter.domain.service import Service, Services
+from lamplighter.domain.session import Plan, Session
+from lamplighter.engines import ToolDoor
+from lamplighter.mcp.door import Doors
+from lamplighter.repository import events, exposures, tables
+from lamplighter.supervisor import runner
+from lamplighter.supervisor.toolbox import Tool, Toolbox
+from lamplighter.supervisor.workshop import Workshop
+from messages_api import MessagesApi, Script
+
+SERVICES = Services((Service(name="caddy"), Service(name="jellyfin")))
+
+
+@dataclass
+class Sessions:
+    """What runs sessions of the real CLI, and what they left in the database."""
+
+    shop: Workshop
+    api: MessagesApi
+    doors: Doors
+    tools: list[Tool] = field(default_factory=list)
+
+    async def run(self, scenario: str, script: Script, **more: Any) -> Session:
+        """Run one session whose model answers by a script; `more` changes its workshop."""
+        self.api.scenarios[scenario] = script
+        by = {"claude": engine(self.api.url(scenario))}
+        shop = replace(self.shop, engines=by, doors=self.opened, **more)
+        return await runner.run(shop, Plan(engine="claude"), SERVICES)
+
+    def opened(self, box: Toolbox) -> AbstractAsyncContextManager[ToolDoor]:
+        return self.doors.open(replace(box, tools=tuple(self.tools)))
+
+    async def rows(self, table: str) -> list[dict[str, Any]]:
+        found = getattr(tables, table)
+        query = found.select().order_by(found.c.id)
+        return [dict(row) for row in await self.shop.db.fetch_all(query)]
+
+    async def told(self) -> list[tuple[str, str]]:
+        """Return the events, oldest first."""
+        page = await events.page(self.shop.db, events.Filter(), limit=100)
+        return [(each.level, each.text) for each in reversed(page.items)]
+
+    async def prompt(self, session: Session) -> exposures.Prompt:
+        found = await exposures.prompt(self.shop.db, session.id)
+        assert found is not None
+        return found
+
+    def system(self, scenario: str) -> str:
+        """Return the system prompt that the model was last given."""
+        block = self.api.requests(scenario)[-1].body["system"][-1]
+        return str(block["text"])

@@ -1,0 +1,44 @@
+"""A workshop whose engine is the real CLI, on a fresh SQLite file."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from cli_sessions import Sessions
+
+from lamplighter import clock
+from lamplighter.domain.redact import Redactor
+from lamplighter.mcp.door import Doors
+from lamplighter.repository import Database, leases, writing
+from lamplighter.supervisor.files import SessionFiles
+from lamplighter.supervisor.workshop import Workshop
+from messages_api import MessagesApi
+
+MODELS = {1: "claude-haiku-4-5", 2: "claude-sonnet-4-5", 3: "claude-sonnet-4-5"}
+
+
+@pytest.fixture
+def url(sqlite: str) -> str:
+    """Return the address of a fresh SQLite file: here it is the CLI that is tested."""
+    return sqlite
+
+
+@pytest.fixture
+async def sessions(db: Database, tmp_path: Path) -> AsyncIterator[Sessions]:
+    async with writing(db):
+        leader = await leases.take(
+            db, pid=1, engine="claude", interval_seconds=60, dry_run=False, now=clock.now()
+        )
+    shop = Workshop(
+        db=db,
+        files=SessionFiles(tmp_path / "sessions"),
+        engines={},
+        redactor=Redactor(),
+        now=clock.now,
+        sockets=tmp_path,
+        epoch=leader.epoch,
+        models=MODELS,
+    )
+    with MessagesApi() as api:
+        async with Doors() as doors:
+            yield Sessions(shop, api, doors)

@@ -1,0 +1,52 @@
+"""The page on models names what is passed on, what is set, and what a failure says."""
+
+import re
+from pathlib import Path
+
+from lamplighter.config.listed import SETTINGS
+from lamplighter.domain.ends import End, reason
+from lamplighter.engines.claude.binary import OLDEST
+from lamplighter.engines.claude.environment import KEYS, PASSED_ON, PROVIDERS, RETRIES
+
+PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text()
+VARIABLE = re.compile(r"`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`")
+FAILURES = [
+    End(words="Not logged in"),
+    End(words="Credit balance is too low"),
+    *(End(status=status) for status in (401, 404, 429, 500, 529)),
+    *(
+        End(kinds=(kind,))
+        for kind in (
+            *("connection_failed", "prompt_too_long", "max_turns"),
+            *("budget_exhausted", "max_output_tokens"),
+        )
+    ),
+]
+
+
+def test_each_variable_on_the_page_has_an_effect() -> None:
+    settings = {each.variable for each in SETTINGS}
+
+    named = set(VARIABLE.findall(PAGE))
+
+    assert named - settings - set(PASSED_ON) == set()
+    assert {*KEYS, *PROVIDERS, "ANTHROPIC_BASE_URL"} <= named
+
+
+def test_the_page_says_what_a_failure_says() -> None:
+    rows = re.findall(r"^\| (.+) \| .+ \|$", PAGE.partition("## When it fails")[2], re.MULTILINE)
+    begins = {begin for row in rows[1:] for begin in re.split(r", (?=It )", row)}
+    passing = "The API took no more requests, was overloaded, or failed"
+
+    assert passing in begins
+    for failure in FAILURES:
+        words = reason(failure)
+        if failure.status in (429, 500, 529):
+            assert words.endswith("Nothing here is wrong; the next round tries again.")
+        else:
+            assert any(words.startswith(begin) for begin in begins), words
+
+
+def test_the_page_knows_the_oldest_version_and_how_often_is_tried() -> None:
+    assert f"versions before {'.'.join(map(str, OLDEST))} are refused" in PAGE
+    assert f"`CLAUDE_CODE_MAX_RETRIES` ({RETRIES} unless you say otherwise)" in PAGE

@@ -1,0 +1,80 @@
+"""Many sessions in one supervisor leave nothing behind: no process, file, socket or thread."""
+
+import json
+import os
+import shlex
+import threading
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from workbench import ModelEngine, leading
+
+from lamplighter.engines import ToolDoor, Trait
+from lamplighter.repository import Database
+from lamplighter.supervisor.toolbox import Toolbox
+
+SESSIONS = 100
+FIRST = 10
+"""What is loaded and opened at first use has been by then."""
+
+DONE = {"type": "result", "is_error": False, "result": "well", "num_turns": 1}
+SAID = {"type": "assistant", "message": {"content": [{"type": "text", "text": "all is well"}]}}
+
+
+class Doors(ModelEngine):
+    """An engine with every trait that a session opens something for."""
+
+    traits = frozenset({Trait.MODEL, Trait.TOOLS, Trait.DOOR})
+
+
+@dataclass(frozen=True)
+class Held:
+    """What this process holds, and what has its child processes."""
+
+    descriptors: int
+    threads: int
+    children: int
+    sockets: int
+    scratch: int
+
+
+def held(path: Path) -> Held:
+    process = psutil.Process()
+    return Held(
+        descriptors=process.num_fds(),
+        threads=threading.active_count(),
+        children=len(process.children(recursive=True)),
+        sockets=len(list(path.glob("*.sock"))),
+        scratch=len([name for name in os.listdir(path / "sessions") if name.isdigit()]),
+    )
+
+
+# it takes seconds: a leak shows after many sessions only
+async def test_many_sessions_leave_nothing_behind(db: Database, tmp_path: Path) -> None:
+    open_doors: set[int] = set()
+
+    @asynccontextmanager
+    async def doors(box: Toolbox):  # type: ignore[no-untyped-def]
+        open_doors.add(id(box))
+        yield ToolDoor("http://127.0.0.1:9/mcp", "token")
+        open_doors.remove(id(box))
+
+    printed = "".join(f"{json.dumps(each)}\n" for each in (SAID, DONE))
+    engine = Doors(shlex.join(["/usr/bin/printf", "%s", printed]))
+    async with leading(db, tmp_path, engines={}, doors=doors) as bench:
+        bench.change(engines={"model": engine})
+        for _ in range(FIRST):
+            await bench.make()
+        before = held(tmp_path)
+        for _ in range(SESSIONS - FIRST):
+            session = await bench.make()
+        after = held(tmp_path)
+
+    assert session.id == SESSIONS
+    assert {row["status"] for row in await bench.rows("sessions")} == {"completed"}
+    assert (after.children, after.sockets, after.scratch) == (0, 0, 0)
+    assert open_doors == set()
+    assert after.descriptors <= before.descriptors
+    assert after.threads <= before.threads

@@ -1,0 +1,201 @@
+"""A person is asked while a real session waits: by the command line, and whatever dies."""
+
+import asyncio
+import json
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from homes import Home
+
+from lamplighter.domain.approval import Answer, Approval, Choice
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.redact import Redactor
+from lamplighter.repository import Database
+from lamplighter.repository.database import sqlite_url
+from lamplighter.usecases.approvals import decide
+from lamplighter.usecases.sessions import stop
+
+T = TypeVar("T")
+
+ASKS = Path(__file__).parents[1] / "fakes" / "asks.py"
+YES = Answer(choice=Choice.APPROVE)
+ACTS = 'echo "$2" >> "$1"'
+STATES = "SELECT state FROM approvals ORDER BY id"
+WAITING = "SELECT count(*) FROM approvals WHERE state = 'open'"
+
+
+def declare(home: Home, *names: str, says: str = "ran", approve: str = "always") -> None:
+    """Write services that fail, each with a restart that tells of each run."""
+    services = {
+        name: {
+            "approve": approve,
+            "checks": [{"tcp": "127.0.0.1:9", "retries": 0}],
+            "actions": [
+                {"restart": ["/bin/sh", "-c", ACTS, "sh", str(home.path / f"{name}.ran"), says]}
+            ],
+        }
+        for name in names
+    }
+    (home.path / "services.yaml").write_text(json.dumps({"services": services}))
+
+
+def ran(home: Home, name: str = "web") -> str:
+    path = home.path / f"{name}.ran"
+    return path.read_text() if path.exists() else ""
+
+
+def waits(home: Home, count: int = 1) -> None:
+    home.until(lambda: home.value(WAITING) == count)
+
+
+def asks(home: Home, *names: str) -> subprocess.Popen[bytes]:
+    """Start a session of tier 3 that wants all of them restarted, and wait until it waits."""
+    home.env["LAMPLIGHTER_ENGINE"] = "exec"
+    home.env["LAMPLIGHTER_EXEC_COMMAND"] = shlex.join([sys.executable, str(ASKS), *names])
+    started = home.start("run", "--tier", "3")
+    waits(home, len(names))
+    return started
+
+
+def says(home: Home, number: int, answer: Answer) -> Approval:
+    """Let a person answer, as the app does."""
+    return within(
+        home,
+        lambda db: decide(db, number, answer, by="anna", redact=Redactor(), now=datetime.now(UTC)),
+    )
+
+
+def within(home: Home, work: Callable[[Database], Awaitable[T]]) -> T:
+    async def done() -> T:
+        async with Database(sqlite_url(home.path / "lamplighter.db")) as db:
+            return await work(db)
+
+    return asyncio.run(done())
+
+
+def numbers(home: Home) -> dict[str, str]:
+    rows = home.rows("SELECT service, id FROM approvals WHERE state = 'open'")
+    return {str(service): str(number) for service, number in rows}
+
+
+def test_one_is_approved_another_edited_and_a_third_denied_by_the_command_line(
+    home: Home,
+) -> None:
+    declare(home, "web", "db", "mail")
+    session = asks(home, "web", "db", "mail")
+    cases = numbers(home)
+
+    listed = home.run("approvals", "--json")
+    shown = home.run("approvals", "show", cases["web"])
+    approved = home.run("approvals", "approve", cases["web"])
+    edited = home.run(
+        *("approvals", "edit", cases["db"], "--approve", "--note", "The other way", "--"),
+        *("/bin/sh", "-c", ACTS, "sh", str(home.path / "db.ran"), "otherwise"),
+    )
+    denied = home.run("approvals", "deny", cases["mail"], "--note", "Not now")
+    late = home.run("approvals", "approve", cases["mail"])
+
+    assert {each["service"] for each in json.loads(listed.stdout)} == {"web", "db", "mail"}
+    assert "because  session 1 says: web answers 503" in shown.stdout
+    assert [each.returncode for each in (approved, edited, denied, late)] == [0, 0, 0, 1]
+    assert edited.stdout == "4\n"
+    assert "waits no more: it is denied by" in late.stderr
+    assert session.wait(20) == 0
+    assert (ran(home), ran(home, "db"), ran(home, "mail")) == ("ran\n", "otherwise\n", "")
+    assert sorted(home.rows(STATES)) == [("denied",), ("replaced",), ("used",), ("used",)]
+    response = str(home.value("SELECT response FROM sessions"))
+    assert "web: a person agreed; done" in response
+    assert "db: a person agreed to /bin/sh" in response
+    assert "(The other way); done" in response
+    assert response.endswith("mail: denied by a person: Not now")
+    who = {str(by) for (by,) in home.rows("SELECT DISTINCT decided_by FROM approvals")}
+    assert {each.endswith("command line)") or each == "command line" for each in who} == {True}
+
+
+def test_the_probe_waits_for_a_person_and_understands_the_words(home: Home) -> None:
+    declare(home, "web")
+    session = home.start("run", "--tier", "3")
+    waits(home)
+    says(home, 1, Answer(choice=Choice.DENY, note="I look at it myself"))
+
+    assert session.wait(20) == 1, "a person is needed"
+    [(text,)] = home.rows("SELECT reason FROM escalations")
+    assert str(text).endswith("restart refused: denied by a person: I look at it myself")
+    assert str(home.value("SELECT reason FROM approvals")), "it said why"
+    assert ran(home) == ""
+
+
+def test_when_its_supervisor_is_killed_the_next_one_withdraws_what_waited(home: Home) -> None:
+    declare(home, "web")
+    asks(home, "web").send_signal(signal.SIGKILL)
+    home.env["LAMPLIGHTER_ENGINE"] = "probe"
+
+    home.start("supervisor")
+    home.until(lambda: home.rows(STATES) == [("withdrawn",)])
+
+    with pytest.raises(Conflict):
+        says(home, 1, YES)
+    assert home.value("SELECT note FROM approvals") == "the supervisor ended while it waited"
+    assert ran(home) == ""
+    home.until(lambda: home.value("SELECT status FROM sessions WHERE id = 1") == "interrupted")
+
+
+def test_a_session_that_is_stopped_leaves_nothing_to_approve(home: Home) -> None:
+    declare(home, "web")
+    session = asks(home, "web")
+
+    within(home, lambda db: stop(db, 1, now=datetime.now(UTC)))
+
+    assert session.wait(20) == 1
+    assert home.rows(STATES) == [("withdrawn",)]
+    assert home.value("SELECT status FROM sessions") == "stopped"
+    with pytest.raises(Conflict):
+        says(home, 1, YES)
+    assert ran(home) == ""
+
+
+def test_what_is_declared_otherwise_while_a_person_thinks_does_not_run(home: Home) -> None:
+    declare(home, "web")
+    session = asks(home, "web")
+
+    declare(home, "web", says="changed")
+    says(home, 1, YES)
+
+    assert session.wait(20) == 0
+    words = "web: services.yaml declares it otherwise since a person was asked"
+    assert home.value("SELECT response FROM sessions") == words
+    assert home.rows(STATES) == [("withdrawn",)]
+    assert ran(home) == ""
+
+
+def test_what_nobody_answers_does_not_run_and_waiting_is_not_idle(home: Home) -> None:
+    home.env |= {"LAMPLIGHTER_APPROVAL_TIMEOUT": "2s", "LAMPLIGHTER_IDLE_TIMEOUT": "1s"}
+    declare(home, "web")
+    session = asks(home, "web")
+
+    assert session.wait(20) == 0
+    assert home.value("SELECT response FROM sessions") == "web: nobody answered within 2 s"
+    assert home.rows(STATES) == [("expired",)]
+    assert ran(home) == ""
+
+
+def test_an_approval_that_is_not_there_is_said_in_words(home: Home) -> None:
+    done = home.run("approvals", "approve", "7")
+
+    assert (done.returncode, done.stderr) == (2, "lamplighter: There is no approval 7.\n")
+
+
+def test_a_session_says_yes_to_nothing_by_the_command_line(home: Home) -> None:
+    home.env["LAMPLIGHTER_SESSION"] = "1"
+
+    done = home.run("approvals", "approve", "1")
+
+    assert done.returncode == 2
+    assert "A session decides on no approval; a person does." in done.stderr

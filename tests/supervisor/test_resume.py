@@ -1,0 +1,163 @@
+"""After kill -9 a session of the engine `messages` goes on as itself: all of it, and once."""
+
+import signal
+from collections.abc import Iterator
+
+import psutil
+import pytest
+from homes import Home
+
+import by_hand
+from lamplighter.repository.database import sqlite_url
+from messages_api import Asked, MessagesApi, Turn, says, uses
+
+FIRST = "[MEMORY:timing:caddy] Starts within 2 s."
+SECOND = "[MEMORY:behavior:caddy] Drops idle connections."
+ASK_TO_STOP = "UPDATE sessions SET stop_requested_at = started_at"
+ENGINE = "lamplighter.engines.messages"
+
+
+class Stage:
+    """A model that uses a tool, and whose second turn waits for as long as it is to."""
+
+    def __init__(self) -> None:
+        self.waits = True
+
+    def __call__(self, asked: Asked) -> Turn:
+        if asked.turn == 0:
+            return uses("look", {"service": "caddy"}, saying=FIRST)
+        return says(SECOND, delay=50.0 if self.waits else 0.0)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+@pytest.fixture
+def api(stage: Stage) -> Iterator[MessagesApi]:
+    with MessagesApi({"stage": stage}) as api:
+        yield api
+
+
+@pytest.fixture
+def thinking(home: Home, api: MessagesApi) -> Home:
+    """Return a home where a session waits for its second turn."""
+    home.env |= {
+        "LAMPLIGHTER_ENGINE": "messages",
+        "ANTHROPIC_BASE_URL": api.url("stage"),
+        "ANTHROPIC_API_KEY": "sk-ant-test-0123456789",
+    }
+    home.start("supervisor")
+    home.until(lambda: len(api.requests()) == 2)
+    home.until(lambda: home.value("SELECT count(*) FROM markers") == 1)
+    return home
+
+
+def engines(home: Home) -> list[psutil.Process]:
+    living = [psutil.Process(pid) for pid in home.left_over()]
+    return [each for each in living if ENGINE in each.cmdline()[1:3]]
+
+
+def session(home: Home) -> tuple[object, ...]:
+    columns = "status, reason, resumed, turns, leader_epoch"
+    return home.rows(f"SELECT {columns} FROM sessions WHERE id = 1")[0]
+
+
+def ended(home: Home) -> object:
+    return home.value("SELECT status <> 'running' FROM sessions WHERE id = 1")
+
+
+def told(home: Home) -> list[str]:
+    """Return the warnings about the session itself."""
+    query = "SELECT text FROM events WHERE session_id = 1 AND level = 'warning' ORDER BY id"
+    return [str(text) for (text,) in home.rows(query)]
+
+
+def each_once(home: Home) -> None:
+    texts = [text for (text,) in home.rows("SELECT text FROM markers ORDER BY id")]
+    assert texts == [FIRST, SECOND]
+    assert home.value("SELECT count(*) FROM memories") == 2
+    file = (home.path / "sessions" / "1.jsonl").read_text()
+    assert file.count('"type": "result"') == 1
+    assert not (home.path / "sessions" / "1").exists()
+
+
+def test_an_engine_that_was_killed_goes_on_in_the_same_session(
+    thinking: Home, api: MessagesApi, stage: Stage
+) -> None:
+    stage.waits = False
+    (engine,) = engines(thinking)
+    engine.kill()
+
+    thinking.until(lambda: ended(thinking), 40)
+
+    assert session(thinking) == ("completed", "", 1, 2, 1)
+    each_once(thinking)
+    assert told(thinking) == [
+        "Session 1 goes on where it stood, time 1 of at most 3:"
+        " its engine ended without a result (exit 137)."
+    ]
+    assert api.requests()[-1].messages == api.requests()[1].messages
+
+
+def test_an_engine_that_dies_again_and_again_is_given_up(thinking: Home, api: MessagesApi) -> None:
+    for times in range(4):
+        thinking.until(lambda asked=2 + times: len(api.requests()) >= asked, 40)
+        (engine,) = engines(thinking)
+        engine.kill()
+        thinking.until(lambda dead=engine: not dead.is_running() or dead.status() == "zombie")
+
+    thinking.until(lambda: ended(thinking), 40)
+
+    status, reason, resumed, *_ = session(thinking)
+    assert (status, resumed) == ("failed", 3)
+    assert str(reason).startswith("The engine ended without a result (exit 137).")
+
+
+def test_the_next_supervisor_goes_on_with_the_session_of_one_that_was_killed(
+    thinking: Home, api: MessagesApi, stage: Stage
+) -> None:
+    (token,) = thinking.rows("SELECT id FROM tokens WHERE session_id = 1")
+    thinking.started[0].kill()
+    thinking.started[0].wait()
+    assert not ended(thinking)
+    stage.waits = False
+
+    thinking.start("supervisor")
+    thinking.until(lambda: ended(thinking), 40)
+
+    assert session(thinking) == ("completed", "", 1, 2, 2)
+    each_once(thinking)
+    assert told(thinking) == [
+        "Session 1 goes on where it stood, time 1 of at most 3:"
+        " its supervisor had ended; all that it had printed was taken in."
+    ]
+    revoked = "SELECT revoked_at IS NOT NULL FROM tokens WHERE id = ?"
+    assert thinking.value(revoked, *token)
+    assert thinking.value("SELECT count(*) FROM tokens WHERE session_id = 1") == 2
+
+
+def test_a_session_that_was_asked_to_stop_does_not_go_on(thinking: Home) -> None:
+    supervisor = thinking.started[0]
+    supervisor.send_signal(signal.SIGSTOP)
+    by_hand.run(sqlite_url(thinking.path / "lamplighter.db"), ASK_TO_STOP)
+    supervisor.kill()
+    supervisor.wait()
+
+    thinking.start("supervisor")
+    thinking.until(lambda: ended(thinking), 40)
+
+    status, _, resumed, *_ = session(thinking)
+    assert (status, resumed) == ("interrupted", 0)
+
+
+def test_its_time_counts_from_its_beginning(thinking: Home, stage: Stage) -> None:
+    thinking.started[0].kill()
+    thinking.started[0].wait()
+    thinking.env["LAMPLIGHTER_SESSION_TIMEOUT"] = "1s"
+
+    thinking.start("supervisor")
+    thinking.until(lambda: ended(thinking), 40)
+
+    assert session(thinking)[:3] == ("timed_out", "It ran longer than 1 s.", 1)

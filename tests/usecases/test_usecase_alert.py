@@ -1,0 +1,182 @@
+"""Alerts taken in: one incident is one row and one request, whatever is delivered how often."""
+
+import random
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lamplighter.domain.alerts import Alert, State
+from lamplighter.domain.redact import redactor
+from lamplighter.domain.service import Service, Services
+from lamplighter.domain.session import Plan, RequestState, Trigger
+from lamplighter.repository import Database, alerts, changes, events, requests, sessions, writing
+from lamplighter.repository.alerts import Filter
+from lamplighter.usecases import alert
+from lamplighter.usecases.alert import Rules, Taken
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+JELLYFIN = Services((Service(name="Jellyfin"),))
+RULES = Rules(
+    services=JELLYFIN, redact=redactor([("A_TOKEN", "quite-a-secret")]), tier=2, max_tier=3
+)
+DOWN = Alert(
+    fingerprint="7", state=State.FIRING, title="is down", at=NOON, names=("nas", "jellyfin")
+)
+UP = replace(DOWN, state=State.RESOLVED, title="is up", at=NOON + 5 * MINUTE)
+
+
+async def took(db: Database, *given: Alert, rules: Rules = RULES) -> list[Taken]:
+    return await alert.take(db, "uptime-kuma", given, rules, now=NOON + 10 * MINUTE)
+
+
+async def test_an_alert_is_a_request_for_an_investigation(db: Database) -> None:
+    [taken] = await took(db, replace(DOWN, severity="high", details={"error": "refused"}))
+
+    assert taken.new
+    request = taken.request
+    assert request is not None
+    assert (request.tier, request.trigger, request.services, request.position) == (
+        2,
+        Trigger.ALERT,
+        ("Jellyfin",),
+        1,
+    )
+    assert '- title: "is down"' in request.prompt
+    assert '- detail "error: refused"' in request.prompt
+    [event] = (await events.page(db, events.Filter(), limit=9)).items
+    assert (event.level, event.service, event.text) == (
+        "warning",
+        "Jellyfin",
+        "Alert from uptime-kuma: is down",
+    )
+    assert "alert" in [each.entity for each in await changes.since(db, 0)]
+
+
+@pytest.mark.parametrize(
+    ("ours", "highest", "asked", "tier"),
+    [
+        (1, 3, None, 1),
+        (2, 3, None, 2),
+        (3, 2, None, 2),
+        (3, 2, 3, 2),
+        (1, 3, 3, 1),
+        (3, 3, 2, 2),
+        (3, 3, 0, 1),
+        (3, 3, 9, 3),
+    ],
+)
+async def test_a_payload_asks_for_no_more_than_the_setting(
+    db: Database, ours: int, highest: int, asked: int | None, tier: int
+) -> None:
+    rules = replace(RULES, tier=ours, max_tier=highest)
+
+    [taken] = await took(db, replace(DOWN, tier=asked), rules=rules)
+
+    assert taken.request is not None
+    assert taken.request.tier == tier
+    assert "tier" not in taken.request.prompt
+
+
+async def test_a_service_that_nobody_declared_is_everybodys(db: Database) -> None:
+    [taken] = await took(db, replace(DOWN, names=("nas",)))
+
+    assert taken.held.service is None
+    assert taken.request is not None
+    assert taken.request.services is None
+
+
+async def test_told_again_it_is_the_same_request(db: Database) -> None:
+    [first] = await took(db, DOWN)
+    [again] = await took(db, replace(DOWN, at=NOON + MINUTE))
+
+    assert not again.new
+    assert again.held.deliveries == 2
+    assert again.request == first.request
+
+
+async def test_its_end_takes_a_waiting_request_back(db: Database) -> None:
+    await took(db, DOWN)
+    [over] = await took(db, UP)
+
+    assert over.held.state is State.RESOLVED
+    assert over.request is not None
+    assert over.request.state is RequestState.CANCELLED
+    texts = [each.text for each in (await events.page(db, events.Filter(), limit=9)).items]
+    assert texts[0] == "uptime-kuma says it is over: is down. Request 1 was taken back."
+
+
+async def test_its_end_leaves_a_session_that_has_begun(db: Database) -> None:
+    [taken] = await took(db, DOWN)
+    assert taken.request is not None
+    async with writing(db):
+        session = await sessions.insert(db, Plan(), model=None, epoch=1, now=NOON)
+        await requests.claim(db, taken.request.id, session.id, now=NOON)
+
+    [over] = await took(db, UP)
+
+    assert over.request is not None
+    assert over.request.state is RequestState.RUNNING
+
+
+async def test_an_end_that_comes_first_counts(db: Database) -> None:
+    await took(db, UP)
+    [late] = await took(db, DOWN)
+    [next_one] = await took(db, replace(DOWN, at=UP.at and UP.at + MINUTE))
+
+    assert (late.new, late.held.state) == (False, State.RESOLVED)
+    assert late.request is not None
+    assert late.request.state is RequestState.CANCELLED
+    assert (next_one.new, next_one.held.state) == (True, State.FIRING)
+
+
+async def test_an_end_without_a_time_ends_what_is_open_and_nothing_twice(db: Database) -> None:
+    over = replace(UP, at=None)
+    await took(db, replace(DOWN, at=None))
+    await took(db, over)
+    [again] = await took(db, over)
+    [anew] = await took(db, replace(DOWN, at=NOON + 11 * MINUTE))
+
+    assert not again.new
+    assert anew.new
+
+
+async def test_secrets_are_kept_out_of_what_is_kept(db: Database) -> None:
+    [taken] = await took(
+        db, replace(DOWN, title="key quite-a-secret", details={"a": "x quite-a-secret"})
+    )
+
+    assert taken.held.title == "key [REDACTED:A_TOKEN]"
+    assert taken.request is not None
+    assert "quite-a-secret" not in taken.request.prompt
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["incidents named", "incidents told by times"])
+async def test_ten_thousand_deliveries_of_fifty_incidents_are_fifty_requests(
+    db: Database, named: bool
+) -> None:
+    dice = random.Random(50)
+    said: list[Alert] = []
+    for number in range(50):
+        own = {"fingerprint": f"f{number % 25}", "incident": f"i{number}" if named else None}
+        began = NOON + (number // 25) * 60 * MINUTE
+        if not named:
+            own["fingerprint"] = f"f{number}"
+        down, up = replace(DOWN, **own, at=began), replace(UP, **own, at=began + 9 * MINUTE)  # type: ignore[arg-type]
+        reminded = replace(down, at=began + 3 * MINUTE)
+        said += [down] * 120 + [up] * 40 + [reminded] * 40
+    dice.shuffle(said)
+    assert len(said) == 10_000
+
+    for each in said[:100]:
+        await took(db, each)
+    for at in range(100, len(said), 3_300):
+        await took(db, *said[at : at + 3_300])
+
+    found = (await alerts.page(db, Filter(), limit=200)).items
+    asked = (await requests.page(db, None, limit=200)).items
+    assert (len(found), len(asked)) == (50, 50)
+    assert sum(each.deliveries for each in found) == 10_000
+    assert {each.state for each in found} == {State.RESOLVED}
+    assert {each.state for each in asked} == {RequestState.CANCELLED}

@@ -1,0 +1,249 @@
+"""Approvals by several people and processes at once: one decides, and a yes is used once."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from lamplighter.domain import policy
+from lamplighter.domain.approval import Answer, Approval, ApprovalState, Choice, Wish
+from lamplighter.domain.cooldown import Outcome
+from lamplighter.domain.errors import Conflict, Stale
+from lamplighter.domain.notice import Telling
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.service import Action, ActionKind, Approve, Service, Services
+from lamplighter.domain.session import Plan, Session
+from lamplighter.repository import Database, approvals, changes, leases, notices, sessions, writing
+from lamplighter.repository.approvals import Filter
+from lamplighter.repository.tables import approvals as rows
+from lamplighter.usecases import approvals as asking
+from lamplighter.usecases import halt
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+AT_ONCE = 8
+REDEPLOY = Action(
+    name="redeployment",
+    kind=ActionKind.REDEPLOYMENT,
+    argv=("/bin/true", "ü 'x'"),
+    directory="/srv",
+    approve=Approve.ALWAYS,
+)
+SERVICES = Services((Service(name="web", actions=(REDEPLOY,)),))
+WISH = Wish(
+    service="web",
+    action=REDEPLOY.kind,
+    name=REDEPLOY.name,
+    argv=REDEPLOY.argv,
+    directory="/srv",
+    reason="It answers 503",
+)
+YES, NO = Answer(choice=Choice.APPROVE), Answer(choice=Choice.DENY)
+EDIT = Answer(choice=Choice.EDIT, argv=("/bin/false",))
+
+
+async def opened(db: Database) -> Session:
+    async with writing(db):
+        leader = await leases.get(db) or await leases.take(
+            db, pid=1, engine="exec", interval_seconds=60, dry_run=False, now=NOON
+        )
+        plan = Plan(tier=3, engine="exec")
+        return await sessions.insert(db, plan, model=None, epoch=leader.epoch, now=NOON)
+
+
+async def asked(db: Database, session: Session, wish: Wish = WISH, **more: Any) -> Approval:
+    found = await asking.reserve_or_ask(
+        db,
+        session,
+        wish,
+        more.pop("action", REDEPLOY),
+        seconds=300,
+        redact=Redactor(),
+        now=more.pop("now", NOON),
+    )
+    assert isinstance(found, Approval)
+    return found
+
+
+async def said(db: Database, number: int, answer: Answer, **more: Any) -> Approval:
+    given = {"by": "anna", "redact": Redactor(), "now": NOON} | more
+    return await asking.decide(db, number, answer, **given)
+
+
+async def several(stack: AsyncExitStack, url: str, count: int = AT_ONCE) -> list[Database]:
+    """Open a database as often as several processes would."""
+    return [await stack.enter_async_context(Database(url)) for _ in range(count)]
+
+
+async def test_of_people_who_decide_at_once_exactly_one_wins(db: Database, url: str) -> None:
+    session = await opened(db)
+    async with AsyncExitStack() as stack:
+        doors = await several(stack, url)
+        for turn in range(5):
+            case = await asked(db, session, replace(WISH, argv=(f"/bin/{turn}",)))
+            answers = [(YES, NO, EDIT)[number % 3] for number in range(AT_ONCE)]
+
+            results = await asyncio.gather(
+                *(
+                    said(each, case.id, answer, by=f"person {number}")
+                    for number, (each, answer) in enumerate(zip(doors, answers, strict=True))
+                ),
+                return_exceptions=True,
+            )
+
+            won = [number for number, each in enumerate(results) if isinstance(each, Approval)]
+            assert len(won) == 1
+            assert {type(each) for each in results} == {Approval, Conflict}
+            held = await asking.get(db, case.id)
+            assert held.decided_by == f"person {won[0]}"
+            assert held.version == 2
+
+
+async def test_a_yes_that_many_want_to_use_is_used_once(db: Database, url: str) -> None:
+    session = await opened(db)
+    case = await asked(db, session)
+    await said(db, case.id, YES)
+    async with AsyncExitStack() as stack:
+        doors = await several(stack, url)
+
+        taken = await asyncio.gather(
+            *(asking.redeem(each, session, case.id, services=SERVICES, now=NOON) for each in doors)
+        )
+
+    assert [use.outcome for use, action in taken if action is not None] == [Outcome.RESERVED]
+    held = await asking.get(db, case.id)
+    assert (held.state, held.use_id) == (
+        ApprovalState.USED,
+        next(use.id for use, action in taken if action),
+    )
+
+
+async def test_what_a_person_read_before_another_decided_is_stale(db: Database) -> None:
+    case = await asked(db, await opened(db))
+    await said(db, case.id, YES, version=1)
+
+    with pytest.raises(Stale) as stale:
+        await said(db, case.id, NO, version=1)
+
+    current = stale.value.current
+    assert isinstance(current, Approval)
+    assert (current.state, current.decided_by) == (ApprovalState.APPROVED, "anna")
+
+
+async def test_another_session_cannot_use_a_yes(db: Database) -> None:
+    case = await asked(db, await opened(db))
+    await said(db, case.id, YES)
+
+    use, action = await asking.redeem(db, await opened(db), case.id, services=SERVICES, now=NOON)
+
+    assert (action, use.text) == (None, "approval 1 was asked for by another session")
+
+
+@pytest.mark.parametrize("state", [each for each in ApprovalState if each != "approved"])
+async def test_what_is_not_approved_reserves_nothing(db: Database, state: ApprovalState) -> None:
+    session = await opened(db)
+    case = await asked(db, session)
+    async with writing(db):
+        await db.execute(sa.update(rows).values(state=state))
+
+    use, action = await asking.redeem(db, session, case.id, services=SERVICES, now=NOON)
+
+    assert (action, use.outcome) == (None, Outcome.REFUSED)
+
+
+async def test_the_feed_tells_of_each_step_and_holds_no_secret(db: Database) -> None:
+    session = await opened(db)
+    case = await asked(db, session)
+    edited = await said(db, case.id, EDIT)
+    await said(db, edited.id, NO)
+
+    told = [
+        (each.op, each.entity_id, each.row["state"], each.version)
+        for each in await changes.since(db, 0)
+        if each.entity == "approval" and each.row
+    ]
+
+    assert told == [
+        ("created", 1, "open", 1),
+        ("updated", 1, "replaced", 2),
+        ("created", 2, "open", 1),
+        ("updated", 2, "denied", 2),
+    ]
+
+
+async def test_a_case_comes_back_as_it_was_kept_and_pages_go_on(db: Database) -> None:
+    session = await opened(db)
+    cases = [
+        await asked(db, session, replace(WISH, argv=(f"/bin/{number}",))) for number in range(3)
+    ]
+
+    first = await approvals.page(db, Filter(state=ApprovalState.OPEN), limit=2)
+    rest = await approvals.page(
+        db, Filter(state=ApprovalState.OPEN), limit=2, position=first.position
+    )
+    every = await approvals.page(db, Filter(session=session.id), limit=9)
+
+    assert first.items + rest.items == cases
+    assert every.items == cases[::-1]
+    assert await approvals.waiting(db, now=NOON) == (3, NOON)
+    assert await approvals.waiting(db, now=NOON + timedelta(minutes=5)) == (0, None)
+
+
+async def test_first_holds_for_exactly_this_command_in_this_place(db: Database) -> None:
+    case = await asked(db, await opened(db))
+    await said(db, case.id, YES)
+
+    others = {
+        "this": WISH,
+        "argv": replace(WISH, argv=("/bin/true",)),
+        "more": replace(WISH, argv=(*WISH.argv, "")),
+        "directory": replace(WISH, directory=None),
+        "service": replace(WISH, service="db"),
+        "name": replace(WISH, name="other"),
+    }
+    given = {name: await approvals.given(db, wish) for name, wish in others.items()}
+
+    assert [name for name, yes in given.items() if yes] == ["this", "name"]
+
+
+async def test_while_everything_is_halted_a_yes_permits_nothing(db: Database) -> None:
+    session = await opened(db)
+    case = await asked(db, session)
+    await said(db, case.id, YES)
+    await halt.pull(db, "Fire", by="anna", redact=Redactor(), now=NOON)
+
+    use, action = await asking.redeem(db, session, case.id, services=SERVICES, now=NOON)
+
+    assert (action, use.text) == (None, policy.HALTED)
+    assert (await asking.get(db, case.id)).state == "withdrawn"
+
+
+async def test_people_are_told_outside_of_the_app_what_waits(db: Database) -> None:
+    db.telling = Telling()
+    await asked(db, await opened(db))
+
+    [notice] = (await notices.page(db, None, limit=9)).items
+
+    assert (notice.kind, notice.title) == ("approval", "Waits for a person: redeployment of web.")
+    assert notice.body.splitlines() == [
+        "Session 1 (tier 3) wants to run, in /srv:",
+        """/bin/true 'ü '"'"'x'"'"''""",
+        "It says: 'It answers 503'",
+        "It waits until 12:05 UTC. Answer in the app, or with `lamplighter approvals approve 1`,"
+        " deny or edit.",
+    ]
+
+
+async def test_those_who_asked_are_gone_and_nothing_waits(db: Database) -> None:
+    session = await opened(db)
+    one = await asked(db, session)
+    two = await asked(db, session, replace(WISH, argv=("/bin/2",)))
+    await said(db, two.id, NO)
+
+    await asking.withdraw_all(db, "gone", now=NOON)
+
+    assert (await asking.get(db, one.id)).state == "withdrawn"
+    assert (await asking.get(db, two.id)).state == "denied", "what is final stays"

@@ -1,0 +1,132 @@
+"""What is special about sessions of a model: who answers, what is missing, what is said twice."""
+
+from typing import Any
+
+import pytest
+from examples import NOON, OPEN, held, rows, session, stream
+
+from lamplighter.domain.cooldown import Outcome
+from lamplighter.domain.session import Plan, Session
+from lamplighter.repository import Database, cooldowns, sessions, writing
+from lamplighter.usecases.ingest import Ingest
+from lamplighter.usecases.observe import ingest
+
+TWICE = (
+    "[EVENT:info:caddy] Looked",
+    "[MEMORY:timing:caddy] Answers after 75s",
+    "[ESCALATE:caddy] Fails since noon",
+)
+RESTARTED = "[COOLDOWN:restart:caddy] success - Healthy again"
+CUT = {
+    "type": "user",
+    "isSynthetic": True,
+    "message": {"content": "Output token limit hit. Resume directly."},
+}
+
+
+async def thinking(db: Database, **more: Any) -> Session:
+    """Open a session whose tier has a model."""
+    async with writing(db):
+        plan = Plan(tier=2, engine="claude", **more)
+        return await sessions.insert(db, plan, model="claude-haiku-4-5", epoch=0, now=NOON)
+
+
+async def take(db: Database, by: Session, *lines: Any) -> None:
+    await ingest(Ingest(db, by, OPEN, ["caddy"]), stream(*lines), now=NOON)
+
+
+async def texts(db: Database, table: str = "events") -> list[str]:
+    return [row["text"] for row in await rows(db, table)]
+
+
+async def test_the_model_that_answers_is_kept(db: Database) -> None:
+    one = await thinking(db)
+
+    await take(db, one, {"type": "system", "subtype": "init", "model": "claude-haiku-4-5-2025"})
+
+    found = await sessions.get(db, one.id)
+    assert found is not None
+    assert found.model == "claude-haiku-4-5-2025"
+    feed = [row["row"] for row in await rows(db, "changes") if row["entity"] == "session"]
+    assert "claude-haiku-4-5-2025" in str(feed[-1])
+
+
+async def test_an_engine_without_a_model_has_none_whatever_it_says(db: Database) -> None:
+    one = await session(db)
+
+    await take(db, one, {"type": "system", "subtype": "init", "model": "probe"})
+
+    found = await sessions.get(db, one.id)
+    assert found is not None
+    assert found.model is None
+
+
+async def test_a_session_without_its_tools_says_so(db: Database) -> None:
+    one = await thinking(db)
+    servers = [{"name": "lamplighter", "status": "failed"}, {"name": "b", "status": "connected"}]
+
+    await take(db, one, {"type": "system", "subtype": "init", "mcp_servers": servers})
+
+    assert await texts(db) == [
+        "The session goes on without its tools: lamplighter could not be reached."
+    ]
+
+
+async def test_what_a_model_repeats_counts_once(db: Database) -> None:
+    one = await thinking(db)
+
+    await take(db, one, *TWICE, CUT, *TWICE)
+    await take(db, one, *TWICE)
+
+    assert await texts(db) == [
+        "Looked",
+        "Asks for tier 3: Fails since noon",
+        "An answer of the model was cut off at its limit: its last marker may say less than it "
+        "should.",
+    ]
+    assert [each.confidence for each in await held(db)] == [0.7]
+    assert len(await rows(db, "escalations")) == 1
+    marked = [(row["state"], row["reason"]) for row in await rows(db, "markers")]
+    assert [state for state, _ in marked] == ["taken"] * 3 + ["ignored"] * 6
+    assert {reason for state, reason in marked if state == "ignored"} == {
+        "said before in this session"
+    }
+
+
+async def test_another_session_may_say_the_same(db: Database) -> None:
+    for _ in range(2):
+        await take(db, await thinking(db), *TWICE)
+
+    assert (await texts(db)).count("Looked") == 2
+    assert [each.confidence for each in await held(db)] == [0.8]
+
+
+async def test_an_engine_without_a_model_means_what_it_repeats(db: Database) -> None:
+    one = await session(db)
+
+    await take(db, one, TWICE[0], TWICE[0])
+
+    assert await texts(db) == ["Looked", "Looked"]
+
+
+@pytest.mark.parametrize("used", [1, 2])
+async def test_of_an_action_as_much_is_told_as_was_done(db: Database, used: int) -> None:
+    one = await thinking(db)
+    async with writing(db):
+        for _ in range(used):
+            await cooldowns.insert(
+                db,
+                service="caddy",
+                action="restart",
+                outcome=Outcome.SUCCESS,
+                session_id=one.id,
+                tier=2,
+                settled_at=NOON,
+                now=NOON,
+            )
+
+    await take(db, one, RESTARTED, RESTARTED, RESTARTED)
+
+    uses = await rows(db, "cooldowns")
+    assert [row["marked"] for row in uses] == [True] * used
+    assert len(await texts(db)) == used

@@ -120,6 +120,7 @@ async def _work(
         now=shop.now,
         brake=shop.brake,
         approval_timeout=shop.approval_timeout,
+        deadline=begun.session.started_at + timedelta(seconds=shop.limits.total),
         current=shop.current,
     )
     task = replace(task, budget_usd=budget_usd, max_turns=shop.max_turns)

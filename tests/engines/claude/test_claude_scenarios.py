@@ -202,11 +202,14 @@ async def test_the_api_sees_the_session_and_nothing_else_of_ours(
     assert not [path for path in ended.left if "projects" in path or path.endswith(".jsonl")]
 
 
-async def test_a_model_without_a_price_costs_what_nobody_knows(
-    api: MessagesApi, tmp_path: Path
+async def test_a_model_of_ones_own_is_asked_with_a_token_and_costs_what_nobody_knows(
+    tmp_path: Path,
 ) -> None:
-    ended = await run(tmp_path, engine(api.url("says")), task(model="qwen3-coder"))
+    with MessagesApi({"says": SCENARIOS["says"]}, key="ollama") as local:
+        by = engine(local.url("says"), ANTHROPIC_API_KEY="", ANTHROPIC_AUTH_TOKEN="ollama")
+        ended = await run(tmp_path, by, task(model="qwen3-coder"))
 
+    assert ended.believed == ["[EVENT:info:caddy] up"]
     assert ended.finished.cost_usd is None
     assert ended.finished.usage is not None
     assert ended.finished.usage.given > 0

@@ -7,16 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import httpx2
+import pytest
 from workbench import leading
 
+from lamplighter.config.settings import read_settings
+from lamplighter.domain.context import Block
+from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.service import Service, Services
+from lamplighter.domain.session import Plan
 from lamplighter.engines import Command, Task, ToolDoor, Trait
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.mcp.door import Doors
 from lamplighter.repository import Database, escalations, exposures, memories
 from lamplighter.repository.memories import Filter, Sort
+from lamplighter.serve import home, workshop
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.usecases.prompts import system_prompt
+from lamplighter.usecases.sessions import prompt_of
 
 USER = Path(__file__).parents[1] / "fakes" / "tool_user.py"
 SERVICES = Services((Service(name="Web"),), path="here")
@@ -78,3 +85,39 @@ async def test_an_engine_without_tools_is_told_of_none(db: Database, tmp_path: P
     prompt = await exposures.prompt(db, session.id)
     assert prompt is not None
     assert prompt.system == system_prompt(1)
+
+
+def test_a_preview_tells_of_the_tools_that_the_usual_engine_of_a_tier_has(tmp_path: Path) -> None:
+    environ = {
+        "LAMPLIGHTER_HOME": str(tmp_path),
+        "LAMPLIGHTER_ENGINE_TIER2": "claude",
+        "LAMPLIGHTER_ENGINE_TIER3": "messages",
+        "LAMPLIGHTER_SHELL_TIERS": "3",
+    }
+    found = home.tools(read_settings(environ))
+
+    common = ("mem_search", "read_memory", "mem_save", "handoff")
+    assert found == {
+        1: (),
+        2: ("look", *common),
+        3: ("look", "run_action", "run_command", *common),
+    }
+    asked = prompt_of(Plan(tier=2, tools=found[2]), Block(), "", budget=0)
+    assert asked.system == system_prompt(2, found[2])
+
+
+def test_what_we_live_by_is_never_readable(tmp_path: Path) -> None:
+    environ = {"LAMPLIGHTER_HOME": str(tmp_path / "home"), "LAMPLIGHTER_READ_ROOTS": str(tmp_path)}
+    settings = read_settings(environ)
+    settings.home.mkdir()
+    database = tmp_path / "elsewhere.db"
+    for path in (settings.home / "token", settings.services, database, Path(f"{database}-wal")):
+        path.touch()
+    settings = replace(settings, database_url=f"sqlite:///{database}")
+
+    readable = workshop.readable(settings)
+
+    assert readable.roots == (tmp_path,)
+    for path in (settings.home / "token", settings.services, database, Path(f"{database}-wal")):
+        with pytest.raises(LamplighterError, match="Lamplighter's own"):
+            readable.read(str(path), offset=0, limit=10)

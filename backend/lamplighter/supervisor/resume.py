@@ -40,6 +40,8 @@ async def again(
     """Return the task to go on with after the engine ended; None when the session is over."""
     if watch.status is not None or watch.cramped or watch.draining.is_set():
         return None
+    if await shop.brake.pulled(shop.db):
+        return None
     held = await patiently(lambda: sessions.get(shop.db, task.session.id), watch.draining)
     heard = await asyncio.to_thread(shop.files.heard, task.session.id)
     if held is None or not can(shop, engine, held, heard):

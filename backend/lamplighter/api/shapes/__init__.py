@@ -88,6 +88,7 @@ from lamplighter.api.shapes.sessions import Prompt as Prompt
 from lamplighter.api.shapes.sessions import Request as Request
 from lamplighter.api.shapes.sessions import RequestPage as RequestPage
 from lamplighter.api.shapes.sessions import RequestQuery as RequestQuery
+from lamplighter.api.shapes.sessions import SearchPage as SearchPage
 from lamplighter.api.shapes.sessions import Session as Session
 from lamplighter.api.shapes.sessions import SessionIn as SessionIn
 from lamplighter.api.shapes.sessions import SessionPage as SessionPage

@@ -206,7 +206,7 @@ def test_run_a_session(keyboard: Page, shared: App) -> None:
 
 def test_from_session_to_session(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/sessions/1")
-    expect(keyboard.get_by_role("button", name="Stop")).to_be_visible()
+    expect(keyboard.get_by_role("button", name="Stop", exact=True)).to_be_visible()
 
     press(keyboard, "]")
     expect(keyboard).to_have_url(re.compile("/sessions/2$"))

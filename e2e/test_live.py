@@ -67,7 +67,7 @@ def test_a_running_session_is_stopped_from_its_page(page: Page, app: App) -> Non
     app.says("[EVENT:info] hello")
     page.goto(f"{app.url}/sessions/1")
 
-    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="Stop", exact=True).click()
 
     expect(page.get_by_text("stopped").first).to_be_visible(timeout=10_000)
     expect(page.get_by_role("heading", name="Session 1", level=1)).to_be_focused()

@@ -214,6 +214,15 @@ interface HaltState {
   seq: number
 }
 
+/** What a session asked of the memories, and what it was shown. */
+interface Search {
+  id: number
+  tool: string
+  query: string
+  hits: { memory_id: number; rank: number; observation: string | null }[]
+  at: Time
+}
+
 interface LogItem {
   offset: number
   index: number

@@ -95,6 +95,7 @@ class Asking:
             "requests": self.request,
             "escalations": self.escalated,
             "tokens": self.token,
+            "notices": self.notice,
         }
         number = makes[op.path.split("/")[3]]()
         if "{entry:int}" in op.path:
@@ -225,6 +226,9 @@ class Asking:
 
     def token(self) -> int:
         return int(self.made("/api/v1/tokens", {"scopes": ["read"]})["id"])
+
+    def notice(self) -> int:
+        return int(self.made("/api/v1/notices/test", {})["id"])
 
     def cookie(self) -> dict[str, str]:
         """Log a browser in and return what it shows then."""

@@ -310,3 +310,21 @@ def test_a_broken_services_file_is_told_with_its_line(own_server: Server) -> Non
     assert answer["items"] == []
     assert {each["line"] for each in answer["problems"]} <= {2, 3}
     assert "chekcs" in str(answer["problems"])
+
+
+def test_what_a_session_searched_for_is_told(server: Server, client: httpx2.Client) -> None:
+    ran = server.home.says("[MEMORY:timing:searched] Takes 60s to start")
+    (held,) = client.get("/api/v1/memories", params={"service": "searched"}).json()["items"]
+    hits = [{"id": held["id"], "rank": 1}, {"id": 999_999, "rank": 2}]
+    server.home.write(
+        "INSERT INTO searches (session_id, tool, query, hits, at) VALUES (?, ?, ?, ?, ?)",
+        *(ran.id, "memory_search", "slow start", json.dumps(hits), "2026-01-01 12:00:00.000000"),
+    )
+
+    (found,) = client.get(f"{SESSIONS}/{ran.id}/searches").json()["items"]
+
+    assert (found["tool"], found["query"]) == ("memory_search", "slow start")
+    assert [(hit["memory_id"], hit["observation"]) for hit in found["hits"]] == [
+        (held["id"], "Takes 60s to start"),
+        (999_999, None),
+    ]

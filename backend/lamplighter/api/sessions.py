@@ -14,9 +14,21 @@ from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
 from lamplighter.domain.errors import Invalid, NotFound, Wrong, wrong_of
+from lamplighter.domain.memory import Memory, MemoryId
+from lamplighter.domain.search import Search
 from lamplighter.domain.session import Plan, Session, Trigger
 from lamplighter.engines import Engine, Outside
-from lamplighter.repository import changes, exposures, history, marks, reading, requests, sessions
+from lamplighter.repository import (
+    changes,
+    exposures,
+    history,
+    marks,
+    memories,
+    reading,
+    requests,
+    searches,
+    sessions,
+)
 from lamplighter.repository.sessions import Filter
 from lamplighter.usecases import chain as chains
 from lamplighter.usecases import ignored
@@ -161,6 +173,19 @@ async def markers(request: Request) -> Response:
     return page(request, [plain.mark(each) for each in found.items], found.position, seq)
 
 
+async def searched(request: Request) -> Response:
+    """GET /api/v1/sessions/{id}/searches."""
+    here, wanted = door(request), ask.query(request, shapes.PageQuery)
+    async with reading(here.db):
+        session = await _session(here, ask.number(request))
+        found = await searches.of(here.db, session.id)
+        some, behind = ask.part_of(found, wanted.cursor, wanted.limit)
+        ids = {MemoryId(hit.memory_id) for each in some for hit in each.hits}
+        held = await memories.several(here.db, sorted(ids))
+        seq = await changes.last(here.db)
+    return page(request, [_search(each, held) for each in some], behind, seq)
+
+
 async def take(request: Request) -> Response:
     """PUT /api/v1/markers/{id}/taken."""
     here = door(request)
@@ -268,6 +293,24 @@ def _not_here(here: Door, name: str | None) -> list[Wrong]:
         return [Wrong("engine", f"{name!r} is not one of {names}")]
     why_not = found.probe()
     return [Wrong("engine", f"cannot run here: {why_not}")] if why_not else []
+
+
+def _search(each: Search, held: Mapping[MemoryId, Memory]) -> dict[str, Any]:
+    shown = [(hit, held.get(MemoryId(hit.memory_id))) for hit in each.hits]
+    return {
+        "id": each.id,
+        "tool": each.tool,
+        "query": each.query,
+        "hits": [
+            {
+                "memory_id": hit.memory_id,
+                "rank": hit.rank,
+                "observation": memory.observation if memory else None,
+            }
+            for hit, memory in shown
+        ],
+        "at": plain.at(each.at),
+    }
 
 
 def _spelled(here: Door, name: str) -> str:

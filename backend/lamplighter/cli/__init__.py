@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lamplighter import __version__, telemetry
-from lamplighter.cli import access, approvals, halt, knowing, memory, reviews
+from lamplighter.cli import access, approvals, halt, knowing, memory, notify, reviews
 from lamplighter.cli.words import in_words, refuse, settings_in_force
 from lamplighter.config.listed import ENGINES
 from lamplighter.config.settings import describe
@@ -31,6 +31,7 @@ main.add_command(access.token)
 main.add_command(reviews.reviews)
 main.add_command(approvals.approvals)
 main.add_command(halt.halt)
+main.add_command(notify.notify)
 main.add_command(halt.resume)
 main.add_command(knowing.context)
 main.add_command(knowing.audit)

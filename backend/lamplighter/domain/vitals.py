@@ -105,6 +105,17 @@ def halted(words: str, release: str) -> Sign:
     return Sign("halt", WARNING, f"Everything is halted. {words}", release)
 
 
+def notices(tried: int, failed: int) -> Sign:
+    """Judge whether people can be told; `failed` are those of the last days."""
+    if not tried and not failed:
+        return Sign("notices", OK, "No notification is stuck", figure=0)
+    words = (
+        f"{_many(tried, 'notification is', 'notifications are')} tried again, {failed:,} given up"
+    )
+    advice = "GET /api/v1/notices says why; `lamplighter notify test` tries it."
+    return Sign("notices", WARNING, words, advice, tried + failed)
+
+
 def heartbeat(leader: Leader | None, *, now: datetime) -> Sign:
     """Judge whether a supervisor leads."""
     advice = (

@@ -109,11 +109,12 @@ async def settle(
     return await _change(db, conditions, {"state": state, **values}, now=now)
 
 
-async def next_due(db: Database) -> datetime | None:
-    """Return when the next notice is to go out."""
-    query = sa.select(notices.c.next_at).where(notices.c.state == NoticeState.WAITING)
-    found: datetime | None = await db.fetch_val(query.order_by(notices.c.next_at).limit(1))
-    return found
+async def troubled(db: Database, *, since: datetime) -> tuple[int, int]:
+    """Return how many were not taken yet and are tried again, and how many were given up."""
+    count = sa.select(sa.func.count()).select_from(notices)
+    tried = count.where(notices.c.state == NoticeState.WAITING).where(notices.c.attempts > 0)
+    failed = count.where(notices.c.state == NoticeState.FAILED).where(notices.c.created_at > since)
+    return int(await db.fetch_val(tried)), int(await db.fetch_val(failed))
 
 
 async def page(

@@ -39,10 +39,12 @@ def look(settings: Settings) -> list[Sign]:
         looks.session_files,
         looks.services,
         looks.lexicon,
+        looks.prices,
         looks.programs,
         looks.engine,
         looks.app,
         looks.token,
+        looks.notifications,
         _web,
     )
     return [sign for each in every for sign in looks.seen(each, settings)]

@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+from lamplighter.config import prices
 from lamplighter.config import services as services_file
 from lamplighter.config.services import ServicesError
 from lamplighter.config.settings import Settings
@@ -27,6 +28,7 @@ from lamplighter.engines.probe import ProbeEngine
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.database import is_postgres, password_of
 from lamplighter.repository.feed import Announcer, run_directory
+from lamplighter.serve.post import secrets_in
 from lamplighter.usecases.halt import Brake
 
 logger = logging.getLogger(__name__)
@@ -69,7 +71,7 @@ def engines(settings: Settings) -> tuple[Engine, ...]:
         ProbeEngine(),
         ExecEngine(settings.exec_command),
         ClaudeEngine(settings.claude_bin),
-        MessagesEngine(),
+        MessagesEngine(own=prices.in_force(settings)),
     )
 
 
@@ -99,8 +101,9 @@ def usual_engines(settings: Settings) -> dict[int, str]:
 def secrets(settings: Settings) -> Redactor:
     """Know the secrets of our own environment, to mask them wherever they turn up."""
     password = password_of(settings.database_url)
-    own = [("DATABASE_PASSWORD", password)] if password else []
-    return redactor([*os.environ.items(), *own])
+    own = [("DATABASE_PASSWORD", password or ""), ("WEBHOOK_TOKEN", settings.webhook_token)]
+    posts = [("NOTIFY_SECRET", part) for url in settings.notify for part in secrets_in(url)]
+    return redactor([*os.environ.items(), *own, *posts])
 
 
 def telling(settings: Settings) -> Telling | None:

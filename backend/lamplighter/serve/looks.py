@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lamplighter import assets
 from lamplighter.config import lexicon as lexicons
+from lamplighter.config import prices as price_file
 from lamplighter.config.settings import Settings
 from lamplighter.domain import vitals
 from lamplighter.domain.check import CommandCheck
@@ -18,7 +19,7 @@ from lamplighter.engines import Engine, Outside
 from lamplighter.repository import driver
 from lamplighter.repository.database import is_postgres
 from lamplighter.repository.feed import run_directory as directory_of
-from lamplighter.serve import access
+from lamplighter.serve import access, post
 from lamplighter.serve.home import SESSIONS, ServicesFile, engines, usual_engines
 
 Look = Callable[[Settings], Iterable[Sign]]
@@ -130,6 +131,20 @@ def lexicon(settings: Settings) -> Iterator[Sign]:
     yield judged("lexicon", True, f"{settings.lexicon}: added to the words we know")
 
 
+def prices(settings: Settings) -> Iterator[Sign]:
+    """Look whether prices.toml can be read, where there is one."""
+    path = price_file.path_of(settings)
+    if not path.exists():
+        return
+    try:
+        found = price_file.in_force(settings)
+    except LamplighterError as error:
+        yield judged("prices", False, str(error), f"Mend {path}: nothing starts until then.")
+        return
+    count = "1 model" if len(found) == 1 else f"{len(found)} models"
+    yield judged("prices", True, f"{path}: {count} priced before the published list")
+
+
 def programs(settings: Settings) -> Iterator[Sign]:
     """Look whether the programs that checks and actions run can be found."""
     with suppress(LamplighterError):
@@ -176,6 +191,18 @@ def app(settings: Settings) -> Iterator[Sign]:
     yield judged("app", (assets.WEB / "index.html").is_file(), f"App {assets.WEB}", advice)
 
 
+def notifications(settings: Settings) -> Iterator[Sign]:
+    """Look whether the addresses that people are told at are understood; asks none of them."""
+    if not settings.notify:
+        yield judged("notifications", True, "Notifications: nobody is told (LAMPLIGHTER_NOTIFY)")
+        return
+    wrong = post.understood(settings.notify)
+    count = len(settings.notify)
+    words = f"Notifications: {count} address{'' if count == 1 else 'es'}; `lamplighter notify test`"
+    advice = "See docs/notifications.md; a comma or a blank within an address is %2C or %20."
+    yield judged("notifications", not wrong, " ".join(wrong) or words, advice)
+
+
 def token(settings: Settings) -> Iterator[Sign]:
     """Look whether the token of the home is for its owner alone."""
     path = access.token_file(settings)
@@ -206,6 +233,7 @@ ALL = (
     session_files,
     services,
     lexicon,
+    prices,
     programs,
     engine,
     app,

@@ -23,10 +23,12 @@ from lamplighter.repository import Database, escalations, requests, sessions
 from lamplighter.repository.database import file_of, is_postgres
 from lamplighter.repository.driver import OperationalError
 from lamplighter.repository.feed import Waking, listening, run_directory
-from lamplighter.serve import home
+from lamplighter.serve import access, home
+from lamplighter.serve.post import ApprisePost
 from lamplighter.serve.workshop import workshop
 from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
+from lamplighter.supervisor.sender import Sender
 from lamplighter.usecases import sessions as lifecycle
 
 FOLLOW_SECONDS: Final = 0.05
@@ -222,7 +224,10 @@ async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
             dry_run=settings.dry_run,
         )
         shop = workshop(settings, db, words, doors, services)
-        yield Supervising(Supervisor(shop, rounds, services.load, lock), listener)
+        post = ApprisePost(settings.notify)
+        sender = Sender(db, post, clock.now, access.url(settings))
+        led = Supervisor(shop, rounds, services.load, lock, beside=(sender.run,))
+        yield Supervising(led, listener)
 
 
 def _lease(url: str) -> Lease:

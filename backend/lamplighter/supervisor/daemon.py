@@ -4,11 +4,11 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict, Deposed, Halted, LamplighterError
 from lamplighter.domain.event import Level
@@ -60,12 +60,13 @@ class Rounds:
 
 @dataclass(slots=True)
 class Supervisor:
-    """Makes the rounds while it holds the lock."""
+    """Makes the rounds while it holds the lock; `beside` is what else its leader does."""
 
     shop: Workshop
     rounds: Rounds
     load: Callable[[], Services]
     lock: Lease
+    beside: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     _due: float = 0.0
     _services: Services = field(default_factory=Services)
@@ -147,7 +148,8 @@ class Supervisor:
             try:
                 async with asyncio.TaskGroup() as both:
                     if await self._until_leader():
-                        beside = [both.create_task(each) for each in (self._beat(), self._note())]
+                        along = (self._beat, self._note, *self.beside)
+                        beside = [both.create_task(each()) for each in along]
                         await self._work(listener)
                         for task in beside:
                             task.cancel()

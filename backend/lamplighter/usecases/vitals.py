@@ -1,11 +1,14 @@
 """Vitals: the signs that only the database can show, gathered and judged."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from lamplighter.domain import vitals as rules
 from lamplighter.domain.vitals import STALE_AFTER, Condition, Sign
-from lamplighter.repository import Database, leases, migrate, reading, vitals
+from lamplighter.repository import Database, leases, migrate, notices, reading, vitals
 from lamplighter.usecases.halt import Brake
+
+NOTICES_SHOWN: Final = timedelta(days=7)
 
 
 async def at_once(db: Database, brake: Brake, *, now: datetime) -> list[Sign]:
@@ -21,6 +24,7 @@ async def at_once(db: Database, brake: Brake, *, now: datetime) -> list[Sign]:
             rules.timer(leader, halted=halt is not None, now=now),
             rules.requests(count, oldest, now=now),
             Sign("database", Condition.OK, f"The database is {size / 2**20:,.1f} MB", figure=size),
+            rules.notices(*await notices.troubled(db, since=now - NOTICES_SHOWN)),
             rules.schema(await vitals.revision(db), migrate.head()),
             rules.clock(await vitals.newest(db), now=now),
         ]

@@ -9,6 +9,7 @@ export const SORTS = /** @type {const} */ ([
   "ignored",
   "refused",
   "noted",
+  "searched",
   "told",
 ])
 const ICONS = {
@@ -16,6 +17,7 @@ const ICONS = {
   reinforced: "repeat-2",
   contradicted: "scale",
   told: "eye",
+  searched: "search",
   noted: "list",
   ignored: "circle-question-mark",
   refused: "ban",
@@ -28,22 +30,27 @@ const NOTED = new Map([
 /** @typedef {typeof SORTS[number]} Sort */
 /**
  * @typedef {{key: string, sort: Sort, icon: string, head: string, outcome: string, text: string, why: string,
- *   memory: number | null, review: number | null, line: string, marker: Marker | null}} Entry
+ *   memory: number | null, review: number | null, line: string, marker: Marker | null, found?: Search["hits"]}} Entry
  */
 
 /**
  * What went into a session's memory and what came out of it, the newest first; what it was told stands below.
- * @param {{markers: Marker[], told: any[], contradicted: Review[]}} session
+ * @param {{markers: Marker[], told: any[], contradicted: Review[], searches?: Search[]}} session
  * @returns {Entry[]}
  */
-export function railOf({ markers, told, contradicted }) {
+export function railOf({ markers, told, contradicted, searches = [] }) {
   const said = [...markers].reverse().map((marker) => ofMarker(marker))
   const against = contradicted.map((review) => ofReview(review, markers))
   for (const entry of against) {
     const beside = said.findIndex(({ line }) => line !== "" && line === entry.line)
     said.splice(beside < 0 ? 0 : beside + 1, 0, entry)
   }
-  return [...said, ...told.filter(({ included }) => included).map((each) => ofTold(each, markers, contradicted))]
+  const searched = [...searches].reverse().map((search) => ofSearch(search))
+  return [
+    ...said,
+    ...searched,
+    ...told.filter(({ included }) => included).map((each) => ofTold(each, markers, contradicted)),
+  ]
 }
 
 /** The outcome of a marker in words. @param {Marker} marker */
@@ -106,6 +113,24 @@ function ofReview(review, markers) {
     review: review.id,
     line: said ? markerKey(said) : "",
     marker: null,
+  }
+}
+
+/** @param {Search} search @returns {Entry} */
+function ofSearch({ id, tool, query, hits }) {
+  return {
+    key: `search-${id}`,
+    sort: "searched",
+    icon: `#icon-${ICONS.searched}`,
+    head: tool,
+    outcome: hits.length ? t("session.found", { n: hits.length }) : t("session.foundNothing"),
+    text: query,
+    why: "",
+    memory: null,
+    review: null,
+    line: "",
+    marker: null,
+    found: hits,
   }
 }
 

@@ -20,6 +20,8 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     events: /** @type {OpsEvent[]} */ ([]),
     /** What it said against what was believed. */
     contradicted: /** @type {Review[]} */ ([]),
+    /** What it searched for among the memories. */
+    searches: /** @type {Search[]} */ ([]),
     /** Which sort of entry the rail shows; all of them when none is chosen. */
     only: "",
     few: FEW,
@@ -68,6 +70,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
         markers: [],
         events: [],
         contradicted: [],
+        searches: [],
         only: "",
         few: FEW,
         told: NO_PROMPT,
@@ -100,7 +103,13 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
         return
       }
       if (this.id !== id) return
-      await Promise.all([this.loadMarkers(id), this.loadEvents(id), this.loadPrompt(id), this.loadReviews(id)])
+      await Promise.all([
+        this.loadMarkers(id),
+        this.loadEvents(id),
+        this.loadPrompt(id),
+        this.loadReviews(id),
+        this.loadSearches(id),
+      ])
       if (this.id === id) this.railed = true
     },
 
@@ -137,6 +146,12 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       feed.replay(page.seq, "review", this.followReview.bind(this))
     },
 
+    /** No change tells of a search by itself: they are read again as the session goes on. @param {number} id */
+    async loadSearches(id) {
+      const page = await api.all(`/sessions/${id}/searches`).catch(() => null)
+      if (page && this.id === id) this.searches = page.items
+    },
+
     /** @param {number} id */
     async loadEvents(id) {
       const page = await api.get("/events", { session: id, limit: 200 }).catch(() => null)
@@ -168,8 +183,10 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     /** @param {Change} change */
     follow({ id, row }) {
       if (id !== this.id || !row) return
+      const on = row.turns !== this.row?.turns || row.status !== this.row?.status
       this.take(row)
       this.readOn()
+      if (on && this.railed) this.loadSearches(id)
     },
 
     /** @param {Change} change */
@@ -202,7 +219,12 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     /** What goes in and what came out is shown whole: the parts of it come in any order. */
     get entries() {
       if (!this.railed) return []
-      return railOf({ markers: this.markers, told: this.told.memories, contradicted: this.contradicted })
+      return railOf({
+        markers: this.markers,
+        told: this.told.memories,
+        contradicted: this.contradicted,
+        searches: this.searches,
+      })
     },
 
     get tally() {

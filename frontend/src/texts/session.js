@@ -1,5 +1,8 @@
 /** What the page says of this area: a key, and its sentence or its plural forms. */
 export const session = {
+  searched: "searched",
+  foundNothing: "nothing found",
+  found: { one: "{n} found", other: "{n} found" },
   tokens: "{given} tokens in, {gave} out",
   tokensCached: "{given} tokens in ({read} from the cache), {gave} out",
   turnsOf: "{n} of {most} turns",

@@ -75,6 +75,16 @@ OPS: Final = (
     ),
     op(
         "GET",
+        "/sessions/{id:int}/searches",
+        "sessions:read",
+        sessions.searched,
+        "List what a session searched for among the memories.",
+        shapes.SearchPage,
+        query=shapes.PageQuery,
+        problems=(404,),
+    ),
+    op(
+        "GET",
         "/sessions/{id:int}/prompt",
         "sessions:read",
         sessions.prompt,

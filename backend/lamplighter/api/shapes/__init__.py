@@ -42,6 +42,9 @@ from lamplighter.api.shapes.memories import MemoryPage as MemoryPage
 from lamplighter.api.shapes.memories import MemoryQuery as MemoryQuery
 from lamplighter.api.shapes.memories import ViewQuery as ViewQuery
 from lamplighter.api.shapes.memories import Views as Views
+from lamplighter.api.shapes.notices import Notice as Notice
+from lamplighter.api.shapes.notices import NoticePage as NoticePage
+from lamplighter.api.shapes.notices import NoticeQuery as NoticeQuery
 from lamplighter.api.shapes.relate import Related as Related
 from lamplighter.api.shapes.relate import RelateIn as RelateIn
 from lamplighter.api.shapes.relate import Similar as Similar
@@ -85,6 +88,7 @@ from lamplighter.api.shapes.sessions import Prompt as Prompt
 from lamplighter.api.shapes.sessions import Request as Request
 from lamplighter.api.shapes.sessions import RequestPage as RequestPage
 from lamplighter.api.shapes.sessions import RequestQuery as RequestQuery
+from lamplighter.api.shapes.sessions import SearchPage as SearchPage
 from lamplighter.api.shapes.sessions import Session as Session
 from lamplighter.api.shapes.sessions import SessionIn as SessionIn
 from lamplighter.api.shapes.sessions import SessionPage as SessionPage

@@ -210,6 +210,32 @@ class MarkerPage(Struct):
     seq: int
 
 
+class SearchHit(Struct):
+    """A memory that a search showed, as it is now; `observation` is null once it is deleted."""
+
+    memory_id: int
+    rank: int
+    observation: str | None
+
+
+class Search(Struct):
+    """What a session asked of the memories, and what it was shown."""
+
+    id: int
+    tool: str
+    query: str
+    hits: list[SearchHit]
+    at: str
+
+
+class SearchPage(Struct):
+    """The searches of a session, oldest first."""
+
+    items: list[Search]
+    next: str | None
+    seq: int
+
+
 class Told(Struct):
     """One memory in or out of a prompt, and why."""
 

@@ -1,0 +1,111 @@
+"""The post: messages to the addresses of LAMPLIGHTER_NOTIFY, by Apprise.
+
+An address is a secret: Apprise and what it sends with log addresses, so they are
+silenced, and what is told of a failure names an address by its number alone.
+"""
+
+import asyncio
+import logging
+import re
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import unquote
+
+SEND_SECONDS: Final = 30.0
+TALKATIVE: Final = ("apprise", "requests", "urllib3", "asyncio_throttle", "slixmpp", "paho")
+_SCHEME: Final = re.compile(r"([a-z0-9]{1,20})://", re.IGNORECASE)
+_PARTS: Final = re.compile(r"[/:@?&=#,;]+")
+_PLAIN: Final = re.compile(r"[a-z]*|[\d.]+|localhost|.*\.[a-z]{2,10}", re.IGNORECASE)
+_USER: Final = re.compile(r"://([^/@]*)@")
+
+
+@dataclass(frozen=True, slots=True)
+class ApprisePost:
+    """Sends messages to some addresses, one at a time."""
+
+    urls: Sequence[str]
+
+    @property
+    def addresses(self) -> int:
+        """How many there are."""
+        return len(self.urls)
+
+    async def send(self, address: int, title: str, body: str) -> str:
+        """Send a message within a time; say why it was not taken, empty when it was."""
+        name, url = _name(self.urls, address), self.urls[address]
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                why_not = await _beside(lambda: _send(url, title, body))
+        except TimeoutError:
+            why_not = f"took longer than {SEND_SECONDS:.0f} s"
+        return f"{name} {why_not}." if why_not else ""
+
+
+def understood(urls: Sequence[str]) -> list[str]:
+    """Return what is wrong with some addresses, by their numbers."""
+    return [
+        f"{_name(urls, number)} is not understood."
+        for number, url in enumerate(urls)
+        if not _apprise(url)[1]
+    ]
+
+
+def secrets_in(url: str) -> list[str]:
+    """Return what of an address nobody may read: all of it, its user, and what is no plain word."""
+    user = _USER.search(url)
+    named = _PARTS.split(user[1]) if user else []
+    parts = [part for part in _PARTS.split(url) if not _PLAIN.fullmatch(part)]
+    found = [url, *named, *parts]
+    return list(dict.fromkeys([*found, *map(unquote, found)]))
+
+
+def _name(urls: Sequence[str], number: int) -> str:
+    scheme = _SCHEME.match(urls[number])
+    return f"Address {number + 1} of LAMPLIGHTER_NOTIFY ({scheme[1].lower() if scheme else '?'})"
+
+
+def _apprise(url: str) -> tuple[Any, bool]:
+    """Return what sends to an address, and whether that is understood."""
+    import apprise
+
+    for name in TALKATIVE:
+        logger = logging.getLogger(name)
+        logger.propagate, logger.disabled = False, True
+        logger.setLevel(logging.CRITICAL + 1)
+    asset = apprise.AppriseAsset(
+        app_id="Lamplighter", app_desc="Lamplighter", async_mode=False, secure_logging=True
+    )
+    one = apprise.Apprise(asset=asset)
+    return one, bool(one.add(url))
+
+
+def _send(url: str, title: str, body: str) -> str:
+    one, known = _apprise(url)
+    if not known:
+        return "is not understood"
+    taken = one.notify(title=title, body=body, body_format="text", interpret_escapes=False)
+    return "" if taken else "did not take it"
+
+
+async def _beside(work: Callable[[], str]) -> str:
+    """Do something in a thread that nobody has to wait for, not even at the end."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[str] = loop.create_future()
+
+    def settle(found: str) -> None:
+        if not done.done():
+            done.set_result(found)
+
+    def run() -> None:
+        try:
+            found = work()
+        except Exception as error:
+            found = f"could not be used ({type(error).__name__})"
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, found)
+
+    threading.Thread(target=run, daemon=True, name="post").start()
+    return await done

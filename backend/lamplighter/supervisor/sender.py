@@ -1,0 +1,116 @@
+"""The sender: what people are to be told goes out, in one message where it can."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Protocol
+
+from lamplighter.domain.notice import (
+    GAP,
+    GIVEN_UP_AFTER,
+    Notice,
+    NoticeState,
+    again_after,
+    message,
+)
+from lamplighter.repository import Database, notices, reading, writing
+from lamplighter.repository.driver import Error
+from lamplighter.usecases.notify import NOBODY
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 1.0
+AT_ONCE: Final = 5_000
+
+
+class Post(Protocol):
+    """What carries a message to one of the addresses that people are told at."""
+
+    @property
+    def addresses(self) -> int:
+        """How many there are."""
+
+    async def send(self, address: int, title: str, body: str) -> str:
+        """Send a message within a time; say why it was not taken, empty when it was."""
+
+
+@dataclass(slots=True)
+class Sender:
+    """Sends what is due, and tries again what was not taken."""
+
+    db: Database
+    post: Post
+    now: Callable[[], datetime]
+    url: str = ""
+    _reached: dict[int, set[int]] = field(default_factory=dict)
+
+    async def run(self) -> None:
+        """Send for ever; what was under way when another sender died is sent again."""
+        begun = False
+        while True:
+            try:
+                if not begun:
+                    await self.begin()
+                    begun = True
+                worked = await self.step()
+            except (Error, TimeoutError) as error:
+                logger.warning("What people are to be told cannot be read now: %s", error)
+                worked = False
+            if not worked:
+                await asyncio.sleep(LOOK_SECONDS)
+
+    async def begin(self) -> None:
+        """Take over what another sender left."""
+        async with writing(self.db):
+            await notices.put_back(self.db, now=self.now())
+
+    async def step(self) -> bool:
+        """Send what is due; say whether anything was."""
+        now = self.now()
+        async with reading(self.db):
+            if not await notices.due(self.db, now=now, gap=GAP):
+                return False
+        async with writing(self.db):
+            found = await notices.take(self.db, limit=AT_ONCE, now=now)
+        problem = await self._send(found)
+        await self._settle(found, problem)
+        return bool(found)
+
+    async def _send(self, found: Sequence[Notice]) -> str:
+        """Send to each address what it has not taken yet; say what went wrong last."""
+        problem = "" if self.post.addresses else NOBODY
+        for address in range(self.post.addresses):
+            new = [each for each in found if address not in self._reached.get(each.id, ())]
+            if not new:
+                continue
+            why_not = await self.post.send(address, *message(new, url=self.url))
+            problem = why_not or problem
+            if not why_not:
+                for each in new:
+                    self._reached.setdefault(each.id, set()).add(address)
+        return problem
+
+    async def _settle(self, found: Sequence[Notice], problem: str) -> None:
+        """Keep what became of each; this is tried until it is kept, or it would be sent anew."""
+        every = set(range(self.post.addresses))
+        sent = [each for each in found if every and self._reached.get(each.id, set()) >= every]
+        left = [each for each in found if each not in sent]
+        now = self.now()
+        over = [each for each in left if not every or now - each.created_at > GIVEN_UP_AFTER]
+        async with writing(self.db):
+            ids = [each.id for each in sent]
+            await notices.settle(
+                self.db, ids, NoticeState.SENT, now=now, sent_at=now, next_at=None, problem=""
+            )
+            ids = [each.id for each in over]
+            await notices.settle(
+                self.db, ids, NoticeState.FAILED, now=now, next_at=None, problem=problem
+            )
+            for each in left:
+                if each not in over:
+                    values = {"next_at": now + again_after(each.attempts), "problem": problem}
+                    await notices.settle(self.db, [each.id], NoticeState.WAITING, now=now, **values)
+        for each in (*sent, *over):
+            self._reached.pop(each.id, None)

@@ -1,0 +1,80 @@
+"""What a message says, and when it goes out."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lamplighter.domain.event import Level
+from lamplighter.domain.notice import (
+    SETTLE,
+    Kind,
+    Notice,
+    NoticeState,
+    Telling,
+    again_after,
+    message,
+)
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def notice(number: int, title: str, level: Level = Level.CRITICAL, **more: object) -> Notice:
+    given = {"kind": Kind.EVENT, "body": "", "service": None} | more
+    return Notice(
+        id=number,
+        level=level,
+        title=title,
+        event_id=None,
+        state=NoticeState.WAITING,
+        attempts=0,
+        next_at=NOON,
+        problem="",
+        created_at=NOON,
+        sent_at=None,
+        **given,  # type: ignore[arg-type]
+    )
+
+
+def test_one_notice_is_its_own_message() -> None:
+    found = message([notice(1, "Web is down", body="It refuses.")], url="http://here")
+
+    assert found == ("Lamplighter: Web is down", "It refuses.\n\nhttp://here")
+
+
+def test_many_are_one_message_the_worst_first() -> None:
+    many = [notice(n, f"n{n}", Level.WARNING, service="web") for n in range(1, 1001)]
+    title, body = message([*many, notice(1001, "halted", kind=Kind.HALT)])
+
+    assert title == "Lamplighter: halted (and 1,000 more)"
+    lines = body.split("\n")
+    assert lines[0] == "- CRITICAL halted"
+    assert lines[1] == "- WARNING web: n1"
+    assert (len(lines), lines[-1]) == (21, "and 981 more")
+
+
+@pytest.mark.parametrize(
+    ("level", "told"),
+    [("critical", ["critical"]), ("warning", ["warning", "critical"]), ("info", list(Level))],
+)
+def test_events_are_told_from_a_level_on(level: str, told: list[str]) -> None:
+    telling = Telling(Level(level))
+
+    assert [each.value for each in Level if telling.tells(each)] == told
+
+
+def test_events_wait_for_others_and_what_waits_for_a_person_does_not() -> None:
+    gathers = Telling(gather=timedelta(minutes=10))
+
+    assert Telling().due(Kind.EVENT, now=NOON) == NOON + SETTLE
+    assert gathers.due(Kind.EVENT, now=NOON) == NOON + timedelta(minutes=10)
+    assert gathers.due(Kind.APPROVAL, now=NOON) == NOON
+
+
+def test_what_is_not_taken_is_tried_less_and_less_often() -> None:
+    assert [again_after(n).total_seconds() for n in (1, 2, 3, 9, 10_000)] == [
+        15,
+        30,
+        60,
+        3_600,
+        3_600,
+    ]

@@ -1,0 +1,144 @@
+"""Messages by real processes to a real server; their addresses are secrets."""
+
+import http.server
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from homes import Home
+
+from lamplighter.config.settings import read_settings
+from lamplighter.domain.notice import Kind
+from lamplighter.serve import home as homes
+from lamplighter.serve.post import ApprisePost, secrets_in, understood
+
+# what Apprise imports imports it
+pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+
+CANARY = "Canary7Secret"
+PASSWORD = "correcthorse"
+
+
+@dataclass
+class Inbox:
+    """An HTTP server that keeps what is posted, and answers as it is told."""
+
+    status: int = 200
+    got: list[dict[str, Any]] = field(default_factory=list)
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"json://someone:{PASSWORD}@127.0.0.1:{self.port}/{CANARY}"
+
+
+@pytest.fixture
+def inbox() -> Iterator[Inbox]:
+    held = Inbox()
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            held.got.append(json.loads(body))
+            self.send_response(held.status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    held.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield held
+    server.shutdown()
+    server.server_close()
+
+
+async def test_a_message_arrives_as_it_was_written(inbox: Inbox) -> None:
+    text = "<b>&amp; *not* markdown*\nline two"
+
+    assert await ApprisePost([inbox.url]).send(0, "A title", text) == ""
+
+    [got] = inbox.got
+    assert (got["title"], got["message"]) == ("A title", text)
+
+
+@pytest.mark.parametrize("how", ["refused", "closed", "nonsense", "unknown"])
+async def test_no_word_of_an_address_is_told_or_logged(
+    inbox: Inbox, how: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    inbox.status = 500
+    closed = inbox.url.replace(str(inbox.port), "9")
+    url = {
+        "refused": inbox.url,
+        "closed": closed,
+        "nonsense": f"{CANARY}{PASSWORD}",
+        "unknown": f"nosuch://{PASSWORD}@{CANARY}",
+    }[how]
+    caplog.set_level(logging.DEBUG)
+
+    why_not = await ApprisePost([url]).send(0, "t", "b")
+
+    scheme = {"refused": "json", "closed": "json", "nonsense": "?", "unknown": "nosuch"}[how]
+    what = "did not take it" if scheme == "json" else "is not understood"
+    assert why_not == f"Address 1 of LAMPLIGHTER_NOTIFY ({scheme}) {what}."
+    told = caplog.text + "".join(capfd.readouterr()) + why_not
+    assert CANARY not in told
+    assert PASSWORD not in told
+    assert understood([url]) == ([] if scheme == "json" else [why_not])
+
+
+def test_what_of_an_address_is_masked_everywhere(home: Home) -> None:
+    url = f"ntfys://user:{PASSWORD}@ntfy.example.org/Topic-{CANARY}?token=tk_12345678"
+    settings = read_settings({**home.env, "LAMPLIGHTER_NOTIFY": url})
+
+    masked = homes.secrets(settings)(f"{url} {PASSWORD} Topic-{CANARY} tk_12345678 example.org")
+
+    assert CANARY not in masked
+    assert PASSWORD not in masked
+    assert "tk_12345678" not in masked
+    assert masked.endswith("example.org")
+    assert "127.0.0.1" not in secrets_in("json://127.0.0.1:8080/x")
+
+
+def test_a_test_by_hand_says_what_became_of_it(home: Home, inbox: Inbox) -> None:
+    assert home.run("notify", "test").returncode == 1
+    home.env["LAMPLIGHTER_NOTIFY"] = inbox.url
+
+    done = home.run("notify", "test")
+
+    assert (done.returncode, done.stdout) == (0, "The test was sent.\n"), done.stderr
+    assert inbox.got[0]["title"] == "Lamplighter: This is a test of the notifications."
+    inbox.status = 500
+    failed = home.run("notify", "test")
+    assert failed.returncode == 1
+    assert failed.stderr.endswith("Address 1 of LAMPLIGHTER_NOTIFY (json) did not take it.\n")
+    told = "".join((failed.stdout, failed.stderr, home.run("doctor").stdout))
+    told += home.run("settings").stdout
+    kept = (home.path / "lamplighter.db").read_bytes()
+    assert CANARY not in told
+    assert PASSWORD not in told
+    assert CANARY.encode() not in kept
+    assert PASSWORD.encode() not in kept
+
+
+def test_the_supervisor_tells_of_what_matters(home: Home, inbox: Inbox) -> None:
+    home.env["LAMPLIGHTER_NOTIFY"] = inbox.url
+    home.engine("lines", "[EVENT:critical] The disk is full", f"[EVENT:critical] x {PASSWORD}")
+    home.start("supervisor")
+
+    home.until(lambda: inbox.got, 30)
+
+    [got] = inbox.got
+    assert got["title"] == "Lamplighter: The disk is full (and 1 more)"
+    assert "x [REDACTED:NOTIFY_SECRET]" in got["message"]
+    home.until(lambda: home.rows("SELECT DISTINCT state FROM notices") == [("sent",)])
+    kinds = {row[0] for row in home.rows("SELECT kind FROM notices")}
+    assert kinds == {Kind.EVENT.value}
+    log = (home.path / "log").read_text()
+    assert CANARY not in log
+    assert PASSWORD not in log

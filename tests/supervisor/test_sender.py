@@ -1,0 +1,220 @@
+"""What people are told: kept first, sent once, in one message where it can be."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lamplighter.domain.event import Level
+from lamplighter.domain.notice import GAP, SAME_FOR, SETTLE, Kind, Notice, NoticeState, Telling
+from lamplighter.domain.redact import Redactor
+from lamplighter.repository import Database, changes, events, notices, writing
+from lamplighter.supervisor.sender import Sender
+from lamplighter.usecases import halt, notify
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@dataclass
+class People:
+    """Where messages arrive; `away` are the addresses that take none."""
+
+    addresses: int = 1
+    away: set[int] = field(default_factory=set)
+    got: list[tuple[int, str, str]] = field(default_factory=list)
+
+    async def send(self, address: int, title: str, body: str) -> str:
+        if address in self.away:
+            return f"Address {address + 1} did not take it."
+        self.got.append((address, title, body))
+        return ""
+
+
+@dataclass
+class Watch:
+    """A clock that a test sets."""
+
+    at: datetime = NOON
+
+    def now(self) -> datetime:
+        return self.at
+
+
+@pytest.fixture(params=["sqlite", "postgres_url"], ids=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(request.param))
+
+
+@pytest.fixture
+def clock(db: Database) -> Watch:
+    db.telling = Telling()
+    return Watch()
+
+
+async def happened(db: Database, text: str, at: datetime = NOON, level: str = "critical") -> None:
+    async with writing(db):
+        await events.insert(db, Level(level), text, source="supervisor", now=at)
+
+
+async def all_of(db: Database) -> list[Notice]:
+    return list(reversed((await notices.page(db, None, limit=2_000)).items))
+
+
+async def test_an_event_that_matters_is_told_once_an_hour(db: Database, clock: Watch) -> None:
+    await happened(db, "Web is down")
+    await happened(db, "Web is down")
+    await happened(db, "Not so bad", level="warning")
+    await happened(db, "Web is down", NOON + SAME_FOR)
+
+    assert [each.title for each in await all_of(db)] == ["Web is down", "Web is down"]
+    feed = [each.entity for each in await changes.since(db, 0)]
+    assert feed.count("notice") == 2
+
+
+async def test_nobody_is_told_where_nobody_is_named(db: Database) -> None:
+    await happened(db, "Web is down")
+
+    assert await notify.tell(db, Kind.APPROVAL, Level.CRITICAL, "May it?", now=NOON) is None
+    assert await all_of(db) == []
+    assert (await notify.test(db, now=NOON)).state is NoticeState.FAILED
+
+
+async def test_what_is_taken_back_is_not_told(db: Database, clock: Watch) -> None:
+    async def happened_and_failed() -> None:
+        async with writing(db):
+            await happened(db, "Web is down")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await happened_and_failed()
+
+    assert await all_of(db) == []
+
+
+async def test_a_thousand_events_are_one_message(db: Database, clock: Watch) -> None:
+    people = People()
+    sender = Sender(db, people, clock.now)
+    async with writing(db):
+        for number in range(1_000):
+            await events.insert(
+                db, Level.CRITICAL, f"Down: {number}", source="supervisor", now=clock.at
+            )
+
+    assert not await sender.step()
+    clock.at += SETTLE
+    assert await sender.step()
+    assert not await sender.step()
+
+    [(_, title, body)] = people.got
+    assert title == "Lamplighter: Down: 0 (and 999 more)"
+    assert body.endswith("and 980 more")
+    assert {each.state for each in await all_of(db)} == {NoticeState.SENT}
+
+
+async def test_events_are_told_no_more_than_once_a_minute(db: Database, clock: Watch) -> None:
+    people = People()
+    sender = Sender(db, people, clock.now)
+    for number in range(30):
+        await happened(db, f"Down: {number}", clock.at)
+        clock.at += SETTLE
+        await sender.step()
+    clock.at += GAP
+    await sender.step()
+
+    assert len(people.got) == 3
+    assert {each.state for each in await all_of(db)} == {NoticeState.SENT}
+
+
+async def test_what_waits_for_a_person_waits_for_no_other(db: Database, clock: Watch) -> None:
+    people = People()
+    sender = Sender(db, people, clock.now)
+    await happened(db, "Web is down")
+    clock.at += SETTLE
+    await sender.step()
+    await happened(db, "Disk is full", clock.at)
+    await notify.tell(db, Kind.APPROVAL, Level.CRITICAL, "May it restart?", now=clock.at)
+
+    assert await sender.step()
+
+    assert people.got[1][1] == "Lamplighter: May it restart? (and 1 more)"
+
+
+async def test_a_halt_is_told_at_once_and_once(db: Database, clock: Watch) -> None:
+    people = People()
+    await halt.pull(db, "a flood", by="me", redact=Redactor(), now=NOON)
+
+    assert await Sender(db, people, clock.now).step()
+
+    [(_, title, _)] = people.got
+    assert title == "Lamplighter: Everything is halted. Halted by me: a flood."
+    assert len(await all_of(db)) == 1
+
+
+async def test_what_is_not_taken_is_tried_again_and_given_up_after_a_day(
+    db: Database, clock: Watch
+) -> None:
+    people = People(away={0})
+    sender = Sender(db, people, clock.now)
+    await notify.test(db, now=NOON)
+
+    assert await sender.step()
+    [held] = await all_of(db)
+    assert (held.state, held.attempts) == (NoticeState.WAITING, 1)
+    assert held.problem == "Address 1 did not take it."
+    assert not await sender.step()
+
+    while held.state is NoticeState.WAITING:
+        clock.at += timedelta(minutes=30)
+        await sender.step()
+        [held] = await all_of(db)
+    assert (held.state, held.problem) == (NoticeState.FAILED, "Address 1 did not take it.")
+    assert clock.at - NOON <= timedelta(days=1, hours=1)
+    assert 24 <= held.attempts <= 60
+
+
+async def test_who_has_taken_it_is_not_told_again(db: Database, clock: Watch) -> None:
+    people = People(addresses=3, away={1})
+    sender = Sender(db, people, clock.now)
+    await notify.test(db, now=NOON)
+    await sender.step()
+    people.away.clear()
+    clock.at += timedelta(seconds=15)
+    await sender.step()
+
+    assert [address for address, _, _ in people.got] == [0, 2, 1]
+    assert [each.state for each in await all_of(db)] == [NoticeState.SENT]
+
+
+async def test_only_what_was_under_way_is_sent_again_after_a_kill(
+    db: Database, clock: Watch
+) -> None:
+    await notify.test(db, now=NOON)
+    await Sender(db, People(), clock.now).step()
+    await notify.test(db, now=NOON)
+    async with writing(db):
+        [under_way] = await notices.take(db, limit=9, now=NOON)  # and here its sender is killed
+    people = People()
+    sender = Sender(db, people, clock.now)
+    assert not await sender.step()
+
+    await sender.begin()
+    assert await sender.step()
+
+    assert len(people.got) == 1
+    [first, second] = await all_of(db)
+    assert (second.id, second.state, second.attempts) == (under_way.id, NoticeState.SENT, 2)
+    assert (first.state, first.attempts) == (NoticeState.SENT, 1)
+
+
+async def test_what_waits_when_nobody_is_named_any_more_is_given_up(
+    db: Database, clock: Watch
+) -> None:
+    await notify.test(db, now=NOON)
+
+    await Sender(db, People(addresses=0), clock.now).step()
+
+    [held] = await all_of(db)
+    assert (held.state, held.problem) == (
+        NoticeState.FAILED,
+        "LAMPLIGHTER_NOTIFY names nobody to tell.",
+    )

@@ -13,7 +13,8 @@ export function ofModel({ model, engine, input_tokens: given }) {
 export function dollars(cost) {
   if (cost === 0) return "$0"
   if (cost < 0.0001) return "< $0.0001"
-  return `$${cost.toFixed(cost < 0.01 ? 4 : cost < 1 ? 3 : 2)}`
+  const figures = cost.toFixed(cost < 0.01 ? 4 : cost < 1 ? 3 : 2)
+  return `$${figures.replace(/(\.\d\d)0+$/, "$1")}`
 }
 
 /** What it cost, of what it may; a cost that nobody knows is never a zero. @param {Session} session */

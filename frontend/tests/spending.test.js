@@ -9,7 +9,7 @@ const session = (changes) => ({ engine: "claude", model: "m", cost_usd: null, bu
 test("a cost that nobody knows is never a zero", () => {
   assert.deepEqual(
     [session(), session({ budget_usd: 0.5 }), session({ cost_usd: 0.1834, budget_usd: 0.5 })].map(costWords),
-    ["cost unknown", "cost unknown of $0.500", "$0.183 of $0.500"],
+    ["cost unknown", "cost unknown of $0.50", "$0.183 of $0.50"],
   )
 })
 

@@ -95,7 +95,8 @@ async def test_one_whose_prompt_is_not_kept_does_not_go_on(db: Database) -> None
 
 
 async def test_the_plan_of_a_session_is_what_it_was_to_do(db: Database) -> None:
-    plan = Plan(tier=2, engine="messages", services=("Web",), prompt="Look", budget_usd=0.5)
+    asked = {"services": ("Web",), "prompt": "Look", "model": "m", "budget_usd": 0.5}
+    plan = Plan(tier=2, engine="messages", **asked)
     await session(db)
 
     opened = await lifecycle.begin(db, plan, services=SERVICES, epoch=1, now=NOON)

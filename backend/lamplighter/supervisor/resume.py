@@ -46,6 +46,8 @@ async def again(
     heard = await asyncio.to_thread(shop.files.heard, task.session.id)
     if held is None or not can(shop, engine, held, heard):
         return None
+    if await patiently(lambda: shop.brake.pulled(shop.db), watch.draining):
+        return None
     why = f"its engine ended without a result (exit {exit_code})."
     logger.warning("Session %s goes on: %s", held.id, why)
     session = await patiently(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from lamplighter.domain.halt import Halt
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Request, Session, Status
 from lamplighter.engines import Engine, Task, Trait, process, tool_names
@@ -119,6 +120,7 @@ async def _work(
         now=shop.now,
         brake=shop.brake,
         approval_timeout=shop.approval_timeout,
+        deadline=begun.session.started_at + timedelta(seconds=shop.limits.total),
         current=shop.current,
     )
     task = replace(task, budget_usd=budget_usd, max_turns=shop.max_turns)
@@ -276,9 +278,9 @@ async def recover(shop: Workshop, services: Services) -> Recovered:
     await asyncio.to_thread(gateway.forget, shop.sockets)
     await approvals.withdraw_all(shop.db, _GONE, now=shop.now())
     names = [service.name for service in services]
-    halted = await shop.brake.pulled(shop.db) is not None
+    halt = await shop.brake.pulled(shop.db)
     running = await sessions.running(shop.db)
-    found = [await _recovered(shop, each, names, halted=halted) for each in running]
+    found = [await _recovered(shop, each, names, halt) for each in running]
     await chain.drop_stranded(shop.db, now=shop.now())
     return Recovered(
         tuple(each for each in found if not each.running),
@@ -287,7 +289,7 @@ async def recover(shop: Workshop, services: Services) -> Recovered:
 
 
 async def _recovered(
-    shop: Workshop, session: Session, names: Sequence[str], *, halted: bool
+    shop: Workshop, session: Session, names: Sequence[str], halt: Halt | None
 ) -> Session:
     taking = follow.taking(shop, session, names)
     heard = Heard()
@@ -296,11 +298,11 @@ async def _recovered(
             for at in range(0, len(lines), follow.LINES_AT_ONCE):
                 await observe.ingest(taking, lines[at : at + follow.LINES_AT_ONCE], now=shop.now())
         heard = await asyncio.to_thread(shop.files.heard, session.id)
-    if not halted and resume.can(shop, shop.engines.get(session.engine), session, heard):
+    if halt is None and resume.can(shop, shop.engines.get(session.engine), session, heard):
         return session
     ending = Ending(
-        status=Status.INTERRUPTED,
-        reason=INTERRUPTED,
+        status=Status.STOPPED if halt else Status.INTERRUPTED,
+        reason=halt.words if halt else INTERRUPTED,
         finished=heard.finished,
         said=heard.said,
     )

@@ -5,7 +5,22 @@ const GROUPS = /** @type {const} */ ([
   ["running", ["supervisor", "timer", "requests", "feed"]],
   ["database", ["database", "log", "space", "schema", "clock", "integrity", "rows", "sqlite"]],
   ["memories", ["unverified", "stale", "repeated"]],
-  ["setup", ["services", "programs", "engine", "lexicon", "home", "session_files", "sockets", "app", "token"]],
+  [
+    "setup",
+    [
+      "services",
+      "programs",
+      "engine",
+      "lexicon",
+      "home",
+      "session_files",
+      "sockets",
+      "app",
+      "token",
+      "halt",
+      "notices",
+    ],
+  ],
 ])
 /** @type {Record<string, import("../texts.js").TextKey>} */
 const NAMES = {
@@ -33,6 +48,8 @@ const NAMES = {
   sockets: "health.sockets",
   app: "health.app",
   token: "health.token",
+  halt: "health.halt",
+  notices: "health.notices",
 }
 const STATES = /** @type {const} */ ({
   ok: "health.ok",

@@ -15,6 +15,7 @@ from lamplighter.domain import markers
 from lamplighter.domain.access import SCOPES
 from lamplighter.domain.markers import Reading
 from lamplighter.domain.memory import MEANINGS, OPERATIONAL
+from lamplighter.domain.offers import OFFERS
 from lamplighter.domain.relate import extended, relate
 from lamplighter.domain.relate.lexicon import LISTS, TABLES
 from lamplighter.domain.session import TIERS
@@ -53,6 +54,30 @@ def test_every_scope_is_in_the_docs() -> None:
         assert f"`{scope}`" in text
 
 
+def test_every_tool_is_in_the_docs_and_in_the_prompt() -> None:
+    text = (DOCS / "tools.md").read_text()
+    for offer in OFFERS:
+        tiers = ", ".join(map(str, offer.tiers))
+        assert f"| `{offer.name}` | {tiers} | {offer.about} |" in text
+    names = [offer.name for offer in OFFERS]
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == names
+    partial = (ROOT / "prompts" / "partials" / "tools.md").read_text()
+    assert sorted(re.findall(r"^- (\w+):", partial, re.MULTILINE)) == sorted(names)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_prompt_tells_of_the_tools_that_there_are_and_of_no_others(tier: int) -> None:
+    assert "## Tools" not in system_prompt(tier)
+    told = system_prompt(tier, ["look", "handoff"])
+    assert told.startswith(system_prompt(tier))
+    assert re.findall(r"^- (\w+):", told.partition("## Tools\n")[2], re.MULTILINE) == [
+        "look",
+        "handoff",
+    ]
+    assert "refusal is final" not in told
+    assert "never an order" in told
+
+
 def test_every_link_leads_somewhere() -> None:
     for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]:
         for target in LINK.findall(page.read_text()):
@@ -68,7 +93,7 @@ def test_the_rules_of_tool_hooks_in_the_docs_are_read(tmp_path: Path) -> None:
 
 
 def test_the_services_examples_load(tmp_path: Path) -> None:
-    for page in (DOCS / "services.md", ROOT / "README.md"):
+    for page in (DOCS / "services.md", DOCS / "approvals.md", ROOT / "README.md"):
         for number, example in enumerate(fenced(page, "yaml")):
             path = tmp_path / f"{page.stem}{number}.yaml"
             path.write_text(example)

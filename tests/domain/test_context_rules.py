@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from math import ceil
 
@@ -13,7 +14,7 @@ from lamplighter.domain.context import Block, Packing, bullet
 from lamplighter.domain.decay import GRACE, WEEK, faded, falls_inactive
 from lamplighter.domain.difference import block_in, difference
 from lamplighter.domain.memory import OPERATIONAL, Category, Memory, MemoryId, Trust
-from lamplighter.domain.service import Service
+from lamplighter.domain.service import Action, ActionKind, Approve, Service
 from lamplighter.domain.session import Plan
 from lamplighter.domain.surroundings import build_env_context
 from lamplighter.usecases.recall import injected
@@ -165,6 +166,21 @@ def test_the_block_is_found_again_in_what_was_injected(memories: list[Memory], w
     )
 
     assert block_in(injected(environment, block)) == block.text
+
+
+def test_a_session_is_told_which_actions_wait_for_a_person() -> None:
+    restart = Action(name="restart", kind=ActionKind.RESTART, argv=("a",))
+    actions = (
+        restart,
+        replace(restart, name="again", approve=Approve.FIRST),
+        replace(restart, name="quick", approve=Approve.NEVER),
+    )
+    service = Service(name="jellyfin", actions=actions, approve=Approve.ALWAYS)
+
+    [line] = build_env_context(Plan(tier=3), [service], now=NOON).splitlines()[6:]
+
+    names = "restart (a person is asked), again (restart; a person is asked), quick (restart)"
+    assert line == f"  - jellyfin: no checks; actions: {names}"
 
 
 @THOROUGHLY

@@ -17,7 +17,6 @@ from lamplighter.domain.hooks import (
     hits,
     in_text,
     query,
-    words,
 )
 from lamplighter.domain.memory import Category, Kind, Source, Trust
 from lamplighter.domain.session import Session, Status, Trigger
@@ -133,23 +132,18 @@ def test_a_rule_asks_for_memories_of_a_tool_and_its_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "asked", "told"),
+    ("given", "asked"),
     [
-        ({"command": "systemctl restart jellyfin"}, "systemctl restart jellyfin", 3),
-        ({"a": ["The web", {"b": "web.service"}], "c": 3, "d": None}, "The web web.service", 2),
-        ({"service": "Caddy", "reason": "it is\ndown"}, "Caddy it is down", 2),
-        ({}, "", 0),
-        ({"q": "x" * 900}, "x" * 500, 1),
-        ({"q": " ".join(f"word{n}" for n in range(40))}, None, 12),
+        ({"command": "systemctl restart jellyfin"}, "systemctl restart jellyfin"),
+        ({"a": ["The web", {"b": "web.service"}], "c": 3, "d": None}, "The web web.service"),
+        ({"service": "Caddy", "reason": "it is\ndown"}, "Caddy it is down"),
+        ({}, ""),
+        ({"n": 3}, ""),
+        ({"q": "x" * 900}, "x" * 500),
     ],
 )
-def test_what_a_tool_is_asked_for_is_the_query(
-    given: dict[str, object], asked: str | None, told: int
-) -> None:
-    found = query(given)
-
-    assert asked is None or found == asked
-    assert len(words(found)) == told
+def test_what_a_tool_is_asked_for_is_the_query(given: dict[str, object], asked: str) -> None:
+    assert query(given) == asked
 
 
 def test_arguments_are_text_and_names_are_folded() -> None:

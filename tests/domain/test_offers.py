@@ -112,6 +112,9 @@ def test_only_the_highest_tier_acts_and_files_are_read_where_there_are_roots(tie
     with_files = {each.name for each in offered(tier, reads=True)}
     without = {each.name for each in offered(tier, reads=False)}
 
+    with_commands = {each.name for each in offered(tier, reads=False, commands=True)}
+
     assert with_files - without == {"read_file"}
+    assert with_commands - without == {"run_command"}
     assert (RUN_ACTION.name in without) == (tier == 3)
     assert without >= {"look", "mem_search", "read_memory", "mem_save", "handoff"}

@@ -48,7 +48,7 @@ from lamplighter.domain.transcript import (
         ),
         (
             Finished(is_error=False),
-            Shown("finished", "--- session complete (turns=0, cost=$0.0000, duration=0ms) ---"),
+            Shown("finished", "--- session complete (turns=0, cost=unknown, duration=0ms) ---"),
         ),
         (
             Finished(is_error=True, why="error_max_turns"),

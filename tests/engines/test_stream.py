@@ -165,6 +165,16 @@ def test_a_line_is_read_as_an_operator_would(content: bytes, lines: list[str]) -
             [Retry(2, "overloaded")],
         ),
         (
+            line(
+                type="system", subtype="api_retry", attempt=1, error="overloaded", error_status=529
+            ),
+            [Retry(1, "overloaded (529)")],
+        ),
+        (
+            line(type="system", subtype="api_retry", attempt=1, error="unknown", error_status=None),
+            [Retry(1, "the connection failed")],
+        ),
+        (
             line(type="assistant", message={"content": "plain words"}),
             [Text("plain words")],
         ),

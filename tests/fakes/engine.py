@@ -126,6 +126,24 @@ def tool(name: str, answer: str, pause: str = "0") -> None:
     result()
 
 
+def dies(after: str = "") -> None:
+    """Be killed, as when memory runs out."""
+    text("[EVENT:info] growing")
+    if after:
+        result()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def errs() -> None:
+    text("[EVENT:info] trying")
+    result(is_error=True, subtype="error_during_execution", errors=["the disk is gone"])
+
+
+def leaves(code: str) -> None:
+    result()
+    sys.exit(int(code))
+
+
 def fails() -> None:
     text("[EVENT:info] about to fail")
     sys.stderr.write("no disk left\n")

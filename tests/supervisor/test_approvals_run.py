@@ -175,13 +175,13 @@ def test_what_is_declared_otherwise_while_a_person_thinks_does_not_run(home: Hom
     assert ran(home) == ""
 
 
-def test_what_nobody_answers_does_not_run(home: Home) -> None:
-    home.env["LAMPLIGHTER_APPROVAL_TIMEOUT"] = "1s"
+def test_what_nobody_answers_does_not_run_and_waiting_is_not_idle(home: Home) -> None:
+    home.env |= {"LAMPLIGHTER_APPROVAL_TIMEOUT": "2s", "LAMPLIGHTER_IDLE_TIMEOUT": "1s"}
     declare(home, "web")
     session = asks(home, "web")
 
     assert session.wait(20) == 0
-    assert home.value("SELECT response FROM sessions") == "web: nobody answered within 1 s"
+    assert home.value("SELECT response FROM sessions") == "web: nobody answered within 2 s"
     assert home.rows(STATES) == [("expired",)]
     assert ran(home) == ""
 

@@ -152,6 +152,20 @@ async def test_what_nobody_answers_does_not_run(db: Database, tmp_path: Path) ->
     assert ran(tmp_path) == ""
 
 
+async def test_nobody_is_waited_for_longer_than_the_session_may_run(
+    db: Database, tmp_path: Path
+) -> None:
+    deadline = NOON + timedelta(seconds=90)
+    person = await asked(db, declared(tmp_path), deadline=deadline)
+    wish = person.wish()
+
+    [case] = await person.waits()
+
+    assert case.expires_at == deadline
+    await person.says(case.id, NO)
+    await asyncio.wait_for(wish, SECONDS)
+
+
 async def test_a_yes_that_comes_too_late_to_be_used_permits_nothing(
     db: Database, tmp_path: Path
 ) -> None:

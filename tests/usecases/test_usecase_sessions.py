@@ -205,8 +205,14 @@ async def test_a_clock_that_goes_back_makes_no_negative_duration(db: Database) -
     [
         (GOOD, 0, (), Status.COMPLETED, ""),
         (GOOD, 0, ("noise",), Status.COMPLETED, ""),
-        (GOOD, 1, (), Status.FAILED, "The engine ended with exit 1 after its result."),
-        (GOOD, None, (), Status.FAILED, "The engine ended with exit None after its result."),
+        (GOOD, 1, (), Status.FAILED, "The engine gave its result, then ended with exit 1."),
+        (
+            GOOD,
+            None,
+            (),
+            Status.FAILED,
+            "The engine gave its result, then ended with exit not known.",
+        ),
         (None, 0, (), Status.FAILED, "The engine ended without a result (exit 0)."),
         (
             None,

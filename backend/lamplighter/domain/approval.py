@@ -245,7 +245,9 @@ def _wrong_argv(argv: Sequence[str]) -> list[str]:
 
 def _lasting(span: timedelta) -> str:
     seconds = span.total_seconds()
-    return f"{seconds / 60:g} m" if seconds >= 60 and seconds % 60 == 0 else f"{seconds:g} s"
+    if seconds >= 60 and seconds % 60 == 0:
+        return f"{seconds / 60:g} m"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
 
 
 def _writable(word: str) -> bool:

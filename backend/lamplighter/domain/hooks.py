@@ -22,14 +22,9 @@ CONTENT_CHARS: Final = 2_000
 LINE_CHARS: Final = 80
 CONFIDENCE: Final = 0.6
 RECALLED: Final = 3
-WORDS: Final = 12
 QUERY_CHARS: Final = 500
-_COMMON: Final = frozenset(
-    ("the", "and", "for", "with", "from", "into", "all", "not", "are", "was", "has", "have")
-)
 _QUIET: Final = re2.Options()
 _QUIET.log_errors = False
-_WORD: Final = re2.compile(r"[\pL\pN][\pL\pN_.-]*[\pL\pN]", _QUIET)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,13 +132,6 @@ def candidate(hit: Hit, used: Used, output: str, session: Session, *, at: int) -
 def query(given: Mapping[str, Any]) -> str:
     """Return what a tool was asked for, as one looks for it: the words among its arguments."""
     return one_line(" ".join(_words_in(given)))[:QUERY_CHARS]
-
-
-def words(text: str) -> tuple[str, ...]:
-    """Return the words of a query that tell something, in their order."""
-    found = (each.casefold() for each in _WORD.findall(text))
-    telling = (each for each in found if len(each) > 2 and each not in _COMMON)
-    return tuple(dict.fromkeys(telling))[:WORDS]
 
 
 def _words_in(given: Any) -> Iterator[str]:

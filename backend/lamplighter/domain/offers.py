@@ -15,6 +15,7 @@ SAVED_CHARS: Final = 2_000
 QUERY_CHARS: Final = 500
 REASON_CHARS: Final = 500
 NAME_CHARS: Final = 64
+COMMAND_CHARS: Final = 4_000
 PATH_CHARS: Final = 4_096
 FOUND: Final = 20
 FOUND_USUALLY: Final = 8
@@ -26,18 +27,30 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """One tool as sessions are offered it: to those of some tiers, and where files may be read."""
+    """One tool as sessions are offered it: to those of some tiers.
+
+    `reads` is one for where files may be read, `commands` for where commands may be given.
+    """
 
     name: str
     about: str
     schema: Schema
     tiers: tuple[int, ...] = tuple(TIERS)
     reads: bool = False
+    commands: bool = False
 
 
-def offered(tier: int, *, reads: bool) -> tuple[Offer, ...]:
-    """Return the tools of a session; `reads` says whether there are files that it may read."""
-    return tuple(each for each in OFFERS if tier in each.tiers and (reads or not each.reads))
+def offered(tier: int, *, reads: bool, commands: bool = False) -> tuple[Offer, ...]:
+    """Return the tools of a session.
+
+    `reads` says whether there are files that it may read, `commands` whether
+    people let its tier give commands.
+    """
+    return tuple(
+        each
+        for each in OFFERS
+        if tier in each.tiers and (reads or not each.reads) and (commands or not each.commands)
+    )
 
 
 def _text(about: str, most: int, **more: Any) -> Schema:
@@ -108,6 +121,18 @@ READ_FILE: Final = Offer(
     ),
     reads=True,
 )
+RUN_COMMAND: Final = Offer(
+    name="run_command",
+    about="Run one plain command that only looks: no pipes, no redirection, no variables, paths "
+    "in full. A declared action given as a command runs as that action, under its cooldown.",
+    schema=_takes(
+        {"command": "journalctl -u jellyfin -n 50 --no-pager", "reason": "Why it ended"},
+        2,
+        command=_text("The command and its words, quoted where need be.", COMMAND_CHARS),
+        reason=_text("Why, in one sentence: a person may read it.", REASON_CHARS),
+    ),
+    commands=True,
+)
 MEM_SAVE: Final = Offer(
     name="mem_save",
     about="Remember one thing that a colleague would want to know next time, as a line "
@@ -153,6 +178,15 @@ HANDOFF: Final = Offer(
     ),
 )
 
-OFFERS: Final = (LOOK, RUN_ACTION, READ_FILE, MEM_SEARCH, READ_MEMORY, MEM_SAVE, HANDOFF)
+OFFERS: Final = (
+    LOOK,
+    RUN_ACTION,
+    READ_FILE,
+    RUN_COMMAND,
+    MEM_SEARCH,
+    READ_MEMORY,
+    MEM_SAVE,
+    HANDOFF,
+)
 BLIND: Final = frozenset(each.name for each in (MEM_SEARCH, READ_MEMORY, MEM_SAVE, HANDOFF))
 """Tools by which nobody has looked at a service, though they name it."""

@@ -123,6 +123,7 @@ class Session:
             prompt=self.prompt,
             dry_run=self.dry_run,
             parent_id=self.parent_id,
+            model=self.model or "",
             budget_usd=self.budget_usd,
         )
 

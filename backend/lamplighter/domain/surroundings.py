@@ -5,7 +5,7 @@ from datetime import datetime
 
 from lamplighter.domain.cooldown import Standing, in_words
 from lamplighter.domain.handoff import Handoff
-from lamplighter.domain.service import Service
+from lamplighter.domain.service import Action, Approve, Service
 from lamplighter.domain.session import MAX_TIER, TIERS, Plan
 from lamplighter.domain.text import one_line
 
@@ -50,12 +50,16 @@ def _actions(service: Service, used: Sequence[Standing], now: datetime) -> str:
     if not service.actions:
         return "none declared"
     kinds = {action.kind for action in service.actions}
-    names = ", ".join(
-        action.name if action.name == action.kind else f"{action.name} ({action.kind})"
-        for action in service.actions
-    )
+    names = ", ".join(_named(service, action) for action in service.actions)
     slots = [in_words(each, now=now) for each in used if each.action in kinds]
     return "; ".join([names, *slots])
+
+
+def _named(service: Service, action: Action) -> str:
+    kind = "" if action.name == action.kind else str(action.kind)
+    asks = "" if service.approval_of(action) is Approve.NEVER else "a person is asked"
+    beside = "; ".join(filter(None, (kind, asks)))
+    return f"{action.name} ({beside})" if beside else action.name
 
 
 def _handed(handoff: Handoff) -> Iterator[str]:

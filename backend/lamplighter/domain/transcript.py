@@ -229,7 +229,7 @@ def _finished(item: Finished) -> str:
     if item.is_error:
         why = item.reason or item.why or item.response or "no reason given"
         return f"--- session error ({why}) ---"
-    cost = f"${item.cost_usd or 0:.4f}"
+    cost = "unknown" if item.cost_usd is None else f"${item.cost_usd:.4f}"
     took = f"duration={item.duration_ms or 0}ms"
     return f"--- session complete (turns={item.turns or 0}, cost={cost}, {took}) ---"
 

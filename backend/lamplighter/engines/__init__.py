@@ -132,8 +132,10 @@ class Outside(Protocol):
         """Return where it is and which version, where there is one that can be run."""
 
 
-def tool_names(engine: Engine, tier: int, *, reads: bool) -> tuple[str, ...]:
+def tool_names(
+    engine: Engine, tier: int, *, reads: bool, commands: bool = False
+) -> tuple[str, ...]:
     """Return the tools that a session by this engine is told of."""
     if Trait.TOOLS not in engine.traits:
         return ()
-    return tuple(each.name for each in offered(tier, reads=reads))
+    return tuple(each.name for each in offered(tier, reads=reads, commands=commands))

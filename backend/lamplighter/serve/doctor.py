@@ -39,6 +39,7 @@ def look(settings: Settings) -> list[Sign]:
         looks.session_files,
         looks.services,
         looks.lexicon,
+        looks.prices,
         looks.programs,
         looks.engine,
         looks.app,

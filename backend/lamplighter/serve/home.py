@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+from lamplighter.config import prices
 from lamplighter.config import services as services_file
 from lamplighter.config.services import ServicesError
 from lamplighter.config.settings import Settings
@@ -70,7 +71,7 @@ def engines(settings: Settings) -> tuple[Engine, ...]:
         ProbeEngine(),
         ExecEngine(settings.exec_command),
         ClaudeEngine(settings.claude_bin),
-        MessagesEngine(),
+        MessagesEngine(own=prices.in_force(settings)),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lamplighter import assets
 from lamplighter.config import lexicon as lexicons
+from lamplighter.config import prices as price_file
 from lamplighter.config.settings import Settings
 from lamplighter.domain import vitals
 from lamplighter.domain.check import CommandCheck
@@ -130,6 +131,20 @@ def lexicon(settings: Settings) -> Iterator[Sign]:
     yield judged("lexicon", True, f"{settings.lexicon}: added to the words we know")
 
 
+def prices(settings: Settings) -> Iterator[Sign]:
+    """Look whether prices.toml can be read, where there is one."""
+    path = price_file.path_of(settings)
+    if not path.exists():
+        return
+    try:
+        found = price_file.in_force(settings)
+    except LamplighterError as error:
+        yield judged("prices", False, str(error), f"Mend {path}: nothing starts until then.")
+        return
+    count = "1 model" if len(found) == 1 else f"{len(found)} models"
+    yield judged("prices", True, f"{path}: {count} priced before the published list")
+
+
 def programs(settings: Settings) -> Iterator[Sign]:
     """Look whether the programs that checks and actions run can be found."""
     with suppress(LamplighterError):
@@ -218,6 +233,7 @@ ALL = (
     session_files,
     services,
     lexicon,
+    prices,
     programs,
     engine,
     app,

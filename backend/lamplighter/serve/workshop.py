@@ -13,6 +13,7 @@ from lamplighter.repository.feed import run_directory
 from lamplighter.serve import access, home
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import SUFFIX
+from lamplighter.supervisor.shell import Shell
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.watch import Limits
 from lamplighter.supervisor.workshop import Workshop
@@ -22,6 +23,7 @@ def workshop(
     settings: Settings, db: Database, words: Lexicon, doors: Doors, services: home.ServicesFile
 ) -> Workshop:
     """Return what every session needs."""
+    files = readable(settings)
     return Workshop(
         db=db,
         files=SessionFiles(settings.home / home.SESSIONS),
@@ -39,8 +41,9 @@ def workshop(
         current=services.load,
         models=home.models(settings),
         doors=doors.open,
+        readable=files,
+        shell=Shell(tiers=settings.shell_tiers, roots=files.roots, private=files.private),
         caps=home.caps(settings),
-        readable=readable(settings),
         max_turns=settings.max_turns,
         hooks=settings.hooks,
         limits=Limits(

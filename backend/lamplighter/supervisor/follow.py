@@ -25,6 +25,8 @@ from lamplighter.usecases.ingest import Ingest
 STOP_POLL_SECONDS: Final = 0.25
 HALT_LOOK_SECONDS: Final = 1.0
 LINES_AT_ONCE: Final = 200
+DRAINED: Final = "The supervisor was asked to end."
+STOPPED: Final = "An operator stopped it."
 
 
 async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: Gate) -> None:
@@ -119,7 +121,7 @@ async def _watch(
     shop: Workshop, session: Session, started: Run, watch: Watch, *, unfinished: int
 ) -> None:
     if watch.draining.is_set() and watch.drained():
-        watch.stop(Status.STOPPED, "The supervisor was asked to end.", started)
+        watch.stop(Status.STOPPED, DRAINED, started)
     due = watch.due(unfinished=unfinished)
     if due:
         watch.stop(*due, started)
@@ -127,5 +129,5 @@ async def _watch(
     with suppress(OperationalError):  # looked again in a moment
         held = await sessions.get(shop.db, session.id)
         if held and held.stop_requested_at is not None:
-            watch.stop(Status.STOPPED, "An operator stopped it.", started)
+            watch.stop(Status.STOPPED, STOPPED, started)
     watch.press_on()

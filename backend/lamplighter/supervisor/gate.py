@@ -78,8 +78,8 @@ def passed_on() -> dict[str, str]:
 class Gate:
     """Decides for one session what may run, and runs it.
 
-    A person is waited for as long as `approval_timeout` says; `current` reads
-    services.yaml as it is then.
+    A person is waited for as long as `approval_timeout` says, but not beyond the
+    `deadline` of the session; `current` reads services.yaml as it is then.
     """
 
     db: Database
@@ -89,6 +89,7 @@ class Gate:
     now: Callable[[], datetime]
     execute: Execute = bounded
     approval_timeout: float = APPROVAL_SECONDS
+    deadline: datetime | None = None
     current: Callable[[], Services] | None = None
     env: Mapping[str, str] = field(default_factory=passed_on)
     brake: Brake = field(default_factory=Brake)
@@ -190,7 +191,7 @@ class Gate:
             wish,
             action,
             again=again,
-            seconds=self.approval_timeout,
+            seconds=self._patience(),
             redact=self.redact,
             now=self.now(),
         )
@@ -234,6 +235,13 @@ class Gate:
             return self.current()
         except LamplighterError:
             return Services()
+
+    def _patience(self) -> float:
+        """Return for how many seconds a person is waited for: never longer than its session may."""
+        if self.deadline is None:
+            return self.approval_timeout
+        left = (self.deadline - self.now()).total_seconds()
+        return min(self.approval_timeout, max(1.0, left))
 
     async def _halted(self) -> str:
         """Say that everything is halted, by whom and why; empty when it is not."""

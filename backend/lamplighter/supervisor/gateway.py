@@ -34,7 +34,8 @@ async def opened(box: Toolbox, path: Path) -> AsyncIterator[Path]:
         assert task is not None
         asking.add(task)
         try:
-            await _answer(box, reader, writer)
+            with suppress(asyncio.CancelledError):  # its session has ended
+                await _answer(box, reader, writer)
         finally:
             asking.discard(task)
             writer.close()

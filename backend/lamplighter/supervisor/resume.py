@@ -40,9 +40,13 @@ async def again(
     """Return the task to go on with after the engine ended; None when the session is over."""
     if watch.status is not None or watch.cramped or watch.draining.is_set():
         return None
+    if await shop.brake.pulled(shop.db):
+        return None
     held = await patiently(lambda: sessions.get(shop.db, task.session.id), watch.draining)
     heard = await asyncio.to_thread(shop.files.heard, task.session.id)
     if held is None or not can(shop, engine, held, heard):
+        return None
+    if await patiently(lambda: shop.brake.pulled(shop.db), watch.draining):
         return None
     why = f"its engine ended without a result (exit {exit_code})."
     logger.warning("Session %s goes on: %s", held.id, why)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from lamplighter.domain.halt import Halt
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Request, Session, Status
 from lamplighter.engines import Engine, Task, Trait, process, tool_names
@@ -33,6 +34,7 @@ logger = logging.getLogger(__name__)
 TOKEN_MARGIN_SECONDS: Final = 300.0
 _DIED: Final = "its supervisor had ended; all that it had printed was taken in."
 _GONE: Final = "the supervisor ended while it waited"
+INTERRUPTED: Final = "The supervisor ended while it ran; all that it had printed was taken in."
 LINGERED: Final = "It gave its result, but did not end by itself and was ended."
 
 
@@ -60,7 +62,12 @@ async def run(
             plan,
             model=shop.models.get(plan.tier, "") if thinks else "",
             budget_usd=left.budget_usd if thinks else None,
-            tools=tool_names(engine, plan.tier, reads=bool(shop.readable.roots)),
+            tools=tool_names(
+                engine,
+                plan.tier,
+                reads=bool(shop.readable.roots),
+                commands=plan.tier in shop.shell.tiers,
+            ),
         ),
         services=services,
         epoch=shop.epoch,
@@ -113,6 +120,7 @@ async def _work(
         now=shop.now,
         brake=shop.brake,
         approval_timeout=shop.approval_timeout,
+        deadline=begun.session.started_at + timedelta(seconds=shop.limits.total),
         current=shop.current,
     )
     task = replace(task, budget_usd=budget_usd, max_turns=shop.max_turns)
@@ -134,6 +142,7 @@ def _bench(shop: Workshop, gate: Gate) -> Bench:
         gate=gate,
         taking=lambda: follow.taking(shop, gate.session, known),
         readable=shop.readable,
+        shell=shop.shell,
     )
 
 
@@ -269,7 +278,9 @@ async def recover(shop: Workshop, services: Services) -> Recovered:
     await asyncio.to_thread(gateway.forget, shop.sockets)
     await approvals.withdraw_all(shop.db, _GONE, now=shop.now())
     names = [service.name for service in services]
-    found = [await _recovered(shop, each, names) for each in await sessions.running(shop.db)]
+    halt = await shop.brake.pulled(shop.db)
+    running = await sessions.running(shop.db)
+    found = [await _recovered(shop, each, names, halt) for each in running]
     await chain.drop_stranded(shop.db, now=shop.now())
     return Recovered(
         tuple(each for each in found if not each.running),
@@ -277,7 +288,9 @@ async def recover(shop: Workshop, services: Services) -> Recovered:
     )
 
 
-async def _recovered(shop: Workshop, session: Session, names: Sequence[str]) -> Session:
+async def _recovered(
+    shop: Workshop, session: Session, names: Sequence[str], halt: Halt | None
+) -> Session:
     taking = follow.taking(shop, session, names)
     heard = Heard()
     if shop.files.path(session.id).exists():
@@ -285,11 +298,11 @@ async def _recovered(shop: Workshop, session: Session, names: Sequence[str]) -> 
             for at in range(0, len(lines), follow.LINES_AT_ONCE):
                 await observe.ingest(taking, lines[at : at + follow.LINES_AT_ONCE], now=shop.now())
         heard = await asyncio.to_thread(shop.files.heard, session.id)
-    if resume.can(shop, shop.engines.get(session.engine), session, heard):
+    if halt is None and resume.can(shop, shop.engines.get(session.engine), session, heard):
         return session
     ending = Ending(
-        status=Status.INTERRUPTED,
-        reason="The supervisor ended while it ran; all that it had printed was taken in.",
+        status=Status.STOPPED if halt else Status.INTERRUPTED,
+        reason=halt.words if halt else INTERRUPTED,
         finished=heard.finished,
         said=heard.said,
     )

@@ -17,6 +17,7 @@ from lamplighter.engines import Engine, ToolDoor
 from lamplighter.repository import Database
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.gate import APPROVAL_SECONDS
+from lamplighter.supervisor.shell import Shell
 from lamplighter.supervisor.timepiece import Timepiece
 from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.tools.readable import Readable
@@ -32,7 +33,8 @@ class Workshop:
     """What every session needs: where it is kept, who runs it, and by which rules.
 
     `models` names the model of each tier; `caps` and `max_turns` bound what it may take.
-    `current` reads services.yaml as it is now; `readable` are the files that sessions may read.
+    `current` reads services.yaml as it is now; `readable` are the files that sessions may read,
+    `shell` says which tiers may give commands.
     """
 
     db: Database
@@ -58,3 +60,4 @@ class Workshop:
     approval_timeout: float = APPROVAL_SECONDS
     current: Callable[[], Services] | None = None
     readable: Readable = field(default_factory=Readable)
+    shell: Shell = field(default_factory=Shell)

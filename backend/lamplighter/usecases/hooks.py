@@ -11,18 +11,18 @@ from lamplighter.domain.admit import Redact, admitted
 from lamplighter.domain.context import bullet
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.event import Level
-from lamplighter.domain.hooks import Hooks, Used, candidate, folded, hits, in_text, query, words
+from lamplighter.domain.hooks import Hooks, Used, candidate, folded, hits, in_text, query
 from lamplighter.domain.memory import Candidate, Memory
-from lamplighter.domain.search import Hit
+from lamplighter.domain.search import Hit, words
 from lamplighter.domain.session import Session
-from lamplighter.domain.text import content_hash, shortened, without_private
+from lamplighter.domain.text import shortened, without_private
 from lamplighter.domain.transcript import Item, Line, ToolResult, ToolUse
 from lamplighter.repository import (
     Database,
+    captures,
     events,
     history,
     memories,
-    mentions,
     searches,
     writing,
 )
@@ -99,11 +99,9 @@ async def keep(
         wanted = admitted(wanted, redact)
     except Invalid:  # nothing of it is left to say
         return False
-    again = await mentions.captured(
-        db, content_hash(wanted.observation), wanted.category, wanted.project, since=now - WINDOW
-    )
+    again = await captures.held(db, wanted, since=now - WINDOW)
     if again is not None:
-        await mentions.count_again(db, again)
+        await captures.count_again(db, again)
         return False
     hooked.kept += 1
     if hooked.kept > hooked.most:
@@ -147,19 +145,21 @@ async def recalled(
     if rule is None:
         return ""
     asked = redact(query(given))
-    found = await mentions.best(db, words(asked), limit=rule.limit)
-    ranked = [Hit(each.id, rank) for rank, each in enumerate(found, 1)]
+    found = await searches.matching(db, words(asked), limit=rule.limit) if asked else []
+    lines = _lines(found)
+    shown = [Hit(each.id, rank) for rank, each in enumerate(found[: len(lines)], 1)]
     async with writing(db):
-        await searches.insert(db, session.id, folded(tool), asked, ranked, now=now)
-    return _told(found)
+        await searches.insert(db, session.id, folded(tool), asked, shown, now=now)
+    return "\n".join((HEADING, *lines)) if lines else ""
 
 
-def _told(found: list[Memory]) -> str:
-    lines, left = [HEADING], TOLD_CHARS
+def _lines(found: list[Memory]) -> list[str]:
+    """Return the lines of as many memories as there is room for."""
+    lines, left = [], TOLD_CHARS
     for memory in found:
         line = bullet(replace(memory, observation=shortened(memory.observation, BULLET_CHARS)))
         left -= len(line) + 1
         if left < 0:
             break
         lines.append(line)
-    return "\n".join(lines) if len(lines) > 1 else ""
+    return lines

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from lamplighter.domain import exits
 from lamplighter.domain.admit import Redact
 from lamplighter.domain.context import DEFAULT_BUDGET, Block
 from lamplighter.domain.errors import Conflict, Halted, Invalid, NotFound, Wrong
@@ -307,16 +308,14 @@ def status_of(
 ) -> tuple[Status, str]:
     """Say how a session ended by itself: completed needs a good result and exit 0."""
     last_words = f" It said: {stderr[-1]}" if stderr else ""
+    ended = exits.in_words(exit_code)
     if finished is None:
-        return Status.FAILED, f"The engine ended without a result (exit {exit_code}).{last_words}"
+        return Status.FAILED, f"The engine ended without a result ({ended}).{last_words}"
     if finished.is_error:
         why = finished.why or finished.response or "no reason given"
         return Status.FAILED, finished.reason or f"The engine reports an error: {why}"
     if exit_code != 0:
-        return (
-            Status.FAILED,
-            f"The engine ended with exit {exit_code} after its result.{last_words}",
-        )
+        return Status.FAILED, f"The engine gave its result, then ended with {ended}.{last_words}"
     return Status.COMPLETED, ""
 
 

@@ -8,8 +8,7 @@ import psutil
 import pytest
 from real_cli import KEY, engine, run, run_all, task
 
-from lamplighter.domain.transcript import Cut, Retry, Started, Text, ToolResult, Usage
-from lamplighter.engines import ToolDoor
+from lamplighter.domain.transcript import Cut, Retry, Started, Text, Usage
 from lamplighter.engines.claude import OPENING, session_uuid
 from messages_api import Asked, MessagesApi, Turn, fails, says, uses
 
@@ -78,6 +77,8 @@ async def test_each_failure_has_a_reason_that_an_operator_can_act_on(
     # what the CLI says itself in the model's place is shown, and never believed
     assert all(not each.believed for name, each in ended.items() if name not in ("cut", "refusal"))
     assert all(any(isinstance(i, Text) for i in each.items) for each in ended.values())
+    assert len(ended["cut"].believed) == 4  # the CLI asks three times to go on
+    assert len([item for item in ended["cut"].items if isinstance(item, Cut)]) == 3
 
 
 async def test_it_tries_again_and_takes_each_answer_once(api: MessagesApi, tmp_path: Path) -> None:
@@ -142,19 +143,12 @@ async def test_an_interrupted_session_keeps_what_was_said_and_what_it_cost(
     assert ended.status == 0  # which is why the exit status says nothing
 
 
-async def test_an_answer_that_was_cut_off_is_told_of(api: MessagesApi, tmp_path: Path) -> None:
-    ended = await run(tmp_path, engine(api.url("cut")), task())
-
-    assert len(ended.believed) == 4  # the CLI asks three times to go on
-    assert len([item for item in ended.items if isinstance(item, Cut)]) == 3
-
-
 async def test_no_command_and_no_file_of_a_prompt_is_taken_by_the_cli(
     api: MessagesApi, tmp_path: Path
 ) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("the-word-in-the-file")
-    messages = ("/clear", f"@{secret}", f"See @{secret} and /etc/hostname", "!env", "#note: x")
+    messages = ("/clear", f"See @{secret} and @/etc/hostname", "!env")
     before = len(api.requests("says"))
 
     ended = await asyncio.gather(
@@ -176,9 +170,8 @@ async def test_what_is_appended_arrives_byte_for_byte_however_long_it_is(
 ) -> None:
     texts = [
         "## Operational Memory (1 of 1 memories, ~9 tokens)\n- [timing] Takes 60s\n",
-        '"quoted" $HOME `x` \\n {{system}} ${KEY}\n\ttab  \n\n',
+        '--bare "quoted" $HOME `x` \\n {{system}} ${KEY}\n\ttab  \n\n',
         "- ü 漢字 🙂\n" * 9_000,
-        "-p --bare\n",
     ]
     before = len(api.requests("says"))
 
@@ -209,33 +202,17 @@ async def test_the_api_sees_the_session_and_nothing_else_of_ours(
     assert not [path for path in ended.left if "projects" in path or path.endswith(".jsonl")]
 
 
-async def test_a_model_without_a_price_costs_what_nobody_knows(
-    api: MessagesApi, tmp_path: Path
+async def test_a_model_of_ones_own_is_asked_with_a_token_and_costs_what_nobody_knows(
+    tmp_path: Path,
 ) -> None:
-    ended = await run(tmp_path, engine(api.url("says")), task(model="qwen3-coder"))
+    with MessagesApi({"says": SCENARIOS["says"]}, key="ollama") as local:
+        by = engine(local.url("says"), ANTHROPIC_API_KEY="", ANTHROPIC_AUTH_TOKEN="ollama")
+        ended = await run(tmp_path, by, task(model="qwen3-coder"))
 
+    assert ended.believed == ["[EVENT:info:caddy] up"]
     assert ended.finished.cost_usd is None
     assert ended.finished.usage is not None
     assert ended.finished.usage.given > 0
-
-
-async def test_a_door_that_is_shut_leaves_the_session_without_its_tools(
-    api: MessagesApi, tmp_path: Path
-) -> None:
-    door = ToolDoor("http://127.0.0.1:9/mcp/", "token")
-
-    ended = await run(tmp_path, engine(api.url("says")), task(door=door))
-
-    assert Started("claude-haiku-4-5", missing=("lamplighter",)) in ended.items
-    assert ended.believed == ["[EVENT:info:caddy] up"]
-
-
-async def test_a_tool_that_is_not_there_is_an_answer(api: MessagesApi, tmp_path: Path) -> None:
-    ended = await run(tmp_path, engine(api.url("loops")), task(max_turns=1))
-
-    (result,) = [item for item in ended.items if isinstance(item, ToolResult)]
-    assert result.is_error
-    assert "No such tool available" in result.text
 
 
 async def test_a_running_cli_has_no_secret_but_the_key_and_leaves_nothing_running(

@@ -33,6 +33,15 @@ def test_each_variable_on_the_page_has_an_effect() -> None:
     assert {*KEYS, *PROVIDERS, "ANTHROPIC_BASE_URL"} <= named
 
 
+def test_the_examples_on_the_page_are_settings() -> None:
+    lines = re.findall(r"^(LAMPLIGHTER_\w+)=(\S+)", PAGE, re.MULTILINE)
+
+    settings = {each.variable: each for each in SETTINGS}
+    assert len(lines) == 4
+    for name, value in lines:
+        settings[name].read(value)
+
+
 def test_the_page_says_what_a_failure_says() -> None:
     rows = re.findall(r"^\| (.+) \| .+ \|$", PAGE.partition("## When it fails")[2], re.MULTILINE)
     begins = {begin for row in rows[1:] for begin in re.split(r", (?=It )", row)}

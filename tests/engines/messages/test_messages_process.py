@@ -176,6 +176,6 @@ def test_whoever_interrupts_it_is_answered_and_a_dead_supervisor_is_not(
 
     assert process.wait(SECONDS) == 130
     ended = [line for line in ran.printed if line["type"] == "result"]
-    assert [line["terminal_reason"] for line in ended] == (["aborted"] if alive else [])
+    assert [line["terminal_reason"] for line in ended] == (["aborted_streaming"] if alive else [])
     with suppress(FileNotFoundError):
         os.unlink(gate.path)

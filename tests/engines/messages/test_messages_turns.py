@@ -94,8 +94,9 @@ async def test_a_tool_is_used_and_its_answer_read(api: MessagesApi, gate: Desk) 
     assert gate.used == [("look", {"service": "caddy"})]
     started, said, used, spent, seen, last, again, finished = ran.items
     assert started == Started("claude-haiku-4-5")
-    assert (said, used) == (Text("I look."), ToolUse("look", {"service": "caddy"}))
-    assert seen == ToolResult("caddy is up")
+    use = "toolu_000000000000000000000001"
+    assert (said, used) == (Text("I look."), ToolUse("look", {"service": "caddy"}, use))
+    assert seen == ToolResult("caddy is up", use=use)
     assert last == Text("Seen: caddy is up.")
     assert isinstance(spent, Spent)
     assert isinstance(again, Spent)
@@ -156,7 +157,11 @@ async def test_a_busy_model_is_asked_again(api: MessagesApi, gate: Desk, no_wait
     await ran.run()
 
     found = [item for item in ran.items if isinstance(item, Retry | Text)]
-    assert found == [Retry(1, "overloaded"), Retry(2, "overloaded"), Text("At last.")]
+    assert found == [
+        Retry(1, "overloaded (529)"),
+        Retry(2, "overloaded (529)"),
+        Text("At last."),
+    ]
 
 
 async def test_it_waits_as_long_as_it_is_asked_to(api: MessagesApi, gate: Desk) -> None:

@@ -1,11 +1,22 @@
 """The lines the engine prints: the stream-json form of the Claude CLI."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from lamplighter.domain.transcript import Usage
 
 Line = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """What a session has used up to now; a cost of None is not known."""
+
+    turns: int
+    usage: Usage
+    cost: float | None
+    duration_ms: int
 
 
 def started(model: str, tools: Sequence[str], *, reached: bool) -> Line:
@@ -38,9 +49,9 @@ def retry(attempt: int, most: int, seconds: float, status: int | None, kind: str
     }
 
 
-def spent(turns: int, usage: Usage, cost: float | None) -> Line:
-    """Return what the session has used up to now; a cost of None is not known."""
-    return {"type": "system", "subtype": "spent", **_used(turns, usage, cost)}
+def spent(used: Used) -> Line:
+    """Return what the session has used up to now."""
+    return {"type": "system", "subtype": "spent", **_used(used)}
 
 
 def block(content: Mapping[str, Any], model: str) -> Line:
@@ -65,9 +76,7 @@ def result(answer: Mapping[str, Any], found: Mapping[str, Any] | None) -> Line:
     }
 
 
-def finished(
-    words: str, *, turns: int, usage: Usage, cost: float | None, duration_ms: int, stop: str
-) -> Line:
+def finished(words: str, stop: str, used: Used) -> Line:
     """Return the last line of a session that came to its end by itself."""
     return {
         "type": "result",
@@ -76,21 +85,19 @@ def finished(
         "result": words,
         "terminal_reason": "completed",
         "stop_reason": stop,
-        "duration_ms": duration_ms,
-        **_used(turns, usage, cost),
+        "duration_ms": used.duration_ms,
+        **_used(used),
     }
 
 
 def failed(
     why: str,
+    used: Used,
     *,
     subtype: str,
     terminal_reason: str,
-    turns: int,
-    usage: Usage,
-    cost: float | None,
-    duration_ms: int,
     status: int | None = None,
+    api_error: str | None = None,
 ) -> Line:
     """Return the last line of a session that could not come to its end."""
     return {
@@ -100,19 +107,20 @@ def failed(
         "errors": [why],
         "terminal_reason": terminal_reason,
         "api_error_status": status,
-        "duration_ms": duration_ms,
-        **_used(turns, usage, cost),
+        "api_error": api_error,
+        "duration_ms": used.duration_ms,
+        **_used(used),
     }
 
 
-def _used(turns: int, usage: Usage, cost: float | None) -> Line:
+def _used(used: Used) -> Line:
     return {
-        "num_turns": turns,
-        "total_cost_usd": None if cost is None else round(cost, 6),
+        "num_turns": used.turns,
+        "total_cost_usd": None if used.cost is None else round(used.cost, 6),
         "usage": {
-            "input_tokens": usage.given,
-            "output_tokens": usage.gave,
-            "cache_read_input_tokens": usage.cache_read,
-            "cache_creation_input_tokens": usage.cache_write,
+            "input_tokens": used.usage.given,
+            "output_tokens": used.usage.gave,
+            "cache_read_input_tokens": used.usage.cache_read,
+            "cache_creation_input_tokens": used.usage.cache_write,
         },
     }

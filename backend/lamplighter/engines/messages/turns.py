@@ -50,7 +50,7 @@ class Turns:
         while not self.state.ended:
             why = self._enough()
             if why is not None:
-                self._end(lines.failed(**why, **self._used()))
+                self._end(lines.failed(used=self._used(), **why))
                 return
             if self._uses():
                 await self._use_tools()
@@ -65,9 +65,9 @@ class Turns:
         self._end(
             lines.failed(
                 "The session was interrupted.",
+                self._used(),
                 subtype="error_during_execution",
-                terminal_reason="aborted",
-                **self._used(),
+                terminal_reason="aborted_tools" if self.state.under_way else "aborted_streaming",
             )
         )
 
@@ -165,7 +165,7 @@ class Turns:
         if content:
             state.messages.append({"role": "assistant", "content": content})
         told = [lines.block(each, state.model) for each in content if each["type"] in SHOWN]
-        told.append(lines.spent(state.turns, state.usage, state.cost))
+        told.append(lines.spent(self._used()))
         self._say([*told, *self._next(reply.stop, content)])
 
     def _next(self, stop: str, content: list[dict[str, Any]]) -> list[Line]:
@@ -179,7 +179,7 @@ class Turns:
             return [self._last(self._failed(REFUSED, "error_refusal", "refusal"))]
         if state.cuts > cuts.MOST_CUTS:
             why = "The model's answers were cut off at their limit again and again."
-            return [self._last(self._failed(why, "error_max_output_tokens", "max_tokens"))]
+            return [self._last(self._failed(why, "error_max_output_tokens", "max_output_tokens"))]
         if uses:
             return []
         if cut or stop == "pause_turn":
@@ -187,7 +187,7 @@ class Turns:
             state.messages.append({"role": "user", "content": words})
             return []
         words = "\n".join(each["text"] for each in content if each["type"] == "text")
-        return [self._last(lines.finished(words, stop=stop, **self._used()))]
+        return [self._last(lines.finished(words, stop, self._used()))]
 
     async def _use_tools(self) -> None:
         """Use the tools that the last message wants, one after another.
@@ -241,23 +241,24 @@ class Turns:
     def _unanswered(self, failed: Failed) -> Line:
         return lines.failed(
             failed.words,
+            self._used(),
             subtype="error_api",
             terminal_reason="prompt_too_long" if failed.too_long else "api_error",
             status=failed.status,
-            **self._used(),
+            api_error=failed.kind if failed.status is None else None,
         )
 
     def _failed(self, why: str, subtype: str, terminal_reason: str) -> Line:
-        return lines.failed(why, subtype=subtype, terminal_reason=terminal_reason, **self._used())
+        return lines.failed(why, self._used(), subtype=subtype, terminal_reason=terminal_reason)
 
-    def _used(self) -> dict[str, Any]:
+    def _used(self) -> lines.Used:
         state = self.state
-        return {
-            "turns": state.turns,
-            "usage": state.usage,
-            "cost": state.cost,
-            "duration_ms": round((monotonic() - self.began) * 1000),
-        }
+        return lines.Used(
+            turns=state.turns,
+            usage=state.usage,
+            cost=state.cost,
+            duration_ms=round((monotonic() - self.began) * 1000),
+        )
 
     def _last(self, line: Line) -> Line:
         self.state.ended = True

@@ -11,16 +11,18 @@ from lamplighter.domain.offers import (
     READ_FILE,
     READ_MEMORY,
     RUN_ACTION,
+    RUN_COMMAND,
     offered,
 )
 from lamplighter.supervisor.toolbox import Tool
-from lamplighter.supervisor.tools import acting, looking, reading, remembering
+from lamplighter.supervisor.tools import acting, commanding, looking, reading, remembering
 from lamplighter.supervisor.tools.bench import Bench
 
 _MADE: Final[Mapping[str, Callable[[Bench], Tool]]] = {
     LOOK.name: looking.look,
     RUN_ACTION.name: acting.run_action,
     READ_FILE.name: reading.read_file,
+    RUN_COMMAND.name: commanding.run_command,
     MEM_SEARCH.name: remembering.mem_search,
     READ_MEMORY.name: remembering.read_memory,
     MEM_SAVE.name: remembering.mem_save,
@@ -30,5 +32,6 @@ _MADE: Final[Mapping[str, Callable[[Bench], Tool]]] = {
 
 def made(bench: Bench) -> tuple[Tool, ...]:
     """Return the tools that a session has."""
-    reads = bool(bench.readable.roots)
-    return tuple(_MADE[each.name](bench) for each in offered(bench.gate.session.tier, reads=reads))
+    tier = bench.gate.session.tier
+    offers = offered(tier, reads=bool(bench.readable.roots), commands=tier in bench.shell.tiers)
+    return tuple(_MADE[each.name](bench) for each in offers)

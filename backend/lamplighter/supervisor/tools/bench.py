@@ -8,6 +8,7 @@ from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.policy import quoted
 from lamplighter.domain.service import Service
 from lamplighter.supervisor.gate import Gate
+from lamplighter.supervisor.shell import Shell
 from lamplighter.supervisor.tasks import near
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.usecases.ingest import Ingest
@@ -21,6 +22,7 @@ class Bench:
     gate: Gate
     taking: Callable[[], Ingest]
     readable: Readable = field(default_factory=Readable)
+    shell: Shell = field(default_factory=Shell)
     used: Counter[str] = field(default_factory=Counter)
 
     def count(self, tool: str, most: int) -> None:

@@ -1,6 +1,7 @@
 """The tools by which a session searches what is remembered, and adds to it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from lamplighter.domain import plain
@@ -67,7 +68,8 @@ def mem_save(bench: Bench) -> Tool:
             service=given.get("service"),
             body=given["observation"],
         )
-        told = (await observe.say(bench.taking(), marker, now=bench.gate.now())).outcome
+        taking = replace(bench.taking(), tool=MEM_SAVE.name)
+        told = (await observe.say(taking, marker, now=bench.gate.now())).outcome
         memory = await memories.get(bench.gate.db, MemoryId(told["memory_id"]))
         words = f"{told['outcome'].capitalize()}: memory {told['memory_id']}"
         words += f", {told['why']}" if told.get("why") else ""

@@ -1,0 +1,75 @@
+"""`prices.toml`: what an operator's models cost, where the published list does not say it."""
+
+import tomllib
+from collections.abc import Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final
+
+from lamplighter.config.settings import Settings
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.price import Price, Prices
+
+NAME: Final = "prices.toml"
+FILE_BYTES: Final = 1024 * 1024
+NEEDED: Final = ("input", "output")
+FIGURES: Final = (*NEEDED, "cache_read", "cache_write")
+"""Dollars for a million tokens; what the caches cost is what `input` does unless it is said."""
+
+
+class PricesError(LamplighterError):
+    """The file cannot be used; the message names it and what is wrong."""
+
+
+def path_of(settings: Settings) -> Path:
+    """Return where the file may be."""
+    return settings.home / NAME
+
+
+def in_force(settings: Settings) -> Prices:
+    """Return the operator's prices, none without a file; raises PricesError."""
+    path = path_of(settings)
+    return load(path) if path.exists() else {}
+
+
+def load(path: Path) -> Prices:
+    """Return the prices of a file; raises PricesError."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(FILE_BYTES + 1)
+    except OSError as error:
+        raise PricesError(f"{path}: cannot be read: {error.strerror}") from error
+    if len(raw) > FILE_BYTES:
+        raise PricesError(f"{path}: the file is larger than 1 MiB")
+    try:
+        found = tomllib.loads(raw.decode("utf-8-sig"))
+        return {model: _price(model, given) for model, given in found.items()}
+    except UnicodeDecodeError as error:
+        raise PricesError(f"{path}: not UTF-8") from error
+    except ValueError as error:
+        raise PricesError(f"{path}: {error}") from error
+
+
+def _price(model: str, given: Any) -> Price:
+    if not isinstance(given, Mapping):
+        raise ValueError(f'{model}: write a table, ["{model}"], with {" and ".join(NEEDED)}')
+    unknown = sorted(set(given) - set(FIGURES))
+    if unknown:
+        raise ValueError(f"{model}: {unknown[0]} is none of {', '.join(FIGURES)}")
+    figures = {name: _dollars(model, name, given[name]) for name in FIGURES if name in given}
+    missing = [name for name in NEEDED if name not in figures]
+    if missing:
+        raise ValueError(f"{model}: {missing[0]} is missing")
+    return Price(
+        given=figures["input"],
+        gave=figures["output"],
+        cache_read=figures.get("cache_read", figures["input"]),
+        cache_write=figures.get("cache_write", figures["input"]),
+    )
+
+
+def _dollars(model: str, name: str, value: Any) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not isfinite(value) or value < 0:
+        raise ValueError(f"{model}: {name} is to be dollars for a million tokens, 0 or more")
+    return float(value)

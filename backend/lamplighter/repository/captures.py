@@ -1,0 +1,34 @@
+"""Queries on what was captured: whether we hold it already, and how often it was said again."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from lamplighter.domain.memory import Candidate, MemoryId
+from lamplighter.domain.text import content_hash
+from lamplighter.repository.database import Database
+from lamplighter.repository.tables import memories
+
+
+async def held(db: Database, wanted: Candidate, *, since: datetime) -> MemoryId | None:
+    """Return the active memory of the same words, project and category since a moment."""
+    query = (
+        sa.select(memories.c.id)
+        .where(memories.c.content_hash == content_hash(wanted.observation))
+        .where(memories.c.project == wanted.project)
+        .where(memories.c.category == wanted.category)
+        .where(memories.c.active == 1)
+        .where(memories.c.created_at > since)
+        .order_by(memories.c.id.desc())
+        .limit(1)
+    )
+    found = await db.fetch_val(query)
+    return None if found is None else MemoryId(found)
+
+
+async def count_again(db: Database, memory_id: MemoryId) -> None:
+    """Count that a memory was said once more; its version and its history stay."""
+    again = memories.c.duplicate_count + 1
+    await db.execute(
+        sa.update(memories).where(memories.c.id == memory_id).values(duplicate_count=again)
+    )

@@ -1,0 +1,69 @@
+"""prices.toml: an operator's prices, and what is said of a mistake in it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from lamplighter.config import prices
+from lamplighter.config.prices import PricesError
+from lamplighter.domain.price import Price
+
+DOCS = Path(__file__).parents[2] / "docs" / "messages-engine.md"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / prices.NAME
+
+
+def test_a_price_is_read_and_caches_cost_what_is_given_unless_it_is_said(path: Path) -> None:
+    path.write_text(
+        '["qwen3-coder"]\ninput = 0.2\noutput = 1\n'
+        '["claude-haiku-4-5"]\ninput = 1\noutput = 5\ncache_read = 0.1\ncache_write = 1.25\n'
+    )
+
+    assert prices.load(path) == {
+        "qwen3-coder": Price(given=0.2, gave=1.0, cache_read=0.2, cache_write=0.2),
+        "claude-haiku-4-5": Price(given=1.0, gave=5.0, cache_read=0.1, cache_write=1.25),
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("qwen = 3", 'qwen: write a table, ["qwen"], with input and output'),
+        ("[qwen]\ninput = 1", "qwen: output is missing"),
+        ("[qwen]\ninput = 1\noutput = 1\nthinking = 1", "qwen: thinking is none of input, "),
+        ("[qwen]\ninput = -1\noutput = 1", "qwen: input is to be dollars for a million tokens"),
+        ("[qwen]\ninput = nan\noutput = 1", "qwen: input is to be dollars"),
+        ("[qwen]\ninput = true\noutput = 1", "qwen: input is to be dollars"),
+        ('[qwen]\ninput = "1"\noutput = 1', "qwen: input is to be dollars"),
+        ("[qwen", "Expected ']'"),
+    ],
+)
+def test_a_mistake_is_named_with_the_file(path: Path, words: str, said: str) -> None:
+    path.write_text(words)
+
+    with pytest.raises(PricesError) as found:
+        prices.load(path)
+
+    assert str(found.value).startswith(f"{path}: ")
+    assert said in str(found.value)
+
+
+def test_the_example_in_the_docs_is_read(path: Path) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    path.write_text(example)
+
+    assert prices.load(path) == {
+        "qwen3-coder": Price(given=0.2, gave=0.8, cache_read=0.02, cache_write=0.25)
+    }
+
+
+def test_a_file_that_cannot_be_read_is_said_so(path: Path) -> None:
+    path.write_bytes(b"\xff")
+    with pytest.raises(PricesError, match="not UTF-8"):
+        prices.load(path)
+    with pytest.raises(PricesError, match="cannot be read"):
+        prices.load(path.parent)

@@ -1,0 +1,50 @@
+"""The page on commands says what the code does."""
+
+import re
+from pathlib import Path
+
+import yaml
+from commands import RULES
+
+from lamplighter.domain.policy import REFUSALS
+from lamplighter.domain.shell import Look, Refused, judged, patterns
+from lamplighter.domain.shell.looks import LOOKS
+from lamplighter.domain.shell.rules import PLAIN_FILES
+from lamplighter.domain.shell.words import LINE_CHARACTERS
+from lamplighter.supervisor.shell import COMMAND_SECONDS
+
+PAGE = (Path(__file__).parents[3] / "docs" / "shell.md").read_text(encoding="utf-8")
+
+
+def test_the_table_names_every_command_that_only_looks() -> None:
+    table = PAGE.partition("| to look at | commands |")[2].partition("\n\n")[0]
+    cells = re.findall(r"^\| [^|]+ \| ([^|]+) \|$", table, re.MULTILINE)
+
+    named = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+    assert sorted(named) == sorted(LOOKS)
+
+
+def test_each_example_is_judged_so() -> None:
+    examples = re.findall(r"^(yes|no) +(.+)$", PAGE, re.MULTILINE)
+
+    assert len(examples) >= 10
+    for said, line in examples:
+        assert isinstance(judged(line, RULES), Look if said == "yes" else Refused), line
+
+
+def test_the_patterns_of_the_page_are_taken() -> None:
+    block = re.search(r"```yaml\n(shell:\n.*?)```", PAGE, re.DOTALL)
+    assert block
+
+    declared = [tuple(each) for each in yaml.safe_load(block[1])["shell"]]
+    assert len(declared) == 4
+    assert [patterns.problem(each) for each in declared] == [""] * 4
+
+
+def test_the_figures_and_files_of_the_page_hold() -> None:
+    assert f"{LINE_CHARACTERS:,} characters" in PAGE
+    assert f"{COMMAND_SECONDS:g} seconds" in PAGE
+    assert f"{REFUSALS} refusals" in " ".join(PAGE.split())
+    named = set(re.findall(r"`(/(?:proc|etc)/[a-z-]+)`", PAGE))
+    assert len(named) >= 5
+    assert named <= PLAIN_FILES

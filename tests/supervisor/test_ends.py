@@ -1,0 +1,130 @@
+"""How sessions end: the status and the reason that the docs promise, and what is kept."""
+
+import asyncio
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from workbench import Workbench, leading
+
+from lamplighter.domain.caps import Caps, Charge, allowance, overspent
+from lamplighter.domain.exits import in_words
+from lamplighter.domain.session import Status
+from lamplighter.domain.transcript import Spent, Usage
+from lamplighter.repository import Database, sessions
+from lamplighter.supervisor.follow import DRAINED, STOPPED
+from lamplighter.supervisor.runner import INTERRUPTED, LINGERED
+from lamplighter.supervisor.watch import Limits, Watch
+from lamplighter.usecases import sessions as lifecycle
+
+PAGE = Path(__file__).parents[2] / "docs" / "sessions.md"
+ROW = re.compile(r"^\| .* \| (\w+) \| (.*?) ?\|$", re.MULTILINE)
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+FAILED, COMPLETED, STOPPED_, TIMED_OUT = (
+    Status.FAILED,
+    Status.COMPLETED,
+    Status.STOPPED,
+    Status.TIMED_OUT,
+)
+KILLED = "exit 137: killed, by somebody or because memory ran out"
+NO_RESULT = "The engine ended without a result ({})."
+
+
+def promised() -> list[tuple[str, str]]:
+    return ROW.findall(PAGE.read_text().partition("## How it ends")[2])[1:]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "reason"),
+    [
+        (("numbered", "1", "0"), COMPLETED, ""),
+        (("errs",), FAILED, "The engine reports an error: the disk is gone"),
+        (("fails",), FAILED, NO_RESULT.format("exit 3") + " It said: no disk left"),
+        (("dies",), FAILED, NO_RESULT.format(KILLED)),
+        (("leaves", "4"), FAILED, "The engine gave its result, then ended with exit 4."),
+        (("dies", "x"), FAILED, f"The engine gave its result, then ended with {KILLED}."),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else None,
+)
+async def test_a_session_that_ends_by_itself_says_how(
+    db: Database, tmp_path: Path, words: tuple[str, ...], status: Status, reason: str
+) -> None:
+    async with leading(db, tmp_path, *words) as bench:
+        session = await bench.make()
+
+    assert (session.status, session.reason) == (status, reason)
+    assert bool(session.summary) == (words[0] != "leaves")
+    assert session.log_offset == bench.supervisor.shop.files.path(session.id).stat().st_size
+    assert (str(status), reason) in promised() or words == ("dies", "x")
+
+
+async def under_way(bench: Workbench) -> None:
+    """Wait until the first session has said something."""
+    while True:
+        if [row for row in await bench.rows("sessions") if row["events"]]:
+            return
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("reason", [STOPPED, DRAINED])
+async def test_a_session_that_is_stopped_keeps_what_it_said(
+    db: Database, tmp_path: Path, reason: str
+) -> None:
+    limits = Limits(grace=0.2, drain=0.1)
+    async with leading(db, tmp_path, "hangs", limits=limits) as bench, asyncio.timeout(30):
+        making = asyncio.create_task(bench.make())
+        await under_way(bench)
+        if reason == STOPPED:
+            await lifecycle.stop(db, 1, now=datetime.now(UTC))
+        else:
+            bench.supervisor.drain()
+        session = await making
+
+    assert (session.status, session.reason, session.events) == (STOPPED_, reason, 1)
+    assert 'Started: "[EVENT:info] hanging"' in session.summary
+    assert await sessions.running(db) == []
+
+
+def test_every_reason_in_the_docs_is_one_that_is_given() -> None:
+    told = set(promised())
+    watch = Watch(Limits(), asyncio.Event())
+    day = [Charge(NOON - timedelta(hours=each), 2.5) for each in (5, 4, 3, 2)]
+    usual = Caps(session=1, chain=3, day=10)
+    full = replace(watch, began=watch.began - 1_000)
+    mute = replace(watch, heard=watch.heard - 400)
+    given = {
+        (FAILED, overspent(Spent(51, Usage(), None), turns=50, dollars=1)),
+        (FAILED, overspent(Spent(3, Usage(), 1.2345), turns=50, dollars=1)),
+        (FAILED, allowance(usual, chain=0, day=day, now=NOON).why_not),
+        (FAILED, allowance(usual, chain=3, day=[], now=NOON).why_not),
+        watch.due(unfinished=2**27),
+        full.due(),
+        mute.due(),
+        (COMPLETED, LINGERED),
+        (STOPPED_, STOPPED),
+        (STOPPED_, DRAINED),
+        (Status.INTERRUPTED, INTERRUPTED),
+    }
+
+    missing = {(str(each[0]), each[1]) for each in given if each} - told
+
+    assert missing == set()
+    assert {status for status, _ in told} == set(Status) - {Status.RUNNING}
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (0, "exit 0"),
+        (3, "exit 3"),
+        (127, "exit 127: its command was not found"),
+        (139, "exit 139: a segmentation fault"),
+        (138, "exit 138: ended by signal 10"),
+        (255, "exit 255"),
+        (None, "exit not known"),
+    ],
+)
+def test_an_exit_is_told_in_words(status: int | None, words: str) -> None:
+    assert in_words(status) == words

@@ -1,0 +1,305 @@
+"""A session reads files below its roots, and nothing else: no name and no exchange opens more."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gates import opened
+from toolboxes import box, refused, used
+
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.repository import Database
+from lamplighter.supervisor.toolbox import Toolbox
+from lamplighter.supervisor.tools.readable import Names, Part, Readable
+
+SECRET = "the crown jewels"
+LINES = "".join(f"line {number:04}\n" for number in range(4_000))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Return a directory with a root, what lies beside it, and ways that lead out of it."""
+    root = tmp_path / "logs"
+    (root / "sub").mkdir(parents=True)
+    (root / "main.log").write_text(LINES)
+    (root / "sub" / "deep.log").write_text("deep\n")
+    (tmp_path / "secret").write_text(SECRET)
+    (tmp_path / "logs-too").mkdir()
+    (tmp_path / "logs-too" / "secret").write_text(SECRET)
+    (root / "link").symlink_to(tmp_path / "secret")
+    (root / "up").symlink_to("..")
+    (root / "away").symlink_to(tmp_path / "logs-too")
+    (root / "etc").symlink_to("/etc")
+    (root / "loop").symlink_to("loop")
+    (root / "self").symlink_to(root / "main.log")
+    os.mkfifo(root / "fifo")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(root / "socket"))
+    home = root / "home"
+    home.mkdir()
+    (home / "token").write_text(SECRET)
+    (home / "sub").mkdir()
+    (home / "sub" / "file").write_text(SECRET)
+    return tmp_path
+
+
+@pytest.fixture
+async def tools(db: Database, place: Path) -> Toolbox:
+    root = place / "logs"
+    session = await opened(db, tier=1)
+    return box(db, session, roots=(root,), private=(root / "home", place / "lamplighter.db"))
+
+
+async def test_a_file_is_read_from_a_byte_on_and_says_where_it_goes_on(
+    tools: Toolbox, place: Path
+) -> None:
+    path = str(place / "logs" / "main.log")
+
+    first = await used(tools, "read_file", path=path, limit=20)
+    middle = await used(tools, "read_file", path=path, offset=20, limit=10)
+    last = await used(tools, "read_file", path=path, offset=-20)
+    behind = await used(tools, "read_file", path=path, offset=10**9)
+
+    assert first.text == (
+        f"{path}, bytes 0 to 20 of 40,000; 39,980 more follow, from offset 20 on:\n"
+        "line 0000\nline 0001"
+    )
+    assert middle.found == {
+        "path": path,
+        "start": 20,
+        "end": 30,
+        "size": 40_000,
+        "next": 30,
+        "text": "line 0002",
+    }
+    assert last.text == f"{path}, bytes 39,980 to 40,000 of 40,000:\nline 3998\nline 3999"
+    assert behind.text == f"{path}, bytes 40,000 to 40,000 of 40,000:"
+    whole = await used(tools, "read_file", path=path, offset=-(10**9))
+    assert whole.found is not None
+    assert (whole.found["start"], whole.found["end"]) == (0, 12_000)
+
+
+async def test_a_directory_is_named_not_read(tools: Toolbox, place: Path) -> None:
+    answer = await used(tools, "read_file", path=str(place / "logs"))
+
+    assert answer.text.endswith(
+        "is a directory. It holds: away, etc, fifo, home/, link, loop, main.log, self, socket, "
+        "sub/, up."
+    )
+    assert (await used(tools, "read_file", path=f"{place}/logs/sub/deep.log")).text.endswith("deep")
+
+
+async def test_an_umlaut_at_the_edge_of_a_part_is_whole_in_one_of_both(
+    tools: Toolbox, place: Path
+) -> None:
+    path = place / "logs" / "umlauts"
+    path.write_text("äöü" * 10)
+
+    parts, offset = [], 0
+    while offset is not None and offset < 60:
+        answer = await used(tools, "read_file", path=str(path), offset=offset, limit=7)
+        assert answer.found is not None
+        parts.append(answer.found["text"])
+        offset = answer.found["next"]
+
+    assert "".join(parts) == "äöü" * 10
+
+
+async def test_a_secret_is_masked_wherever_a_part_begins(tools: Toolbox, place: Path) -> None:
+    path = place / "logs" / "keys"
+    key = "sk-ant-" + "k3y" * 20
+    path.write_text(f"{'x' * 50} hunter2-hunter2 {'y' * 50} {key} end\n")
+
+    seen = [
+        (await used(tools, "read_file", path=str(path), offset=offset, limit=40)).text
+        for offset in range(0, 180, 7)
+    ]
+
+    assert not [each for each in seen if "hunter2" in each or "k3yk3y" in each]
+    assert any("***" in each for each in seen)
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x7fELF\0\0", b"\0", bytes(range(128, 256)) * 20, b"text\0more"], ids=repr
+)
+async def test_what_is_no_text_is_not_shown(tools: Toolbox, place: Path, content: bytes) -> None:
+    path = place / "logs" / "odd"
+    path.write_bytes(content)
+
+    assert await refused(tools, "read_file", path=str(path)) == f"Not done. {path} is not text."
+
+
+OUTSIDE = [
+    *("", "/", ".", "..", "~", "~root/.ssh/id_rsa", "main.log", "./main.log", "//etc/passwd"),
+    *("/etc/passwd", "/etc/shadow", "/proc/self/environ", "/proc/1/cmdline", "/dev/zero"),
+    *("/sys/kernel/notes", "file:///etc/passwd", "C:\\windows\\win.ini", "\\\\host\\share"),
+    *("{root}/../secret", "{root}/sub/../../secret", "{root}/./../secret", "{root}/..;/secret"),
+    *(
+        "{root}/../logs/../secret",
+        "{root}/%2e%2e/secret",
+        "{root}/..%2fsecret",
+        "{root}/.../secret",
+    ),
+    *("{root}/\u2025/secret", "{root}/\uff0e\uff0e/secret", "{root}/..\u200b/secret"),
+    *("{root}/sub\\..\\..\\secret", "{root}-too/secret", "{root}too/secret", "{root}\0/../secret"),
+    *("{root}/main.log\0.txt", "{root}/../../../../../../etc/passwd", "{root}/~/secret"),
+    *("{root}/link", "{root}/link/", "{root}/up/secret", "{root}/up/up/etc/passwd", "{root}/self"),
+    *("{root}/up/logs/main.log", "{root}/away/secret", "{root}/away", "{root}/up", "{root}/etc"),
+    *("{root}/etc/passwd", "{root}/loop", "{root}/loop/x", "{root}/fifo", "{root}/socket"),
+    *("{root}/main.log/x", "{root}/main.log/../../secret", "{root}/nothing", "{root}/sub/nothing"),
+    *("{root}/home", "{root}/home/", "{root}/home/token", "{root}/home/sub/file"),
+    *("{root}/home/sub", "{root}/./home/token", "{root}//home//token", "{root}/sub/../home/token"),
+    *(
+        "{root}/" + "a" * 300,
+        "{root}" + "/a" * 1_500,
+        "/" * 4_000,
+        "{root}/\ud800",
+        "{root}/\x1b[2J",
+    ),
+    *("{place}/secret", "{place}/logs-too/secret", "{place}", "{place}/lamplighter.db"),
+    *("$HOME/.ssh/id_rsa", "`id`", "{root}/$(id)", "{root}/*", "{root}/main.log;cat /etc/passwd"),
+]
+
+
+async def test_no_name_leads_out(tools: Toolbox, place: Path) -> None:
+    assert len(OUTSIDE) > 75
+    for name in OUTSIDE:
+        path = name.format(root=place / "logs", place=place) if "{" in name else name
+        answer = await box_use(tools, path)
+        assert answer.is_error, name
+        assert SECRET not in answer.text
+        assert "root:" not in answer.text
+        assert "fault of ours" not in answer.text, name
+
+
+async def box_use(tools: Toolbox, path: str):  # type: ignore[no-untyped-def]
+    return await asyncio.wait_for(tools.use("read_file", {"path": path}), 30)
+
+
+async def test_why_not_is_said(tools: Toolbox, place: Path) -> None:
+    root = place / "logs"
+    for name, words in {
+        "link": "cannot be read: it is a link, and links are not followed.",
+        "up/secret": "cannot be read: it is a link, and links are not followed.",
+        "main.log/x": "cannot be read: a part of it is a link or no directory.",
+        "nothing": "",
+        "home/token": "That is Lamplighter's own; no session may read it.",
+        "fifo": "That is neither a file nor a directory; it is not opened.",
+    }.items():
+        assert (await refused(tools, "read_file", path=f"{root}/{name}")).endswith(words)
+    assert await refused(tools, "read_file", path="/etc/passwd") == (
+        f"Not done. /etc/passwd is not below a directory that may be read; those are: {root}."
+    )
+
+
+def test_our_own_files_are_known_by_what_they_are(place: Path) -> None:
+    root, home = place / "logs", place / "logs" / "home"
+    os.link(home / "token", root / "innocent")
+    os.link(place / "secret", root / "database")
+    ours = (home, home / "token", place / "secret", place / "gone")
+
+    for readable, path in (
+        (Readable(roots=(root,), private=ours), root / "innocent"),
+        (Readable(roots=(root,), private=ours), root / "database"),
+        (Readable(roots=(home,), private=ours), home / "token"),
+        (Readable(roots=(home / "sub",), private=ours), home / "sub" / "file"),
+        (
+            Readable(roots=(root / "up" / "logs" / "home",), private=ours),
+            root / "up/logs/home/token",
+        ),
+        (Readable(roots=(Path("/"),), private=ours), home / "token"),
+        (Readable(roots=(Path("/"),)), Path("/proc/self/environ")),
+        (Readable(roots=(Path("/proc/self"),)), Path("/proc/self/environ")),
+        (Readable(roots=(Path("/"),)), Path("/sys/kernel/notes")),
+    ):
+        with pytest.raises(LamplighterError, match="no session may read it"):
+            readable.read(str(path), offset=0, limit=100)
+
+
+def test_without_roots_there_is_nothing_to_read(place: Path) -> None:
+    with pytest.raises(LamplighterError, match="those are: none"):
+        Readable().read(str(place / "secret"), offset=0, limit=100)
+
+
+async def test_without_roots_the_tool_is_not_there(db: Database) -> None:
+    tools = box(db, await opened(db))
+
+    assert (await refused(tools, "read_file", path="/etc/hosts")).startswith("There is no tool")
+
+
+ROUNDS = 1_000
+EXCHANGE = """
+import os, sys
+spot, bait, kept = sys.argv[1:]
+while True:
+    os.rename(spot, kept)
+    os.symlink(bait, spot)
+    os.unlink(spot)
+    os.rename(kept, spot)
+"""
+
+
+@pytest.fixture(params=["file", "directory"])
+def exchanged(place: Path, request: pytest.FixtureRequest) -> tuple[str, str, str]:
+    """Return what is exchanged for what, and where it lies meanwhile."""
+    there = place / "logs" / "there"
+    there.mkdir()
+    (there / "secret").write_text("harmless")
+    spot = there / "secret" if request.param == "file" else there
+    bait = place / "secret" if request.param == "file" else place / "logs-too"
+    return str(spot), str(bait), str(place / "logs" / "kept")
+
+
+def read_there(place: Path) -> bytes:
+    path = place / "logs" / "there" / "secret"
+    try:
+        part = Readable(roots=(place / "logs",)).read(str(path), offset=0, limit=100)
+    except LamplighterError:
+        return b""
+    assert isinstance(part, Part)
+    return part.around
+
+
+def test_what_is_exchanged_for_a_link_all_the_time_gives_nothing_away(
+    place: Path, exchanged: tuple[str, str, str]
+) -> None:
+    swapping = subprocess.Popen([sys.executable, "-S", "-c", EXCHANGE, *exchanged])
+    try:
+        seen = {read_there(place) for _ in range(ROUNDS)}
+    finally:
+        swapping.kill()
+        swapping.wait()
+
+    assert seen <= {b"", b"harmless"}
+
+
+def test_what_is_exchanged_for_a_link_once_it_was_looked_at_gives_nothing_away(
+    place: Path, exchanged: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spot, bait, kept = exchanged
+    look = os.stat
+
+    def looked(name: str, **more: object) -> os.stat_result:
+        found: os.stat_result = look(name, **more)  # type: ignore[call-overload]
+        if name == Path(spot).name and not os.path.islink(spot):
+            os.rename(spot, kept)
+            os.symlink(bait, spot)
+        return found
+
+    assert read_there(place) == b"harmless"
+    monkeypatch.setattr(os, "stat", looked)
+    assert read_there(place) == b""
+    assert os.path.islink(spot)
+
+
+def test_a_file_that_shrinks_or_is_not_there_is_no_fault(place: Path) -> None:
+    path = place / "logs" / "sub" / "deep.log"
+    found = Readable(roots=(place / "logs",)).read(str(path), offset=2, limit=1)
+    names = Readable(roots=(place,)).read(str(place / "logs" / "sub"), offset=0, limit=1)
+
+    assert found == Part(around=b"deep\n", skipped=2, start=2, end=3, size=5)
+    assert names == Names(("deep.log",), more=False)

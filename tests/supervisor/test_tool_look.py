@@ -1,0 +1,162 @@
+"""A session looks at a service by a tool: the probe's own checks, bounded, kept as looks."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from gates import NOON, opened, running
+from toolboxes import box, refused, used
+
+from lamplighter.domain.check import Check, CommandCheck, HttpCheck, TcpCheck
+from lamplighter.domain.marks import Look
+from lamplighter.domain.service import Service, Services
+from lamplighter.repository import Database, checks, writing
+from lamplighter.supervisor.tools import looking
+
+QUICK = {"timeout": 5.0, "retries": 0}
+
+
+@asynccontextmanager
+async def serving(answer: bytes) -> AsyncIterator[int]:
+    """Serve one answer on loopback; none at all hangs."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        if not answer:
+            await reader.read()
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    async with server:
+        yield int(server.sockets[0].getsockname()[1])
+
+
+def http(status: str, body: str = "") -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+
+
+def services(*given: Check) -> Services:
+    return Services((Service(name="Web", checks=given), Service(name="bare")))
+
+
+async def test_every_check_is_made_told_and_kept(db: Database) -> None:
+    async with serving(http("200 OK")) as port, serving(http("503 Busy")) as ill:
+        well = HttpCheck(name="page", url=f"http://127.0.0.1:{port}/", **QUICK)
+        bad = HttpCheck(name="api", url=f"http://u:hunter2-hunter2@127.0.0.1:{ill}/", **QUICK)
+        session = await opened(db, tier=2)
+        before = Look(service="Web", name="page", kind="http", ok=False, detail="refused")
+        async with writing(db):
+            await checks.insert(db, session.id, before, now=NOON)
+
+        answer = await used(box(db, session, services=services(well, bad)), "look", service="web")
+
+    assert answer.text.startswith("Web: 1 of 2 checks pass.\n- page (http) passes: answer 200, ")
+    assert "Before: failed 12:00 UTC" in answer.text
+    assert "- api (http) FAILS: answer 503, " in answer.text
+    assert "answered 503, expected 200-399. Never looked at before" in answer.text
+    assert answer.found is not None
+    assert (answer.found["service"], answer.found["healthy"]) == ("Web", False)
+    assert [(each["check"], each["ok"]) for each in answer.found["checks"]] == [
+        ("page", True),
+        ("api", False),
+    ]
+    kept = await checks.of(db, session.id)
+    assert [(each.name, each.ok, each.status) for each in kept] == [
+        ("page", False, None),
+        ("page", True, 200),
+        ("api", False, 503),
+    ]
+    assert "hunter2" not in f"{answer} {kept}"
+
+
+async def test_what_hangs_is_ended_and_is_a_finding(db: Database) -> None:
+    async with serving(b"") as port:
+        slow = HttpCheck(name="page", url=f"http://127.0.0.1:{port}/", timeout=0.3, retries=0)
+        tools = box(db, await opened(db), services=services(slow))
+        began = time.monotonic()
+        answer = await used(tools, "look", service="web")
+
+    assert time.monotonic() - began < 30
+    assert "FAILS: " in answer.text
+    assert "timed out after 0.3 s" in answer.text
+
+
+async def test_a_probe_that_does_not_end_is_ended_with_all_it_started(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "LONGEST_SECONDS", 1.5)
+    hangs = CommandCheck(name="hangs", argv=("/bin/sleep", "611.375"), timeout=60.0, retries=0)
+    session = await opened(db)
+
+    words = await refused(box(db, session, services=services(hangs)), "look", service="web")
+
+    assert words == "Not done. Web could not be looked at: it took longer than 1.5 s."
+    assert await checks.of(db, session.id) == []
+    assert running("611.375") == []
+
+
+async def test_a_check_may_be_chosen(db: Database) -> None:
+    async with serving(http("200 OK")) as port:
+        chosen = TcpCheck(name="port", host="127.0.0.1", port=port, **QUICK)
+        shut = TcpCheck(name="shut", host="127.0.0.1", port=1, **QUICK)
+        tools = box(db, await opened(db), services=services(chosen, shut))
+
+        answer = await used(tools, "look", service="web", check="PORT")
+
+    assert answer.text.startswith("Web: 1 of 1 checks pass.\n- port (tcp) passes: ")
+
+
+SHUT = TcpCheck(name="port", host="127.0.0.1", port=1, **QUICK)
+NEEDED = Service(name="db", checks=(SHUT,))
+NEEDS = Service(name="Web", checks=(SHUT,), depends_on=("db",))
+OTHER = Service(name="other", checks=(SHUT,), depends_on=("Web",))
+ALL = Services((NEEDED, NEEDS, OTHER, Service(name="bare")))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"service": "other"}, "Not done. other was not handed to this session; it has: Web, db."),
+        ({"service": "bare"}, "Not done. bare was not handed to this session; it has: Web, db."),
+        (
+            {"service": "plex"},
+            "Not done. 'plex' is not in services.yaml; there are: db, Web, other, bare.",
+        ),
+        ({"service": "web", "check": "x"}, "Not done. Web has no check 'x'; there are: port."),
+        ({}, 'Not done. service: is missing. For example: {"service": "jellyfin"}'),
+        ({"service": ["web"]}, "Not done. service: is text, not a list. For example: "),
+        ({"service": "web", "url": "http://x"}, "Not done. url: is not known; it takes service, "),
+    ],
+    ids=str,
+)
+async def test_what_cannot_be_looked_at_is_said(
+    db: Database, given: dict[str, object], words: str
+) -> None:
+    session = await opened(db, tier=2, services=("Web",))
+
+    assert (await refused(box(db, session, services=ALL), "look", **given)).startswith(words)
+    assert await checks.of(db, session.id) == []
+
+
+async def test_what_a_service_in_scope_depends_on_may_be_looked_at(db: Database) -> None:
+    tools = box(db, await opened(db, tier=2, services=("Web",)), services=ALL)
+
+    answer = await used(tools, "look", service="db")
+
+    assert "connection refused at 127.0.0.1:1" in answer.text
+
+
+async def test_a_service_without_checks_and_a_session_that_looks_without_end(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "LOOKS", 0)
+    tools = box(db, await opened(db), services=ALL)
+
+    assert await refused(tools, "look", service="bare") == "Not done. bare declares no checks."
+    assert await refused(tools, "look", service="web") == (
+        "Not done. This session has used look 0 times; that is all it may."
+    )

@@ -1,0 +1,54 @@
+"""The tools of a session, as its engine reaches them."""
+
+from pathlib import Path
+from typing import Any
+
+from gates import NOON, gate
+
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.session import Session
+from lamplighter.repository import Database
+from lamplighter.supervisor import tools
+from lamplighter.supervisor.toolbox import Answer, Toolbox
+from lamplighter.supervisor.tools.bench import Bench
+from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.usecases.ingest import Ingest
+
+SECRETIVE = Redactor({"hunter2-hunter2": "DB_PASSWORD"})
+
+
+def box(
+    db: Database,
+    session: Session,
+    *,
+    roots: tuple[Path, ...] = (),
+    private: tuple[Path, ...] = (),
+    most: int = 5_000,
+    **more: Any,
+) -> Toolbox:
+    """Return the tools of a session."""
+    asked = gate(db, session, **({"redact": SECRETIVE} | more))
+    known = [each.name for each in asked.services]
+    bench = Bench(
+        gate=asked,
+        taking=lambda: Ingest(db, session, asked.redact, known, most),
+        readable=Readable(roots=roots, private=private),
+    )
+    return Toolbox(gate=asked, tools=tools.made(bench))
+
+
+async def used(box: Toolbox, name: str, **given: Any) -> Answer:
+    """Use a tool that does what it is asked."""
+    answer = await box.use(name, given)
+    assert not answer.is_error, answer.text
+    return answer
+
+
+async def refused(box: Toolbox, name: str, **given: Any) -> str:
+    """Use a tool that does not do what it is asked, and return why."""
+    answer = await box.use(name, given)
+    assert answer.is_error, answer.text
+    return answer.text
+
+
+__all__ = ["NOON", "SECRETIVE", "box", "refused", "used"]

@@ -1,5 +1,6 @@
 """A session of a model, as the app shows it while it works and after."""
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,7 +98,9 @@ def test_what_a_model_does_and_costs_is_seen_while_it_works(
     stage.done.set()
     page.goto(f"{app.url}/sessions/1")
     expect(page.get_by_role("button", name="Run again")).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.get_by_role("region", name="Lines of the output")).to_contain_text("Not now")
+    lines = page.get_by_role("region", name="Lines of the output")
+    lines.get_by_role("button", name=re.compile("run_action")).click()
+    expect(lines).to_contain_text("Not now")
     expect(page.get_by_role("region", name="Memory in and out")).to_contain_text("learned")
     page.goto(f"{app.url}/sessions")
     expect(page.get_by_role("row", name="#1")).to_contain_text("messages · ")

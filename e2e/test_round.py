@@ -17,7 +17,7 @@ AXE: Final = (
 PAGES: Final = (
     *("/", "/sessions", "/sessions/1", "/sessions/1?part=told", "/events"),
     *("/memories", "/memories/1", "/memories?sort=service", "/cooldowns", "/reviews"),
-    *("/reviews/1", "/preview", "/health", "/settings", "/nowhere"),
+    *("/reviews/1", "/approvals", "/preview", "/health", "/settings", "/nowhere"),
 )
 WIDTHS: Final = (1280, 390, 320)
 COLOURS: Final = ["color-contrast", "link-in-text-block"]  # what another theme changes
@@ -136,12 +136,17 @@ def _open_question(page: Page) -> None:
     page.get_by_role("button", name="Delete", exact=True).click()
 
 
+def _open_stop(page: Page) -> None:
+    page.get_by_role("button", name="Stop everything").click()
+
+
 OPENED: Final[tuple[tuple[str, Callable[[Page], None]], ...]] = (
     ("/memories", _open_memory_form),
     ("/sessions", _open_run),
     ("/events", _open_palette),
     ("/reviews/1", _open_help),
     ("/memories/1", _open_question),
+    ("/cooldowns", _open_stop),
 )
 
 

@@ -6,12 +6,14 @@ import { piecesOf } from "../argv.js"
  */
 export function argv(el, { expression }, { evaluateLater, effect }) {
   const evaluate = evaluateLater(expression)
-  effect(() => evaluate((/** @type {string[]} */ words) => el.replaceChildren(...words.map(framed))))
+  effect(() =>
+    evaluate((/** @type {string[]} */ words) => el.replaceChildren(...words.map((word) => framed(word, el)))),
+  )
 }
 
-/** @param {string} word */
-function framed(word) {
-  const el = document.createElement("li")
+/** @param {string} word @param {HTMLElement} within */
+function framed(word, within) {
+  const el = document.createElement(within.matches("ul, ol") ? "li" : "span")
   el.className = "word"
   const code = document.createElement("code")
   code.append(...piecesOf(word).map(drawn))

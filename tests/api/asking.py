@@ -54,10 +54,8 @@ class Asking:
     def ask(self, op: Op, **more: Any) -> httpx2.Response:
         """Ask a route as it wants to be asked, but for what `more` says."""
         address = more.pop("address", None) or self.address(op)
-        if op.body and not {"json", "content"} & more.keys():
-            more["json"] = self.body(op)
-        if "/webhooks/" in address and op.method == "POST" and "content" not in more:
-            more["json"] = {"service": "jellyfin", "title": "is down", "id": f"a{next(NUMBERS)}"}
+        if not {"json", "content"} & more.keys():
+            more |= self.sent(op)
         request = self.client.build_request(op.method, address, **more)
         if (op.method, op.path) == LOG_OUT:  # a token cannot
             del request.headers["authorization"]
@@ -69,8 +67,7 @@ class Asking:
                 answer.read()
         finally:
             answer.close()
-            if answer.is_success and (op.method, op.path) == HALT:
-                self.client.delete(op.path)  # or no session could begin any more
+            self.let_go(op)
         return answer
 
     def address(self, op: Op) -> str:
@@ -101,6 +98,18 @@ class Asking:
         if "{entry:int}" in op.path:
             return numbered(op.path, number, self.edited(number))
         return numbered(op.path, number)
+
+    def sent(self, op: Op) -> dict[str, Any]:
+        """Return what a route is asked with: its body, or the alert of a monitor."""
+        if "/webhooks/" in op.path:
+            down = {"service": "jellyfin", "title": "is down", "id": f"a{next(NUMBERS)}"}
+            return {"json": down}
+        return {"json": self.body(op)} if op.body else {}
+
+    def let_go(self, op: Op) -> None:
+        """Release what a route may have halted, or no session could begin any more."""
+        if (op.method, op.path) == HALT:
+            self.client.delete(op.path)
 
     def body(self, op: Op) -> dict[str, Any]:
         bodies: dict[type, dict[str, Any]] = {

@@ -61,9 +61,10 @@ def mint(client: httpx2.Client) -> Mint:
 def as_(asking: Asking, anybody: httpx2.Client, op: Op, headers: dict[str, str]) -> int:
     """Ask a route as somebody; what its address needs is made by who may do all."""
     address = asking.address(op)
-    body = {"json": asking.body(op)} if op.body else {}
-    with anybody.stream(op.method, address, headers=headers, **body) as answer:
-        return answer.status_code
+    with anybody.stream(op.method, address, headers=headers, **asking.sent(op)) as answer:
+        status = answer.status_code
+    asking.let_go(op)
+    return status
 
 
 def ours(server: Server) -> dict[str, str]:

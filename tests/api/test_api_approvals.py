@@ -66,7 +66,7 @@ def test_a_decision_says_who_made_it_and_stands(asking: Asking, decision: str, s
     again = put(asking, number, decision="approve")
 
     assert (made["state"], made["note"]) == (state, "Only this once")
-    assert made["decided_by"].startswith("this machine")
+    assert made["decided_by"].startswith("the token (this machine")
     assert again.status_code == 409
     assert again.json()["detail"].startswith(f"Approval {number} waits no more: it is {state} by")
 
@@ -167,3 +167,16 @@ def test_the_overview_counts_what_waits(asking: Asking) -> None:
     assert waits["open"] == before + 1, "what has run out waits for nobody"
     assert waits["oldest_at"] is not None
     assert asking.client.get("/api/v1/overview").json()["approvals"]["open"] == before
+
+
+def test_a_person_who_is_logged_in_decides_and_is_named_by_their_browser(asking: Asking) -> None:
+    number = asking.approval()
+    cookie = asking.cookie()
+    agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+    asking.home.write("UPDATE logins SET agent = ? WHERE id = (SELECT max(id) FROM logins)", agent)
+    headers = {**cookie, "Sec-Fetch-Site": "same-origin"}
+
+    with httpx2.Client(base_url=asking.client.base_url, headers=headers, timeout=20) as browser:
+        made = browser.put(f"{HERE}/{number}/decision", json={"decision": "approve"})
+
+    assert made.json()["decided_by"] == "a login (Firefox on Linux)"

@@ -6,6 +6,8 @@ from typing import Any
 import httpx2
 import pytest
 
+import by_hand
+from lamplighter.repository.database import sqlite_url
 from living import Server, lately
 
 MEMORIES = "/api/v1/memories"
@@ -139,6 +141,20 @@ def test_memories_and_sessions_that_are_not_there_are_named(client: httpx2.Clien
     assert nobody.status_code == 404
 
 
+TOLD_ANEW = """
+INSERT INTO retellings (session_id, query, injected, tokens, placements, at) VALUES ({}, 'Look',
+'## Environment', 0, '[{{"memory_id": 1, "version": 2, "position": null, "why": "used up"}}]',
+'2026-01-01T12:00:00.000000Z')
+"""
+ANEW = {
+    "at": "2026-01-01T12:00:00.000000Z",
+    "query": "Look",
+    "injected": "## Environment",
+    "tokens": 0,
+    "memories": [{"memory_id": 1, "version": 2, "position": None, "why": "used up"}],
+}
+
+
 def test_what_a_session_was_told_stays_as_it_was_byte_for_byte(own_server: Server) -> None:
     home = own_server.home
     with httpx2.Client(base_url=own_server.url, headers=own_server.headers, timeout=20) as client:
@@ -153,6 +169,7 @@ def test_what_a_session_was_told_stays_as_it_was_byte_for_byte(own_server: Serve
         ran = home.run({"type": "result", "is_error": False}, words=asked)
         before = client.get(f"/api/v1/sessions/{ran.id}/prompt").json()
 
+        by_hand.run(sqlite_url(home.path / "lamplighter.db"), TOLD_ANEW.format(ran.id))
         client.patch(f"{MEMORIES}/{first['id']}", json={"observation": "Otherwise"})
         client.delete(f"{MEMORIES}/{first['id']}")
         new(client, observation="Later")
@@ -160,6 +177,8 @@ def test_what_a_session_was_told_stays_as_it_was_byte_for_byte(own_server: Serve
         after = client.get(f"/api/v1/sessions/{ran.id}/prompt").json()
         compared = ask(client, CONTEXT, against=str(ran.id), budget=10_000)
 
+    assert before["retold"] == []
+    assert after["retold"] == [ANEW]
     for given in (before, after):
         for mine, theirs in (("system", "system"), ("injected", "injected"), ("prompt", "prompt")):
             assert given[mine].encode() == ran.told[theirs].encode()

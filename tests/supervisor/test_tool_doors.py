@@ -145,6 +145,7 @@ async def test_a_tool_that_hangs_fails_or_says_too_much_is_bounded(
     db: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def hangs(given: object) -> Answer:
+        assert tools.gate.busy, "it is not idle that waits for a tool"
         await asyncio.sleep(600)
         raise AssertionError
 
@@ -167,6 +168,7 @@ async def test_a_tool_that_hangs_fails_or_says_too_much_is_bounded(
         broken = await called(client, "breaks", {})
         flooded = await called(client, "floods", {})
 
+    assert not tools.gate.busy
     assert hung == ("Ended: hangs took longer than 0.1 s.", True, None)
     assert broken[:2] == ("Not done: breaks failed by a fault of ours, which was noted.", True)
     assert len(flooded[0]) == ANSWER_CHARS

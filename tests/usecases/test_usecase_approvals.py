@@ -241,9 +241,12 @@ async def test_those_who_asked_are_gone_and_nothing_waits(db: Database) -> None:
     session = await opened(db)
     one = await asked(db, session)
     two = await asked(db, session, replace(WISH, argv=("/bin/2",)))
+    three = await asked(db, session, replace(WISH, argv=("/bin/3",)))
     await said(db, two.id, NO)
+    await said(db, three.id, YES)
 
     await asking.withdraw_all(db, "gone", now=NOON)
 
     assert (await asking.get(db, one.id)).state == "withdrawn"
+    assert (await asking.get(db, three.id)).state == "withdrawn", "a yes does not outlive them"
     assert (await asking.get(db, two.id)).state == "denied", "what is final stays"

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import page, versioned
-from lamplighter.api.callers import caller_of
+from lamplighter.api.callers import caller_of, known_as
 from lamplighter.api.door import Door, door
 from lamplighter.domain import plain
 from lamplighter.domain.approval import Answer, Approval, ApprovalState, Choice
@@ -50,7 +50,7 @@ async def decide(request: Request) -> Response:
         here.db,
         number,
         answer,
-        by=caller_of(request).name,
+        by=known_as(caller_of(request)),
         version=ask.version(request, number),
         redact=here.redact,
         now=here.now(),

@@ -13,6 +13,7 @@ from starlette.requests import Request, cookie_parser
 from starlette.types import Scope
 
 from lamplighter.domain.access import Caller
+from lamplighter.domain.browser import browser
 from lamplighter.repository import Database
 from lamplighter.repository.driver import Error
 from lamplighter.usecases import access
@@ -136,6 +137,13 @@ def caller_of(request: Request) -> Caller:
     """Return who asks; the guard has found out."""
     found: Caller = request.state.caller
     return found
+
+
+def known_as(caller: Caller) -> str:
+    """Say who a caller is, as it is kept beside what they did."""
+    login = caller.kind == "login"
+    what, name = ("a login", browser(caller.name)) if login else ("the token", caller.name)
+    return f"{what} ({name})" if name else what
 
 
 def callers_of(request: Request) -> Callers:

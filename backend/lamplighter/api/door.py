@@ -59,6 +59,7 @@ class Door:
     max_tier: int = MAX_TIER
     engines: tuple[Engine, ...] = ()
     usual_engines: Mapping[int, str] = field(default_factory=dict)
+    tools: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     models: Mapping[int, str] = field(default_factory=dict)
     caps: Caps = field(default_factory=Caps)
     max_turns: int = MAX_TURNS

@@ -127,7 +127,7 @@ async def _stopped(scope: Scope, headers: Headers) -> Response | None:
     except (Error, TimeoutError):
         detail = "The database cannot be read now; try again."
         return problem(503, detail, headers={"Retry-After": "2"})
-    if path.startswith(webhooks.BELOW) and webhooks.closed(scope["app"].state.door):
+    if path.startswith(webhooks.BELOW) and webhooks.closed(scope["app"].state.door, caller):
         return problem(503, webhooks.CLOSED)
     if caller is None:
         return _unknown(scope, headers)
@@ -142,7 +142,9 @@ async def _monitor(scope: Scope, callers: Callers, headers: Headers) -> Caller |
     here: Door = scope["app"].state.door
     words = webhooks.shown(headers)
     known = webhooks.monitor(words, here.webhook_token)
-    return known or await callers.bearer(words)
+    if known or webhooks.HEADER not in headers:
+        return known or await callers.find(scope, headers)
+    return await callers.bearer(words)
 
 
 def _refused(scope: Scope, ops: dict[str, Op] | None, caller: Caller) -> Response | None:

@@ -8,10 +8,9 @@ from starlette.responses import Response
 
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer
-from lamplighter.api.callers import caller_of
+from lamplighter.api.callers import caller_of, known_as
 from lamplighter.api.door import Door, door
 from lamplighter.domain import plain
-from lamplighter.domain.access import Caller
 from lamplighter.domain.halt import Halt
 from lamplighter.repository import changes, reading
 from lamplighter.usecases import halt
@@ -63,10 +62,4 @@ def _person(request: Request) -> str:
     caller = caller_of(request)
     if caller.kind == "session":
         raise HTTPException(403, "A session neither halts anything nor lets it go on.")
-    return by(caller)
-
-
-def by(caller: Caller) -> str:
-    """Say who a caller is, as it is kept."""
-    what = "a login" if caller.kind == "login" else "the token"
-    return f"{what} ({caller.name})" if caller.name else what
+    return known_as(caller)

@@ -20,7 +20,6 @@ from lamplighter.domain.session import Plan, Session, Trigger
 from lamplighter.engines import Engine, Outside
 from lamplighter.repository import (
     changes,
-    exposures,
     history,
     marks,
     memories,
@@ -201,29 +200,6 @@ async def take(request: Request) -> Response:
     return versioned(plain.mark(mark))
 
 
-async def prompt(request: Request) -> Response:
-    """GET /api/v1/sessions/{id}/prompt."""
-    here = door(request)
-    async with reading(here.db):
-        session = await _session(here, ask.number(request))
-        given = await exposures.prompt(here.db, session.id)
-        told = await exposures.of(here.db, session.id)
-        seq = await changes.last(here.db)
-    if given is None:
-        raise NotFound(f"Session {session.id} was told nothing.")
-    return answer(
-        {
-            "system": given.system,
-            "injected": given.injected,
-            "prompt": given.message,
-            "tokens": given.tokens,
-            "budget": given.budget,
-            "memories": [_told(each) for each in told],
-            "seq": seq,
-        }
-    )
-
-
 async def chain(request: Request) -> Response:
     """GET /api/v1/sessions/{id}/chain."""
     here, number = door(request), ask.number(request)
@@ -323,14 +299,3 @@ async def _session(here: Door, session_id: int) -> Session:
     if session is None:
         raise NotFound(f"There is no session {session_id}.")
     return session
-
-
-def _told(each: exposures.Exposure) -> dict[str, Any]:
-    return {
-        "memory_id": each.memory_id,
-        "version": each.version,
-        "position": each.position,
-        "included": each.position is not None,
-        "why": each.why,
-        "line": each.line,
-    }

@@ -38,6 +38,7 @@ async def context(request: Request) -> Response:
             tier=wanted.tier,
             services=previews.focus(wanted.services, known),
             dry_run=wanted.dry_run,
+            tools=here.tools.get(wanted.tier, ()),
         ),
         budget=here.budget if wanted.budget is None else wanted.budget,
         what_if=what_if,

@@ -111,6 +111,6 @@ def _taken(taken: list[Taken]) -> dict[str, Any]:
     }
 
 
-def closed(here: Door) -> bool:
-    """Whether no alerts are taken at all."""
-    return not here.webhook_token
+def closed(here: Door, caller: Caller | None) -> bool:
+    """Whether no alerts are taken at all; who may hand none in is told that instead."""
+    return not here.webhook_token and (caller is None or caller.may(WEBHOOKS))

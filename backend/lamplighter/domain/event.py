@@ -22,7 +22,7 @@ _CRITICAL: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One event as it is kept. `source` is marker, supervisor or operator."""
+    """One event as it is kept. `source` is marker, supervisor, operator or alert."""
 
     id: int
     level: Level

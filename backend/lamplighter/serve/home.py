@@ -20,7 +20,7 @@ from lamplighter.domain.event import Level
 from lamplighter.domain.notice import Telling
 from lamplighter.domain.redact import Redactor, redactor
 from lamplighter.domain.service import Services
-from lamplighter.engines import Engine
+from lamplighter.engines import Engine, tool_names
 from lamplighter.engines.claude import ClaudeEngine
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.engines.messages import MessagesEngine
@@ -95,6 +95,21 @@ def usual_engines(settings: Settings) -> dict[int, str]:
         1: settings.engine,
         2: settings.engine_tier2 or settings.engine,
         3: settings.engine_tier3 or settings.engine,
+    }
+
+
+def tools(settings: Settings) -> dict[int, tuple[str, ...]]:
+    """Return the tools that sessions of each tier are told of, by its usual engine."""
+    known = {engine.name: engine for engine in engines(settings)}
+    return {
+        tier: tool_names(
+            known[name],
+            tier,
+            reads=bool(settings.read_roots),
+            commands=tier in settings.shell_tiers,
+        )
+        for tier, name in usual_engines(settings).items()
+        if name in known
     }
 
 

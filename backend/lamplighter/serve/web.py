@@ -109,6 +109,7 @@ async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
             max_tier=settings.max_tier,
             engines=home.engines(settings),
             usual_engines=home.usual_engines(settings),
+            tools=home.tools(settings),
             models=home.models(settings),
             caps=home.caps(settings),
             max_turns=settings.max_turns,

@@ -97,12 +97,13 @@ class Gate:
     _asked: dict[object, asyncio.Future[Verdict]] = field(default_factory=dict)
     _looking: set[object] = field(default_factory=set)
     _refusals: int = 0
+    using: int = 0
     _work: set[asyncio.Future[Ended]] = field(default_factory=set)
 
     @property
     def busy(self) -> bool:
-        """Whether an action or a command runs now, or one waits for a person."""
-        return bool(self._running or self._asked or self._looking)
+        """Whether a tool is used or an action or a command runs now, or one waits for a person."""
+        return bool(self.using or self._running or self._asked or self._looking)
 
     def end_actions(self) -> None:
         """End what runs, because everything is halted."""

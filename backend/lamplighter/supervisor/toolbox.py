@@ -83,9 +83,13 @@ class Toolbox:
             known = ", ".join(each.name for each in self.tools) or "none"
             words = f"There is no tool {quoted(name)}; there are: {known}."
             return self._safe(Answer(text=words, is_error=True))
-        async with self._turns:
-            known = await self._known(name, given)
-            answer = await _used(found, given)
+        self.gate.using += 1
+        try:
+            async with self._turns:
+                known = await self._known(name, given)
+                answer = await _used(found, given)
+        finally:
+            self.gate.using -= 1
         return self._safe(replace(answer, text=f"{answer.text}\n\n{known}") if known else answer)
 
     async def _known(self, name: str, given: Mapping[str, Any]) -> str:

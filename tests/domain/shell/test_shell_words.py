@@ -46,6 +46,8 @@ def test_quotes_and_backslashes_are_understood(line: str, words: list[str]) -> N
         ("a;b", "one command at a time: ';' would start another"),
         ("a\nb", "a character that cannot be seen or stands for another: U+000A"),
         ("a\u200bb", "a character that cannot be seen or stands for another: U+200B"),
+        ("a '\u115f'", "a character that cannot be seen or stands for another: U+115F"),
+        ("a '\u2800'", "a character that cannot be seen or stands for another: U+2800"),
         ("a 'b", "a quote that is not closed"),
         ("a \\", "a backslash at the end"),
         ("a $b", "'$' stands for something else; write out what you mean"),

@@ -127,7 +127,7 @@ async def test_an_interrupted_session_keeps_what_was_said_and_what_it_cost(
     asked, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def slowly(_: Asked) -> Turn:
-        loop.call_soon_threadsafe(loop.call_later, 0.5, asked.set)  # some of the words, not all
+        loop.call_soon_threadsafe(loop.call_later, 1, asked.set)  # some of the words, not all
         return SCENARIOS["slow"][0]
 
     api.scenarios["slowly"] = slowly

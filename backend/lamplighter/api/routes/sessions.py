@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamplighter.api import sessions, shapes
+from lamplighter.api import sessions, shapes, told
 from lamplighter.api.routes.op import op
 
 OPS: Final = (
@@ -87,7 +87,7 @@ OPS: Final = (
         "GET",
         "/sessions/{id:int}/prompt",
         "sessions:read",
-        sessions.prompt,
+        told.prompt,
         "Read what a session was told.",
         shapes.Prompt,
         problems=(404,),

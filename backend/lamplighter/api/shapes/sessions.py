@@ -247,8 +247,27 @@ class Told(Struct):
     line: str
 
 
+class Placed(Struct):
+    """One memory in or out of what was told anew, and why."""
+
+    memory_id: int
+    version: int
+    position: int | None
+    why: str
+
+
+class Retold(Struct):
+    """What a session was told from then on, in the place of what it was told before."""
+
+    at: str
+    query: str
+    injected: str
+    tokens: int
+    memories: list[Placed]
+
+
 class Prompt(Struct):
-    """What a session was told, byte for byte."""
+    """What a session was told, byte for byte: at its beginning, and anew while it ran."""
 
     system: str
     injected: str
@@ -256,6 +275,7 @@ class Prompt(Struct):
     tokens: int
     budget: int
     memories: list[Told]
+    retold: list[Retold]
     seq: int
 
 

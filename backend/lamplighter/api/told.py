@@ -1,0 +1,62 @@
+"""What a session was told: at its beginning, and anew while it ran."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import ask
+from lamplighter.api.answer import answer
+from lamplighter.api.door import door
+from lamplighter.domain import plain
+from lamplighter.domain.errors import NotFound
+from lamplighter.repository import changes, exposures, reading, retellings, sessions
+from lamplighter.repository.retellings import Retelling
+
+
+async def prompt(request: Request) -> Response:
+    """GET /api/v1/sessions/{id}/prompt."""
+    here = door(request)
+    async with reading(here.db):
+        session = await sessions.get(here.db, ask.number(request))
+        if session is None:
+            raise NotFound(f"There is no session {ask.number(request)}.")
+        given = await exposures.prompt(here.db, session.id)
+        told = await exposures.of(here.db, session.id)
+        anew = await retellings.of(here.db, session.id)
+        seq = await changes.last(here.db)
+    if given is None:
+        raise NotFound(f"Session {session.id} was told nothing.")
+    return answer(
+        {
+            "system": given.system,
+            "injected": given.injected,
+            "prompt": given.message,
+            "tokens": given.tokens,
+            "budget": given.budget,
+            "memories": [_told(each) for each in told],
+            "retold": [_retold(each) for each in anew],
+            "seq": seq,
+        }
+    )
+
+
+def _told(each: exposures.Exposure) -> dict[str, Any]:
+    return {
+        "memory_id": each.memory_id,
+        "version": each.version,
+        "position": each.position,
+        "included": each.position is not None,
+        "why": each.why,
+        "line": each.line,
+    }
+
+
+def _retold(each: Retelling) -> dict[str, Any]:
+    return {
+        "at": plain.at(each.at),
+        "query": each.query,
+        "injected": each.injected,
+        "tokens": each.tokens,
+        "memories": list(each.placements),
+    }

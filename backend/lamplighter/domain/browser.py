@@ -1,0 +1,36 @@
+"""The browser that somebody uses, in words: of what it calls itself."""
+
+import re
+from typing import Final
+
+from lamplighter.domain.text import one_line, shortened
+
+SHOWN_CHARS: Final = 60
+
+# in this order: most of them call themselves Chrome and Safari as well
+_BROWSERS: Final = (
+    ("Edge", r"\bEdg(?:e|A|iOS)?/"),
+    ("Opera", r"\b(?:OPR|Opera)/"),
+    ("Firefox", r"\b(?:Firefox|FxiOS)/"),
+    ("Chrome", r"\b(?:Headless)?(?:Chrome|Chromium|CriOS)/"),
+    ("Safari", r"\bSafari/"),
+)
+_SYSTEMS: Final = (
+    ("Android", r"\bAndroid\b"),
+    ("iOS", r"\b(?:iPhone|iPad|iPod)\b"),
+    ("ChromeOS", r"\bCrOS\b"),
+    ("Windows", r"\bWindows\b"),
+    ("macOS", r"\bMac OS X\b"),
+    ("Linux", r"\bLinux\b"),
+)
+
+
+def browser(agent: str) -> str:
+    """Return `Firefox on Linux`; of one that is not known, how it begins."""
+    names = [_first(each, agent) for each in (_BROWSERS, _SYSTEMS)]
+    known = " on ".join(name for name in names if name)
+    return known or shortened(one_line(agent), SHOWN_CHARS)
+
+
+def _first(names: tuple[tuple[str, str], ...], agent: str) -> str:
+    return next((name for name, sign in names if re.search(sign, agent)), "")

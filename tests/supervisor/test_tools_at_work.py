@@ -1,0 +1,123 @@
+"""A session of an engine that has tools: told of those it has, and using them while it runs."""
+
+import json
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import httpx2
+import pytest
+from workbench import leading
+
+from lamplighter.config.settings import read_settings
+from lamplighter.domain.context import Block
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.service import Service, Services
+from lamplighter.domain.session import Plan
+from lamplighter.engines import Command, Task, ToolDoor, Trait
+from lamplighter.engines.exec import ExecEngine
+from lamplighter.mcp.door import Doors
+from lamplighter.repository import Database, escalations, exposures, memories
+from lamplighter.repository.memories import Filter, Sort
+from lamplighter.serve import home, workshop
+from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.usecases.prompts import system_prompt
+from lamplighter.usecases.sessions import prompt_of
+
+USER = Path(__file__).parents[1] / "fakes" / "tool_user.py"
+SERVICES = Services((Service(name="Web"),), path="here")
+
+
+class ToolEngine(ExecEngine):
+    """An engine that is told of tools and reaches them by the socket and over MCP."""
+
+    name = "model"
+    traits = frozenset({Trait.TOOLS, Trait.DOOR})
+    door: ToolDoor | None = None
+
+    def command(self, task: Task) -> Command:
+        command, self.door = super().command(task), task.door
+        assert self.door is not None
+        found = {"DOOR_URL": self.door.url, "DOOR_TOKEN": self.door.token}
+        return replace(command, env={**command.env, **found})
+
+
+async def test_a_session_uses_its_tools_while_it_runs_and_not_after(
+    db: Database, tmp_path: Path
+) -> None:
+    engine = ToolEngine(shlex.join([sys.executable, "-S", str(USER)]))
+    async with (
+        Doors() as doors,
+        leading(db, tmp_path, services=SERVICES, doors=doors.open) as bench,
+    ):
+        bench.change(engines={"model": engine}, readable=Readable(roots=(tmp_path,)), max_tier=2)
+        session = await bench.make(tier=2)
+        assert engine.door is not None
+        shown = {"Authorization": f"Bearer {engine.door.token}"}
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            late = await http.post(engine.door.url, json={}, headers=shown)
+
+    prompt = await exposures.prompt(db, session.id)
+    assert prompt is not None
+    names = ["look", "read_file", "mem_search", "read_memory", "mem_save", "handoff"]
+    assert prompt.system == system_prompt(2, names)
+    assert "run_action" not in prompt.system.partition("## Tools")[2]
+    (held,) = (await memories.page(db, Filter(), sort=Sort.CREATED, limit=9)).items
+    source = f"session {session.id}, mem_save"
+    assert (held.session_id, held.tier, held.source_ref) == (session.id, 2, source)
+    (handed,) = await escalations.of(db, [session.id])
+    assert (handed.service, handed.tier) == ("Web", 3)
+    assert late.status_code == 401
+    said = json.loads((tmp_path / "sessions" / f"{session.id}.jsonl").read_text().splitlines()[1])
+    told = json.loads(said["message"]["content"][0]["text"])
+    assert told == [
+        names,
+        f"Learned: memory {held.id}, not known before.",
+        "Web goes to a person now.",
+    ]
+
+
+async def test_an_engine_without_tools_is_told_of_none(db: Database, tmp_path: Path) -> None:
+    async with leading(db, tmp_path, "lines", "All is well") as bench:
+        session = await bench.make(tier=1)
+
+    prompt = await exposures.prompt(db, session.id)
+    assert prompt is not None
+    assert prompt.system == system_prompt(1)
+
+
+def test_a_preview_tells_of_the_tools_that_the_usual_engine_of_a_tier_has(tmp_path: Path) -> None:
+    environ = {
+        "LAMPLIGHTER_HOME": str(tmp_path),
+        "LAMPLIGHTER_ENGINE_TIER2": "claude",
+        "LAMPLIGHTER_ENGINE_TIER3": "messages",
+        "LAMPLIGHTER_SHELL_TIERS": "3",
+    }
+    found = home.tools(read_settings(environ))
+
+    common = ("mem_search", "read_memory", "mem_save", "handoff")
+    assert found == {
+        1: (),
+        2: ("look", *common),
+        3: ("look", "run_action", "run_command", *common),
+    }
+    asked = prompt_of(Plan(tier=2, tools=found[2]), Block(), "", budget=0)
+    assert asked.system == system_prompt(2, found[2])
+
+
+def test_what_we_live_by_is_never_readable(tmp_path: Path) -> None:
+    environ = {"LAMPLIGHTER_HOME": str(tmp_path / "home"), "LAMPLIGHTER_READ_ROOTS": str(tmp_path)}
+    settings = read_settings(environ)
+    settings.home.mkdir()
+    database = tmp_path / "elsewhere.db"
+    for path in (settings.home / "token", settings.services, database, Path(f"{database}-wal")):
+        path.touch()
+    settings = replace(settings, database_url=f"sqlite:///{database}")
+
+    readable = workshop.readable(settings)
+
+    assert readable.roots == (tmp_path,)
+    for path in (settings.home / "token", settings.services, database, Path(f"{database}-wal")):
+        with pytest.raises(LamplighterError, match="Lamplighter's own"):
+            readable.read(str(path), offset=0, limit=10)

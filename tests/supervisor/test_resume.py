@@ -112,7 +112,7 @@ def test_an_engine_that_dies_again_and_again_is_given_up(thinking: Home, api: Me
 
     status, reason, resumed, *_ = session(thinking)
     assert (status, resumed) == ("failed", 3)
-    assert str(reason).startswith("The engine ended without a result (exit 137).")
+    assert str(reason).startswith("The engine ended without a result (exit 137: killed, ")
 
 
 def test_the_next_supervisor_goes_on_with_the_session_of_one_that_was_killed(

@@ -105,6 +105,29 @@ async def test_a_session_that_is_over_acts_no_more(db: Database) -> None:
     assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, "its session is over")
 
 
+async def test_a_session_that_is_asked_to_stop_begins_nothing_more(db: Database) -> None:
+    session = await opened(db)
+    asked = gate(db, session)
+    async with writing(db):
+        await sessions.request_stop(db, session.id, now=NOON)
+
+    verdict = await asked.run_action("web", "restart")
+
+    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, "its session is over")
+    assert not verdict.ran
+
+
+async def test_a_session_that_is_brought_to_its_end_begins_nothing_more(db: Database) -> None:
+    asked = gate(db, await opened(db))
+    asked.ending = True
+
+    verdict = await asked.run_action("web", "restart")
+
+    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, "its session is over")
+    assert await asked.stopped() == "its session is over"
+    assert await uses(db) == []
+
+
 @pytest.mark.parametrize("epoch", [7, None])
 async def test_a_session_of_another_leader_acts_no_more(db: Database, epoch: int | None) -> None:
     session = await opened(db, epoch=epoch or 0)

@@ -98,6 +98,8 @@ class Gate:
     _looking: set[object] = field(default_factory=set)
     _refusals: int = 0
     using: int = 0
+    ending: bool = False
+    """Whether its session is being brought to its end: nothing begins any more."""
     _work: set[asyncio.Future[Ended]] = field(default_factory=set)
 
     @property
@@ -124,9 +126,10 @@ class Gate:
             if self._refusals < REFUSALS:
                 await self._tell_refusal(service, action, declared.why)
             return Verdict(outcome=Outcome.REFUSED, words=declared.why)
-        if halted := await self._halted():
-            await self._tell_refusal(service, action, policy.HALTED)
-            return Verdict(outcome=Outcome.REFUSED, words=halted)
+        if not_now := await self._not_now():
+            why = policy.OVER if self.ending else policy.HALTED
+            await self._tell_refusal(service, action, why)
+            return Verdict(outcome=Outcome.REFUSED, words=not_now)
         found, chosen = declared.service, declared.action
         if self.session.dry_run:
             self._refusals += 1
@@ -153,8 +156,7 @@ class Gate:
         """Say why this session may not even look now; empty when it may."""
         if self._refusals >= REFUSALS:
             return policy.TOO_OFTEN
-        halted = await self._halted()
-        return halted or policy.stopped(await act.standing_of(self.db, self.session))
+        return await self._not_now() or policy.stopped(await act.standing_of(self.db, self.session))
 
     async def refuse(self, what: str, why: str) -> None:
         """Count a wish that was refused, and say it."""
@@ -205,8 +207,8 @@ class Gate:
     async def _by_a_person(self, asked: Approval, again: int | None) -> Verdict:
         """Wait for a person, and use the yes once: what it rests on is looked at again."""
         decided = await consent.decided(self.db, asked, now=self.now)
-        if halted := await self._halted():
-            refused = approvals.refuse(self.db, self.session, decided, halted, now=self.now())
+        if not_now := await self._not_now():
+            refused = approvals.refuse(self.db, self.session, decided, not_now, now=self.now())
             use, action = await refused, None
         elif decided.state is ApprovalState.APPROVED:
             use, action = await approvals.redeem(
@@ -244,8 +246,10 @@ class Gate:
         left = (self.deadline - self.now()).total_seconds()
         return min(self.approval_timeout, max(1.0, left))
 
-    async def _halted(self) -> str:
-        """Say that everything is halted, by whom and why; empty when it is not."""
+    async def _not_now(self) -> str:
+        """Say why nothing may begin: its session ends, or everything is halted, by whom and why."""
+        if self.ending:
+            return policy.OVER
         halt = await self.brake.pulled(self.db)
         return f"{policy.HALTED}: {halt.words}" if halt else ""
 

@@ -12,8 +12,6 @@ export const approvals = {
   did_approve: "Approved: {wish}. It runs once.",
   did_deny: "Denied: {wish}. The session is told.",
   did_edit: "Changed: {wish}. It waits for a yes as it stands now.",
-  somewhere: "in /",
-  inDirectory: "in {directory}",
   askedBy: "session {id}",
   tier: "tier {tier}",
   edited: "edited by {by}",

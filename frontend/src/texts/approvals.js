@@ -17,7 +17,7 @@ export const approvals = {
   edited: "edited by {by}",
   state_open: "waits",
   state_approved: "approved",
-  state_used: "approved, and run",
+  state_used: "run, approved",
   state_denied: "denied",
   state_expired: "not answered in time",
   state_replaced: "changed",

@@ -238,7 +238,7 @@ async def test_a_session_that_goes_away_leaves_nothing_to_approve(
         await wish
 
     assert await person.states() == ["withdrawn"]
-    with pytest.raises(LamplighterError, match="waits no more: it is withdrawn"):
+    with pytest.raises(LamplighterError, match="waits no more: it was withdrawn"):
         await person.says(case.id, YES)
     assert not person.gate.busy
 

@@ -22,6 +22,7 @@ from lamplighter.domain.approval import (
     unmasked,
     wrong_words,
 )
+from lamplighter.domain.errors import Invalid
 from lamplighter.domain.service import Action, ActionKind
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -185,6 +186,25 @@ def test_what_was_masked_stays_what_it_is_when_a_person_writes_the_rest_anew(
     held = replace(YES, argv=("run", "s3cret", "-f"), shown=("run", "***", "-f"))
 
     assert unmasked(written, held) == meant
+
+
+TWO = replace(
+    YES, argv=("run", "one", "-H", "two", "end"), shown=("run", "***", "-H", "***", "end")
+)
+
+
+def test_of_two_masked_words_that_look_the_same_the_place_tells_which_is_meant() -> None:
+    kept = unmasked(("go", "***", "-X", "***", "end"), TWO)
+
+    assert kept == ("go", "one", "-X", "two", "end")
+
+
+@pytest.mark.parametrize(
+    "written", [("run", "-H", "***", "end"), ("run", "-v", "***", "-H", "***", "end")]
+)
+def test_where_words_moved_a_masked_one_is_never_another_secret(written: tuple[str, ...]) -> None:
+    with pytest.raises(Invalid, match="stands for two secrets"):
+        unmasked(written, TWO)
 
 
 def test_it_waits_only_while_it_is_open() -> None:

@@ -337,6 +337,17 @@ async def test_no_hook_of_a_repository_runs_when_it_is_looked_at(
     assert not ran.exists()
 
 
+async def test_a_secret_is_masked_that_is_written_with_what_cannot_be_seen(
+    db: Database, tmp_path: Path
+) -> None:
+    (tmp_path / "wide").write_bytes(f"password {SECRET}\n".encode("utf-16-le"))
+    (tmp_path / "parted").write_text("\u200b".join(SECRET))
+    by = await giving(db, tmp_path)
+
+    for name in ("wide", "parted"):
+        assert "REDACTED:PASSWORD" in (await by.says(f"cat {tmp_path}/{name}")).text
+
+
 async def test_what_is_not_on_this_machine_is_said(db: Database, tmp_path: Path) -> None:
     by = await giving(db, tmp_path, declared=(("no-such-program",),))
 

@@ -106,18 +106,21 @@ def test_a_preview_tells_of_the_tools_that_the_usual_engine_of_a_tier_has(tmp_pa
     assert asked.system == system_prompt(2, found[2])
 
 
-def test_what_we_live_by_is_never_readable(tmp_path: Path) -> None:
+def test_what_we_live_by_is_never_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environ = {"LAMPLIGHTER_HOME": str(tmp_path / "home"), "LAMPLIGHTER_READ_ROOTS": str(tmp_path)}
     settings = read_settings(environ)
     settings.home.mkdir()
-    database = tmp_path / "elsewhere.db"
-    for path in (settings.home / "token", settings.services, database, Path(f"{database}-wal")):
+    database, mounted = tmp_path / "elsewhere.db", tmp_path / "secrets"
+    monkeypatch.setattr(workshop, "MOUNTED_SECRETS", mounted)
+    mounted.mkdir()
+    wal, secret = Path(f"{database}-wal"), mounted / "key"
+    for path in (settings.home / "token", settings.services, database, wal, secret):
         path.touch()
     settings = replace(settings, database_url=f"sqlite:///{database}")
 
     readable = workshop.readable(settings)
 
     assert readable.roots == (tmp_path,)
-    for path in (settings.home / "token", settings.services, database, Path(f"{database}-wal")):
+    for path in (settings.home / "token", settings.services, database, wal, secret):
         with pytest.raises(LamplighterError, match="Lamplighter's own"):
             readable.read(str(path), offset=0, limit=10)

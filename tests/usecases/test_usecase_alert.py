@@ -14,7 +14,7 @@ from lamplighter.domain.session import Plan, RequestState, Trigger
 from lamplighter.repository import Database, alerts, changes, events, requests, sessions, writing
 from lamplighter.repository.alerts import Filter
 from lamplighter.usecases import alert
-from lamplighter.usecases.alert import Rules, Taken
+from lamplighter.usecases.alert import MOST_WAITING, Rules, Taken
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -207,3 +207,23 @@ async def test_of_a_name_with_a_secret_in_it_only_the_hash_is_kept(
     [held] = (await alerts.page(db, Filter(), limit=9)).items
     assert [each.held.id for [each] in taken] == [held.id] * 3
     assert "quite" not in f"{held} {await changes.since(db, 0)}"
+
+
+async def test_a_storm_of_alerts_is_kept_but_so_many_investigations_wait_at_most(
+    db: Database,
+) -> None:
+    storm = [replace(DOWN, fingerprint=f"f{number}") for number in range(MOST_WAITING + 3)]
+
+    first = await took(db, *storm)
+    again = await took(db, storm[-1])
+    await took(db, *(replace(each, state=State.RESOLVED) for each in storm[:2]))
+    [late] = await took(db, storm[-1])
+    [known] = await took(db, storm[-1])
+
+    assert [each.request is None for each in first].count(True) == 3
+    assert all(each.new for each in first)
+    assert (again[0].new, again[0].request) == (False, None)
+    assert late.new
+    assert late.request is not None
+    assert (known.new, known.held.request_id) == (False, late.request.id)
+    assert await requests.waiting(db, Trigger.ALERT) == MOST_WAITING - 1

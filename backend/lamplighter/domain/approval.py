@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from lamplighter.domain.errors import Wrong
+from lamplighter.domain.errors import Invalid, Wrong
 from lamplighter.domain.service import Action, ActionKind
 from lamplighter.domain.text import clock
 
@@ -225,16 +225,22 @@ def wrong_words(answer: Answer) -> list[Wrong]:
 
 
 def unmasked(words: Sequence[str], held: Approval) -> tuple[str, ...]:
-    """Return words that a person wrote with what was masked in them as it is."""
-    masked = {
-        (place, shown): word
-        for place, (shown, word) in enumerate(zip(held.shown, held.argv, strict=True))
-        if shown != word
-    }
-    anywhere = {shown: word for (_, shown), word in reversed(masked.items())}
-    return tuple(
-        masked.get((place, word), anywhere.get(word, word)) for place, word in enumerate(words)
-    )
+    """Return words that a person wrote with what was masked in them as it is.
+
+    Raises Invalid where two that look the same are masked, and which is meant
+    cannot be told by their places.
+    """
+    pairs = [*zip(held.shown, held.argv, strict=True)]
+    found: list[str] = []
+    for place, word in enumerate(words):
+        meant = {own for shown, own in pairs if shown == word != own}
+        if len(meant) > 1 and len(words) == len(pairs) and pairs[place][0] == word:
+            meant = {pairs[place][1]}
+        if len(meant) > 1:
+            wrong = f"word {place + 1}, {word}, stands for two secrets; which is not clear"
+            raise Invalid(Wrong("argv", wrong))
+        found += meant or [word]
+    return tuple(found)
 
 
 def _wrong_argv(argv: Sequence[str]) -> list[str]:

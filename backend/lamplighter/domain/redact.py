@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote
 
+from lamplighter.domain.text import several_lines
+
 MIN_SECRET_CHARS: Final = 8
 _SECRET_NAME: Final = re.compile(
     r"(?:PASS|PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|PRIVATE_KEY|CREDENTIALS?)$", re.IGNORECASE
@@ -59,6 +61,13 @@ class Redactor:
         for name, shape in _COMPILED_AFTER:
             text = shape.sub(rf"\1[REDACTED:{name}]", text)
         return text
+
+    def lines(self, text: str) -> str:
+        """Return what is seen of a text, masked as it comes and as it is seen.
+
+        What cannot be seen may part a secret: text of two bytes a character has a NUL in each.
+        """
+        return self(several_lines(self(text)))
 
     def masked(self, line: bytes) -> bytes:
         """Mask secrets in a raw line with as many stars, so that every offset stays true."""

@@ -80,9 +80,15 @@ async def near(db: Database, source: str, alert: Alert) -> list[Held]:
     return [_held(row) for row in await db.fetch_all(query)]
 
 
-async def again(db: Database, held: Held, *, deliveries: int, now: datetime) -> Held:
-    """Count that an incident was told of again."""
-    counted = {"deliveries": alerts.c.deliveries + deliveries, "last_at": now}
+async def again(
+    db: Database, held: Held, *, deliveries: int, request_id: int | None, now: datetime
+) -> Held:
+    """Count that an incident was told of again; `request_id` is who looks into it."""
+    counted = {
+        "deliveries": alerts.c.deliveries + deliveries,
+        "last_at": now,
+        "request_id": request_id,
+    }
     return await _change(db, held, counted, now=now)
 
 

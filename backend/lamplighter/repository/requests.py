@@ -57,6 +57,17 @@ async def next_queued(db: Database) -> Request | None:
     return None if row is None else _request(row)
 
 
+async def waiting(db: Database, trigger: Trigger) -> int:
+    """Return how many requests wait that were filed because of one thing."""
+    query = (
+        sa.select(sa.func.count())
+        .select_from(requests)
+        .where(requests.c.state == RequestState.QUEUED)
+        .where(requests.c.trigger == trigger)
+    )
+    return int(await db.fetch_val(query))
+
+
 async def claim(db: Database, request_id: int, session_id: int, *, now: datetime) -> Request | None:
     """Take a queued request on with a session; None when somebody was faster."""
     values = {"state": RequestState.RUNNING, "session_id": session_id}

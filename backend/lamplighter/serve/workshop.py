@@ -1,6 +1,7 @@
 """The workshop that the settings describe."""
 
 from pathlib import Path
+from typing import Final
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
@@ -17,6 +18,9 @@ from lamplighter.supervisor.shell import Shell
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.watch import Limits
 from lamplighter.supervisor.workshop import Workshop
+
+MOUNTED_SECRETS: Final = Path("/run/secrets")
+"""Where a container is given what nobody else is to know."""
 
 
 def workshop(
@@ -56,7 +60,7 @@ def workshop(
 
 def readable(settings: Settings) -> Readable:
     """Return which files sessions may read; what we live by is not among them."""
-    private = [settings.home, settings.services]
+    private = [settings.home, settings.services, MOUNTED_SECRETS]
     if not is_postgres(settings.database_url):
         file = file_of(settings.database_url)
         private += [file, *(Path(f"{file}{end}") for end in ("-wal", "-shm", "-journal", SUFFIX))]

@@ -20,7 +20,7 @@ from lamplighter.domain.shell import Act, Look, Refused, Rules, judged
 from lamplighter.domain.shell.git import settings_problem
 from lamplighter.domain.shell.rules import PLAIN_FILES
 from lamplighter.domain.shell.spelling import TRUSTED
-from lamplighter.domain.text import one_line, several_lines, shortened
+from lamplighter.domain.text import one_line, shortened
 from lamplighter.engines.bounded import Ended
 from lamplighter.supervisor.gate import Gate
 from lamplighter.supervisor.toolbox import Answer
@@ -221,7 +221,7 @@ def _told(gate: Gate, ended: Ended, seconds: float) -> Answer:
 
 
 def _shown(gate: Gate, said: bytes, limit: int) -> str:
-    text = several_lines(gate.redact(said.decode("utf-8", "replace")))
+    text = gate.redact.lines(said.decode("utf-8", "replace"))
     return text if len(text) <= limit else f"{text[:limit]}…\n(cut; ask for less)"
 
 

@@ -14,8 +14,9 @@ from typing import Any, Final
 from lamplighter.domain.errors import Deposed, Invalid, LamplighterError
 from lamplighter.domain.offers import Offer
 from lamplighter.domain.policy import quoted
+from lamplighter.domain.redact import Redactor
 from lamplighter.domain.takes import taken
-from lamplighter.domain.text import several_lines, shortened
+from lamplighter.domain.text import shortened
 from lamplighter.repository.driver import Error
 from lamplighter.supervisor.gate import Gate
 
@@ -104,7 +105,7 @@ class Toolbox:
 
     def _safe(self, answer: Answer) -> Answer:
         return Answer(
-            text=shortened(several_lines(self.gate.redact(answer.text)), ANSWER_CHARS),
+            text=shortened(self.gate.redact.lines(answer.text), ANSWER_CHARS),
             is_error=answer.is_error,
             found=None if answer.found is None else _clean(answer.found, self.gate.redact),
         )
@@ -139,11 +140,11 @@ def _example(used: Tool) -> str:
     return f" For example: {json.dumps(examples[0])}" if examples else ""
 
 
-def _clean(value: Any, redact: Callable[[str], str], depth: int = _DEPTH) -> Any:
+def _clean(value: Any, redact: Redactor, depth: int = _DEPTH) -> Any:
     """Return a value as it may leave us: masked, and no larger than an answer."""
     match value:
         case str():
-            return shortened(several_lines(redact(value)), ANSWER_CHARS)
+            return shortened(redact.lines(value), ANSWER_CHARS)
         case Mapping() if depth:
             return {str(key): _clean(each, redact, depth - 1) for key, each in value.items()}
         case list() | tuple() if depth:

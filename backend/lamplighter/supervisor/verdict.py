@@ -48,5 +48,5 @@ def told_of(ended: Ended, action: Action, redact: Redactor) -> str:
         how = f"ended by us after {action.timeout:g} s"
     said = (ended.errors if ended.errors.strip() and not went_well(ended) else ended.output).strip()
     # masked before it is cut: half a secret would not be known for one
-    last = shortened(one_line(redact(said.decode("utf-8", "replace"))), SHOWN_CHARS)
+    last = shortened(one_line(redact.lines(said.decode("utf-8", "replace"))), SHOWN_CHARS)
     return f"{how}: {last}" if last else how

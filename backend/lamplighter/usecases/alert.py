@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from lamplighter.domain.admit import Redact
 from lamplighter.domain.alerts import Alert, Held, State
@@ -14,6 +15,9 @@ from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Request, Trigger
 from lamplighter.domain.text import shortened
 from lamplighter.repository import Database, alerts, events, requests, writing
+
+MOST_WAITING: Final = 100
+"""So many investigations wait at most; what is told of again later is asked for then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +33,11 @@ class Rules:
         """Return the tier of an alert: a payload may ask for less than ours, never for more."""
         ours = min(self.tier, self.max_tier)
         return ours if alert.tier is None else max(1, min(ours, alert.tier))
+
+    def service_of(self, alert: Alert) -> str | None:
+        """Return the service that an alert is about, where it is declared."""
+        found = (self.services.find(name) for name in alert.names)
+        return next((each.name for each in found if each), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +73,13 @@ async def _take(
     if alert.state is State.RESOLVED and held.state is State.FIRING:
         held = await alerts.resolve(db, held, at=alert.at or now, deliveries=count, now=now)
         await _over(db, held, now=now)
+    elif held.request_id is None and alert.state is held.state is State.FIRING:
+        request = await _asked(db, source, alert, rules, now=now)
+        number = request.id if request else None
+        held = await alerts.again(db, held, deliveries=count, request_id=number, now=now)
+        return Taken(held, request, request is not None)
     else:
-        held = await alerts.again(db, held, deliveries=count, now=now)
+        held = await alerts.again(db, held, deliveries=count, request_id=held.request_id, now=now)
     request = await requests.get(db, held.request_id) if held.request_id else None
     return Taken(held, request, False)
 
@@ -74,33 +88,43 @@ async def _open(
     db: Database, source: str, alert: Alert, count: int, rules: Rules, *, now: datetime
 ) -> Taken:
     """Keep a new incident with its request; of one that is over already it is taken back."""
-    matched = [found.name for name in alert.names if (found := rules.services.find(name))]
-    service = matched[0] if matched else None
-    plan = Plan(
-        tier=rules.tier_of(alert),
-        trigger=Trigger.ALERT,
-        services=(service,) if service else None,
-        prompt=prompt(source, service, alert.severity, alert.title, alert.details),
-    )
-    request = await requests.insert(db, plan, now=now)
+    request = await _asked(db, source, alert, rules, now=now)
     over = alert.state is State.RESOLVED
     held = await alerts.insert(
         db,
         source,
         alert,
         incident=name_of(alert, now=now),
-        service=service,
+        service=rules.service_of(alert),
         deliveries=count,
-        request_id=request.id,
+        request_id=request.id if request else None,
         resolved_at=(alert.at or now) if over else None,
         now=now,
     )
     if over:
         await _over(db, held, now=now)
-        request = await requests.get(db, request.id) or request
+        request = request and await requests.get(db, request.id)
     else:
-        await _event(db, held, Level.WARNING, f"Alert from {source}: {alert.title}", now=now)
+        more = "" if request else f" Nobody looks into it yet: {MOST_WAITING} others wait."
+        text = f"Alert from {source}: {alert.title}{more}"
+        await _event(db, held, Level.WARNING, text, now=now)
     return Taken(held, request, True)
+
+
+async def _asked(
+    db: Database, source: str, alert: Alert, rules: Rules, *, now: datetime
+) -> Request | None:
+    """Ask for an investigation; None while too many wait."""
+    if await requests.waiting(db, Trigger.ALERT) >= MOST_WAITING:
+        return None
+    service = rules.service_of(alert)
+    plan = Plan(
+        tier=rules.tier_of(alert),
+        trigger=Trigger.ALERT,
+        services=(service,) if service else None,
+        prompt=prompt(source, service, alert.severity, alert.title, alert.details),
+    )
+    return await requests.insert(db, plan, now=now)
 
 
 async def _over(db: Database, held: Held, *, now: datetime) -> None:

@@ -268,7 +268,7 @@ async def _waits(db: Database, held: Approval, *, now: datetime) -> Session:
         raise Conflict(f"Approval {held.id} waits no more: it was {held.became}.")
     if held.expired(now=now):
         raise Conflict(f"Approval {held.id} waits no more: its time is over.")
-    if session is None or not session.running:
+    if session is None or not session.running or session.stop_requested_at:
         raise Conflict(f"Approval {held.id} waits no more: session {held.session_id} is over.")
     return session
 

@@ -28,15 +28,24 @@ class Sessions:
     doors: Doors
     tools: list[Tool] = field(default_factory=list)
 
-    async def run(self, scenario: str, script: Script, **more: Any) -> Session:
+    async def run(
+        self,
+        scenario: str,
+        script: Script,
+        *,
+        tier: int = 1,
+        services: Services = SERVICES,
+        **more: Any,
+    ) -> Session:
         """Run one session whose model answers by a script; `more` changes its workshop."""
         self.api.scenarios[scenario] = script
         by = {"claude": engine(self.api.url(scenario))}
         shop = replace(self.shop, engines=by, doors=self.opened, **more)
-        return await runner.run(shop, Plan(engine="claude"), SERVICES)
+        return await runner.run(shop, Plan(engine="claude", tier=tier), services)
 
     def opened(self, box: Toolbox) -> AbstractAsyncContextManager[ToolDoor]:
-        return self.doors.open(replace(box, tools=tuple(self.tools)))
+        """Open the door to a session's own tools, or to those of the test where there are any."""
+        return self.doors.open(replace(box, tools=tuple(self.tools)) if self.tools else box)
 
     async def rows(self, table: str) -> list[dict[str, Any]]:
         found = getattr(tables, table)

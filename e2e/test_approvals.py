@@ -74,11 +74,16 @@ def test_a_yes_runs_a_command_once(page: Page, app: App) -> None:
     expect(card).to_contain_text("connection refused at 127.0.0.1:9")
     page.keyboard.press("a")
     expect(card.get_by_role("button", name="Run it")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(card.get_by_role("button", name="Approve")).to_be_focused()
+    page.keyboard.press("a")
+    expect(card.get_by_role("button", name="Run it")).to_be_focused()
     assert ran(app) == ""
 
     page.keyboard.press("Enter")
 
     expect(card).to_contain_text("run, approved by", timeout=SLOW_MS)
+    expect(card.get_by_role("link", name="restart of web")).to_be_focused()
     expect(page).to_have_title("Approvals · Lamplighter")
     expect(card).to_contain_text(re.compile("succeeded|failed"), timeout=SLOW_MS)
     assert ran(app) == "web now\n"

@@ -24,6 +24,8 @@ def test_everything_stops_and_goes_on_by_a_button(page: Page, app: App) -> None:
 
     banner = page.get_by_role("region", name="Everything is stopped")
     expect(banner).to_contain_text("The array rebuilds")
+    expect(page.get_by_role("button", name="Stop everything")).to_be_focused()
+    expect(page.get_by_label("State of the feed")).to_contain_text("Everything is stopped")
     expect(page.get_by_label("How it ended")).to_contain_text("The array rebuilds", timeout=15_000)
     page.goto(f"{app.url}/overview")
     expect(page.get_by_text("Everything is stopped: nobody looks at the services.")).to_be_visible()

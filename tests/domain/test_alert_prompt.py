@@ -38,6 +38,12 @@ def payload(words: str, place: str) -> dict[str, object]:
     return {**given, **({} if place == "details" else {place: words})}
 
 
+def test_what_the_title_says_is_not_said_again() -> None:
+    told = prompt("x", "nas", "", "It is down", {"title": "It is down", "disk": "3"})
+
+    assert told.split("\n")[6:] == ['- title: "It is down"', '- detail "disk: 3"']
+
+
 def test_there_are_sixty_of_them() -> None:
     assert len(HOSTILE) == 60
 

@@ -123,10 +123,12 @@ def test_doctor_finds_a_sound_home_and_a_broken_file(home: Home) -> None:
     sound = home.run("doctor")
     (home.path / "services.yaml").write_text("services: 5\n")
 
+    (home.path / "prices.toml").write_text('["qwen"]\ninput = -1\n')
     home.env["LAMPLIGHTER_READ_ROOTS"] = f"{home.path},/no/such/place"
     broken = home.run("doctor")
 
     assert "LAMPLIGHTER_READ_ROOTS: /no/such/place: not a directory" in broken.stdout
+    assert broken.stdout.count("qwen: input is to be dollars") == 1
     assert "BAD  " in broken.stdout
     assert broken.returncode == 1
     assert "revision" in sound.stdout

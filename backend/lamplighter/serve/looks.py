@@ -169,7 +169,10 @@ def _run_by(service: Service) -> Iterator[tuple[str, str, str]]:
 def engine(settings: Settings) -> Iterator[Sign]:
     """Look whether the engine of each tier can be run."""
     usual = usual_engines(settings)
-    here = {each.name: each for each in engines(settings)}
+    try:
+        here = {each.name: each for each in engines(settings)}
+    except price_file.PricesError:  # the look at the prices tells of it
+        return
     for name in dict.fromkeys(usual.values()):
         found = here.get(name)
         why_not = found.probe() if found else "It is not part of this installation."

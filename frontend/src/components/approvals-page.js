@@ -12,6 +12,7 @@ import { t } from "../texts.js"
 export function approvalsPage(store) {
   const [deciding, approvals, toasts] = ["deciding", "approvals", "toasts"].map(store)
   const chosen = (/** @type {Card} */ { id }) => deciding.at === id
+  let was = false
   return {
     ...words(deciding),
     chosen,
@@ -42,7 +43,13 @@ export function approvalsPage(store) {
       const { form } = deciding
       deciding.closeForm()
       const button = `.ask[data-id="${card.id}"] [data-way="${form}"]`
-      requestAnimationFrame(() => /** @type {HTMLElement | null} */ (document.querySelector(button))?.focus())
+      focusOn(button)
+    },
+
+    /** Once something was decided, what had the focus is gone: on to the one that is chosen now. @param {boolean} deciding_ */
+    settle(deciding_) {
+      if (was && !deciding_) focusOn(`.ask[data-id="${deciding.at}"] h2 a`)
+      was = deciding_
     },
 
     /** @param {Approval} row */
@@ -53,6 +60,16 @@ export function approvalsPage(store) {
     /** @param {Approval} row */
     rowClass: ({ id }) => ({ "is-fresh": deciding.fresh[id], "is-leaving": deciding.leaving[id] }),
   }
+}
+
+/** Give the focus, where nothing has it, to what is only just about to be shown. @param {string} place */
+function focusOn(place) {
+  const give = () => {
+    if (document.activeElement !== document.body) return
+    const found = /** @type {HTMLElement | null} */ (document.querySelector(place))
+    found?.focus({ preventScroll: true })
+  }
+  requestAnimationFrame(() => setTimeout(give))
 }
 
 /** @param {any} deciding */

@@ -53,6 +53,7 @@ export function halt({ api, confirm, toasts, later, now = Date.now }) {
     },
 
     show() {
+      if (this.on) return
       Object.assign(this, { open: true, reason: "", problem: "" })
     },
 

@@ -26,7 +26,11 @@ def prompt(
         f"- service: {service or 'none that is declared'}",
         f"- severity: {severity or 'not said'}",
         f"- title: {quoted(title)}",
-        *(f"- detail {quoted(f'{name}: {said}')}" for name, said in details.items()),
+        *(
+            f"- detail {quoted(f'{name}: {said}')}"
+            for name, said in details.items()
+            if said != title
+        ),
     ]
     return "\n".join(lines)
 

@@ -12,7 +12,7 @@ from lamplighter.domain.session import Plan, Session, Status
 from lamplighter.repository import Database
 from lamplighter.supervisor import runner
 from lamplighter.supervisor.follow import STOP_POLL_SECONDS
-from lamplighter.supervisor.runner import LINGERED
+from lamplighter.supervisor.runner import LINGERED, MARGIN_BYTES
 from lamplighter.supervisor.watch import Limits
 
 DEADLINE_SECONDS = 1.0
@@ -98,6 +98,22 @@ async def test_a_line_without_an_end_does_not_fill_the_disk(db: Database, tmp_pa
     assert session.reason == "It printed a line of more than 0.0625 MB that has no end."
     assert session.events == 1
     assert left_over(f"--mark={tmp_path}") == []
+
+
+async def test_a_flood_is_ended_and_read_no_further(db: Database, tmp_path: Path) -> None:
+    limits = Limits(most=2**20, rest=2**18)
+    mark = f"--mark={tmp_path}"
+    async with leading(db, tmp_path, "floods", "", mark, limits=limits) as bench:
+        async with asyncio.timeout(DEADLINE_SECONDS + ENDED_WITHIN_SECONDS):
+            session = await bench.make()
+        told = [str(row["text"]) for row in await bench.rows("events")]
+        size = bench.supervisor.shop.files.path(session.id).stat().st_size
+
+    assert (session.status, session.reason) == (Status.FAILED, "It printed more than 1 MB.")
+    assert "looked" in told
+    assert [text for text in told if text.startswith("The last ") and "left out" in text]
+    assert limits.most < size <= limits.most + MARGIN_BYTES
+    assert left_over(mark) == []
 
 
 def test_asked_and_asked_again_and_killed_fit_in_six_seconds() -> None:

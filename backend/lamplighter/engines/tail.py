@@ -50,12 +50,17 @@ class Tail:
     @property
     def at_end(self) -> bool:
         """Whether there is nothing more to read now."""
-        return self._start + self._size >= os.fstat(self._file).st_size
+        return self.left <= 0
+
+    @property
+    def position(self) -> int:
+        """How far the file was read, in bytes."""
+        return self._start + self._size
 
     @property
     def left(self) -> int:
         """How many bytes of the file were not read yet."""
-        return os.fstat(self._file).st_size - self._start - self._size
+        return self.size - self.position
 
     @property
     def size(self) -> int:

@@ -45,10 +45,8 @@ async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: G
                 grown.clear()
                 over = ended.done()
                 watch.flooded(tail.size, started)
-                if over and watch.status is not None and tail.left > watch.limits.rest:
-                    await _take(shop, ingest, [tail.skip()], watch)
-                    break
-                lines = tail.read()
+                enough = over and watch.enough(tail.position)
+                lines = [tail.skip()] if enough and tail.left else tail.read()
                 await _take(shop, ingest, lines, watch)
                 if over and tail.at_end:
                     break

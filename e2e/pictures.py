@@ -3,7 +3,9 @@
 The same pages in both themes at desk width, and in the light one at the width of a phone.
 """
 
+import asyncio
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,6 +13,11 @@ from playwright.sync_api import Browser, sync_playwright
 
 from app import App
 from chromium import ARGUMENTS, executable
+from lamplighter.config.settings import read_settings
+from lamplighter.domain.approval import Wish
+from lamplighter.domain.service import ActionKind
+from lamplighter.repository import approvals, sessions, writing
+from lamplighter.serve.home import database
 from lived import write
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures" / "app"
@@ -24,6 +31,7 @@ PAGES = {
     "preview": "/preview?services=caddy",
     "cooldowns": "/cooldowns",
     "review": "/reviews/1",
+    "approvals": "/approvals",
     "health": "/health",
     "settings": "/settings",
 }
@@ -36,6 +44,29 @@ LIVE = (
     "[MEMORY:timing:nextcloud] The cron job at 04:00 makes it answer in 8s for ten minutes",
     "`[MEMORY:timing:caddy] an example in code`",
 )
+
+
+WISH = Wish(
+    service="nextcloud",
+    action=ActionKind.RESTART,
+    name="restart",
+    argv=("docker", "compose", "-f", "/srv/stacks/home cloud/compose.yaml", "restart", "nextcloud"),
+    directory="/srv/stacks",
+    reason="It answers in 8.1 s since 04:02, though its cron job ended an hour ago.",
+)
+
+
+async def ask(app: App, running: int) -> None:
+    """Let the running session ask for a restart."""
+    async with database(read_settings(app.env)) as db, writing(db):
+        now = datetime.now(UTC)
+        session = await sessions.get(db, running)
+        assert session is not None
+        expires = now + timedelta(minutes=5)
+        more = {"memories": [8]}
+        await approvals.insert(
+            db, session, WISH, shown=WISH.argv, expires_at=expires, now=now, **more
+        )
 
 
 def started(home: Path) -> App:
@@ -75,6 +106,7 @@ def main(out: Path = OUT) -> None:
             for words in LIVE:
                 app.says(words)
             running = app.get("/api/v1/sessions?limit=1")["items"][0]["id"]
+            asyncio.run(ask(app, running))
             with sync_playwright() as playwright:
                 path = executable()
                 browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))

@@ -78,7 +78,7 @@ def test_a_yes_runs_a_command_once(page: Page, app: App) -> None:
 
     page.keyboard.press("Enter")
 
-    expect(card).to_contain_text("approved, and run", timeout=SLOW_MS)
+    expect(card).to_contain_text("run, approved by", timeout=SLOW_MS)
     expect(page).to_have_title("Approvals · Lamplighter")
     expect(card).to_contain_text(re.compile("succeeded|failed"), timeout=SLOW_MS)
     assert ran(app) == "web now\n"

@@ -85,6 +85,7 @@ export function visits(with_) {
     document.addEventListener(name, () => overview.touch(), { passive: true })
   document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
   Alpine.effect(() => overview.tick(clock.second))
+  Alpine.effect(() => halt.tick(clock.second))
   Alpine.effect(() => (document.title = badge(titleOf(router))))
   Alpine.effect(() => announce("approvals", approvals.waits && approvals.words))
   Alpine.effect(() => announce("halt", halt.on && t("hands.halted_said", { words: halt.words })))

@@ -145,6 +145,19 @@ test("a card stays where it is when its time is over, and its form closes", asyn
   assert.deepEqual([store.ids, store.form, store.overtaken[12], store.may()], [[12], "", true, false])
 })
 
+test("an answer that was under way does not take back what the feed told of a use", async () => {
+  const used = asked({ version: 3, state: "used", use_id: 5 })
+  const { store } = await opened({
+    "GET /approvals/12": { ...used, seconds_left: 0, use: { id: 5, version: 1, outcome: "reserved" } },
+  })
+
+  const looking = store.look(12)
+  store.followUse(change("updated", { id: 5, version: 2, outcome: "success" }))
+  await looking
+
+  assert.equal(store.details[12].use.outcome, "success")
+})
+
 test("without a connection nothing can be decided", async () => {
   const { store, live } = await opened()
 

@@ -68,7 +68,7 @@ def test_a_decision_says_who_made_it_and_stands(asking: Asking, decision: str, s
     assert (made["state"], made["note"]) == (state, "Only this once")
     assert made["decided_by"].startswith("the token (this machine")
     assert again.status_code == 409
-    assert again.json()["detail"].startswith(f"Approval {number} waits no more: it is {state} by")
+    assert again.json()["detail"].startswith(f"Approval {number} waits no more: it was {state} by")
 
 
 def test_an_edit_answers_with_the_case_that_waits_now(asking: Asking) -> None:

@@ -221,6 +221,11 @@ def test_names_of_others_are_none_of_our_business(tmp_path: Path) -> None:
         ("INTERVAL", "nan", "'nan' is not a duration such as 30, 90s, 5m or 1h"),
         ("INTERVAL", "0", "'0' is not between 100ms and 366d"),
         ("INTERVAL", "367d", "'367d' is not between 100ms and 366d"),
+        (
+            "READ_ROOTS",
+            "/var/log,logs",
+            "'/var/log,logs' names a directory that does not begin with /, such as /var/log",
+        ),
         ("ENGINE", "clyde", "'clyde' is not one of probe, exec, claude, messages"),
         ("MAX_TIER", "4", "'4' is not between 1 and 3"),
         ("DRY_RUN", "maybe", "'maybe' is neither yes nor no"),

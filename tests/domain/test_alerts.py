@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.alerts import Alert, State, parse, source_of
+from lamplighter.domain.alerts.words import READ_CHARS
 from lamplighter.domain.errors import Invalid, NotFound
 
 BEGAN = datetime(2023, 2, 6, 13, 8, 45, 828000, tzinfo=UTC)
@@ -244,12 +245,12 @@ def test_a_source_is_named_plainly(word: str) -> None:
         source_of(word)
 
 
-def test_nothing_is_kept_at_any_length() -> None:
+def test_nothing_is_read_at_any_length() -> None:
     much = {f"k{number}": "x" * 10_000 for number in range(500)}
 
     [alert] = parse("x", {"title": "t" * 10_000, "id": "i" * 10_000, "labels": much, **much})
 
-    assert len(alert.title) == 300
+    assert len(alert.title) == READ_CHARS
     assert len(alert.fingerprint) <= 300
     assert len(alert.details) == 20
-    assert max(map(len, alert.details.values())) == 300
+    assert max(map(len, alert.details.values())) == READ_CHARS

@@ -52,6 +52,18 @@ def test_many_are_one_message_the_worst_first() -> None:
     assert (len(lines), lines[-1]) == (21, "and 981 more")
 
 
+def test_what_waits_for_a_person_stands_first_and_in_full_among_many() -> None:
+    many = [notice(n, f"n{n}", Level.CRITICAL, service="web") for n in range(1, 31)]
+    body = "Session 3 wants to run, in /:\n/bin/true"
+    asked = notice(31, "restart", Level.WARNING, kind=Kind.APPROVAL, service="nas", body=body)
+
+    lines = message([*many, asked])[1].split("\n")
+
+    assert lines[0] == "- WARNING nas: restart"
+    assert lines[1:3] == ["  Session 3 wants to run, in /:", "  /bin/true"]
+    assert lines[3] == "- CRITICAL web: n1"
+
+
 @pytest.mark.parametrize(
     ("level", "told"),
     [("critical", ["critical"]), ("warning", ["warning", "critical"]), ("info", list(Level))],

@@ -53,6 +53,13 @@ async def test_what_it_printed_and_how_it_ended(tmp_path: Path) -> None:
     assert ended == Ended(exit_code=1, output=f"{tmp_path} \n".encode(), errors=b"no\n")
 
 
+async def test_it_reads_what_it_is_given_and_else_nothing() -> None:
+    program = "import sys; print(len(sys.stdin.read()))"
+
+    assert (await python(program)).output == b"0\n"
+    assert (await python(program, stdin=b"x" * 300_000)).output == b"300000\n"
+
+
 async def test_it_has_no_environment_but_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OUR_SECRET", "x")
 

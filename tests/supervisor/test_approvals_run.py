@@ -106,7 +106,12 @@ def test_one_is_approved_another_edited_and_a_third_denied_by_the_command_line(
     assert "because  session 1 says: web answers 503" in shown.stdout
     assert [each.returncode for each in (approved, edited, denied, late)] == [0, 0, 0, 1]
     assert edited.stdout == "4\n"
-    assert "waits no more: it is denied by" in late.stderr
+    assert "waits no more: it was denied by" in late.stderr
+    assert "cooldown 2 of 2 restart slots left" in shown.stdout
+    assert "told     nothing about web" in shown.stdout
+    bare = home.run("approvals", "edit", cases["mail"])
+    assert (bare.returncode, f"edit {cases['mail']} -- COMMAND" in bare.stderr) == (2, True)
+    assert "used" not in home.run("approvals", "--all").stdout
     assert session.wait(20) == 0
     assert (ran(home), ran(home, "db"), ran(home, "mail")) == ("ran\n", "otherwise\n", "")
     assert sorted(home.rows(STATES)) == [("denied",), ("replaced",), ("used",), ("used",)]

@@ -20,7 +20,7 @@ from lamplighter.domain.service import Action, Approve, Service, Services
 from lamplighter.domain.session import Plan, Status
 from lamplighter.repository import Database, approvals
 from lamplighter.repository.approvals import Filter
-from lamplighter.supervisor.gate import Gate, Verdict
+from lamplighter.supervisor.gate import OTHERWISE, Gate, Verdict
 from lamplighter.usecases import act, curate, sessions
 from lamplighter.usecases import approvals as asking
 
@@ -238,7 +238,7 @@ async def test_a_session_that_goes_away_leaves_nothing_to_approve(
         await wish
 
     assert await person.states() == ["withdrawn"]
-    with pytest.raises(LamplighterError, match="waits no more: it is withdrawn"):
+    with pytest.raises(LamplighterError, match="waits no more: it was withdrawn"):
         await person.says(case.id, YES)
     assert not person.gate.busy
 
@@ -276,16 +276,34 @@ def otherwise(path: Path) -> Callable[[], Services]:
 async def test_what_services_yaml_declares_otherwise_after_the_yes_does_not_run(
     db: Database, tmp_path: Path, current: Callable[[Path], Callable[[], Services]], words: str
 ) -> None:
-    person = await asked(db, declared(tmp_path), current=current(tmp_path))
+    services = declared(tmp_path)
+    person = await asked(db, services, current=lambda: services)
     wish = person.wish()
     [case] = await person.waits()
 
+    person.gate.current = current(tmp_path)
     await person.says(case.id, YES)
     verdict = await asyncio.wait_for(wish, SECONDS)
 
     assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, words)
     assert await person.states() == ["withdrawn"]
     assert ran(tmp_path) == ""
+
+
+@pytest.mark.parametrize("approve", [Approve.NEVER, Approve.ALWAYS])
+@pytest.mark.parametrize("current", [otherwise, lambda _: lambda: Services(), lambda _: broken])
+async def test_what_services_yaml_declares_no_more_is_neither_run_nor_asked_for(
+    db: Database,
+    tmp_path: Path,
+    approve: Approve,
+    current: Callable[[Path], Callable[[], Services]],
+) -> None:
+    person = await asked(db, declared(tmp_path, approve), current=current(tmp_path))
+
+    verdict = await person.gate.run_action("web", "restart")
+
+    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, OTHERWISE)
+    assert (await person.cases(), await uses(db), ran(tmp_path)) == ([], [], "")
 
 
 async def test_two_wishes_wait_at_once_and_each_has_its_own_answer(

@@ -2,15 +2,18 @@
 
 import asyncio
 import re
+import shlex
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from workbench import Workbench, leading
+from workbench import ModelEngine, Workbench, leading
 
 from lamplighter.domain.caps import Caps, Charge, allowance, overspent
 from lamplighter.domain.exits import in_words
+from lamplighter.domain.service import Action, ActionKind, Service, Services
 from lamplighter.domain.session import Status
 from lamplighter.domain.transcript import Spent, Usage
 from lamplighter.repository import Database, sessions
@@ -85,6 +88,38 @@ async def test_a_session_that_is_stopped_keeps_what_it_said(
     assert (session.status, session.reason, session.events) == (STOPPED_, reason, 1)
     assert 'Started: "[EVENT:info] hanging"' in session.summary
     assert await sessions.running(db) == []
+
+
+LATE = """
+import json, signal, socket, sys
+given = json.load(sys.stdin)
+print(json.dumps({"type": "system", "subtype": "init"}), flush=True)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+signal.sigwait([signal.SIGINT])
+with socket.socket(socket.AF_UNIX) as gate:
+    gate.connect(given["gate"])
+    gate.sendall(b'{"service": "web", "action": "restart"}\\n')
+    words = json.loads(gate.makefile().readline())["words"]
+print(json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": words}))
+"""
+
+
+async def test_a_session_whose_time_is_over_begins_no_action_before_it_ends(
+    db: Database, tmp_path: Path
+) -> None:
+    acted, engine = tmp_path / "acted", tmp_path / "late.py"
+    engine.write_text(LATE)
+    restart = Action(name="restart", kind=ActionKind.RESTART, argv=("/bin/touch", str(acted)))
+    services = Services((Service(name="web", actions=(restart,)),), path="here")
+    limits = Limits(total=0.3, grace=3)
+    async with leading(db, tmp_path, services=services, limits=limits) as bench:
+        bench.engine = ModelEngine(shlex.join([sys.executable, "-S", str(engine)]))
+        bench.change(engines={"model": bench.engine}, max_tier=3)
+        session = await bench.make(tier=3)
+
+    assert session.status is TIMED_OUT
+    assert session.response == "its session is over"
+    assert not acted.exists()
 
 
 def test_every_reason_in_the_docs_is_one_that_is_given() -> None:

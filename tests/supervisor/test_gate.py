@@ -25,11 +25,14 @@ from gates import (
 
 from lamplighter.domain.cooldown import Outcome, Use
 from lamplighter.domain.policy import REFUSALS
+from lamplighter.domain.redact import Redactor
 from lamplighter.domain.service import ActionKind, Services
 from lamplighter.domain.session import Status
 from lamplighter.engines.bounded import Ended
 from lamplighter.repository import Database, leases, sessions, writing
-from lamplighter.supervisor.gate import Verdict
+from lamplighter.repository.driver import OperationalError
+from lamplighter.supervisor.gate import UNKEPT, Verdict
+from lamplighter.supervisor.verdict import SHOWN_CHARS
 
 
 async def test_what_ran_is_a_use_with_what_it_said(db: Database) -> None:
@@ -103,6 +106,29 @@ async def test_a_session_that_is_over_acts_no_more(db: Database) -> None:
     verdict = await asked.run_action("web", "restart")
 
     assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, "its session is over")
+
+
+async def test_a_session_that_is_asked_to_stop_begins_nothing_more(db: Database) -> None:
+    session = await opened(db)
+    asked = gate(db, session)
+    async with writing(db):
+        await sessions.request_stop(db, session.id, now=NOON)
+
+    verdict = await asked.run_action("web", "restart")
+
+    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, "its session is over")
+    assert not verdict.ran
+
+
+async def test_a_session_that_is_brought_to_its_end_begins_nothing_more(db: Database) -> None:
+    asked = gate(db, await opened(db))
+    asked.ending = True
+
+    verdict = await asked.run_action("web", "restart")
+
+    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, "its session is over")
+    assert await asked.stopped() == "its session is over"
+    assert await uses(db) == []
 
 
 @pytest.mark.parametrize("epoch", [7, None])
@@ -270,6 +296,41 @@ async def test_what_is_killed_while_it_settles_stays_reserved_and_counts(db: Dat
     [use] = await uses(db)
     assert use.spent
     assert not asked.busy
+
+
+async def test_what_has_run_is_never_called_not_done_where_it_cannot_be_written_down(
+    db: Database,
+) -> None:
+    asked = gate(db, await opened(db))
+    ran = asked.execute
+
+    async def then_nobody_writes(*given: Any, **more: Any) -> Ended:
+        ended = await ran(*given, **more)
+        db.fence = gone
+        return ended
+
+    async def gone() -> None:
+        raise OperationalError("the disk is full")
+
+    asked.execute = then_nobody_writes
+    verdict = await asked.run_action("web", "restart")
+    db.fence = None
+
+    assert (verdict.outcome, verdict.words) == (Outcome.SUCCESS, f"done; {UNKEPT}")
+    [use] = await uses(db)
+    assert use.outcome is Outcome.RESERVED, "it counts, and is settled when its session ends"
+
+
+async def test_a_secret_is_masked_before_what_an_action_said_is_cut(db: Database) -> None:
+    secret = "hunter2-hunter2-hunter2"
+    words = "x" * (SHOWN_CHARS - 10) + secret
+    services = with_action("/bin/echo", words)
+    asked = gate(db, await opened(db), services=services, redact=Redactor({secret: "A_TOKEN"}))
+
+    verdict = await asked.run_action("web", "restart")
+
+    assert "hunter2" not in verdict.words
+    assert "hunter2" not in (await uses(db))[0].text
 
 
 async def test_a_second_attempt_is_only_of_the_same_session_and_action(db: Database) -> None:

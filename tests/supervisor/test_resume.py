@@ -49,8 +49,8 @@ def thinking(home: Home, api: MessagesApi) -> Home:
         "ANTHROPIC_API_KEY": "sk-ant-test-0123456789",
     }
     home.start("supervisor")
-    home.until(lambda: len(api.requests()) == 2)
-    home.until(lambda: home.value("SELECT count(*) FROM markers") == 1)
+    home.until(lambda: len(api.requests()) == 2, 40)
+    home.until(lambda: home.value("SELECT count(*) FROM markers") == 1, 40)
     return home
 
 
@@ -112,7 +112,7 @@ def test_an_engine_that_dies_again_and_again_is_given_up(thinking: Home, api: Me
 
     status, reason, resumed, *_ = session(thinking)
     assert (status, resumed) == ("failed", 3)
-    assert str(reason).startswith("The engine ended without a result (exit 137).")
+    assert str(reason).startswith("The engine ended without a result (exit 137: killed, ")
 
 
 def test_the_next_supervisor_goes_on_with_the_session_of_one_that_was_killed(
@@ -161,3 +161,15 @@ def test_its_time_counts_from_its_beginning(thinking: Home, stage: Stage) -> Non
     thinking.until(lambda: ended(thinking), 40)
 
     assert session(thinking)[:3] == ("timed_out", "It ran longer than 1 s.", 1)
+
+
+def test_none_goes_on_while_everything_is_halted(thinking: Home) -> None:
+    thinking.started[0].kill()
+    thinking.started[0].wait()
+    (thinking.path / "HALT").write_text("The rack is being moved.")
+
+    thinking.start("supervisor")
+    thinking.until(lambda: ended(thinking), 40)
+
+    status, _, resumed, *_ = session(thinking)
+    assert (status, resumed) == ("stopped", 0)

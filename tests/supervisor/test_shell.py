@@ -310,6 +310,33 @@ async def test_a_repository_is_looked_at_without_running_what_it_names(
     assert not ran.exists()
 
 
+def hooked(top: Path, program: str) -> None:
+    """Let a repository run a program whenever its index is written."""
+    subprocess.run(["git", "add", "."], cwd=top, check=True)
+    hook = top / ".git/hooks/post-index-change"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(program)
+    hook.chmod(0o755)
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")
+@pytest.mark.parametrize("words", ["diff", "describe --always --dirty", "status"])
+async def test_no_hook_of_a_repository_runs_when_it_is_looked_at(
+    db: Database, tmp_path: Path, words: str
+) -> None:
+    top = tmp_path / "repository"
+    ran, file = tmp_path / "ran", top / "file"
+    top.mkdir()
+    file.write_text("the same")
+    repository(top)
+    hooked(top, f"#!{sys.executable}\nopen({str(ran)!r}, 'w')\n")
+    os.utime(file, (1, 1))  # git looks whether it changed, and would note that it did not
+    by = await giving(db, tmp_path)
+
+    assert (await by.says(f"git -C {top} {words}")).text.startswith("exit 0")
+    assert not ran.exists()
+
+
 async def test_what_is_not_on_this_machine_is_said(db: Database, tmp_path: Path) -> None:
     by = await giving(db, tmp_path, declared=(("no-such-program",),))
 

@@ -123,8 +123,10 @@ def test_doctor_finds_a_sound_home_and_a_broken_file(home: Home) -> None:
     sound = home.run("doctor")
     (home.path / "services.yaml").write_text("services: 5\n")
 
+    home.env["LAMPLIGHTER_READ_ROOTS"] = f"{home.path},/no/such/place"
     broken = home.run("doctor")
 
+    assert "LAMPLIGHTER_READ_ROOTS: /no/such/place: not a directory" in broken.stdout
     assert "BAD  " in broken.stdout
     assert broken.returncode == 1
     assert "revision" in sound.stdout

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lamplighter.domain.alerts import Alert, State
+from lamplighter.domain.alerts.words import MAX_CHARS
 from lamplighter.domain.redact import redactor
 from lamplighter.domain.service import Service, Services
 from lamplighter.domain.session import Plan, RequestState, Trigger
@@ -180,3 +181,29 @@ async def test_ten_thousand_deliveries_of_fifty_incidents_are_fifty_requests(
     assert sum(each.deliveries for each in found) == 10_000
     assert {each.state for each in found} == {State.RESOLVED}
     assert {each.state for each in asked} == {RequestState.CANCELLED}
+
+
+async def test_a_secret_is_masked_before_what_an_alert_says_is_cut(db: Database) -> None:
+    words = "x" * (MAX_CHARS - 7) + "quite-a-secret"
+    said = replace(DOWN, title=words, details={"error": words})
+
+    [taken] = await took(db, said)
+
+    assert taken.request is not None
+    for kept in (taken.held.title, taken.held.details["error"], taken.request.prompt):
+        assert "xxx" in kept
+        assert "quite" not in kept
+    assert len(taken.held.title) == len(taken.held.details["error"]) == MAX_CHARS
+
+
+@pytest.mark.parametrize("incident", [None, "quite-a-secret#1"])
+async def test_of_a_name_with_a_secret_in_it_only_the_hash_is_kept(
+    db: Database, incident: str | None
+) -> None:
+    named = {"fingerprint": "https://nas/quite-a-secret", "incident": incident}
+
+    taken = [await took(db, replace(each, **named)) for each in (DOWN, DOWN, UP)]
+
+    [held] = (await alerts.page(db, Filter(), limit=9)).items
+    assert [each.held.id for [each] in taken] == [held.id] * 3
+    assert "quite" not in f"{held} {await changes.since(db, 0)}"

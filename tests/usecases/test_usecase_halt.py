@@ -1,5 +1,6 @@
 """Halting everything, and letting it go on."""
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -68,7 +69,10 @@ async def test_the_file_counts_whatever_the_rows_say(db: Database, tmp_path: Pat
     assert (found.way, found.reason) == (Way.FILE, "a flood, [REDACTED:A_TOKEN] [31m")
 
 
-@pytest.mark.parametrize("kind", ["a directory", "a link to nowhere", "a loop", "no text"])
+KINDS = ("a directory", "a link to nowhere", "a loop", "a pipe", "no text")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 async def test_whatever_stands_at_the_place_of_the_file_halts(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "HALT"
     match kind:
@@ -78,10 +82,24 @@ async def test_whatever_stands_at_the_place_of_the_file_halts(tmp_path: Path, ki
             path.symlink_to(tmp_path / "nowhere")
         case "a loop":
             path.symlink_to(path)
+        case "a pipe":
+            os.mkfifo(path)  # nobody ever writes into it
         case _:
             path.write_bytes(b"\xff\x00")
 
     assert Brake(path).by_file() is not None
+
+
+async def test_a_link_at_the_place_of_the_file_tells_nothing_of_another_file(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "another").write_text("words of another file")
+    (tmp_path / "HALT").symlink_to(tmp_path / "another")
+
+    found = Brake(tmp_path / "HALT").by_file()
+
+    assert found is not None
+    assert found.reason == ""
 
 
 async def test_a_place_that_cannot_be_looked_at_halts(tmp_path: Path) -> None:

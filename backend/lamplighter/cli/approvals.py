@@ -6,17 +6,19 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lamplighter import clock
 from lamplighter.cli.words import in_words, settings_in_force
-from lamplighter.domain import plain
+from lamplighter.domain import cooldown, plain
 from lamplighter.domain.approval import Answer, Approval, ApprovalState, Choice
 from lamplighter.domain.errors import EXIT_FAILED, Conflict
-from lamplighter.domain.memory import Memory
 from lamplighter.domain.text import one_line, terminal
+
+if TYPE_CHECKING:
+    from lamplighter.serve.approvals import Case
 
 NUMBER = click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 NOTE = click.option("--note", default="", help="Words that the session is told.")
@@ -78,7 +80,7 @@ def show(number: int, *, as_json: bool) -> None:
         click.echo(json.dumps({**plain.approval(found.approval), "told": told}, ensure_ascii=False))
         return
     _print(_lines(found.approval, now=clock.now()))
-    _print(_memories(found.told))
+    _print(_grounds(found, now=clock.now()))
 
 
 @approvals.command()
@@ -109,6 +111,8 @@ def deny(number: int, note: str) -> None:
 @_deciding
 def edit(number: int, note: str, argv: tuple[str, ...], *, at_once: bool) -> None:
     """Put another command in its place: ... edit 3 -- docker restart web. Prints its number."""
+    if not argv and not note:
+        raise click.UsageError(f"Write the command after two dashes: ... edit {number} -- COMMAND")
     answer = Answer(choice=Choice.EDIT, argv=argv or None, note=note)
     found = _decided(number, answer, at_once=at_once)
     click.echo(str(found.id))
@@ -140,13 +144,16 @@ def _lines(each: Approval, *, now: datetime) -> Iterator[str]:
 
 def _state(each: Approval, *, now: datetime) -> str:
     if each.state is not ApprovalState.OPEN:
-        by = f" by {each.decided_by}" if each.decided_by else ""
-        return f"{each.state}{by}"
+        return each.became
     if each.expired(now=now):
         return "its time is over"
     return f"waits {each.seconds_left(now=now):.0f} s more"
 
 
-def _memories(told: tuple[Memory, ...]) -> Iterator[str]:
-    for each in told:
+def _grounds(found: "Case", *, now: datetime) -> Iterator[str]:
+    if found.standing:
+        yield f"    cooldown {cooldown.in_words(found.standing, now=now)}"
+    if not found.told:
+        yield f"    told     nothing about {found.approval.service}"
+    for each in found.told:
         yield f"    told     memory {each.id}, {each.confidence:.2f}: {one_line(each.observation)}"

@@ -17,7 +17,7 @@ from lamplighter.config.readers import (
     hosts,
     model,
     path,
-    paths,
+    roots,
     tiers,
     words,
 )
@@ -131,7 +131,7 @@ SETTINGS: Final = (
     Setting(
         "read_roots",
         "",
-        paths,
+        roots,
         "Directories whose files a session may read, separated by commas; none by default.",
     ),
     Setting(

@@ -109,9 +109,12 @@ def _is_whole(text: str) -> bool:
         return False
 
 
-def paths(text: str) -> tuple[Path, ...]:
-    """Read paths, separated by commas."""
-    return tuple(path(each.strip()) for each in text.split(",") if each.strip())
+def roots(text: str) -> tuple[Path, ...]:
+    """Read directories, separated by commas; what a session may read hangs on no working place."""
+    named = [each.strip() for each in text.split(",") if each.strip()]
+    if any(not Path(each).expanduser().is_absolute() for each in named):
+        raise ValueError("names a directory that does not begin with /, such as /var/log")
+    return tuple(path(each) for each in named)
 
 
 def tiers(text: str) -> tuple[int, ...]:
@@ -153,7 +156,7 @@ RANGES: Final[Mapping[Callable[[str], Any], str]] = {
     host: "an address or a name",
     hosts: "names, separated by commas",
     database: "an address",
-    paths: "paths, separated by commas",
+    roots: "whole paths, separated by commas",
     tiers: "tiers, separated by commas",
     dollars: "dollars, or none",
     digest: "100ms to 366d, or none",

@@ -44,6 +44,7 @@ NEXT: Final[Mapping[ApprovalState, frozenset[ApprovalState]]] = {
 """What may become of an approval; what is not in here is final."""
 
 LIVING: Final = tuple(NEXT)
+_BECAME: Final = {ApprovalState.USED: "approved"}
 
 
 def becomes(before: ApprovalState, state: ApprovalState) -> bool:
@@ -120,6 +121,13 @@ class Approval:
     decided_at: datetime | None = None
     note: str = ""
     version: int = 1
+
+    @property
+    def became(self) -> str:
+        """Say what became of it, and by whom."""
+        word = _BECAME.get(self.state, str(self.state))
+        by = f" by {self.decided_by}" if self.decided_by else ""
+        return f"{word}{by}{' and run' if self.state is ApprovalState.USED else ''}"
 
     @property
     def living(self) -> bool:

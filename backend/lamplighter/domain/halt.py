@@ -43,4 +43,4 @@ def release_words(way: Way, file: str) -> str:
     """Say what releases a halt that was pulled in one way."""
     if way is Way.FILE:
         return f"Remove {file or FILE_PULLED}, or run `lamplighter resume` on that machine."
-    return "Press Resume in the app, run `lamplighter resume`, or ask for DELETE /api/v1/halt."
+    return "Press Go on in the app, run `lamplighter resume`, or ask for DELETE /api/v1/halt."

@@ -97,14 +97,16 @@ def message(found: Sequence[Notice], *, url: str = "") -> tuple[str, str]:
     foot = [f"\n{url}"] if url else []
     if len(found) == 1:
         return f"Lamplighter: {worst.title}", "\n".join([worst.body or worst.title, *foot])
-    listed = sorted(found, key=lambda each: (-_ORDER.index(each.level), each.id))
-    lines = [f"- {_line(each)}" for each in listed[:SHOWN]]
+    listed = sorted(found, key=lambda each: (not each.urgent, -_ORDER.index(each.level), each.id))
+    lines = [line for each in listed[:SHOWN] for line in _lines(each)]
     if len(listed) > SHOWN:
         lines.append(f"and {len(listed) - SHOWN:,} more")
     title = f"Lamplighter: {worst.title} (and {len(found) - 1:,} more)"
     return title, "\n".join([*lines, *foot])
 
 
-def _line(each: Notice) -> str:
+def _lines(each: Notice) -> list[str]:
+    """Return a notice as lines of a list; what waits for a person is told in full."""
     where = f"{each.service}: " if each.service else ""
-    return f"{each.level.upper()} {where}{each.title}"
+    full = each.body.split("\n") if each.kind is Kind.APPROVAL and each.body else []
+    return [f"- {each.level.upper()} {where}{each.title}", *(f"  {line}" for line in full)]

@@ -9,6 +9,7 @@ from typing import Final
 from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.approval import Answer, Approval, ApprovalState, Choice
+from lamplighter.domain.cooldown import Standing
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory import Memory, MemoryId
 from lamplighter.engines.process import MARK
@@ -17,17 +18,18 @@ from lamplighter.repository import approvals as rows
 from lamplighter.repository.approvals import Filter
 from lamplighter.serve import home
 from lamplighter.serve.access import within
-from lamplighter.usecases import approvals
+from lamplighter.usecases import act, approvals
 
 LISTED: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An approval, and the memories that its session was told about the service."""
+    """An approval, what its session was told about the service, what is left of the cooldown."""
 
     approval: Approval
     told: tuple[Memory, ...]
+    standing: Standing | None
 
 
 def listed(settings: Settings, *, whole: bool) -> list[Approval]:
@@ -61,7 +63,9 @@ async def _case(db: Database, number: int) -> Case:
     async with reading(db):
         found = await approvals.get(db, number)
         held = await memories.several(db, [MemoryId(each) for each in found.memories])
-        return Case(found, tuple(held.values()))
+        standings = (await act.standings(db, [found.service], now=clock.now()))[found.service]
+        standing = next((one for one in standings if one.action is found.action), None)
+        return Case(found, tuple(held.values()), standing)
 
 
 async def _decide(

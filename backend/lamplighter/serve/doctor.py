@@ -44,6 +44,7 @@ def look(settings: Settings) -> list[Sign]:
         looks.engine,
         looks.app,
         looks.token,
+        looks.roots,
         looks.notifications,
         _web,
     )

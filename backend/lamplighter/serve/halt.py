@@ -46,9 +46,9 @@ async def _pull(settings: Settings, db: Database, reason: str) -> Halt:
 
 def _who() -> str:
     try:
-        return f"{getpass.getuser()} by the command"
+        return f"{getpass.getuser()} (command line)"
     except (OSError, KeyError):  # a container may have no name for its user
-        return f"user {os.getuid()} by the command"
+        return f"user {os.getuid()} (command line)"
 
 
 def _write(path: Path, reason: str) -> Path:

@@ -203,6 +203,15 @@ def notifications(settings: Settings) -> Iterator[Sign]:
     yield judged("notifications", not wrong, " ".join(wrong) or words, advice)
 
 
+def roots(settings: Settings) -> Iterator[Sign]:
+    """Look whether the directories that sessions may read are there."""
+    if gone := [str(each) for each in settings.read_roots if not each.is_dir()]:
+        words = f"LAMPLIGHTER_READ_ROOTS: {' and '.join(gone)}: not a directory that can be read"
+        yield judged(
+            "roots", False, words, "Make it, give this user the right to it, or correct it."
+        )
+
+
 def token(settings: Settings) -> Iterator[Sign]:
     """Look whether the token of the home is for its owner alone."""
     path = access.token_file(settings)
@@ -238,5 +247,6 @@ ALL = (
     engine,
     app,
     token,
+    roots,
 )
 """The looks that read no row and ask nobody, in the order they are told."""

@@ -55,6 +55,7 @@ async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: G
                     if gate.busy:  # an action may take its time: the engine waits for it
                         watch.heard = looked
                     await _watch(shop, task.session, started, watch, unfinished=tail.unfinished)
+                    gate.ending = watch.status is not None
                 if not lines and tail.at_end:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(grown.wait(), POLL_SECONDS)

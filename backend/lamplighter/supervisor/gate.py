@@ -6,6 +6,7 @@ certain is a no.
 """
 
 import asyncio
+import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,19 +18,23 @@ from lamplighter.domain.approval import Approval, ApprovalState, Wish, agreed, t
 from lamplighter.domain.cooldown import Outcome, Use
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.event import Level
-from lamplighter.domain.policy import REFUSALS, Reach, Refused, quoted
+from lamplighter.domain.policy import REFUSALS, Chosen, Reach, Refused, quoted
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.service import Action, Approve, Services
 from lamplighter.domain.session import Session
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line
 from lamplighter.engines.bounded import Ended, bounded
 from lamplighter.repository import Database, events, writing
+from lamplighter.repository.driver import Error
 from lamplighter.supervisor import consent
+from lamplighter.supervisor.verdict import Verdict as Verdict
+from lamplighter.supervisor.verdict import told_of, went_well
 from lamplighter.usecases import act, approvals
 from lamplighter.usecases.halt import Brake
 
+logger = logging.getLogger(__name__)
+
 OUTPUT_BYTES: Final = 64 * 1024
-SHOWN_CHARS: Final = 300
 PASSED_ON: Final = (
     "PATH",
     "HOME",
@@ -43,30 +48,11 @@ PASSED_ON: Final = (
 APPROVAL_SECONDS: Final = 300.0
 _ENDED: Final = "ended with its session"
 _ENDED_BY_HALT: Final = "ended because everything was halted"
+OTHERWISE: Final = "services.yaml declares it otherwise since this session began"
+UNKEPT: Final = "this could not be written down; do not ask for it again"
 _GONE: Final = "who asked for it first is gone; ask again"
 
 Execute = Callable[..., Awaitable[Ended]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What became of a wish to act: `outcome` as the use has it, in `words` for a person.
-
-    Where a person was asked, `asked` is what that came to.
-    """
-
-    outcome: Outcome
-    words: str
-    use_id: int | None = None
-    attempts: int = 0
-    exit_code: int | None = None
-    approval_id: int | None = None
-    asked: ApprovalState | None = None
-
-    @property
-    def ran(self) -> bool:
-        """Whether anything was run."""
-        return self.attempts > 0
 
 
 def passed_on() -> dict[str, str]:
@@ -98,6 +84,8 @@ class Gate:
     _looking: set[object] = field(default_factory=set)
     _refusals: int = 0
     using: int = 0
+    ending: bool = False
+    """Whether its session is being brought to its end: nothing begins any more."""
     _work: set[asyncio.Future[Ended]] = field(default_factory=set)
 
     @property
@@ -119,14 +107,15 @@ class Gate:
         a first attempt is known to fail, the pair is one use. `reason` is why the
         session wants it, in its own words: a person reads it, nothing else does.
         """
-        declared = policy.choose(service, action, self._reach())
+        declared = self._chosen(service, action)
         if isinstance(declared, Refused):
             if self._refusals < REFUSALS:
                 await self._tell_refusal(service, action, declared.why)
             return Verdict(outcome=Outcome.REFUSED, words=declared.why)
-        if halted := await self._halted():
-            await self._tell_refusal(service, action, policy.HALTED)
-            return Verdict(outcome=Outcome.REFUSED, words=halted)
+        if not_now := await self._not_now():
+            why = policy.OVER if self.ending else policy.HALTED
+            await self._tell_refusal(service, action, why)
+            return Verdict(outcome=Outcome.REFUSED, words=not_now)
         found, chosen = declared.service, declared.action
         if self.session.dry_run:
             self._refusals += 1
@@ -153,8 +142,7 @@ class Gate:
         """Say why this session may not even look now; empty when it may."""
         if self._refusals >= REFUSALS:
             return policy.TOO_OFTEN
-        halted = await self._halted()
-        return halted or policy.stopped(await act.standing_of(self.db, self.session))
+        return await self._not_now() or policy.stopped(await act.standing_of(self.db, self.session))
 
     async def refuse(self, what: str, why: str) -> None:
         """Count a wish that was refused, and say it."""
@@ -205,8 +193,8 @@ class Gate:
     async def _by_a_person(self, asked: Approval, again: int | None) -> Verdict:
         """Wait for a person, and use the yes once: what it rests on is looked at again."""
         decided = await consent.decided(self.db, asked, now=self.now)
-        if halted := await self._halted():
-            refused = approvals.refuse(self.db, self.session, decided, halted, now=self.now())
+        if not_now := await self._not_now():
+            refused = approvals.refuse(self.db, self.session, decided, not_now, now=self.now())
             use, action = await refused, None
         elif decided.state is ApprovalState.APPROVED:
             use, action = await approvals.redeem(
@@ -237,6 +225,15 @@ class Gate:
         except LamplighterError:
             return Services()
 
+    def _chosen(self, service: str, action: str) -> Chosen | Refused:
+        """Return a declared action that this session may have, as it is declared yet."""
+        found = policy.choose(service, action, self._reach())
+        if isinstance(found, Refused) or self.current is None:
+            return found
+        still = policy.choose(service, action, replace(self._reach(), services=self.declared_now()))
+        same = isinstance(still, Chosen) and still.action == found.action
+        return found if same else Refused(OTHERWISE)
+
     def _patience(self) -> float:
         """Return for how many seconds a person is waited for: never longer than its session may."""
         if self.deadline is None:
@@ -244,8 +241,10 @@ class Gate:
         left = (self.deadline - self.now()).total_seconds()
         return min(self.approval_timeout, max(1.0, left))
 
-    async def _halted(self) -> str:
-        """Say that everything is halted, by whom and why; empty when it is not."""
+    async def _not_now(self) -> str:
+        """Say why nothing may begin: its session ends, or everything is halted, by whom and why."""
+        if self.ending:
+            return policy.OVER
         halt = await self.brake.pulled(self.db)
         return f"{policy.HALTED}: {halt.words}" if halt else ""
 
@@ -269,10 +268,14 @@ class Gate:
             raise
         finally:
             self._running.discard(use.id)
-        words = one_line(self.redact(_told(ended, action)))
-        await self._settle(use, ok=_ok(ended), text=words)
+        words = told_of(ended, action, self.redact)
+        try:
+            await self._settle(use, ok=went_well(ended), text=words)
+        except Error as error:  # it has run: whoever hears that it was not done would insist
+            logger.warning("What became of use %s could not be written: %s", use.id, error)
+            words = f"{words}; {UNKEPT}"
         return Verdict(
-            outcome=Outcome.SUCCESS if _ok(ended) else Outcome.FAILURE,
+            outcome=Outcome.SUCCESS if went_well(ended) else Outcome.FAILURE,
             words=words,
             use_id=use.id,
             attempts=use.attempts,
@@ -320,19 +323,3 @@ class Gate:
                 source="supervisor",
                 now=self.now(),
             )
-
-
-def _ok(ended: Ended) -> bool:
-    return ended.exit_code == 0
-
-
-def _told(ended: Ended, action: Action) -> str:
-    """Say how an action ended, with what it said last."""
-    if ended.error:
-        return ended.error
-    how = "done" if _ok(ended) else f"exit {ended.exit_code}"
-    if ended.timed_out:
-        how = f"ended by us after {action.timeout:g} s"
-    said = (ended.errors if ended.errors.strip() and not _ok(ended) else ended.output).strip()
-    last = shortened(one_line(said.decode("utf-8", "replace")), SHOWN_CHARS)
-    return f"{how}: {last}" if last else how

@@ -49,11 +49,16 @@ _ENV: Final = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
     # what is trusted is decided by the settings of the repository, which are read before
-    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_COUNT": "4",
     "GIT_CONFIG_KEY_0": "safe.directory",
     "GIT_CONFIG_VALUE_0": "*",
     "GIT_CONFIG_KEY_1": "core.fsmonitor",
     "GIT_CONFIG_VALUE_1": "false",
+    # `diff` and `describe` write the index anew, and that runs a hook of the repository
+    "GIT_CONFIG_KEY_2": "core.hooksPath",
+    "GIT_CONFIG_VALUE_2": os.devnull,
+    "GIT_CONFIG_KEY_3": "diff.autoRefreshIndex",
+    "GIT_CONFIG_VALUE_3": "false",
 }
 
 

@@ -266,7 +266,7 @@ async def standing_of(db: Database, session: Session) -> Facts:
     epoch = leader.epoch if leader else None
     spent = held.budget_usd is not None and (held.cost_usd or 0) >= held.budget_usd
     return Facts(
-        alive=held.running and epoch == session.leader_epoch,
+        alive=held.running and not held.stop_requested_at and epoch == session.leader_epoch,
         halted=await halts.any_standing(db),
         solvent=not spent,
     )

@@ -8,9 +8,11 @@ from lamplighter.domain.admit import Redact
 from lamplighter.domain.alerts import Alert, Held, State
 from lamplighter.domain.alerts.incident import belongs, name_of
 from lamplighter.domain.alerts.prompt import prompt
+from lamplighter.domain.alerts.words import MAX_CHARS, hashed
 from lamplighter.domain.event import Level
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Request, Trigger
+from lamplighter.domain.text import shortened
 from lamplighter.repository import Database, alerts, events, requests, writing
 
 
@@ -116,6 +118,13 @@ async def _event(db: Database, held: Held, level: Level, text: str, *, now: date
 def _masked(alert: Alert, redact: Redact) -> Alert:
     return replace(
         alert,
-        title=redact(alert.title),
-        details={name: redact(said) for name, said in alert.details.items()},
+        fingerprint=_known_by(alert.fingerprint, redact),
+        incident=None if alert.incident is None else _known_by(alert.incident, redact),
+        title=shortened(redact(alert.title), MAX_CHARS),
+        details={name: shortened(redact(said), MAX_CHARS) for name, said in alert.details.items()},
     )
+
+
+def _known_by(name: str, redact: Redact) -> str:
+    """Return what something is known by: of a name with a secret in it only the hash."""
+    return name if redact(name) == name else hashed(name)

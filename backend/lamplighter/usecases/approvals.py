@@ -265,11 +265,10 @@ async def _waits(db: Database, held: Approval, *, now: datetime) -> Session:
     """Return the session that waits for an approval; Conflict when none does."""
     session = await sessions.get(db, held.session_id)
     if held.state is not ApprovalState.OPEN:
-        by = f" by {held.decided_by}" if held.decided_by else ""
-        raise Conflict(f"Approval {held.id} waits no more: it is {held.state}{by}.")
+        raise Conflict(f"Approval {held.id} waits no more: it was {held.became}.")
     if held.expired(now=now):
         raise Conflict(f"Approval {held.id} waits no more: its time is over.")
-    if session is None or not session.running:
+    if session is None or not session.running or session.stop_requested_at:
         raise Conflict(f"Approval {held.id} waits no more: session {held.session_id} is over.")
     return session
 

@@ -5,6 +5,7 @@ without one. Whichever of them was pulled, everything stands still until it is
 released: the file counts as long as it is there, whatever the rows say.
 """
 
+import os
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -60,11 +61,16 @@ class Brake:
     def _reason(self) -> str:
         assert self.file is not None
         try:
-            with self.file.open("rb") as file:
-                text = file.read(REASON_BYTES).decode("utf-8", "replace")
+            with open(self.file, "rb", opener=_at_once) as file:
+                text = (file.read(REASON_BYTES) or b"").decode("utf-8", "replace")
         except OSError:
             return ""
         return checked(text, self.redact)
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file of our own home: no link, and nothing that lets whoever opens it wait."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
 def checked(reason: str, redact: Redactor) -> str:

@@ -76,7 +76,7 @@ function words(deciding) {
     soon: (card) => String(deciding.left(card) < 60_000),
 
     /** @param {Approval} row */
-    place: ({ directory }) => (directory ? t("approvals.inDirectory", { directory }) : t("approvals.somewhere")),
+    place: ({ directory }) => directory ?? "/",
 
     /** @param {Approval} row */
     sessionName: ({ session_id: id }) => t("approvals.askedBy", { id: String(id) }),

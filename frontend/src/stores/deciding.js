@@ -21,6 +21,8 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
   let armed = 0
   /** @type {Set<number>} whose last minute was said */
   const warned = new Set()
+  /** @type {Map<number, any>} uses as the feed told of them: an answer that was under way may be older */
+  const moved = new Map()
   const list = liveList({
     api,
     feed,
@@ -115,7 +117,8 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
     },
 
     /** What was run on a yes moved on. @param {Change} change */
-    followUse({ row }) {
+    followUse({ id, row }) {
+      if (row) moved.set(id, row)
       const card = this.cards.find(
         (/** @type {{row: Approval}} */ { row: asked }) => asked.use_id !== null && asked.use_id === row?.id,
       )
@@ -129,7 +132,8 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
       const session = await api.get(`/sessions/${found.session_id}`).catch(() => null)
       const before = found.replaces === null ? null : await api.get(`/approvals/${found.replaces}`).catch(() => null)
       if (!this.here) return
-      this.details[id] = { ...found, session, before, until: now() + 1_000 * found.seconds_left }
+      const use = newer(found.use, moved.get(found.use_id))
+      this.details[id] = { ...found, use, session, before, until: now() + 1_000 * found.seconds_left }
       const held = this.known[id]
       if (!held || held.version < found.version) this.known[id] = found
       if (!this.ids.includes(id)) this.ids = [...this.ids, id]
@@ -260,4 +264,9 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
   function word(text) {
     return { key: ++key, text }
   }
+}
+
+/** The later of two rows, one of which may be missing. @param {any} one @param {any} other */
+function newer(one, other) {
+  return other && (!one || other.version > one.version) ? other : one
 }

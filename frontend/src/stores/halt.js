@@ -1,6 +1,8 @@
 import { soon } from "../soon.js"
 import { t } from "../texts.js"
 
+const LOOK_MS = 3_000
+
 /**
  * The way to make everything stand still, and whether it does.
  * @param {{api: Api, confirm: any, toasts: any, later?: any, now?: () => number}} with_
@@ -8,6 +10,7 @@ import { t } from "../texts.js"
 export function halt({ api, confirm, toasts, later, now = Date.now }) {
   /** @type {() => void} */
   let again = () => {}
+  let looked = 0
   return {
     state: /** @type {HaltState | null} */ (null),
     open: false,
@@ -35,6 +38,13 @@ export function halt({ api, confirm, toasts, later, now = Date.now }) {
 
     follow() {
       again()
+    },
+
+    /** A file may go while no supervisor is there to tell of it. @param {number} second */
+    tick(second) {
+      if (!this.on || second - looked < LOOK_MS) return
+      looked = second
+      this.load()
     },
 
     watch() {

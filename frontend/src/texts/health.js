@@ -1,7 +1,7 @@
 /** What the page says of this area: a key, and its sentence or its plural forms. */
 export const health = {
   halt: "Halt",
-  notices: "Notifications",
+  notices: "Outbox",
   underWay: "On its way.",
   sent: "It was taken.",
   gaveUp: { one: "Given up after {n} attempt. {why}", other: "Given up after {n} attempts. {why}" },

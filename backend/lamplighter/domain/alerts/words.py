@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line
 
 MAX_CHARS: Final = 300
+READ_CHARS: Final = 4_000
+"""More than is kept: a secret that begins within it is masked before the rest is cut off."""
 MAX_DETAILS: Final = 20
 MAX_KEY_CHARS: Final = 200
 _NOT_A_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -19,10 +21,10 @@ LAST_SECOND: Final = 32_503_680_000  # the year 3000
 
 
 def text(value: Any) -> str:
-    """Return a word or number as one line; empty for what is neither."""
+    """Return a word or number as one line, not cut yet; empty for what is neither."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
-    return shortened(one_line(str(value)), MAX_CHARS)
+    return one_line(str(value)[:READ_CHARS])
 
 
 def first(found: Mapping[str, Any], *names: str) -> str:
@@ -57,7 +59,12 @@ def key(*parts: str) -> str:
     whole = "\x1f".join(parts)
     if len(whole) <= MAX_KEY_CHARS and "\x1f" not in whole:
         return whole
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashed(whole)
+
+
+def hashed(name: str) -> str:
+    """Return what stands for a name that is not kept itself."""
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def severity(value: Any) -> str:

@@ -13,7 +13,7 @@ from lamplighter.repository import Database
 from lamplighter.supervisor import runner
 from lamplighter.supervisor.follow import STOP_POLL_SECONDS
 from lamplighter.supervisor.runner import LINGERED, MARGIN_BYTES
-from lamplighter.supervisor.watch import Limits
+from lamplighter.supervisor.watch import Limits, Watch
 
 DEADLINE_SECONDS = 1.0
 ENDED_WITHIN_SECONDS = 6.0
@@ -100,7 +100,7 @@ async def test_a_line_without_an_end_does_not_fill_the_disk(db: Database, tmp_pa
     assert left_over(f"--mark={tmp_path}") == []
 
 
-async def test_a_flood_is_ended_and_read_no_further(db: Database, tmp_path: Path) -> None:
+async def test_a_flood_is_ended_and_does_not_fill_the_disk(db: Database, tmp_path: Path) -> None:
     limits = Limits(most=2**20, rest=2**18)
     mark = f"--mark={tmp_path}"
     async with leading(db, tmp_path, "floods", "", mark, limits=limits) as bench:
@@ -111,9 +111,16 @@ async def test_a_flood_is_ended_and_read_no_further(db: Database, tmp_path: Path
 
     assert (session.status, session.reason) == (Status.FAILED, "It printed more than 1 MB.")
     assert "looked" in told
-    assert [text for text in told if text.startswith("The last ") and "left out" in text]
     assert limits.most < size <= limits.most + MARGIN_BYTES
     assert left_over(mark) == []
+
+
+def test_of_a_flood_that_was_stopped_no_more_is_read_than_the_rest() -> None:
+    running = Watch(Limits(rest=1_000), asyncio.Event())
+    stopped = Watch(Limits(rest=1_000), asyncio.Event(), status=Status.TIMED_OUT)
+
+    assert not running.enough(5_000)
+    assert [stopped.enough(at) for at in (5_000, 5_999, 6_000)] == [False, False, True]
 
 
 def test_asked_and_asked_again_and_killed_fit_in_six_seconds() -> None:

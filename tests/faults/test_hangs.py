@@ -15,10 +15,10 @@ from lamplighter.supervisor.follow import STOP_POLL_SECONDS
 from lamplighter.supervisor.runner import LINGERED, MARGIN_BYTES
 from lamplighter.supervisor.watch import Limits, Watch
 
-DEADLINE_SECONDS = 1.0
+DEADLINE_SECONDS = 2.0
 ENDED_WITHIN_SECONDS = 6.0
-LATE = "It ran longer than 1 s."
-MUTE = "It printed nothing for 1 s."
+LATE = "It ran longer than 2 s."
+MUTE = "It printed nothing for 2 s."
 HANGING = '{"type": "assistant", "message": {"content": [{"type": "text", "text": "[EVENT:info]'
 DEADLINE = Limits(total=DEADLINE_SECONDS, idle=60, grace=0.3)
 IDLE = Limits(total=60, idle=DEADLINE_SECONDS, grace=0.3)

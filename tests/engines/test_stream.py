@@ -15,6 +15,7 @@ from lamplighter.domain.transcript import (
     Raw,
     Retry,
     Shown,
+    Spent,
     Started,
     Text,
     ToolResult,
@@ -275,6 +276,21 @@ def test_a_line_becomes_these_items(content: bytes, items: list[Item]) -> None:
             [Finished(is_error=False)],
         ),
         (
+            b'{"type":"result","is_error":false,"total_cost_usd":-5,"num_turns":-1}',
+            [Finished(is_error=False)],
+        ),
+        (
+            b'{"type":"system","subtype":"spent","num_turns":-3,"total_cost_usd":-1e9,'
+            b'"usage":{"input_tokens":-7,"output_tokens":1e300}}',
+            [Spent(0, Usage(), None)],
+        ),
+        (
+            b'{"type":"result","is_error":false,"modelUsage":{'
+            + b",".join(b'"m%d":{"inputTokens":999999999999999}' % each for each in range(99))
+            + b"}}",
+            [Finished(is_error=False, usage=Usage(given=10**15))],
+        ),
+        (
             b'{"type":"assistant","message":{"content":[{"type":"text","text":"a\\ud800b"}]}}',
             [Text("a?b")],
         ),
@@ -305,6 +321,9 @@ def test_a_line_becomes_these_items(content: bytes, items: list[Item]) -> None:
         "NaN",
         "huge floats",
         "huge whole number",
+        "less than nothing",
+        "spent less than nothing",
+        "more than fits",
         "lone surrogate",
         "control character",
         "lone surrogate in input",

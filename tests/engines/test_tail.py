@@ -142,3 +142,17 @@ async def test_a_file_that_cannot_be_watched_stops_nobody(tmp_path: Path) -> Non
         await asyncio.sleep(0.05)
 
         assert not grown.is_set()
+
+
+def test_what_is_passed_over_is_told_in_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"one\n" + b"x" * 2**21)
+    tail = Tail(path)
+    (one,) = tail.read()
+
+    skipped = tail.skip()
+
+    assert (one.content, skipped.start, skipped.end) == (b"one", 4, 4 + 2**21)
+    assert skipped.problem == "The last 2.0 MB were left out."
+    assert (tail.at_end, tail.left, tail.unfinished) == (True, 0, 0)
+    tail.close()

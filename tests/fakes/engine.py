@@ -74,6 +74,14 @@ def endless() -> None:
         time.sleep(0.02)
 
 
+def floods(*_: str) -> None:
+    """Print lines without an end, far faster than anybody reads them."""
+    text("[EVENT:info] looked")
+    lines = (b"nothing of interest " * 50 + b"\n") * 1_048
+    while True:
+        sys.stdout.buffer.write(lines)
+
+
 def daemons() -> None:
     """Leave grandchildren behind that no session, group or environment tells of."""
     wait = "import os, time; os.setsid(); os.fork() and os._exit(0); time.sleep(300)"

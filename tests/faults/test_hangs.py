@@ -12,13 +12,13 @@ from lamplighter.domain.session import Plan, Session, Status
 from lamplighter.repository import Database
 from lamplighter.supervisor import runner
 from lamplighter.supervisor.follow import STOP_POLL_SECONDS
-from lamplighter.supervisor.runner import LINGERED
-from lamplighter.supervisor.watch import Limits
+from lamplighter.supervisor.runner import LINGERED, MARGIN_BYTES
+from lamplighter.supervisor.watch import Limits, Watch
 
-DEADLINE_SECONDS = 1.0
+DEADLINE_SECONDS = 2.0
 ENDED_WITHIN_SECONDS = 6.0
-LATE = "It ran longer than 1 s."
-MUTE = "It printed nothing for 1 s."
+LATE = "It ran longer than 2 s."
+MUTE = "It printed nothing for 2 s."
 HANGING = '{"type": "assistant", "message": {"content": [{"type": "text", "text": "[EVENT:info]'
 DEADLINE = Limits(total=DEADLINE_SECONDS, idle=60, grace=0.3)
 IDLE = Limits(total=60, idle=DEADLINE_SECONDS, grace=0.3)
@@ -98,6 +98,29 @@ async def test_a_line_without_an_end_does_not_fill_the_disk(db: Database, tmp_pa
     assert session.reason == "It printed a line of more than 0.0625 MB that has no end."
     assert session.events == 1
     assert left_over(f"--mark={tmp_path}") == []
+
+
+async def test_a_flood_is_ended_and_does_not_fill_the_disk(db: Database, tmp_path: Path) -> None:
+    limits = Limits(most=2**20, rest=2**18)
+    mark = f"--mark={tmp_path}"
+    async with leading(db, tmp_path, "floods", "", mark, limits=limits) as bench:
+        async with asyncio.timeout(DEADLINE_SECONDS + ENDED_WITHIN_SECONDS):
+            session = await bench.make()
+        told = [str(row["text"]) for row in await bench.rows("events")]
+        size = bench.supervisor.shop.files.path(session.id).stat().st_size
+
+    assert (session.status, session.reason) == (Status.FAILED, "It printed more than 1 MB.")
+    assert "looked" in told
+    assert limits.most < size <= limits.most + MARGIN_BYTES
+    assert left_over(mark) == []
+
+
+def test_of_a_flood_that_was_stopped_no_more_is_read_than_the_rest() -> None:
+    running = Watch(Limits(rest=1_000), asyncio.Event())
+    stopped = Watch(Limits(rest=1_000), asyncio.Event(), status=Status.TIMED_OUT)
+
+    assert not running.enough(5_000)
+    assert [stopped.enough(at) for at in (5_000, 5_999, 6_000)] == [False, False, True]
 
 
 def test_asked_and_asked_again_and_killed_fit_in_six_seconds() -> None:

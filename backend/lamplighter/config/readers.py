@@ -144,7 +144,7 @@ def words(text: str) -> tuple[str, ...]:
 
 def model(text: str) -> str:
     """Read the name of a model."""
-    if not re.fullmatch(r"[\w.:/@-]{1,200}", text.strip(), re.ASCII):
+    if not re.fullmatch(r"(?!-)[\w.:/@\[\]-]{1,200}", text.strip(), re.ASCII):
         raise ValueError("is not the name of a model")
     return text.strip()
 

@@ -77,11 +77,14 @@ class Run:
             os.close(self._control)
 
 
-async def start(command: Command, *, session_id: int, output: Path, scratch: Path) -> Run:
+async def start(
+    command: Command, *, session_id: int, output: Path, scratch: Path, largest: int = 0
+) -> Run:
     """Start an engine whose standard output goes straight to the file `output`.
 
     What it prints is therefore kept even when nobody is left to read it. It works
-    in `scratch`, where its files are written first.
+    in `scratch`, where its files are written first. No file of it grows beyond
+    `largest` bytes, nor does its output.
     """
     for name, content in command.files.items():
         _write(scratch / name, content)
@@ -97,7 +100,7 @@ async def start(command: Command, *, session_id: int, output: Path, scratch: Pat
         given.seek(0)
         try:
             process = await asyncio.create_subprocess_exec(
-                *guarded(command.argv, control),
+                *guarded(command.argv, control, largest),
                 stdin=given,
                 stdout=out,
                 stderr=err,
@@ -114,10 +117,10 @@ async def start(command: Command, *, session_id: int, output: Path, scratch: Pat
     return Run(mark, errors, process, ours)
 
 
-def guarded(argv: Sequence[str], control: int) -> tuple[str, ...]:
+def guarded(argv: Sequence[str], control: int, largest: int = 0) -> tuple[str, ...]:
     """Return the command that runs `argv` behind a warden who obeys the pipe `control`."""
-    ours = (sys.executable, "-I", "-S", warden.__file__, str(control), str(GRACE_SECONDS), "--")
-    return (*ours, *argv)
+    ours = (sys.executable, "-I", "-S", warden.__file__, str(control), str(GRACE_SECONDS))
+    return (*ours, str(largest), "--", *argv)
 
 
 def mark_of(what: int | str) -> str:

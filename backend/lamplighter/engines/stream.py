@@ -30,6 +30,7 @@ SYNTHETIC: Final = "<synthetic>"
 NO_ANSWER: Final = "the connection failed"
 _decode = json.JSONDecoder(strict=False).decode  # engines do print raw control characters
 MAX_LEVELS: Final = 100
+MOST: Final = 10**15
 
 
 def parse(line: bytes) -> list[Item]:
@@ -167,7 +168,7 @@ def _used_in_all(message: dict[str, Any]) -> Usage | None:
 
 
 def _summed(used: list[dict[str, Any]], name: str) -> int:
-    return sum(_whole(each.get(name)) or 0 for each in used)
+    return min(MOST, sum(_whole(each.get(name)) or 0 for each in used))
 
 
 def _missing(message: dict[str, Any]) -> tuple[str, ...]:
@@ -220,8 +221,9 @@ def _number(value: Any) -> float | None:
         number = float(value)
     except OverflowError:
         return None
-    # json.loads takes NaN and Infinity, which no database column and no JSON answer can hold
-    return number if -1e15 < number < 1e15 else None
+    # json.loads takes NaN and Infinity, which no database column and no JSON answer can hold;
+    # nothing that is counted here is less than nothing: it would free what others have spent
+    return number if 0 <= number < MOST else None
 
 
 def _whole(value: Any) -> int | None:

@@ -12,6 +12,9 @@ from lamplighter.domain.transcript import Line
 
 MAX_LINE_BYTES: Final = 4 * 2**20
 CHUNK_BYTES: Final = 256 * 1024
+PART_BYTES: Final = 64 * 1024
+"""What is read at a time while a session runs: between two parts its limits are looked at."""
+
 POLL_SECONDS: Final = 0.05
 
 
@@ -34,7 +37,7 @@ class Tail:
 
     def read(self) -> list[Line]:
         """Return the lines that end in the next part of the file."""
-        chunk = os.pread(self._file, CHUNK_BYTES, self._start + self._size)
+        chunk = os.pread(self._file, PART_BYTES, self._start + self._size)
         lines: list[Line] = []
         begin = 0
         while (end := chunk.find(b"\n", begin)) >= 0:
@@ -47,7 +50,30 @@ class Tail:
     @property
     def at_end(self) -> bool:
         """Whether there is nothing more to read now."""
-        return self._start + self._size >= os.fstat(self._file).st_size
+        return self.left <= 0
+
+    @property
+    def position(self) -> int:
+        """How far the file was read, in bytes."""
+        return self._start + self._size
+
+    @property
+    def left(self) -> int:
+        """How many bytes of the file were not read yet."""
+        return self.size - self.position
+
+    @property
+    def size(self) -> int:
+        """How many bytes the file has now."""
+        return os.fstat(self._file).st_size
+
+    def skip(self) -> Line:
+        """Pass over what was not read yet, and say in its place how much that was."""
+        left, end = self._size + self.left, self.size
+        line = Line(self._start, end, b"", f"The last {left / 2**20:.1f} MB were left out.")
+        self._start, self._size = end, 0
+        self._rest.clear()
+        return line
 
     @property
     def unfinished(self) -> int:

@@ -1,11 +1,12 @@
 """The warden stands between the supervisor and an engine, so that no engine outlives it.
 
-Started as `python -I -S warden.py CONTROL GRACE -- ENGINE…` with the standard
+Started as `python -I -S warden.py CONTROL GRACE LARGEST -- ENGINE…` with the standard
 library alone. It runs the engine in a session of its own, passes its exit status
 on, and ends the whole tree when the supervisor is gone: that is when the pipe
 CONTROL, whose other end only the supervisor holds, comes to its end. Bytes on
 the pipe are orders: `i` interrupt, `t` terminate, `k` kill. SIGUSR1 kills too: so
-the next supervisor hurries a warden that is still ending a tree.
+the next supervisor hurries a warden that is still ending a tree. No file of the engine
+grows beyond LARGEST bytes; 0 is no limit.
 
 On Linux it is the subreaper of the tree: whatever an engine leaves behind, even
 in a session of its own, becomes the warden's child and ends with it.
@@ -14,6 +15,7 @@ in a session of its own, becomes the warden's child and ends with it.
 import contextlib
 import ctypes
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -30,8 +32,8 @@ LINUX = sys.platform == "linux"
 class Warden:
     """Runs one engine until it and all it started have ended."""
 
-    def __init__(self, control: int, grace: float, argv: list[str]) -> None:
-        self._control, self._grace = control, grace
+    def __init__(self, control: int, grace: float, largest: int, argv: list[str]) -> None:
+        self._control, self._grace, self._largest = control, grace, largest
         self._watched = [control]
         self._steps: list[signal.Signals] = []
         self._deadline: float | None = None
@@ -79,6 +81,10 @@ class Warden:
             signal.SIGUSR1,
         ):
             signal.signal(number, signal.SIG_DFL)
+        if self._largest:
+            _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+            largest = self._largest if most < 0 else min(self._largest, most)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest, most))
         if self._libc is not None:
             self._libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
@@ -170,9 +176,10 @@ def is_zombie(pid: int) -> bool:
 
 def main() -> None:
     """Guard the engine that the command line names."""
-    control, grace, argv = int(sys.argv[1]), float(sys.argv[2]), sys.argv[4:]
+    control, grace, largest = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+    argv = sys.argv[5:]
     try:
-        warden = Warden(control, grace, argv)
+        warden = Warden(control, grace, largest, argv)
     except OSError as error:
         sys.stderr.write(f"{argv[0]}: {error.strerror}\n")
         sys.stderr.flush()

@@ -147,6 +147,8 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _hear(heard: Heard, line: Line) -> None:
+    if b"{" not in line.content:  # no line of the protocol: there may be a million of them
+        return
     for item in stream.parse(line.content):
         if isinstance(item, Text) and item.own and item.text.strip():
             heard.count += 1

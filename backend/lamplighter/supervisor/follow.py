@@ -44,7 +44,9 @@ async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: G
             while True:
                 grown.clear()
                 over = ended.done()
-                lines = tail.read()
+                watch.flooded(tail.size, started)
+                enough = over and watch.enough(tail.position)
+                lines = [tail.skip()] if enough and tail.left else tail.read()
                 await _take(shop, ingest, lines, watch)
                 if over and tail.at_end:
                     break

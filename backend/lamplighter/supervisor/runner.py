@@ -32,6 +32,7 @@ from lamplighter.usecases.sessions import Ending
 logger = logging.getLogger(__name__)
 
 TOKEN_MARGIN_SECONDS: Final = 300.0
+MARGIN_BYTES: Final = 2**20
 _DIED: Final = "its supervisor had ended; all that it had printed was taken in."
 _GONE: Final = "the supervisor ended while it waited"
 INTERRUPTED: Final = "The supervisor ended while it ran; all that it had printed was taken in."
@@ -167,7 +168,11 @@ async def _run(
                 command = engine.command(going)
                 command = replace(command, env={**command.env, **env})
                 started = await process.start(
-                    command, session_id=session.id, output=output, scratch=scratch
+                    command,
+                    session_id=session.id,
+                    output=output,
+                    scratch=scratch,
+                    largest=shop.limits.most + MARGIN_BYTES,
                 )
                 exit_code = await _followed(shop, going, started, watch, box.gate)
                 errors = started.last_words()

@@ -15,6 +15,8 @@ AFTER_RESULT_SECONDS: Final = 30.0
 HALT_GRACE_SECONDS: Final = 2.0
 LAST_WORD_SECONDS: Final = 1.0
 ENDLESS_BYTES: Final = 64 * 2**20
+MOST_BYTES: Final = 128 * 2**20
+REST_BYTES: Final = 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +24,9 @@ class Limits:
     """How long a session may take, in seconds, and how many markers are taken from it.
 
     It is asked to stop, then to end, then killed, `grace` seconds apart. A line of
-    more than `endless` bytes that has no end yet is no line: it fills the disk.
+    more than `endless` bytes that has no end yet is no line: it fills the disk, as
+    whoever prints more than `most` bytes does. What one that was stopped has printed
+    is taken in no further than `rest` bytes on: it may be hours of reading.
     """
 
     total: float = 900.0
@@ -33,6 +37,8 @@ class Limits:
     grace: float = 2.0
     markers: int = MAX_MARKERS
     endless: int = ENDLESS_BYTES
+    most: int = MOST_BYTES
+    rest: int = REST_BYTES
 
 
 @dataclass(slots=True)
@@ -58,6 +64,7 @@ class Watch:
     spent: tuple[str, float] | None = None
     steps: list[Callable[[], None]] = field(default_factory=list)
     next_step: float = 0.0
+    far: int = 0
     grace: float | None = None
 
     def halt(self, reason: str, run: Run) -> None:
@@ -88,6 +95,20 @@ class Watch:
         if self.steps and time.monotonic() >= self.next_step:
             self.steps.pop(0)()
             self.next_step = time.monotonic() + (self.grace or self.limits.grace)
+
+    def flooded(self, printed: int, run: Run) -> None:
+        """End at once an engine that has printed too much: each second is more of it."""
+        if printed > self.limits.most:
+            size = f"{self.limits.most / 2**20:g} MB"
+            self.stop(Status.FAILED, f"It printed more than {size}.", run)
+            self.steps = [run.kill]
+
+    def enough(self, position: int) -> bool:
+        """Whether of an engine that was stopped, and has ended, no more is to be read."""
+        if self.status is None:
+            return False
+        self.far = self.far or position + self.limits.rest
+        return position >= self.far
 
     def due(self, *, unfinished: int = 0) -> tuple[Status, str] | None:
         """Say which limit the session has passed; `unfinished` is the size of its last line."""

@@ -1,8 +1,9 @@
 """Asking the model: one request to the Messages API, and its answer as values."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.domain.transcript import Usage
@@ -11,11 +12,16 @@ from lamplighter.engines.messages.retries import Failed
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic
     from anthropic.types import Message
+    from httpx2 import Response
 
 ANSWER_TOKENS: Final = 4_096
 ANSWER_SECONDS: Final = 240.0
 CONNECT_SECONDS: Final = 10.0
 ERROR_CHARS: Final = 300
+MOST_TOKENS: Final = 10**9
+ANSWER_BYTES: Final = 8 * 2**20
+TOO_MUCH: Final = f"What answers there sends more than {ANSWER_BYTES / 2**20:g} MB."
+PACKED: Final = "What answers there packs its answer, which nobody asked for."
 NO_KEY: Final = "none"  # a server of one's own wants none, but the client insists
 KEPT: Final = {
     "text": ("text",),
@@ -64,9 +70,12 @@ class Model:
         if tools:
             asked["tools"] = list(tools)
         try:
-            answer: Message = await self._connected().messages.create(
-                model=self.name, max_tokens=ANSWER_TOKENS, **asked
-            )
+            async with asyncio.timeout(ANSWER_SECONDS):  # a server may send a byte now and then
+                answer: Message = await self._connected().messages.create(
+                    model=self.name, max_tokens=ANSWER_TOKENS, **asked
+                )
+        except TimeoutError as error:
+            raise Failed(None, f"No whole answer within {ANSWER_SECONDS:g} s.") from error
         except anthropic.APIStatusError as error:
             raise _failed(error) from error
         except (anthropic.APIError, ValueError) as error:
@@ -97,9 +106,36 @@ class Model:
                 auth_token=token if by_token else None,
                 base_url=given("ANTHROPIC_BASE_URL") or None,
                 max_retries=0,  # ours are told in the stream
-                timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+                default_headers={"Accept-Encoding": "identity"},
+                http_client=anthropic.DefaultAsyncHttpxClient(
+                    timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+                    event_hooks={"response": [_bounded]},
+                ),
             )
         return self._client
+
+
+async def _bounded(response: "Response") -> None:
+    """Let no answer fill our memory, as it comes or unpacked."""
+    import httpx2
+
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise httpx2.ReadError(PACKED)
+    given = response.stream
+
+    class Bounded(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left = ANSWER_BYTES
+            async for part in cast("httpx2.AsyncByteStream", given):
+                left -= len(part)
+                if left < 0:
+                    raise httpx2.ReadError(TOO_MUCH)
+                yield part
+
+        async def aclose(self) -> None:
+            await cast("httpx2.AsyncByteStream", given).aclose()
+
+    response.stream = Bounded()
 
 
 def marked(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -115,13 +151,18 @@ def _reply(answer: "Message") -> Reply:
     blocks = [_block(each.model_dump(mode="json")) for each in answer.content]
     used = answer.usage
     usage = Usage(
-        given=used.input_tokens or 0,
-        gave=used.output_tokens or 0,
-        cache_read=used.cache_read_input_tokens or 0,
-        cache_write=used.cache_creation_input_tokens or 0,
+        given=_count(used.input_tokens),
+        gave=_count(used.output_tokens),
+        cache_read=_count(used.cache_read_input_tokens),
+        cache_write=_count(used.cache_creation_input_tokens),
     )
     known = [block for block in blocks if block is not None]
     return Reply(known, answer.stop_reason or "end_turn", usage)
+
+
+def _count(said: Any) -> int:
+    """Return a count of tokens as it may be believed: a whole number, and not below 0."""
+    return min(MOST_TOKENS, max(0, said)) if isinstance(said, int) else 0
 
 
 def _block(given: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -138,5 +179,5 @@ def _failed(error: "APIStatusError") -> Failed:
     said = told.get("message") if isinstance(told, dict) else None
     words = said if isinstance(said, str) else error.message
     asked = error.response.headers.get("retry-after", "")
-    after = float(asked) if asked.replace(".", "", 1).isdigit() else None
+    after = float(asked) if asked.isascii() and asked.replace(".", "", 1).isdigit() else None
     return Failed(error.status_code, shortened(one_line(words), ERROR_CHARS), after)

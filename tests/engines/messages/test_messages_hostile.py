@@ -1,0 +1,131 @@
+"""Servers that are no Messages API, or a hostile one: each is an answer in words, and bounded."""
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from lamplighter.domain.transcript import Usage
+from lamplighter.engines.messages import model
+from lamplighter.engines.messages.model import PACKED, TOO_MUCH, Model, Reply
+from lamplighter.engines.messages.retries import Failed
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+ENDLESS = "endless"
+TRICKLE = "trickle"
+
+
+def sized(body: bytes, more: bytes = b"") -> bytes:
+    return HEAD + more + b"content-length: %d\r\n\r\n" % len(body) + body
+
+
+def message(**usage: object) -> bytes:
+    return sized(
+        json.dumps(
+            {
+                "id": "m",
+                "type": "message",
+                "role": "assistant",
+                "model": "x",
+                "content": [{"type": "text", "text": "Well."}],
+                "stop_reason": "end_turn",
+                "usage": usage,
+            }
+        ).encode()
+    )
+
+
+@asynccontextmanager
+async def answering(answer: bytes | str) -> AsyncIterator[Model]:
+    """Answer every request by these bytes, or for ever; yield a model that asks there."""
+
+    async def met(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        here = asyncio.current_task()
+        assert here is not None
+        meeting.add(here)
+        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            await reader.readuntil(b"\r\n\r\n")
+            if isinstance(answer, bytes):
+                writer.write(answer)
+            else:
+                writer.write(HEAD + b"\r\n")
+            while answer in (ENDLESS, TRICKLE):
+                writer.write(b" " * (2**16 if answer == ENDLESS else 1))
+                await writer.drain()
+                await asyncio.sleep(0 if answer == ENDLESS else 0.02)
+            await writer.drain()
+        writer.close()
+        with suppress(ConnectionError, asyncio.CancelledError):
+            await writer.wait_closed()
+
+    meeting: set[asyncio.Task[None]] = set()
+    server = await asyncio.start_server(met, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    asked = Model("x", {"ANTHROPIC_BASE_URL": f"http://{host}:{port}", "ANTHROPIC_API_KEY": "k"})
+    try:
+        yield asked
+    finally:
+        await asked.close()
+        server.close()
+        for each in meeting:
+            each.cancel()
+        await asyncio.gather(*meeting, return_exceptions=True)
+
+
+async def ask(answer: bytes | str) -> Reply:
+    async with answering(answer) as asked:
+        return await asked.ask(["s"], [], [{"role": "user", "content": "Look."}])
+
+
+PACK = sized(gzip.compress(b" " * 2**20), b"content-encoding: gzip\r\n")
+CASES = {
+    "endless": (ENDLESS, TOO_MUCH),
+    "packed": (PACK, PACKED),
+    "not HTTP": (b"\0\1\2\r\n\r\n", "RemoteProtocolError"),
+    "a page": (sized(b"<html>"), ""),
+    "another object": (sized(b"{}"), model.NOT_THE_API),
+    "hangs up": (b"", "RemoteProtocolError"),
+    "odd retry-after": (
+        b"HTTP/1.1 429 No\r\nretry-after: \xb2\r\ncontent-length: 0\r\n\r\n",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", sorted(CASES))
+async def test_whatever_answers_there_is_a_failure_in_words(case: str) -> None:
+    answer, words = CASES[case]
+
+    with pytest.raises(Failed) as failed:
+        await ask(answer)
+
+    assert words in failed.value.words
+    assert failed.value.words
+
+
+async def test_a_byte_now_and_then_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model, "ANSWER_SECONDS", 0.5)
+
+    with pytest.raises(Failed) as failed:
+        await ask(TRICKLE)
+
+    assert failed.value.words == "No whole answer within 0.5 s."
+    assert failed.value.passes
+
+
+@pytest.mark.parametrize(
+    ("said", "used"),
+    [
+        ({"input_tokens": -5, "output_tokens": 7}, Usage(gave=7)),
+        ({"input_tokens": 10**30, "output_tokens": 1}, Usage(given=model.MOST_TOKENS, gave=1)),
+        ({"input_tokens": "many", "output_tokens": None}, Usage()),
+    ],
+    ids=["below nothing", "beyond everything", "words"],
+)
+async def test_odd_counts_of_tokens_are_not_believed(said: dict[str, object], used: Usage) -> None:
+    reply = await ask(message(**said))
+
+    assert reply.usage == used

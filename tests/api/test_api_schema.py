@@ -41,7 +41,7 @@ def either(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
     """Start a server on a database of either kind."""
-    more: dict[str, str] = {}
+    more = {"LAMPLIGHTER_WEBHOOK_TOKEN": "what-monitors-show"}
     if request.param == "postgres":
         postgres: PostgresServer = request.getfixturevalue("postgres")
         more["LAMPLIGHTER_DATABASE_URL"] = postgres.create("described", "migrated")

@@ -99,7 +99,7 @@ def test_the_log_is_read_in_parts_and_says_when_it_is_whole(
     assert parts == whole["items"]
     assert [each["text"] for each in parts] == [
         *(f"Line {number}" for number in range(25)),
-        "--- session complete (turns=1, cost=$0.0000, duration=0ms) ---",
+        "--- session complete (turns=1, cost=unknown, duration=0ms) ---",
     ]
     assert after == ran.session["log_offset"]
 

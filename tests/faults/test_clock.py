@@ -170,7 +170,7 @@ async def test_a_clock_that_trembles_changes_nothing(leading: Leading) -> None:
 
     assert [weeks for _, weeks in await leading.believed()] == [0] * 3
     assert {each["status"] for each in await leading.sessions()} == {Status.COMPLETED}
-    leading.clocks.go(44 * DAY)
+    leading.clocks.go(44 * DAY + HOUR)
     await leading.session()
     assert [weeks for _, weeks in await leading.believed()] == [2, 2, 2]
 

@@ -12,6 +12,7 @@ import psutil
 from workbench import ModelEngine, leading
 
 from lamplighter.engines import ToolDoor, Trait
+from lamplighter.engines.process import MARK
 from lamplighter.repository import Database
 from lamplighter.supervisor.toolbox import Toolbox
 
@@ -40,12 +41,21 @@ class Held:
     scratch: int
 
 
+def of_session(child: psutil.Process) -> bool:
+    """Whether a session started it: a database server of other tests may be our child too."""
+    try:
+        return child.status() == psutil.STATUS_ZOMBIE or MARK in child.environ()
+    except psutil.Error:
+        return False
+
+
 def held(path: Path) -> Held:
     process = psutil.Process()
+    children = process.children(recursive=True)
     return Held(
         descriptors=process.num_fds(),
         threads=threading.active_count(),
-        children=len(process.children(recursive=True)),
+        children=sum(of_session(each) for each in children),
         sockets=len(list(path.glob("*.sock"))),
         scratch=len([name for name in os.listdir(path / "sessions") if name.isdigit()]),
     )

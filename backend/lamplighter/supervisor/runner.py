@@ -57,6 +57,7 @@ async def run(
     engine = shop.engines[plan.engine]
     left = await caps.left(shop.db, shop.caps, plan, engine, now=shop.now())
     thinks = Trait.MODEL in engine.traits
+    now = shop.now()  # one moment: a clock that is set between two looks would cost belief
     begun = await lifecycle.begin(
         shop.db,
         replace(
@@ -74,8 +75,8 @@ async def run(
         epoch=shop.epoch,
         budget=shop.budget,
         request=request,
-        fading=shop.timepiece.steady(shop.now()),
-        now=shop.now(),
+        fading=shop.timepiece.steady(now),
+        now=now,
     )
     why_not = why_not or await asyncio.to_thread(engine.probe) or left.why_not
     if why_not:

@@ -49,7 +49,7 @@ def test_a_session_is_followed_live_with_its_markers_and_what_it_was_told(
     app.post("/api/v1/memories", {"category": "maintenance", "observation": "Vacuum on Sundays"})
     app.says("[EVENT:warning:jellyfin] Slow today")
     page.goto(f"{app.url}/sessions/1")
-    expect(page.get_by_role("heading", name="Session 1", level=1)).to_be_visible()
+    expect(page.get_by_role("region", name="Lines of the output")).to_contain_text("Slow today")
 
     app.says(f"Looking around.\n{SLOW_START}\n`[MEMORY:timing:jellyfin] In code`")
 

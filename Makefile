@@ -24,7 +24,7 @@ web-test: frontend/node_modules/.stamp
 	cd frontend && npm run --silent check && npm test --silent
 
 e2e: .venv/.stamp $(WEB)
-	$(BIN)/python e2e/chromium.py && $(BIN)/pytest -n 3 --dist worksteal e2e
+	$(BIN)/python e2e/chromium.py && $(BIN)/pytest -n 2 --dist worksteal e2e
 
 bench: .venv/.stamp $(WEB)
 	$(BIN)/python e2e/chromium.py && $(BIN)/python -m benchmarks

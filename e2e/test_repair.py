@@ -152,6 +152,7 @@ def test_a_cooldown_is_reset_by_hand(page: Page, watched: App, small: Small) -> 
     small.crash()
 
     expect(page.get_by_text("1 of 2 restarts used")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Healthy again")).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="Reset restart of films").click()
     expect(page.get_by_text("0 of 2 restarts used")).to_be_visible()
     [use] = watched.get("/api/v1/cooldowns/uses")["items"]

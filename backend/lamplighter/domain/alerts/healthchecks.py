@@ -1,4 +1,4 @@
-"""Healthchecks' webhook: the body is the operator's, made of its placeholders."""
+"""Healthchecks' webhook: the body is the operator's, made of its variables."""
 
 from collections.abc import Mapping
 from typing import Any, Final

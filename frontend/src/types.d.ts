@@ -147,6 +147,7 @@ interface Session extends Row {
   cache_write_tokens: number | null
   budget_usd: number | null
   resumed: number
+  directory: string | null
   turns: number | null
   log_offset: number
   learned: number

@@ -102,6 +102,10 @@ def test_what_an_operator_adds_is_kept_as_given(client: httpx2.Client) -> None:
         "pinned": False,
         "duplicate_count": 1,
         "revision_count": 1,
+        "last_seen_at": None,
+        "access_count": 0,
+        "accessed_at": None,
+        "distilled": True,
         "version": 1,
     }
 

@@ -70,6 +70,12 @@ def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
         "notify": (),
         "notify_level": "critical",
         "notify_digest": None,
+        "dedup_window": 900.0,
+        "vectors": "auto",
+        "memory_port": 7437,
+        "memory_tokens": False,
+        "log_format": "text",
+        "agents": (),
         "log_level": "info",
     }
     assert found.warnings == ()

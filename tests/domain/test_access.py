@@ -75,10 +75,10 @@ def test_a_session_reaches_nothing_that_decides_what_sessions_may_do(noun: str) 
     assert not {f"{noun}:read", f"{noun}:write", ADMIN} & granted(SESSION_SCOPES)
 
 
-def test_a_session_tells_events_and_writes_nothing_else() -> None:
+def test_a_session_tells_events_and_knowledge_and_writes_nothing_else() -> None:
     writes = {scope for scope in granted(SESSION_SCOPES) if scope.endswith(":write")}
 
-    assert writes == {"events:write"}
+    assert writes == {"events:write", "knowledge:write"}
     assert {f"{noun}:read" for noun in DAILY} < granted(SESSION_SCOPES)
 
 

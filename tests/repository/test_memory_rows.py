@@ -122,6 +122,7 @@ async def test_a_candidate_is_kept_as_it_is(db: Database) -> None:
         content_hash=content_hash("takes 60s to start"),
         source=Source.CLIENT,
         source_ref="session 1",
+        distilled=False,
     )
     assert await memories.get(db, kept.id) == kept
     assert await memories.get(db, kept.id + 1) is None

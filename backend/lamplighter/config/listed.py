@@ -19,6 +19,7 @@ from lamplighter.config.readers import (
     path,
     roots,
     tiers,
+    window,
     words,
 )
 from lamplighter.domain.context import DEFAULT_BUDGET
@@ -173,5 +174,30 @@ SETTINGS: Final = (
         digest,
         "How long news is gathered into one message: 10m; none tells each at once.",
     ),
+    Setting(
+        "dedup_window",
+        "15m",
+        window,
+        "How long the same knowledge said again is counted, not kept twice: 15m; 0 never.",
+    ),
+    Setting(
+        "vectors",
+        "auto",
+        OneOf(("auto", "off")),
+        "Search by meaning too: auto where the extra lamplighter[vectors] is installed, or off.",
+    ),
+    Setting(
+        "memory_port",
+        "7437",
+        Whole(1, 65_535),
+        "The port of `lamplighter memory-service`.",
+    ),
+    Setting(
+        "memory_tokens",
+        "no",
+        flag,
+        "Whether the memory service wants a token on this machine too; elsewhere it always does.",
+    ),
+    Setting("log_format", "text", OneOf(("text", "json")), "How is logged: text or json."),
     Setting("log_level", "info", OneOf(LEVELS), "What is logged: debug, info, warning, error."),
 )

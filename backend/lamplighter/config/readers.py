@@ -137,6 +137,11 @@ def digest(text: str) -> float | None:
     return None if text.strip().lower() == "none" else duration(text)
 
 
+def window(text: str) -> float:
+    """Read how long something counts, in seconds; 0 for not at all."""
+    return 0.0 if re.fullmatch(r"\s*0+[smhd]?\s*", text) else duration(text)
+
+
 def words(text: str) -> tuple[str, ...]:
     """Read words, separated by blanks or commas."""
     return tuple(each for each in re.split(r"[\s,]+", text) if each)
@@ -160,6 +165,7 @@ RANGES: Final[Mapping[Callable[[str], Any], str]] = {
     tiers: "tiers, separated by commas",
     dollars: "dollars, or none",
     digest: "100ms to 366d, or none",
+    window: "0, or 100ms to 366d",
     words: "addresses",
     model: "the name of a model",
 }

@@ -15,6 +15,7 @@ from lamplighter.config.listed import PREFIX, SETTINGS, Setting
 from lamplighter.config.listed import masked as masked
 from lamplighter.config.nearest import nearest
 from lamplighter.config.readers import path
+from lamplighter.domain.agent import Agent
 from lamplighter.domain.errors import Invalid, Wrong
 from lamplighter.domain.hooks import Hooks
 
@@ -79,7 +80,13 @@ class Settings:
     notify: tuple[str, ...]
     notify_level: str
     notify_digest: float | None
+    dedup_window: float
+    vectors: str
+    memory_port: int
+    memory_tokens: bool
+    log_format: str
     log_level: str
+    agents: tuple[Agent, ...] = ()
     hooks: Hooks = field(default_factory=Hooks)
     found: tuple[Found, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -206,5 +213,7 @@ def _hint(name: str, known: list[str]) -> str:
 
 
 assert {each.name for each in SETTINGS} == {
-    each.name for each in fields(Settings) if each.name not in ("hooks", "found", "warnings")
+    each.name
+    for each in fields(Settings)
+    if each.name not in ("agents", "hooks", "found", "warnings")
 }

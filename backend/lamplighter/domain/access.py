@@ -12,7 +12,7 @@ from lamplighter.domain.errors import Invalid, Wrong
 from lamplighter.domain.text import one_line
 
 ADMIN: Final = "admin"
-DAILY: Final = ("memories", "reviews", "events", "sessions", "cooldowns", "health")
+DAILY: Final = (*("memories", "knowledge", "reviews", "events", "sessions", "cooldowns", "health"),)
 RESERVED: Final = ("tokens", "settings", "approvals", "webhooks")
 READ_ONLY: Final = ("services", "context", "changes")
 READS: Final = frozenset(f"{noun}:read" for noun in (*DAILY, *RESERVED, *READ_ONLY))
@@ -29,6 +29,7 @@ _WIDE: Final = {
 SCOPES: Final = (*_WIDE, *sorted(READS | DAILY_WRITES | RESERVED_WRITES))
 SESSION_SCOPES: Final = (
     "memories:read",
+    "knowledge:write",
     "reviews:read",
     "events:write",
     "sessions:read",
@@ -38,7 +39,9 @@ SESSION_SCOPES: Final = (
     "context:read",
     "changes:read",
 )
-"""What a session may do with the token it is given: look around, and tell what happened."""
+"""What a session may do with the token it is given: look around, tell what happened and what
+it learned. `knowledge:write` is to save and to take back; to remove for good needs
+`memories:write`, which no session has."""
 
 MACHINE: Final = "this machine"
 """The name of the token that a home keeps for its own commands."""
@@ -60,6 +63,7 @@ class Caller:
     name: str
     scopes: tuple[str, ...]
     session_id: int | None = None
+    agent: str | None = None
 
     def may(self, scope: str) -> bool:
         """Whether the caller holds a scope."""
@@ -79,6 +83,7 @@ class Token:
     used_at: datetime | None
     revoked_at: datetime | None
     version: int
+    agent: str | None = None
 
     def living(self, *, now: datetime) -> bool:
         """Whether it lets anybody in."""
@@ -93,6 +98,7 @@ class Token:
             name=self.name,
             scopes=self.scopes,
             session_id=self.session_id,
+            agent=self.agent,
         )
 
 

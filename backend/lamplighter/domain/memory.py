@@ -122,6 +122,14 @@ class Candidate:
     topic_key: str | None = None
 
     @property
+    def distilled(self) -> bool:
+        """Whether it is thought over: what a client writes is when it has a topic key."""
+        raw = (Source.CAPTURED, Source.IMPORTED, Source.EXTRACTED)
+        if self.source is Source.CLIENT:
+            return self.topic_key is not None
+        return self.source not in raw
+
+    @property
     def kind(self) -> Kind:
         """How the row is kept: by what it is about; what nobody thought over is an episode."""
         episode = self.source in (Source.CAPTURED, Source.IMPORTED)
@@ -130,7 +138,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """A memory we hold; its fields are the columns of its row."""
+    """A memory we hold; its fields are the columns of its row.
+
+    `distilled` is what somebody thought over: what was only caught is told to nobody
+    unasked. Counting (`duplicate_count`, `last_seen_at`, `access_count`) is no change.
+    """
 
     id: MemoryId
     category: Category
@@ -158,6 +170,10 @@ class Memory:
     decayed_weeks: int = 0
     pinned: bool = False
     version: int = 1
+    last_seen_at: datetime | None = None
+    access_count: int = 0
+    accessed_at: datetime | None = None
+    distilled: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,6 +49,10 @@ def memory(each: Memory) -> dict[str, Any]:
         "pinned": each.pinned,
         "duplicate_count": each.duplicate_count,
         "revision_count": each.revision_count,
+        "last_seen_at": at(each.last_seen_at),
+        "access_count": each.access_count,
+        "accessed_at": at(each.accessed_at),
+        "distilled": each.distilled,
         "version": each.version,
     }
 
@@ -131,6 +135,7 @@ def session(each: Session) -> dict[str, Any]:
         "cache_write_tokens": each.cache_write_tokens,
         "budget_usd": each.budget_usd,
         "resumed": each.resumed,
+        "directory": each.directory,
         "version": each.version,
     }
 
@@ -292,6 +297,7 @@ def token(each: Token) -> dict[str, Any]:
         "id": each.id,
         "name": each.name,
         "scopes": list(each.scopes),
+        "agent": each.agent,
         "created_at": at(each.created_at),
         "expires_at": at(each.expires_at),
         "used_at": at(each.used_at),

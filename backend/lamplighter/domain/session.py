@@ -105,6 +105,7 @@ class Session:
     cache_write_tokens: int | None = None
     budget_usd: float | None = None
     resumed: int = 0
+    directory: str | None = None
     version: int = 1
 
     @property

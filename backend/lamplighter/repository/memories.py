@@ -45,7 +45,7 @@ _INSERT: Final = inserting(
     memories,
     *("service", "category", "observation", "confidence", "active", "created_at", "updated_at"),
     *("session_id", "tier", "kind", "trust", "title", "tags", "project", "scope"),
-    *("topic_key", "content_hash", "source", "source_ref", "inactive_reason"),
+    *("topic_key", "content_hash", "source", "source_ref", "inactive_reason", "distilled"),
     returning=True,
 )
 _SPELLED: Final = Statement(
@@ -146,6 +146,7 @@ async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory
         source=candidate.source,
         source_ref=candidate.source_ref,
         inactive_reason=None if active else InactiveReason.LOW,
+        distilled=candidate.distilled,
     )
     memory = from_row(await db.fetch_one(statement))
     await _tell(db, memory, Op.CREATED, now=now)
@@ -278,7 +279,9 @@ def _changeable(memory: Memory) -> dict[str, Any]:
         "scope": memory.scope,
         "topic_key": memory.topic_key,
         "content_hash": content_hash(memory.observation),
+        "revision_count": memory.revision_count,
         "duplicate_count": memory.duplicate_count,
+        "distilled": memory.distilled,
         "inactive_reason": memory.inactive_reason,
         "decayed_weeks": memory.decayed_weeks,
         "pinned": memory.pinned,

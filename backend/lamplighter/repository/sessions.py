@@ -72,22 +72,22 @@ async def insert(
         )
         .returning(sessions)
     )
-    session = _session(await db.fetch_one(statement))
-    await _tell(db, session, Op.CREATED, now=now)
+    session = from_row(await db.fetch_one(statement))
+    await tell(db, session, Op.CREATED, now=now)
     return session
 
 
 async def get(db: Database, session_id: int) -> Session | None:
     """Return one session."""
     row = await db.fetch_one(sa.select(sessions).where(sessions.c.id == session_id))
-    return None if row is None else _session(row)
+    return None if row is None else from_row(row)
 
 
 async def child(db: Database, session_id: int) -> Session | None:
     """Return the session that one handed on to."""
     query = sa.select(sessions).where(sessions.c.parent_id == session_id).order_by(sessions.c.id)
     row = await db.fetch_one(query.limit(1))
-    return None if row is None else _session(row)
+    return None if row is None else from_row(row)
 
 
 async def progress(
@@ -110,8 +110,8 @@ async def progress(
         more_events=events,
         more_ignored=ignored,
     )
-    session = _session(await db.fetch_one(statement))
-    await _tell(db, session, Op.UPDATED, now=now)
+    session = from_row(await db.fetch_one(statement))
+    await tell(db, session, Op.UPDATED, now=now)
     return session
 
 
@@ -155,8 +155,8 @@ async def brought(
         )
         .returning(sessions)
     )
-    session = _session(await db.fetch_one(statement))
-    await _tell(db, session, Op.UPDATED, now=now)
+    session = from_row(await db.fetch_one(statement))
+    await tell(db, session, Op.UPDATED, now=now)
     return session
 
 
@@ -191,7 +191,7 @@ async def newest(db: Database) -> datetime | None:
 async def running(db: Database) -> list[Session]:
     """Return the sessions that have not ended, oldest first."""
     query = sa.select(sessions).where(sessions.c.status == Status.RUNNING).order_by(sessions.c.id)
-    return [_session(row) for row in await db.fetch_all(query)]
+    return [from_row(row) for row in await db.fetch_all(query)]
 
 
 async def page(
@@ -200,7 +200,7 @@ async def page(
     """Return one page of sessions, newest first."""
     query = sa.select(sessions).where(*_conditions(wanted))
     found = await newest_first(db, query, sessions.c.id, limit=limit, position=position)
-    return Page([_session(row) for row in found.items], found.position)
+    return Page([from_row(row) for row in found.items], found.position)
 
 
 async def linked(db: Database, items: Sequence[Session]) -> list[Session]:
@@ -216,7 +216,7 @@ async def linked(db: Database, items: Sequence[Session]) -> list[Session]:
             sa.or_(sessions.c.id.in_(parents), sessions.c.parent_id.in_(handed))
         )
         rows = await db.fetch_all(query.order_by(sessions.c.id))
-        last = [each for each in map(_session, rows) if each.id not in known]
+        last = [each for each in map(from_row, rows) if each.id not in known]
         known |= {each.id: each for each in last}
     mine = {each.id for each in items}
     return [known[number] for number in sorted(known.keys() - mine)]
@@ -235,8 +235,8 @@ async def _change(
     row = await db.fetch_one(statement)
     if row is None:
         return None
-    session = _session(row)
-    await _tell(db, session, Op.UPDATED, now=now)
+    session = from_row(row)
+    await tell(db, session, Op.UPDATED, now=now)
     return session
 
 
@@ -252,12 +252,14 @@ def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
     return found
 
 
-async def _tell(db: Database, session: Session, op: Op, *, now: datetime) -> None:
+async def tell(db: Database, session: Session, op: Op, *, now: datetime) -> None:
+    """Tell the feed what became of a session."""
     row = plain.session(session)
     await changes.append(db, ENTITY, session.id, op, now=now, version=session.version, row=row)
 
 
-def _session(row: Any) -> Session:
+def from_row(row: Any) -> Session:
+    """Return the session that a row holds."""
     services = row["services"]
     return Session(
         **{

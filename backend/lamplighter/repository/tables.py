@@ -56,6 +56,7 @@ sessions = sa.Table(
     sa.Column("cache_write_tokens", NUMBER),
     sa.Column("budget_usd", sa.Double),
     sa.Column("resumed", NUMBER, nullable=False),
+    sa.Column("directory", sa.Text),
 )
 
 events = sa.Table(
@@ -163,6 +164,10 @@ memories = sa.Table(
     sa.Column("decayed_weeks", NUMBER, nullable=False),
     sa.Column("pinned", Flag, nullable=False),
     sa.Column("version", NUMBER, nullable=False),
+    sa.Column("last_seen_at", HandMoment),
+    sa.Column("access_count", NUMBER, nullable=False),
+    sa.Column("accessed_at", HandMoment),
+    sa.Column("distilled", Flag, nullable=False),
 )
 
 history = sa.Table(

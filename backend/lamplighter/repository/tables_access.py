@@ -17,6 +17,7 @@ tokens = sa.Table(
     sa.Column("used_at", UTCDateTime),
     sa.Column("revoked_at", UTCDateTime),
     sa.Column("version", NUMBER, nullable=False),
+    sa.Column("agent", sa.Text),
 )
 
 logins = sa.Table(

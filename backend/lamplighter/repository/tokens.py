@@ -24,6 +24,7 @@ async def insert(
     *,
     session_id: int | None,
     expires_at: datetime | None,
+    agent: str | None = None,
     now: datetime,
 ) -> Token:
     """Keep a token."""
@@ -36,6 +37,7 @@ async def insert(
             session_id=session_id,
             created_at=now,
             expires_at=expires_at,
+            agent=agent,
         )
         .returning(*_COLUMNS)
     )

@@ -21,6 +21,7 @@ from lamplighter.domain.access import (
     credential,
     hashed,
 )
+from lamplighter.domain.agent import checked_agent
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import one_line, shortened
@@ -43,12 +44,21 @@ async def mint(
     scopes: Sequence[str],
     *,
     days: int | None = None,
+    agent: str | None = None,
     now: datetime,
 ) -> Minted:
-    """Make a token and return it with its words, which nobody can read again; raises Invalid."""
+    """Make a token and return it with its words, which nobody can read again; raises Invalid.
+
+    With that of an `agent` somebody is known as it, whatever they claim.
+    """
     expires_at = None if days is None else now + timedelta(days=days)
     return await _mint(
-        db, checked_name(name), checked_scopes(scopes), expires_at=expires_at, now=now
+        db,
+        checked_name(name),
+        checked_scopes(scopes),
+        expires_at=expires_at,
+        agent=None if agent is None else checked_agent(agent),
+        now=now,
     )
 
 
@@ -169,6 +179,7 @@ async def _mint(
     *,
     session_id: int | None = None,
     expires_at: datetime | None = None,
+    agent: str | None = None,
     now: datetime,
 ) -> Minted:
     secret = secrets.token_urlsafe(SECRET_BYTES)
@@ -180,6 +191,7 @@ async def _mint(
             hashed(secret),
             session_id=session_id,
             expires_at=expires_at,
+            agent=agent,
             now=now,
         )
     return token, str(Credential(token.id, secret))

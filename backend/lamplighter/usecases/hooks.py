@@ -101,7 +101,7 @@ async def keep(
         return False
     again = await captures.held(db, wanted, since=now - WINDOW)
     if again is not None:
-        await captures.count_again(db, again)
+        await captures.count_again(db, again, now=now)
         return False
     hooked.kept += 1
     if hooked.kept > hooked.most:

@@ -8,7 +8,7 @@ from typing import Final
 from lamplighter.domain.admit import Redact
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory import Memory, MemoryId
-from lamplighter.domain.search import Hit, words
+from lamplighter.domain.search import Found, Hit, Layer, Method, Near, Results, Wanted, words
 from lamplighter.domain.text import one_line
 from lamplighter.repository import Database, memories, searches, writing
 from lamplighter.usecases.naming import spelled
@@ -25,6 +25,26 @@ class Asker:
     tool: str
     redact: Redact
     known: Sequence[str] = ()
+
+
+async def find(db: Database, wanted: Wanted, *, now: datetime, near: Near | None = None) -> Results:
+    """Search all that is known; whatever is typed is a valid query."""
+    found = await searches.matching(
+        db, words(wanted.query), service=wanted.service, limit=wanted.limit
+    )
+    return Results(
+        found=tuple(
+            Found(
+                layer=Layer.MEMORY,
+                row=memory,
+                rank=rank,
+                score=1.0 / rank,
+                method=Method.WORDS,
+                text=memory.observation,
+            )
+            for rank, memory in enumerate(found, 1)
+        )
+    )
 
 
 async def search(

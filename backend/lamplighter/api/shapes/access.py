@@ -22,6 +22,7 @@ class Token(Struct):
     id: int
     name: str
     scopes: list[str]
+    agent: str | None
     created_at: str
     expires_at: str | None
     used_at: str | None
@@ -51,6 +52,7 @@ class Minted(Struct):
     id: int
     name: str
     scopes: list[str]
+    agent: str | None
     created_at: str
     expires_at: str | None
     used_at: str | None

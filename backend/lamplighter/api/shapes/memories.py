@@ -37,6 +37,10 @@ class Memory(Struct):
     pinned: bool
     duplicate_count: int
     revision_count: int
+    last_seen_at: str | None
+    access_count: int
+    accessed_at: str | None
+    distilled: bool
     version: int
     as_of: str | UnsetType = UNSET
 

@@ -46,6 +46,7 @@ class Session(Struct):
     cache_write_tokens: int | None
     budget_usd: float | None
     resumed: int
+    directory: str | None
     version: int
 
 

@@ -1,0 +1,27 @@
+"""Keep how often what agents know was read and said, what is whole, and whose a session was."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from lamplighter.repository.columns import NUMBER, TEXT
+
+revision = "0022"
+down_revision = "0021"
+
+DIALECTS = ("sqlite", "postgresql")
+
+
+def upgrade() -> None:
+    """Keep how often a memory was read and said, what is whole, and whose session it was."""
+    op.add_column("memories", sa.Column("last_seen_at", TEXT))
+    op.add_column("memories", sa.Column("access_count", NUMBER, nullable=False, server_default="0"))
+    op.add_column("memories", sa.Column("accessed_at", TEXT))
+    op.add_column("memories", sa.Column("distilled", NUMBER, nullable=False, server_default="1"))
+    for name, columns, where in (
+        ("idx_memories_topic", ["project", "topic_key"], "topic_key IS NOT NULL"),
+        ("idx_memories_project", ["project", "id"], None),
+    ):
+        only = {} if where is None else {f"{each}_where": sa.text(where) for each in DIALECTS}
+        op.create_index(name, "memories", columns, **only)
+    op.add_column("sessions", sa.Column("directory", TEXT))
+    op.add_column("tokens", sa.Column("agent", TEXT))

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import Op
 from lamplighter.domain.session import Session, Status, Trigger
+from lamplighter.repository import indexing
 from lamplighter.repository.database import Database
 from lamplighter.repository.sessions import from_row, tell
 from lamplighter.repository.tables import sessions
@@ -66,6 +67,7 @@ async def summarize(db: Database, session_id: int, summary: str, *, now: datetim
         .returning(sessions)
     )
     session = from_row(await db.fetch_one(statement))
+    await indexing.summarized(db, session)
     await tell(db, session, Op.UPDATED, now=now)
     return session
 

@@ -81,7 +81,7 @@ async def _found(
 ) -> list[Told]:
     if not query or limit < 1:
         return []
-    wanted = Wanted(query=query, layers=(Layer.MEMORY,), project=project, limit=limit)
+    wanted = Wanted(query=query, layers=(Layer.MEMORY,), project=project, plain=True, limit=limit)
     results = await find(db, wanted, now=now)
     return [
         Told(each.row, each.method, each.score, _cut(each.row.observation))

@@ -160,7 +160,7 @@ async def test_what_is_remembered_cannot_end_a_block_or_stand_as_a_heading(
     assert len(lines) == 6
     assert all(lines[at].startswith("- ") for at in (1, 4))
     inside = f"{lines[1]}\n{lines[4]}".casefold()
-    assert all(f"{open}{slash}memory" not in inside for open in "<＜" for slash in ("", "/"))
+    assert all(f"{open}{slash}memory" not in inside for open in "<\uff1c" for slash in ("", "/"))
     assert "[memory:timing" not in inside
 
 

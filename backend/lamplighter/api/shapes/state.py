@@ -53,7 +53,7 @@ class ContextQuery(Struct):
     as_of: Words | None = None
     agent: Annotated[str, Meta(max_length=64)] | None = None
     project: Annotated[str, Meta(max_length=PROJECT_CHARS)] | None = None
-    query: Annotated[str, Meta(max_length=4000)] | None = None
+    query: Annotated[str, Meta(max_length=2000)] | None = None
     limit: Annotated[int, Meta(ge=0, le=MOST_CONTEXT)] | None = None
 
 

@@ -141,7 +141,7 @@ async def stop(db: Database, session_id: int, *, now: datetime) -> Session:
             raise NotFound(f"There is no session {session_id}.")
         if held.trigger is Trigger.CLIENT:
             raise Conflict(
-                f"Session {session_id} is a client's: it runs elsewhere, and ends there."
+                f"Session {session_id} is a client's: only the client ends it."
             )
         session = await sessions.request_stop(db, session_id, now=now)
         if session is None:

@@ -7,6 +7,7 @@ from lamplighter.repository.columns import metadata as metadata
 from lamplighter.repository.tables_access import codes as codes
 from lamplighter.repository.tables_access import logins as logins
 from lamplighter.repository.tables_access import tokens as tokens
+from lamplighter.repository.tables_vectors import embeddings as embeddings
 from lamplighter.repository.tables_work import alerts as alerts
 from lamplighter.repository.tables_work import approvals as approvals
 from lamplighter.repository.tables_work import halts as halts

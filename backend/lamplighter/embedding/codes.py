@@ -22,11 +22,15 @@ GROWTH: Final = 1_024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Only:
-    """Which memories are looked among; None means all."""
+    """Which memories are looked among; None means all.
+
+    Of a service those that are true of all too, where they are `general`.
+    """
 
     active: bool | None = True
     project: str | None = None
     service: str | None = None
+    general: bool = True
     categories: tuple[str, ...] = ()
 
 
@@ -159,7 +163,8 @@ class Codes:
             found &= (held["project"] == own) | held["everywhere"]
         if only.service is not None:
             own = self._names.known(only.service.casefold())
-            found &= (held["service"] == own) | (held["service"] == GENERAL)
+            of_all = held["service"] == GENERAL
+            found &= (held["service"] == own) | (of_all if only.general else False)
         if only.categories:
             numbers = [self._names.known(each) for each in only.categories]
             found &= np.isin(held["category"], numbers)

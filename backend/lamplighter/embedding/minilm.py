@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lamplighter.embedding import Vector, files
+from lamplighter.embedding import NAME, Vector, files
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
-NAME: Final = "all-MiniLM-L6-v2-int8/1"
 DIMENSIONS: Final = 384
 TOKENS: Final = 256
 CHARS: Final = 4_096  # of the longest text: more are never among its first tokens

@@ -72,6 +72,10 @@ class Nearby:
         """How much memory the codes take."""
         return self._known.codes.nbytes if self._known else 0
 
+    def close(self) -> None:
+        """End what the model runs in."""
+        self.embedding.close()
+
     async def prepare(self) -> None:
         """Load the model and read what is kept, before anybody asks."""
         await self.embedding.embed(["ready"])
@@ -87,6 +91,7 @@ class Nearby:
                 active=wanted.active,
                 project=wanted.project,
                 service=wanted.service,
+                general=getattr(wanted, "general", True),
                 categories=wanted.categories,
             )
         return known.codes.nearest(vector, RESCORED, only)

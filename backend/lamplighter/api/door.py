@@ -14,6 +14,7 @@ from lamplighter.domain.caps import MAX_TURNS, Caps
 from lamplighter.domain.context import DEFAULT_BUDGET
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.search import Near
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.domain.vitals import Sign
@@ -72,6 +73,7 @@ class Door:
     webhook_tier: int = 1
     agents: tuple[Agent, ...] = ()
     brake: Brake = field(default_factory=Brake)
+    near: Near | None = None
 
     def known(self) -> list[str]:
         """Return the names of the services as they are spelled."""

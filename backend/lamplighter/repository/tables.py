@@ -10,6 +10,7 @@ from lamplighter.repository.tables_access import tokens as tokens
 from lamplighter.repository.tables_search import term_totals as term_totals
 from lamplighter.repository.tables_search import terms as terms
 from lamplighter.repository.tables_search import unindexed as unindexed
+from lamplighter.repository.tables_vectors import embeddings as embeddings
 from lamplighter.repository.tables_work import alerts as alerts
 from lamplighter.repository.tables_work import approvals as approvals
 from lamplighter.repository.tables_work import client_prompts as client_prompts

@@ -22,6 +22,7 @@ from lamplighter.repository.feed import listening, run_directory
 from lamplighter.serve import access, home
 from lamplighter.serve.health import Health
 from lamplighter.serve.inforce import InForce
+from lamplighter.serve.meaning import meaning
 
 logger = logging.getLogger(__name__)
 
@@ -85,12 +86,13 @@ async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
     async with (
         home.database(settings) as db,
         listening(settings.database_url, directory) as listener,
+        meaning(settings, db) as means,
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)
         yield Door(
             db=db,
             hub=hub,
-            health=Health(settings, db, hub, clock.now),
+            health=Health(settings, db, hub, clock.now, means),
             settings=InForce(
                 settings=settings,
                 services=services,
@@ -120,6 +122,7 @@ async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
             webhook_tier=settings.webhook_tier,
             agents=settings.agents,
             brake=home.brake(settings),
+            near=means.near,
         )
 
 

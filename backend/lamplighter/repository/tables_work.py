@@ -104,3 +104,12 @@ retellings = sa.Table(
     sa.Column("placements", Json, nullable=False),
     sa.Column("at", UTCDateTime, nullable=False),
 )
+
+imports = sa.Table(
+    "imports",
+    metadata,
+    sa.Column("ref", sa.Text, primary_key=True),
+    sa.Column("memory_id", NUMBER, sa.ForeignKey("memories.id"), nullable=False),
+    sa.Column("said", sa.Text, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+)

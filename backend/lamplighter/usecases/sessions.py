@@ -140,9 +140,7 @@ async def stop(db: Database, session_id: int, *, now: datetime) -> Session:
         if held is None:
             raise NotFound(f"There is no session {session_id}.")
         if held.trigger is Trigger.CLIENT:
-            raise Conflict(
-                f"Session {session_id} is a client's: only the client ends it."
-            )
+            raise Conflict(f"Session {session_id} is a client's: only the client ends it.")
         session = await sessions.request_stop(db, session_id, now=now)
         if session is None:
             raise Conflict(f"Session {session_id} has ended already: it is {held.status}.")

@@ -11,6 +11,7 @@ from lamplighter.repository.tables_work import alerts as alerts
 from lamplighter.repository.tables_work import approvals as approvals
 from lamplighter.repository.tables_work import client_prompts as client_prompts
 from lamplighter.repository.tables_work import halts as halts
+from lamplighter.repository.tables_work import imports as imports
 from lamplighter.repository.tables_work import notices as notices
 from lamplighter.repository.tables_work import retellings as retellings
 from lamplighter.repository.tables_work import searches as searches

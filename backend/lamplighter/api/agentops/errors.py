@@ -39,7 +39,9 @@ def in_their_form(ask: Ask) -> Ask:
         except (OperationalError, TimeoutError) as error:
             logger.warning("The database could not be used for %s: %s", request.url.path, error)
             full = disk_is_full(error)
-            return failure(507, FULL) if full else failure(503, LOCKED, headers={"Retry-After": "2"})
+            return (
+                failure(507, FULL) if full else failure(503, LOCKED, headers={"Retry-After": "2"})
+            )
         except Exception as error:
             logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
             return failure(500, FAILED)

@@ -88,12 +88,12 @@ async def _apart(request: Request, found: Timeline) -> dict[str, Any]:
     [focus] = await rows.observations(here.db, [found.focus])
     number = found.focus.session_id
     session = None if number is None else await sessions.get(here.db, number)
-    of_client = session is not None and session.external_id is not None
+    opened = [session] if session is not None and session.external_id is not None else []
     return {
         "focus": focus,
         "before": await _entries(request, found.before),
         "after": await _entries(request, found.after),
-        "session_info": (await rows.sessions(here.db, [session]))[0] if of_client else None,
+        "session_info": next(iter(await rows.sessions(here.db, opened)), None),
         "total_in_range": len(found.before) + 1 + len(found.after),
     }
 

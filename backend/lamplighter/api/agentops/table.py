@@ -32,7 +32,9 @@ def _reads(path: str, ask: Ask, about: str, gives: type, **more: object) -> Entr
     return Entry(method="GET", path=path, scope=READ, ask=ask, about=about, gives=gives, **more)  # type: ignore[arg-type]
 
 
-def _writes(method: str, path: str, ask: Ask, about: str, gives: type, **more: object) -> Entry:
+def _writes(
+    method: str, path: str, ask: Ask, about: str, gives: type | None, **more: object
+) -> Entry:
     return Entry(
         method=method,
         path=path,
@@ -81,7 +83,9 @@ ENTRIES: Final = (
         many=True,
         query=shapes.ListQuery,
     ),
-    _reads("/sessions/{id:path}", sessions.show, "Read a session.", shapes.Session, problems=(404,)),
+    _reads(
+        "/sessions/{id:path}", sessions.show, "Read a session.", shapes.Session, problems=(404,)
+    ),
     _writes(
         "POST",
         "/observations",
@@ -173,7 +177,11 @@ ENTRIES: Final = (
         problems=(404,),
     ),
     _reads(
-        "/stats", surroundings.stats, "Count what there is.", shapes.Stats, query=shapes.ProjectQuery
+        "/stats",
+        surroundings.stats,
+        "Count what there is.",
+        shapes.Stats,
+        query=shapes.ProjectQuery,
     ),
     _writes(
         "POST",

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.agentops import rows, words
+from lamplighter.api.agentops.asked import ContextQuery, SearchQuery, TopicIn
 from lamplighter.api.agentops.contract import (
     DEFAULT_PROJECT,
     agent_of,
@@ -15,7 +16,6 @@ from lamplighter.api.agentops.contract import (
     project_in,
 )
 from lamplighter.api.agentops.reading import body, limited, query, required
-from lamplighter.api.agentops.shapes import ContextQuery, SearchQuery, TopicIn
 from lamplighter.api.answer import answer
 from lamplighter.domain import suggest
 from lamplighter.domain.agent import CONTEXT_LIMIT

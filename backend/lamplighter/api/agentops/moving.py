@@ -4,9 +4,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lamplighter.api.agentops.asked import MigrateIn
 from lamplighter.api.agentops.contract import agent_of, desk
 from lamplighter.api.agentops.reading import body, required
-from lamplighter.api.agentops.shapes import MigrateIn
 from lamplighter.api.answer import answer
 from lamplighter.usecases import projects
 

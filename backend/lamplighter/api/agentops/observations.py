@@ -7,6 +7,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.agentops import rows, words
+from lamplighter.api.agentops.asked import (
+    DeleteQuery,
+    ListQuery,
+    ObservationEdit,
+    ObservationIn,
+    PassiveIn,
+)
 from lamplighter.api.agentops.contract import (
     agent_of,
     desk,
@@ -15,13 +22,6 @@ from lamplighter.api.agentops.contract import (
     session_of,
 )
 from lamplighter.api.agentops.reading import body, limited, number, query, required
-from lamplighter.api.agentops.shapes import (
-    DeleteQuery,
-    ListQuery,
-    ObservationEdit,
-    ObservationIn,
-    PassiveIn,
-)
 from lamplighter.api.answer import answer
 from lamplighter.api.callers import caller_of
 from lamplighter.domain.errors import Invalid, NotFound, Wrong

@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.agentops import rows
+from lamplighter.api.agentops.asked import ListQuery, PromptIn, SearchQuery
 from lamplighter.api.agentops.contract import desk, is_strict, project_in, session_of
 from lamplighter.api.agentops.reading import body, limited, number, query, required
-from lamplighter.api.agentops.shapes import ListQuery, PromptIn, SearchQuery
 from lamplighter.api.answer import answer
 from lamplighter.domain.prompt import ClientPrompt
 from lamplighter.repository import Database, reading

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.agentops import rows
+from lamplighter.api.agentops.asked import EndIn, ListQuery, MessageIn, SessionIn
 from lamplighter.api.agentops.contract import (
     DEFAULT_PROJECT,
     agent_of,
@@ -15,7 +16,6 @@ from lamplighter.api.agentops.contract import (
     project_in,
 )
 from lamplighter.api.agentops.reading import body, limited, query, required
-from lamplighter.api.agentops.shapes import EndIn, ListQuery, MessageIn, SessionIn
 from lamplighter.api.answer import answer
 from lamplighter.domain.summary import Message
 from lamplighter.repository import client_sessions, reading

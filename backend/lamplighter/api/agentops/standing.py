@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter import __version__
+from lamplighter.api.agentops.asked import PlaceQuery
 from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, project_in
 from lamplighter.api.agentops.reading import query
-from lamplighter.api.agentops.shapes import PlaceQuery
 from lamplighter.api.answer import answer
 
 

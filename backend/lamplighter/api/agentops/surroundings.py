@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.agentops import rows
+from lamplighter.api.agentops.asked import ProjectQuery, TimelineQuery
 from lamplighter.api.agentops.contract import desk, is_strict, project_in
 from lamplighter.api.agentops.reading import limited, query
-from lamplighter.api.agentops.shapes import ProjectQuery, TimelineQuery
 from lamplighter.api.answer import answer
 from lamplighter.domain.errors import Invalid, NotFound, Wrong
 from lamplighter.domain.knowledge import Timeline

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, compile_path
 
 from lamplighter.api.agentops import (
+    asked,
     finding,
     moving,
     observations,
@@ -62,7 +63,7 @@ ENTRIES: Final = (
         "Begin a session; begun twice it is the same one.",
         shapes.Session,
         status=201,
-        body=shapes.SessionIn,
+        body=asked.SessionIn,
         needs=("id", "project"),
         problems=(409,),
     ),
@@ -72,7 +73,7 @@ ENTRIES: Final = (
         sessions.end,
         "End a session with its transcript, or with a summary.",
         shapes.Ended,
-        body=shapes.EndIn,
+        body=asked.EndIn,
         problems=(404,),
     ),
     _reads(
@@ -81,7 +82,7 @@ ENTRIES: Final = (
         "List the last sessions.",
         shapes.Session,
         many=True,
-        query=shapes.ListQuery,
+        query=asked.ListQuery,
     ),
     _reads(
         "/sessions/{id:path}", sessions.show, "Read a session.", shapes.Session, problems=(404,)
@@ -93,7 +94,7 @@ ENTRIES: Final = (
         "Keep an observation: new, revised or counted again.",
         shapes.Saved,
         status=201,
-        body=shapes.ObservationIn,
+        body=asked.ObservationIn,
         needs=observations.NEEDS,
         problems=(409,),
     ),
@@ -103,7 +104,7 @@ ENTRIES: Final = (
         "List the last observations.",
         shapes.Observation,
         many=True,
-        query=shapes.ListQuery,
+        query=asked.ListQuery,
     ),
     _writes(
         "POST",
@@ -111,7 +112,7 @@ ENTRIES: Final = (
         observations.capture,
         "Keep what a report lists as learned.",
         shapes.Captured,
-        body=shapes.PassiveIn,
+        body=asked.PassiveIn,
         needs=("session_id",),
         problems=(409,),
     ),
@@ -121,7 +122,7 @@ ENTRIES: Final = (
         "List the last observations.",
         shapes.Observation,
         many=True,
-        query=shapes.ListQuery,
+        query=asked.ListQuery,
     ),
     _reads(
         "/observations/{id}",
@@ -136,7 +137,7 @@ ENTRIES: Final = (
         observations.edit,
         "Correct an observation.",
         shapes.Observation,
-        body=shapes.ObservationEdit,
+        body=asked.ObservationEdit,
         problems=(404,),
     ),
     _writes(
@@ -148,7 +149,7 @@ ENTRIES: Final = (
         status=204,
         gives_lenient=shapes.Deleted,
         status_lenient=200,
-        query=shapes.DeleteQuery,
+        query=asked.DeleteQuery,
         problems=(404,),
     ),
     _reads(
@@ -157,14 +158,14 @@ ENTRIES: Final = (
         "Search the observations, best first.",
         shapes.Hit,
         many=True,
-        query=shapes.SearchQuery,
+        query=asked.SearchQuery,
     ),
     _reads(
         "/context",
         finding.context,
         "Read what a client is to be told: sessions and observations.",
         shapes.Context,
-        query=shapes.ContextQuery,
+        query=asked.ContextQuery,
     ),
     _reads(
         "/timeline",
@@ -173,7 +174,7 @@ ENTRIES: Final = (
         shapes.Entry,
         many=True,
         gives_lenient=shapes.Timeline,
-        query=shapes.TimelineQuery,
+        query=asked.TimelineQuery,
         problems=(404,),
     ),
     _reads(
@@ -181,7 +182,7 @@ ENTRIES: Final = (
         surroundings.stats,
         "Count what there is.",
         shapes.Stats,
-        query=shapes.ProjectQuery,
+        query=asked.ProjectQuery,
     ),
     _writes(
         "POST",
@@ -190,7 +191,7 @@ ENTRIES: Final = (
         "Keep what a user asked.",
         shapes.PromptSaved,
         status=201,
-        body=shapes.PromptIn,
+        body=asked.PromptIn,
         needs=("session_id", "content"),
         problems=(409,),
     ),
@@ -200,7 +201,7 @@ ENTRIES: Final = (
         "List the last prompts.",
         shapes.Prompt,
         many=True,
-        query=shapes.ListQuery,
+        query=asked.ListQuery,
     ),
     _reads(
         "/prompts/search",
@@ -208,7 +209,7 @@ ENTRIES: Final = (
         "Search the prompts.",
         shapes.Prompt,
         many=True,
-        query=shapes.SearchQuery,
+        query=asked.SearchQuery,
     ),
     _writes(
         "DELETE",
@@ -224,14 +225,14 @@ ENTRIES: Final = (
         finding.topic_key,
         "Suggest a topic key.",
         shapes.Topic,
-        body=shapes.TopicIn,
+        body=asked.TopicIn,
     ),
     _reads(
         "/suggest-topic-key",
         finding.topic_key,
         "Suggest a topic key.",
         shapes.Topic,
-        query=shapes.TopicIn,
+        query=asked.TopicIn,
     ),
     _writes(
         "POST",
@@ -239,7 +240,7 @@ ENTRIES: Final = (
         moving.migrate,
         "Let all of one project be another's.",
         shapes.Migrated,
-        body=shapes.MigrateIn,
+        body=asked.MigrateIn,
         needs=("old_project", "new_project"),
     ),
     _reads(
@@ -247,7 +248,7 @@ ENTRIES: Final = (
         standing.place,
         "Name the project of a directory.",
         shapes.Place,
-        query=shapes.PlaceQuery,
+        query=asked.PlaceQuery,
     ),
     _reads("/sync/status", standing.sync, "Say whether anything is sent elsewhere.", shapes.Sync),
 )

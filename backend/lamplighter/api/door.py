@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from lamplighter.domain.vitals import Sign
 from lamplighter.engines import Engine
 from lamplighter.repository import Database
 from lamplighter.usecases.halt import Brake
+from lamplighter.usecases.knowledge import WINDOW
 
 
 class Healthy(Protocol):
@@ -72,6 +73,7 @@ class Door:
     webhook_token: str = ""
     webhook_tier: int = 1
     agents: tuple[Agent, ...] = ()
+    window: timedelta = WINDOW
     brake: Brake = field(default_factory=Brake)
     near: Near | None = None
 

@@ -10,7 +10,17 @@ from typing import Any
 import click
 
 from lamplighter import __version__, telemetry
-from lamplighter.cli import access, approvals, halt, knowing, memory, notify, reviews, vectors
+from lamplighter.cli import (
+    access,
+    approvals,
+    halt,
+    knowing,
+    memory,
+    memory_service,
+    notify,
+    reviews,
+    vectors,
+)
 from lamplighter.cli.words import in_words, refuse, settings_in_force
 from lamplighter.config.listed import ENGINES
 from lamplighter.config.settings import describe
@@ -41,6 +51,7 @@ main.add_command(knowing.context)
 main.add_command(knowing.audit)
 main.add_command(memory.memory)
 main.add_command(vectors.vectors)
+main.add_command(memory_service.memory_service)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:

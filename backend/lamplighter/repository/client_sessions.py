@@ -157,3 +157,24 @@ async def silent(db: Database, *, since: datetime, limit: int) -> list[int]:
         .limit(limit)
     )
     return [int(row["id"]) for row in await db.fetch_all(query)]
+
+
+async def count(db: Database, project: str) -> int:
+    """Return how many sessions clients had in a project."""
+    query = sa.select(sa.func.count()).select_from(sessions).where(_OF_CLIENTS)
+    return int(await db.fetch_val(query.where(sessions.c.project == project)))
+
+
+async def move(db: Database, old: str, new: str, *, now: datetime) -> int:
+    """Let the sessions of one project be another's, and return how many they are."""
+    statement = (
+        sa.update(sessions)
+        .where(_OF_CLIENTS)
+        .where(sessions.c.project == old)
+        .values(project=new, version=sessions.c.version + 1)
+        .returning(sessions)
+    )
+    moved = [from_row(row) for row in await db.fetch_all(statement)]
+    for session in moved:
+        await tell(db, session, Op.UPDATED, now=now)
+    return len(moved)

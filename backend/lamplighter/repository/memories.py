@@ -278,6 +278,7 @@ def _changeable(memory: Memory) -> dict[str, Any]:
         "trust": memory.trust,
         "title": memory.title,
         "tags": list(memory.tags),
+        "project": memory.project,
         "scope": memory.scope,
         "topic_key": memory.topic_key,
         "content_hash": content_hash(memory.observation),

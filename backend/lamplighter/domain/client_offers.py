@@ -35,9 +35,7 @@ _PROJECT: Final = text("The project; left out, the usual one.", PROJECT_CHARS)
 _SESSION: Final = text("The session; left out, the last one you began.", SESSION_CHARS)
 _NUMBER: Final = number("Its number.", 1, LARGEST)
 _TITLE: Final = text("What it is about, in a few words that one would search for.", MAX_TITLE_CHARS)
-_CONTENT: Final = text(
-    "What is true, why, where, and what to do about it.", MAX_OBSERVATION_CHARS
-)
+_CONTENT: Final = text("What is true, why, where, and what to do about it.", MAX_OBSERVATION_CHARS)
 _TAGS: Final = texts("A few words to file it under.", TAGS, TAG_CHARS)
 _KEY: Final = text(
     "A lasting name for what may change, architecture/auth-model: saved again, the new words "
@@ -168,7 +166,7 @@ MEM_SESSION_SUMMARY: Final = Offer(
     schema=takes(
         {"summary": "Moved the queue to Redis; open: retries of failed jobs (queue/retry.py)."},
         1,
-        summary=text("The goal, what was done and found, what is open, which files.", SUMMARY_CHARS),
+        summary=text("The goal, what was done and found, what is open.", SUMMARY_CHARS),
         session_id=_SESSION,
     ),
 )

@@ -21,6 +21,7 @@ FOUND: Final = 20
 FOUND_USUALLY: Final = 8
 READ_BYTES: Final = 12_000
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
     """One tool as sessions are offered it: to those of some tiers.

@@ -8,7 +8,8 @@ from lamplighter.domain.graph import MEMORY, Graph
 from lamplighter.domain.service import Services
 from lamplighter.mcp.desk import Place
 from lamplighter.mcp.tools.shown import NOTES, line, values
-from lamplighter.usecases import knowledge, walls
+from lamplighter.repository import reading, timeline
+from lamplighter.usecases import walls
 from lamplighter.usecases.graph import graph_of
 from lamplighter.usecases.toolbox import Answer, Use
 
@@ -23,20 +24,25 @@ def mem_timeline(place: Place) -> Use:
     desk = place.desk
 
     async def use(given: Mapping[str, Any]) -> Answer:
-        focus = await walls.found(desk.db, place.project(given), given["id"])
-        around = await knowledge.timeline(
-            desk.db,
-            focus.id,
-            before=given.get("before", AROUND_USUALLY),
-            after=given.get("after", AROUND_USUALLY),
+        project = place.project(given)
+        async with reading(desk.db):
+            focus = await walls.found(desk.db, project, given["id"])
+            around = await timeline.around(
+                desk.db,
+                focus,
+                before=given.get("before", AROUND_USUALLY),
+                after=given.get("after", AROUND_USUALLY),
+            )
+        before, after = (
+            [each for each in side if walls.finds(project, each)]
+            for side in (around.before, around.after)
         )
-        lines = [NOTES, *map(line, around.before), f"> {line(around.focus)}"]
-        lines += map(line, around.after)
+        lines = [NOTES, *map(line, before), f"> {line(focus)}", *map(line, after)]
         found = {
             "note": NOTES,
-            "before": [values(each) for each in around.before],
-            "focus": values(around.focus),
-            "after": [values(each) for each in around.after],
+            "before": [values(each) for each in before],
+            "focus": values(focus),
+            "after": [values(each) for each in after],
         }
         return Answer(text="\n".join(lines), found=found)
 

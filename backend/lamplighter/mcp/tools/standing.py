@@ -13,8 +13,17 @@ from lamplighter.domain.session import MAX_TIER, Plan, Session, Trigger
 from lamplighter.domain.text import one_line
 from lamplighter.mcp.desk import Desk, Place
 from lamplighter.mcp.tools.shown import line, values
-from lamplighter.repository import escalations, events, memories, reviews, writing
-from lamplighter.usecases import knowledge, observe, sessions, walls
+from lamplighter.repository import (
+    escalations,
+    events,
+    memories,
+    project_counts,
+    reading,
+    reviews,
+    writing,
+)
+from lamplighter.usecases import observe, walls
+from lamplighter.usecases import sessions as requests
 from lamplighter.usecases.ingest import Ingest
 from lamplighter.usecases.toolbox import Answer, Use
 
@@ -102,17 +111,19 @@ def mem_stats(place: Place) -> Use:
 
     async def use(given: Mapping[str, Any]) -> Answer:
         project = place.project(given)
-        stats = await knowledge.stats(desk.db, project=project)
-        waiting = len(await _waiting(desk, project))
-        kinds = ", ".join(f"{count} {name}" for name, count in stats.by_category.items())
-        words = f"Project {project}: {stats.observations} memories"
-        words += f" ({kinds})" if kinds else ""
-        words += f", {stats.sessions} sessions, {waiting} open reviews."
+        async with reading(desk.db):
+            kinds = await project_counts.by_category(desk.db, project)
+            sessions = await project_counts.of_clients(desk.db, project)
+            waiting = len(await _waiting(desk, project))
+        named = ", ".join(f"{count} {name}" for name, count in kinds.items())
+        words = f"Project {project}: {sum(kinds.values())} memories"
+        words += f" ({named})" if named else ""
+        words += f", {sessions} sessions of clients, {waiting} open reviews."
         found = {
             "project": project,
-            "memories": stats.observations,
-            "by_type": dict(stats.by_category),
-            "sessions": stats.sessions,
+            "memories": sum(kinds.values()),
+            "by_type": kinds,
+            "sessions": sessions,
             "open_reviews": waiting,
         }
         return Answer(text=words, found=found)
@@ -140,7 +151,7 @@ def handoff(place: Place) -> Use:
             services=(service,),
             prompt=f"{speaker.known_as.capitalize()} asks for {service}: {defused(reason)}",
         )
-        request = await sessions.ask(
+        request = await requests.ask(
             desk.db,
             plan,
             services=desk.services(),

@@ -281,6 +281,7 @@ def _changeable(memory: Memory) -> dict[str, Any]:
         "content_hash": content_hash(memory.observation),
         "revision_count": memory.revision_count,
         "duplicate_count": memory.duplicate_count,
+        "last_seen_at": memory.last_seen_at,
         "distilled": memory.distilled,
         "inactive_reason": memory.inactive_reason,
         "decayed_weeks": memory.decayed_weeks,

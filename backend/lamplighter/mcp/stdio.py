@@ -15,12 +15,15 @@ Who = Callable[[], Awaitable[Caller]]
 """Returns who speaks, asked anew with each use; raises a LamplighterError when nobody may."""
 
 
-async def serve(desk: Desk, who: Who, *, project: str) -> None:
-    """Answer until standard input ends; standard output holds nothing but answers."""
+async def serve(desk: Desk, who: Who, *, project: str, values: bool = True) -> None:
+    """Answer until standard input ends; standard output holds nothing but answers.
+
+    Without `values` they are words alone.
+    """
 
     async def box(_: Context) -> Box:
         return tools_of(desk, await desk.speaker(await who(), project=project))
 
-    answering = server(box, values=True, instructions=INSTRUCTIONS)
+    answering = server(box, values=lambda _: values, instructions=INSTRUCTIONS)
     async with stdio_server() as (read, write):
         await answering.run(read, write, answering.create_initialization_options())

@@ -17,6 +17,8 @@ QUESTION_BYTES: Final = 768 * 1024
 """Larger than the longest memory in any writing, smaller than what the guard lets in."""
 
 PROJECT: Final = "project"
+ANSWERS: Final = "answers"
+WORDS: Final = "words"
 
 
 class Streamable:
@@ -25,7 +27,7 @@ class Streamable:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._sessions = StreamableHTTPSessionManager(
-            app=server(self._box, values=True, instructions=INSTRUCTIONS),
+            app=server(self._box, values=_values, instructions=INSTRUCTIONS),
             json_response=True,
             stateless=True,
             max_request_body_size=QUESTION_BYTES,
@@ -63,3 +65,8 @@ class Streamable:
         caller = context.request.scope["state"]["caller"]
         project = context.request.query_params.get(PROJECT, "")
         return tools_of(self._desk, await self._desk.speaker(caller, project=project))
+
+
+def _values(context: Context) -> bool:
+    assert context.request is not None
+    return bool(context.request.query_params.get(ANSWERS) != WORDS)

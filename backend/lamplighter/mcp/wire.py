@@ -12,26 +12,41 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from lamplighter import __version__
-from lamplighter.domain.client_offers import MEM_DELETE, WRITES
+from lamplighter.domain.client_offers import CLIENT_OFFERS, HANDOFF, MEM_DELETE, WRITES
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.mcp.box import Box, Offered, Said
 
 NAME: Final = "lamplighter"
 FOUND: Final = "lamplighter/found"
 
+_HINTS: Final = {
+    each.name: types.ToolAnnotations(
+        read_only_hint=each.name not in WRITES,
+        destructive_hint=each is MEM_DELETE,
+        open_world_hint=False,
+    )
+    for each in CLIENT_OFFERS
+    if each is not HANDOFF
+}
+
 Context = ServerRequestContext[Any, Any]
 Find = Callable[[Context], Awaitable[Box]]
 """Returns the tools of whoever asks; raises a LamplighterError saying why there are none."""
 
+Wants = Callable[[Context], bool]
+"""Says whether somebody wants values as structured content. A client that gets both words and
+values shows its model the values alone."""
+
+
+def never(_: Context) -> bool:
+    """Answer in words; what was found goes beside them, where no model is shown it."""
+    return False
+
 
 def server(
-    find: Find, *, values: bool = False, instructions: str | None = None
+    find: Find, *, values: Wants = never, instructions: str | None = None
 ) -> Server[dict[str, Any]]:
-    """Return what answers by the tools of whoever asks.
-
-    With `values` a program finds what was found as structured content too; without, only
-    beside the answer: an engine shows its model one of words and values.
-    """
+    """Return what answers by the tools of whoever asks, in words, and in values to who wants."""
 
     async def listed(
         context: Context, params: types.PaginatedRequestParams | None
@@ -40,14 +55,15 @@ def server(
             box = await find(context)
         except LamplighterError as error:
             raise MCPError(types.INVALID_REQUEST, str(error)) from error
-        return types.ListToolsResult(tools=[_offer(each, hints=values) for each in box.tools])
+        return types.ListToolsResult(tools=[_offer(each) for each in box.tools])
 
     async def called(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
             box = await find(context)
         except LamplighterError as error:
             return _result(str(error), is_error=True)
-        return _answer(await box.use(params.name, params.arguments or {}), values=values)
+        said = await box.use(params.name, params.arguments or {})
+        return _answer(said, values=values(context))
 
     return Server(
         NAME,
@@ -58,18 +74,12 @@ def server(
     )
 
 
-def _offer(offered: Offered, *, hints: bool) -> types.Tool:
-    writes = offered.name in WRITES
-    annotations = types.ToolAnnotations(
-        read_only_hint=not writes,
-        destructive_hint=offered.name == MEM_DELETE.name,
-        open_world_hint=False,
-    )
+def _offer(offered: Offered) -> types.Tool:
     return types.Tool(
         name=offered.name,
         description=offered.about,
         input_schema=dict(offered.schema),
-        annotations=annotations if hints else None,
+        annotations=_HINTS.get(offered.name),
     )
 
 

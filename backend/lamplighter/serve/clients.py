@@ -44,27 +44,29 @@ def desk(
     )
 
 
-def serve(settings: Settings, *, token: str, agent: str, project: str) -> None:
+def serve(
+    settings: Settings, *, token: str, agent: str = "", project: str = "", words: bool = False
+) -> None:
     """Answer MCP over standard input and output until that ends; raises what hinders it.
 
     `token` says who speaks. Without one it is whoever can read this home: a person, or
-    the agent that is named.
+    the agent that is named. With `words` answers hold no values beside them.
     """
     named = checked_agent(agent) if agent else None
     home.prepare(settings)
-    words = lexicon.in_force(settings)
+    known = lexicon.in_force(settings)
     files = home.ServicesFile(settings.services)
 
     async def answer(db: Database) -> None:
         from lamplighter.mcp import stdio
 
-        here = desk(settings, db, services=files.last_good, words=words)
+        here = desk(settings, db, services=files.last_good, words=known)
 
         async def who() -> Caller:
             return await _caller(db, token, named)
 
         await here.speaker(await who(), project=project)  # what is wrong is told at once
-        await stdio.serve(here, who, project=project)
+        await stdio.serve(here, who, project=project, values=not words)
 
     asyncio.run(within(settings, answer))
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from real_cli import engine, task
 
-from lamplighter.engines import Command, ToolDoor, process
+from lamplighter.engines import Command, process
 from lamplighter.engines.claude import SERVERS
 from living import Home, Server
 from messages_api import Asked, MessagesApi, Script, says, uses
@@ -87,7 +87,15 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 async def test_try(client: Client) -> None:
     token = client.token("--agent", "hermes")
     for servers in (client.http(token), client.stdio(token)):
-        begun, asked = await client.run([uses(SAVE, WAL), uses(SEARCH, {"query": "sqlite"}), uses(SEARCH, {"query": 5}), says("done")], servers)
+        begun, asked = await client.run(
+            [
+                uses(SAVE, WAL),
+                uses(SEARCH, {"query": "sqlite"}),
+                uses(SEARCH, {"query": 5}),
+                says("done"),
+            ],
+            servers,
+        )
         print(begun["mcp_servers"], begun["tools"])
         for each in asked.results:
             print(json.dumps(each)[:1500])

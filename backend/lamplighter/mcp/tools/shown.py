@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from lamplighter.domain import plain
 from lamplighter.domain.markers import defused
-from lamplighter.domain.memory import GENERAL, OPERATIONAL, Memory, Trust
+from lamplighter.domain.memory import GENERAL, OPERATIONAL, PROJECT, Memory, Trust
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import one_line, several_lines, shortened
 
@@ -50,11 +50,14 @@ def values(memory: Memory, *, whole: bool = False) -> dict[str, Any]:
         "tags": list(memory.tags),
         "topic_key": memory.topic_key,
         "service": memory.service,
-        "project": memory.project,
-        "scope": memory.scope,
-        "trust": memory.trust.value,
         "updated_at": plain.at(memory.updated_at),
     }
+    if memory.scope != PROJECT:
+        found |= {"scope": memory.scope, "project": memory.project}
+    if memory.trust is Trust.UNVERIFIED:
+        found["trust"] = memory.trust.value
+    if memory.category in OPERATIONAL:
+        found["confidence"] = memory.confidence
     if len(text) > len(content) and not whole:
         found["cut"] = True
     if not memory.active:

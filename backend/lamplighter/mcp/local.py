@@ -48,8 +48,16 @@ class Local:
 
     async def context(self, project: str, query: str, *, limit: int) -> AgentContext:
         """Return what the speaker is told: the best for its query, then the newest."""
-        query = self.desk.redact(query)
-        return await agent_context(self.desk.db, project, query, limit=limit, now=self.desk.now())
+        desk, session = self.desk, await self._session(project, None)
+        return await agent_context(
+            desk.db,
+            project,
+            query,
+            limit=limit,
+            now=desk.now(),
+            session_id=session.id if session else None,
+            redact=desk.redact,
+        )
 
     async def read(self, project: str, memory_id: int) -> Memory:
         """Return one memory whole; raises NotFound."""

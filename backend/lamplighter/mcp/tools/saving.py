@@ -6,19 +6,17 @@ from typing import Any, Final
 from lamplighter.domain.client_offers import MEM_SAVE
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.knowledge import Kept, Outcome
-from lamplighter.domain.markers import Marker, Reading, What
 from lamplighter.domain.memory import (
     OPERATIONAL,
     PROJECT,
     Candidate,
     Category,
-    MemoryId,
     Source,
 )
 from lamplighter.domain.session import Session
 from lamplighter.mcp.desk import Desk, Place
-from lamplighter.repository import memories, sessions
-from lamplighter.usecases import observe
+from lamplighter.repository import sessions
+from lamplighter.usecases import saying
 from lamplighter.usecases.ingest import Ingest
 from lamplighter.usecases.toolbox import Answer, Use
 
@@ -77,25 +75,9 @@ def _told(kept: Kept) -> Answer:
 async def _marked(desk: Desk, session: Session, given: Mapping[str, Any]) -> Answer:
     """Remember what a session of ours says as if it had printed a marker."""
     taking = await _taking(desk, session)
-    marker = Marker(
-        what=What.MEMORY,
-        reading=Reading.TAKEN,
-        line=0,
-        text="",
-        category=given["type"],
-        service=given.get("service"),
-        body=given["content"],
+    return await saying.save(
+        taking, given["type"], given.get("service"), given["content"], now=desk.now()
     )
-    told = (await observe.say(taking, marker, now=desk.now())).outcome
-    memory = await memories.get(desk.db, MemoryId(told["memory_id"]))
-    why = f", {told['why']}" if told.get("why") else ""
-    found = {
-        "outcome": told["outcome"],
-        "id": told["memory_id"],
-        "confidence": memory.confidence if memory else None,
-        "reason": told.get("why") or "",
-    }
-    return Answer(text=f"{told['outcome'].capitalize()}: memory {found['id']}{why}.", found=found)
 
 
 async def _taking(desk: Desk, session: Session) -> Ingest:

@@ -5,16 +5,15 @@ from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
 from lamplighter.domain.event import Level
-from lamplighter.domain.markers import Marker, Reading, What, defused
+from lamplighter.domain.markers import defused
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.policy import quoted
 from lamplighter.domain.review import Review, ReviewState
-from lamplighter.domain.session import MAX_TIER, Plan, Session, Trigger
+from lamplighter.domain.session import Plan, Session, Trigger
 from lamplighter.domain.text import one_line
 from lamplighter.mcp.desk import Desk, Place
 from lamplighter.mcp.tools.shown import line, values
 from lamplighter.repository import (
-    escalations,
     events,
     memories,
     project_counts,
@@ -22,7 +21,7 @@ from lamplighter.repository import (
     reviews,
     writing,
 )
-from lamplighter.usecases import observe, walls
+from lamplighter.usecases import saying, walls
 from lamplighter.usecases import sessions as requests
 from lamplighter.usecases.ingest import Ingest
 from lamplighter.usecases.toolbox import Answer, Use
@@ -168,24 +167,8 @@ def handoff(place: Place) -> Use:
 async def _handed(desk: Desk, session: Session, given: Mapping[str, Any]) -> Answer:
     """Hand a service on as a marker of the session would."""
     service = _declared(desk, given["service"])
-    handed = await escalations.of(desk.db, [session.id])
-    if any(each.service == service for each in handed):
-        return Answer(text=f"{service} is handed on already; once is enough.")
-    marker = Marker(
-        what=What.ESCALATE,
-        reading=Reading.TAKEN,
-        line=0,
-        text="",
-        service=service,
-        body=given["reason"],
-    )
     taking = Ingest(desk.db, session, desk.redact, desk.known(), max_tier=desk.max_tier)
-    await observe.say(taking, marker, now=desk.now())
-    last = session.tier >= min(desk.max_tier, MAX_TIER)
-    whom = "a person" if last else f"tier {session.tier + 1}"
-    when = "now" if last else "when this session completes"
-    found = {"service": service, "tier": None if last else session.tier + 1, "person": last}
-    return Answer(text=f"{service} goes to {whom} {when}.", found=found)
+    return await saying.hand_on(taking, service, given["reason"], now=desk.now())
 
 
 def _declared(desk: Desk, name: str) -> str:

@@ -39,6 +39,10 @@ API: Final = "/api"
 LOGIN: Final = "/login"
 DOCUMENT: Final = f"{API}/openapi.json"
 DOCS: Final = f"{API}/docs"
+MCP: Final = "/mcp"
+MCP_SCOPE: Final = "knowledge:read"
+"""What a token must hold to use the tools; those that write want more."""
+
 PAGE_METHODS: Final = ("GET", "HEAD")
 """How what is not the API may be asked: the app is read, and never written to."""
 

@@ -13,7 +13,7 @@ from lamplighter.api.callers import caller_of
 from lamplighter.api.door import Door, door
 from lamplighter.domain.access import Caller
 from lamplighter.domain.agent import PROJECT_CHARS, Agent, agent_of, project_of
-from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
+from lamplighter.domain.errors import Invalid, NotFound, Wrong
 from lamplighter.domain.hooks import Used, in_text
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import one_line
@@ -91,9 +91,7 @@ def _rules(here: Door, caller: Caller) -> Rules:
     return Rules(agent=agent, redact=here.redact)
 
 
-def _opening(
-    request: Request, given: Mapping[str, Any], caller: Caller, agent: Agent
-) -> Opening:
+def _opening(request: Request, given: Mapping[str, Any], caller: Caller, agent: Agent) -> Opening:
     """Say whose session it is: an agent's token has its own project, a person's the directory's."""
     session, directory = _text(given, "session_id"), _text(given, "cwd")
     root = _path(request.headers.get(ROOT, "")) or directory

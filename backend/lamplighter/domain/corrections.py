@@ -35,10 +35,13 @@ LOOKED_AT_CHARS: Final = 8_000
 SENTENCE_CHARS: Final = 400
 LEAST_WORDS: Final = 3
 
-_FENCE: Final = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_FENCE: Final = re.compile(
+    r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE
+)
 _PASTED: Final = re.compile(
-    r"^\s*(?:>|\||\$ |[+@]|- (?=[-+\w]+\()|\d{4}-\d\d-\d\d|\d\d:\d\d|\[\d|at \S+ ?\(|File \"|Traceback|"
-    r"(?:ERROR|WARN|INFO|DEBUG|FATAL|error|warning)\b\s*[\[:|-]|[A-Za-z]+Error:|E\s{2,})"
+    r"^\s*(?:"
+    r">|\||\$ |[+@]|- (?=[-+\w]+\()|\d{4}-\d\d-\d\d|\d\d:\d\d|\[\d|at \S+ ?\(|File \"|"
+    r"Traceback|(?:ERROR|WARN|INFO|DEBUG|FATAL|error|warning)\b\s*[\[:|-]|[A-Za-z]+Error:|E\s{2,})"
 )
 _ENDS: Final = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(\[A-Za-z0-9`])|\n+")
 _LIST_MARK: Final = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
@@ -48,60 +51,81 @@ _LEAD: Final = re.compile(
     re.IGNORECASE,
 )
 
-_ALWAYS_LEADS_NOT: Final = r"(?!mind\b|knew\b|thought\b|said\b|seen\b|saw\b|had\b|been\b|got\b|again\b|\w+ed\b|\w+s\b(?! to\b))"
+
+def _any(words: str) -> str:
+    """Return a pattern of any of these words; `_` stands for a space within one."""
+    return f"(?:{'|'.join(words.split()).replace('_', ' ')})"
+
+
+_TOLD_OF = _any("mind knew thought said seen saw had been got again") + r"\b"
+_HABITS: Final = _any("use want write put commit merge push run deploy do mock log keep name add")
+_GIVEN_UP: Final = _any(
+    "use using do have support write run commit deploy mock need allow want store log"
+)
+_OURS: Final = _any("we our_\\w+ this_project the_project the_repo this_repo")
+_DOINGS: Final = _any("adding using writing making doing putting creating saying asking committing")
+_ASIDES: Final = _any(
+    "problem worries thanks thank need idea rush hurry can could what why how is are does do_you"
+)
+_THINGS: Final = _any("you code comments? tests? commits? names? files?")
 _RULES: Final = tuple(
-    (tone, re.compile(pattern, re.IGNORECASE))
-    for tone, pattern in (
+    (tone, re.compile("|".join(patterns), re.IGNORECASE))
+    for tone, patterns in (
         (
             Tone.REMEMBER,
-            r"(?:remember|note|keep in mind|bear in mind|don'?t forget|make a note|take note)"
-            r"(?::\s*|,?\s+(?:that|to (?:always|never)|we|the fact|this:)\b)",
-        ),
-        (Tone.REMEMBER, r"for (?:future reference|the record|next time)\b"),
-        (
-            Tone.DECISION,
-            r"(?:(?:we|i)(?:'ve| have)? (?:just )?(?:decided|agreed)(?: to| on| that| against| not)?|"
-            r"(?:the )?decision(?: is)?:|decided:|agreed:)\s",
+            (
+                r"(?:remember|note|keep in mind|bear in mind|don'?t forget|make a note|take note)"
+                r"(?::\s*|,?\s+(?:that|to (?:always|never)|we|the fact|this:)\b)",
+                r"for (?:future reference|the record|next time)\b",
+            ),
         ),
         (
             Tone.DECISION,
-            r"let'?s (?:go with|stick (?:with|to)|settle on|standardi[sz]e on|commit to)\b",
+            (
+                r"(?:we|i)(?:'ve| have)? (?:just )?(?:decided|agreed)(?: to| on| that| not)?\s",
+                r"(?:(?:the )?decision(?: is)?:|decided:|agreed:)\s",
+                r"let'?s (?:go with|stick (?:with|to)|settle on|standardi[sz]e on|commit to)\b",
+                r"(?:let'?s use|we(?:'ll| will|'re going to| are going to| should) "
+                r"(?:use|go with|keep|stick (?:to|with)))\b.{1,120}"
+                r"\b(?:instead(?: of)?|rather than|for now on|from now on|over)\b",
+                r"we(?:'re| are) (?:going with|dropping|(?:switching|moving) (?:\w+ )?to)\b",
+            ),
         ),
-        (
-            Tone.DECISION,
-            r"(?:let'?s use|we(?:'ll| will|'re going to| are going to| should)? (?:use|go with|keep|stick (?:to|with))|"
-            r"we(?:'re| are) going with)\b.{1,120}\b(?:instead(?: of)?|rather than|for now on|from now on|over)\b",
-        ),
-        (Tone.DECISION, r"we(?:'re| are) (?:going with|switching (?:\w+ )?to|dropping|moving (?:\w+ )?to)\b"),
         (
             Tone.PREFERENCE,
-            r"(?:you (?:should|must|can) )?(?:always|never)\s+" + _ALWAYS_LEADS_NOT + r"[a-z]+",
-        ),
-        (Tone.PREFERENCE, r"(?:from now on|going forward|in (?:the )?future|as a rule|by default)\b,? "),
-        (Tone.PREFERENCE, r"(?:i|we) (?:always|never|usually|generally|strongly|really|much|would)?\s*prefer\b"),
-        (Tone.PREFERENCE, r"i(?:'d| would) (?:rather|prefer)\b"),
-        (Tone.PREFERENCE, r"(?:i|we) (?:always|never) (?:use|want|write|put|commit|merge|push|run|deploy|do|mock|log|keep|name|add)\b"),
-        (Tone.PREFERENCE, r"i (?:don'?t|do not|hate|dislike) (?:like|want|it when|when)\b.{0,80}\b(?:you|code|comments?|tests?|commits?|names?|files?)\b"),
-        (Tone.PREFERENCE, r"don'?t (?:ever|you ever)\b"),
-        (Tone.PREFERENCE, r"(?:stop|quit|avoid) (?:adding|using|writing|making|doing|putting|creating|saying|asking|committing)\b"),
-        (
-            Tone.PREFERENCE,
-            r"(?:in this (?:project|repo|repository|codebase|team)|here|around here),? we\b",
+            (
+                r"(?:you (?:should|must|can) )?(?:always|never)\s+"
+                rf"(?!{_TOLD_OF}|\w+ed\b|\w+s\b(?! to\b))[a-z]+",
+                r"(?:from now on|going forward|in (?:the )?future|as a rule|by default)\b,? ",
+                r"(?:i|we) (?:always|never|usually|generally|strongly|really|would)?\s*prefer\b",
+                r"i(?:'d| would) (?:rather|prefer)\b",
+                rf"(?:i|we) (?:always|never) {_HABITS}\b",
+                r"i (?:don'?t|do not|hate|dislike) (?:like|want|it when|when)\b"
+                rf".{{0,80}}\b{_THINGS}\b",
+                r"don'?t (?:ever|you ever)\b",
+                rf"(?:stop|quit|avoid) {_DOINGS}\b",
+                r"(?:in this (?:project|repo|repository|codebase|team)|here|around here),? we\b",
+            ),
         ),
         (
             Tone.CORRECTION,
-            r"no+(?:pe)?[,.!:;—–-]+\s*(?!(?:problem|worries|thanks|thank|need|idea|rush|hurry|can|could|what|why|how|is|are|does|do you)\b)\S",
+            (
+                rf"no+(?:pe)?[,.!:;—–-]+\s*(?!{_ASIDES}\b)\S",
+                r"(?:that|this|it)(?:'s| is| was) "
+                r"(?:wrong|incorrect|not (?:right|correct|true|what i|how))\b",
+                r"you(?:'re| are) wrong\b",
+                r"i (?:said|meant|told you|already (?:said|told))\b",
+                r"not [\w./@-]+(?: [\w./@-]+){0,3}[,;—–-]+ ?(?:but |use |it'?s |we )\S",
+                rf"{_OURS} (?:uses?|runs?|deploys?|writes?|is|are) .{{1,100}}"
+                r"(?:,? (?:and )?not\b|\binstead of\b|\brather than\b)",
+                rf"we (?:don'?t|do not|no longer|stopped) {_GIVEN_UP}\b",
+                r"(?:use|it'?s|its|that'?s) [^,;?]{1,60}, not\b",
+                r"don'?t use\b",
+                r"actually,? (?:we|it'?s|the|that'?s|our|this)\b",
+                r"you (?:should(?:n'?t| not)|must(?:n'?t| not))\b",
+                r"you keep (?:using|adding|forgetting|doing)\b",
+            ),
         ),
-        (Tone.CORRECTION, r"(?:that|this|it)(?:'s| is| was) (?:wrong|incorrect|not (?:right|correct|true|what i|how))\b"),
-        (Tone.CORRECTION, r"you(?:'re| are) wrong\b"),
-        (Tone.CORRECTION, r"i (?:said|meant|told you|already (?:said|told))\b"),
-        (Tone.CORRECTION, r"not [\w./@-]+(?: [\w./@-]+){0,3}[,;—–-]+ ?(?:but |use |it'?s |we )\S"),
-        (Tone.CORRECTION, r"(?:we|our \w+|this project|the project|the repo|this repo) (?:uses?|runs?|deploys?|writes?|(?:is|are)) .{1,100}(?:,? (?:and )?not\b|\binstead of\b|\brather than\b)"),
-        (Tone.CORRECTION, r"we (?:don'?t|do not|no longer|stopped) (?:use|using|do|have|support|write|run|commit|deploy|mock|need|allow|want|store|log)\b"),
-        (Tone.CORRECTION, r"(?:use|it'?s|its|that'?s) [^,;?]{1,60}, not\b"),
-        (Tone.CORRECTION, r"don'?t use\b"),
-        (Tone.CORRECTION, r"actually,? (?:we|it'?s|the|that'?s|our|this)\b"),
-        (Tone.CORRECTION, r"you (?:should(?:n'?t| not)|must(?:n'?t| not)|keep (?:using|adding|forgetting|doing))\b"),
     )
 )
 _ASKS: Final = re.compile(

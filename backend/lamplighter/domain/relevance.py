@@ -18,20 +18,27 @@ _PARTS: Final = re.compile(r"[-_./]+")
 _STEM_CHARS: Final = 4
 _ENDING_CHARS: Final = 3
 _EVERYDAY: Final = frozenset(
-    """
-    about actually add again all already also always and any anything app application back because been
-    before being better both branch build bug button call can cannot change check code come commit could create
-    current data default delete did different does doing done don down each else error even every everything
-    example explain fail failed failing fails feature few file files find first fix function get give going
-    good handle have help here how idea implement instead into issue its just keep know last let like line
-    list look looks main make makes many maybe mean method more most move much must name need needs never new next
-    nothing now number off okay old one only open other our out over page part please problem project pull push
-    put really refactor remove rename reply request right run running same say see seems set should
-    show simple since some something still stop sure take task tell test tests than thank thanks that
-    their them then there these they thing think this those time too try two under update use used user uses using
-    value very wait want was way well were what when where whether which while who why will with without word work
-    working works would write wrong yes yet you your
-    """.split()
+    re.findall(
+        r"\w+",
+        """
+        about actually add again all already also always and any anything app
+        application back because been before being better both branch build bug button
+        call can cannot change check code come commit could create current data default
+        delete did different does doing done don down each else error even every
+        everything example explain fail failed failing fails feature few file files find
+        first fix function get give going good handle have help here how idea implement
+        instead into issue its just keep know last let like line list look looks main
+        make makes many maybe mean method more most move much must name need needs never
+        new next nothing now number off okay old one only open other our out over page
+        part please problem project pull push put really refactor remove rename reply
+        request right run running same say see seems set should show simple since some
+        something still stop sure take task tell test tests than thank thanks that their
+        them then there these they thing think this those time too try two under update
+        use used user uses using value very wait want was way well were what when where
+        whether which while who why will with without word work working works would
+        write wrong yes yet you your
+        """,
+    )
 )
 
 
@@ -63,4 +70,6 @@ def _alike(one: str, other: str) -> bool:
     if len(short) < _STEM_CHARS or len(long) - len(short) > _ENDING_CHARS:
         return False
     same = len(short) if long.startswith(short) else len(short) - 1
-    return same >= _STEM_CHARS and short[:same] == long[:same] and short.isalpha() and long.isalpha()
+    return (
+        same >= _STEM_CHARS and short[:same] == long[:same] and short.isalpha() and long.isalpha()
+    )

@@ -1,6 +1,7 @@
 """Sessions of interactive agents, which tell us by hooks what happens in them."""
 
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -73,9 +74,7 @@ async def caught(db: Database, session_id: int) -> int:
     return int(await db.fetch_val(query))
 
 
-async def forsaken(
-    db: Database, project: str, *, before: datetime, limit: int
-) -> list[Session]:
+async def forsaken(db: Database, project: str, *, before: datetime, limit: int) -> list[Session]:
     """Return the sessions of a project that run on paper and have said nothing for long."""
     last = (
         sa.select(sa.func.max(retellings.c.at))
@@ -95,7 +94,7 @@ async def forsaken(
     return [from_row(row) for row in await db.fetch_all(query)]
 
 
-async def _told(db: Database, statement: sa.ReturningUpdate[tuple[object]], *, now: datetime) -> Session:
+async def _told(db: Database, statement: Any, *, now: datetime) -> Session:
     session = from_row(await db.fetch_one(statement))
     await tell(db, session, Op.UPDATED, now=now)
     return session

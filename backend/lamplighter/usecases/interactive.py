@@ -15,6 +15,7 @@ from lamplighter.domain.context import Block, Placement, tokens
 from lamplighter.domain.corrections import said
 from lamplighter.domain.errors import Invalid, NotFound
 from lamplighter.domain.hooks import Used
+from lamplighter.domain.knowledge import Outcome
 from lamplighter.domain.memory import Candidate, Memory, Source, Trust
 from lamplighter.domain.relevance import near as is_near
 from lamplighter.domain.search import Layer, Near, Wanted
@@ -126,7 +127,9 @@ async def used(
         hooked = hooks.Hooked(by.agent.hooks, kept=count)
         for hit in rules.hits(by.agent.hooks.save, safe, output):
             wanted = rules.candidate(hit, safe, output, session, at=0)
-            where = f"session {session.id}, {one_line(ref)[:80]}" if ref else f"session {session.id}"
+            where = (
+                f"session {session.id}, {one_line(ref)[:80]}" if ref else f"session {session.id}"
+            )
             wanted = replace(wanted, project=session.project, source_ref=where)
             await hooks.keep(db, hooked, wanted, by.redact, now=now)
         kept = min(hooked.kept, hooked.most) - min(count, hooked.most)
@@ -157,9 +160,7 @@ async def _settle(db: Database, session: Session, by: Rules, *, now: datetime) -
             await _end(db, each, Status.INTERRUPTED, by, now=now)
 
 
-async def _end(
-    db: Database, session: Session, status: Status, by: Rules, *, now: datetime
-) -> None:
+async def _end(db: Database, session: Session, status: Status, by: Rules, *, now: datetime) -> None:
     async with writing(db):
         words = await _summary(db, session, by)
         await sessions.end(db, session.id, status, summary=words, now=now)
@@ -199,7 +200,7 @@ async def _keep_said(
             )
         except Invalid:  # nothing of it is left to say
             continue
-        kept += outcome.outcome is knowledge.Outcome.CREATED
+        kept += outcome.outcome is Outcome.CREATED
     await _count(db, session, kept, now=now)
 
 

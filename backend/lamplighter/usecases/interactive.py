@@ -55,6 +55,7 @@ class Rules:
     redact: Redact
     window: timedelta = knowledge.WINDOW
     near: Near | None = None
+    most: int = hooks.CAPTURES
 
     def clean(self, text: str) -> str:
         """Return a person's or a tool's words as they may be kept."""
@@ -124,7 +125,7 @@ async def used(
     safe, output = replace(use, arguments=by.clean(use.arguments)), by.clean(output)
     async with writing(db):
         count = await interactive_sessions.caught(db, session.id)
-        hooked = hooks.Hooked(by.agent.hooks, kept=count)
+        hooked = hooks.Hooked(by.agent.hooks, kept=count, most=by.most)
         for hit in rules.hits(by.agent.hooks.save, safe, output):
             wanted = rules.candidate(hit, safe, output, session, at=0)
             where = (
@@ -178,7 +179,7 @@ async def _keep_said(
     db: Database, session: Session, prompt: str, by: Rules, *, now: datetime
 ) -> None:
     found = said(prompt) if by.agent.auto_save else []
-    left = hooks.CAPTURES - (await interactive_sessions.caught(db, session.id) if found else 0)
+    left = by.most - (await interactive_sessions.caught(db, session.id) if found else 0)
     kept = 0
     for each in found[: max(0, left)]:
         candidate = Candidate(

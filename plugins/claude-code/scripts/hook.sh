@@ -9,6 +9,7 @@
 # above it, and nothing leaves this machine.
 
 exec 2>/dev/null
+umask 077
 event=$1
 url=${CLAUDE_PLUGIN_OPTION_SERVER_URL:-${LAMPLIGHTER_URL:-http://127.0.0.1:8080}}
 token=${CLAUDE_PLUGIN_OPTION_TOKEN:-$LAMPLIGHTER_TOKEN}
@@ -36,7 +37,7 @@ while :; do
     directory=${directory%/*}
 done
 
-mkdir -p "$state" && chmod 700 "$state" || exit 0
+mkdir -p "$state" || exit 0
 
 # A server that hangs is asked again only after a minute.
 [ -z "$(find "$state/hangs" -mmin -1)" ] || exit 0
@@ -62,9 +63,11 @@ one_line() {
 }
 
 # The token is not for the list of processes to show.
+heads=$state/heads.$$
+trap 'rm -f "$heads"' EXIT
 answer=$(
     printf '%s' "$given" | curl --silent --fail --globoff --max-time "$seconds" \
-        --noproxy "127.0.0.1,localhost,::1,${NO_PROXY:-$no_proxy}" \
+        --noproxy "127.0.0.1,localhost,::1,${NO_PROXY:-$no_proxy}" --dump-header "$heads" \
         --header 'Content-Type: application/json' --header @/dev/fd/3 --data-binary @- \
         "${url%/}/api/v1/hooks/$event" 3<<EOF
 Authorization: Bearer $(one_line "$token")
@@ -73,9 +76,15 @@ EOF
 )
 case $? in
 0) ;;
-28) : >"$state/hangs" ;;
+28) : >"$state/hangs" && exit 0 ;;
+*) exit 0 ;;
 esac
 
+if [ "$event" = SessionStart ]; then
+    grep -i '^x-lamplighter-tools:' "$heads" | cut -d : -f 2 | tr -d '\r' |
+        tr -s ' ' '\n' | grep . >"$state/tools.$$"
+    mv -f "$state/tools.$$" "$state/tools"
+fi
 case $answer in
 '{"hookSpecificOutput":{'*'}}') printf '%s\n' "$answer" ;;
 esac

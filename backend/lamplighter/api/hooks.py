@@ -1,5 +1,6 @@
 """Hooks of an interactive agent: what happens in its session comes in, what we know goes out."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -33,6 +34,7 @@ AGENT: Final = "claude-code"
 ROOT: Final = "x-lamplighter-root"
 TOOLS: Final = "X-Lamplighter-Tools"
 UNNAMED: Final = "default"
+_WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 PATH_CHARS: Final = 1_000
 NOT_OURS: Final = "A session of ours has tools of its own; hooks are for interactive agents."
 
@@ -113,7 +115,9 @@ def _path(header: str) -> str:
 
 def _named(root: str) -> str:
     """Return the name of the project in a directory."""
-    name = root.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    if _WINDOWS.match(root):
+        root = root.replace("\\", "/")
+    name = root.rstrip("/").rpartition("/")[2]
     return project_of(one_line(name))[:PROJECT_CHARS].strip() or UNNAMED
 
 

@@ -46,7 +46,7 @@ case $event in
 PostToolUse | PostToolUseFailure)
     [ -s "$state/tools" ] || exit 0 # no rule wants the answer of a tool
     given=$(cat)
-    tool=$(printf '%s' "$given" | grep -o '"tool_name":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
+    tool=$(printf '%s' "$given" | grep -o '"tool_name": *"[^"]*"' | head -n 1 | cut -d '"' -f 4)
     printf '%s\n' "$tool" | tr '[:upper:]' '[:lower:]' | grep -Fqx -f "$state/tools" || exit 0
     ;;
 *) given=$(cat) ;;
@@ -68,7 +68,8 @@ trap 'rm -f "$heads"' EXIT
 answer=$(
     printf '%s' "$given" | curl --silent --fail --globoff --max-time "$seconds" \
         --noproxy "127.0.0.1,localhost,::1,${NO_PROXY:-$no_proxy}" --dump-header "$heads" \
-        --header 'Content-Type: application/json' --header @/dev/fd/3 --data-binary @- \
+        --header 'Content-Type: application/json' --header 'Expect:' --header @/dev/fd/3 \
+        --data-binary @- \
         "${url%/}/api/v1/hooks/$event" 3<<EOF
 Authorization: Bearer $(one_line "$token")
 X-Lamplighter-Root: $(one_line "${root:-$here}")
@@ -79,6 +80,7 @@ case $? in
 28) : >"$state/hangs" && exit 0 ;;
 *) exit 0 ;;
 esac
+grep -q '^HTTP/[0-9.]* 200' "$heads" || exit 0
 
 if [ "$event" = SessionStart ]; then
     grep -i '^x-lamplighter-tools:' "$heads" | cut -d : -f 2 | tr -d '\r' |

@@ -13,7 +13,7 @@ from lamplighter.domain.errors import Invalid
 from lamplighter.domain.event import Level
 from lamplighter.domain.hooks import Hooks, Used, candidate, folded, hits, in_text, query
 from lamplighter.domain.memory import Candidate, Memory
-from lamplighter.domain.search import Hit, words
+from lamplighter.domain.search import Hit, Layer, Wanted
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import shortened, without_private
 from lamplighter.domain.transcript import Item, Line, ToolResult, ToolUse
@@ -26,6 +26,7 @@ from lamplighter.repository import (
     searches,
     writing,
 )
+from lamplighter.usecases.finding import find
 
 logger = logging.getLogger(__name__)
 
@@ -145,7 +146,8 @@ async def recalled(
     if rule is None:
         return ""
     asked = redact(query(given))
-    found = await searches.matching(db, words(asked), limit=rule.limit) if asked else []
+    wanted = Wanted(query=asked, layers=(Layer.MEMORY,), plain=True, limit=rule.limit)
+    found = (await find(db, wanted, now=now)).memories
     lines = _lines(found)
     shown = [Hit(each.id, rank) for rank, each in enumerate(found[: len(lines)], 1)]
     async with writing(db):

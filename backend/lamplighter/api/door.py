@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from starlette.requests import Request
 
 from lamplighter.api.hub import Hub
+from lamplighter.domain.agent import Agent
 from lamplighter.domain.caps import MAX_TURNS, Caps
 from lamplighter.domain.context import DEFAULT_BUDGET
 from lamplighter.domain.redact import Redactor
@@ -69,6 +70,7 @@ class Door:
     lexicon: Lexicon = field(default_factory=built_in)
     webhook_token: str = ""
     webhook_tier: int = 1
+    agents: tuple[Agent, ...] = ()
     brake: Brake = field(default_factory=Brake)
 
     def known(self) -> list[str]:

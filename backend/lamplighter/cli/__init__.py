@@ -1,6 +1,7 @@
 """The `lamplighter` command."""
 
 import asyncio
+import gc
 import json
 import sys
 from collections.abc import Callable
@@ -18,6 +19,9 @@ from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.session import Plan, Status, Trigger
 from lamplighter.domain.text import terminal
 from lamplighter.domain.vitals import Condition
+
+# to start makes many objects that stay: to look through them again and again is a tenth of it
+gc.set_threshold(10_000, 20, 20)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,6 +9,7 @@ from lamplighter.repository.tables_access import logins as logins
 from lamplighter.repository.tables_access import tokens as tokens
 from lamplighter.repository.tables_work import alerts as alerts
 from lamplighter.repository.tables_work import approvals as approvals
+from lamplighter.repository.tables_work import client_prompts as client_prompts
 from lamplighter.repository.tables_work import halts as halts
 from lamplighter.repository.tables_work import notices as notices
 from lamplighter.repository.tables_work import retellings as retellings
@@ -57,6 +58,7 @@ sessions = sa.Table(
     sa.Column("budget_usd", sa.Double),
     sa.Column("resumed", NUMBER, nullable=False),
     sa.Column("directory", sa.Text),
+    sa.Column("messages", NUMBER),
 )
 
 events = sa.Table(

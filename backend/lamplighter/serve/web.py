@@ -118,6 +118,7 @@ async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
             lexicon=words,
             webhook_token=settings.webhook_token,
             webhook_tier=settings.webhook_tier,
+            agents=settings.agents,
             brake=home.brake(settings),
         )
 

@@ -6,6 +6,7 @@ from starlette.routing import compile_path
 
 from lamplighter.api.routes import (
     access,
+    agents,
     approvals,
     halt,
     memories,
@@ -30,6 +31,7 @@ OPS: Final = (
     *outside.OPS,
     *services.OPS,
     *standing.OPS,
+    *agents.OPS,
     *access.OPS,
 )
 

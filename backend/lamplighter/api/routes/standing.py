@@ -80,6 +80,7 @@ OPS: Final = (
         state.context,
         "Read what the next session would be told.",
         shapes.Context,
+        or_gives=(shapes.AgentContext,),
         query=shapes.ContextQuery,
         problems=(404,),
     ),

@@ -5,6 +5,8 @@ from lamplighter.api.shapes.access import Minted as Minted
 from lamplighter.api.shapes.access import Token as Token
 from lamplighter.api.shapes.access import TokenIn as TokenIn
 from lamplighter.api.shapes.access import TokenPage as TokenPage
+from lamplighter.api.shapes.agents import AgentContext as AgentContext
+from lamplighter.api.shapes.agents import AgentPage as AgentPage
 from lamplighter.api.shapes.alerts import AlertPage as AlertPage
 from lamplighter.api.shapes.alerts import AlertQuery as AlertQuery
 from lamplighter.api.shapes.alerts import Delivery as Delivery

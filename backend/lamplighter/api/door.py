@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from starlette.requests import Request
 
+from lamplighter.api.figures import Kept
 from lamplighter.api.hub import Hub
 from lamplighter.domain.agent import Agent
 from lamplighter.domain.caps import MAX_TURNS, Caps
@@ -71,6 +72,7 @@ class Door:
     webhook_token: str = ""
     webhook_tier: int = 1
     agents: tuple[Agent, ...] = ()
+    figures: Kept = field(default_factory=Kept)
     brake: Brake = field(default_factory=Brake)
 
     def known(self) -> list[str]:

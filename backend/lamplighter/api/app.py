@@ -22,6 +22,7 @@ from lamplighter.api.answer import etag, problem
 from lamplighter.api.callers import Attempts, Callers
 from lamplighter.api.door import Door, door
 from lamplighter.api.guard import HEADERS, Guard
+from lamplighter.api.observed import ID, REQUEST, Observed
 from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, MCP, Ask, Op, by_path
 from lamplighter.domain import plain
 from lamplighter.domain.approval import Approval
@@ -29,6 +30,7 @@ from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Unavai
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.review import Review
 from lamplighter.repository.driver import OperationalError, disk_is_full
+from lamplighter.telemetry import about
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +82,7 @@ def create_app(
             *_mcp_routes(mcp),
             *web.routes(web_directory),
         ],
-        middleware=[Middleware(Guard, hosts=hosts)],
+        middleware=[Middleware(Observed), Middleware(Guard, hosts=hosts)],
         exception_handlers={
             HTTPException: _on_http,
             Invalid: _on_invalid,
@@ -170,6 +172,9 @@ async def _on_locked(request: Request, error: Exception) -> Response:
 
 
 async def _on_anything(request: Request, error: Exception) -> Response:
-    logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    known = request.scope.get("state", {}).get(REQUEST, "")  # its middleware is left already
+    with about(request=known):
+        logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
     detail = "Something failed here; the log of the web process says what."
-    return problem(500, detail, headers=HEADERS)  # the guard does not see this answer
+    headers = {**HEADERS, ID: known}  # the guard does not see this answer
+    return problem(500, detail, headers=headers)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from starlette.requests import Request
 
+from lamplighter.api.figures import Kept
 from lamplighter.api.hub import Hub
 from lamplighter.domain.agent import Agent
 from lamplighter.domain.caps import MAX_TURNS, Caps
@@ -74,6 +75,7 @@ class Door:
     webhook_tier: int = 1
     agents: tuple[Agent, ...] = ()
     window: timedelta = WINDOW
+    figures: Kept = field(default_factory=Kept)
     brake: Brake = field(default_factory=Brake)
     near: Near | None = None
 

@@ -20,7 +20,6 @@ from lamplighter.domain.errors import Invalid, Wrong, wrong_of
 from lamplighter.domain.memory import (
     GENERAL,
     NO_KEY,
-    OPERATIONS,
     Candidate,
     Category,
     Edit,

@@ -27,7 +27,7 @@ CONNECT_SECONDS: Final = 10.0
 COMMAND_SECONDS: Final = 60.0
 STATEMENTS_CACHED: Final = 500
 OURS: Final = 0x4C414D50  # "LAMP": the first half of our advisory locks' names
-WRITER, MIGRATOR, LEADER = 1, 2, 3
+WRITER, MIGRATOR, LEADER, EMBEDDER = 1, 2, 3, 4
 
 WRITE: Final = f"BEGIN READ WRITE; SELECT pg_advisory_xact_lock({OURS}, {WRITER})"
 COMMIT: Final = "COMMIT"

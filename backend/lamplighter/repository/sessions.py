@@ -189,8 +189,13 @@ async def newest(db: Database) -> datetime | None:
 
 
 async def running(db: Database) -> list[Session]:
-    """Return the sessions that have not ended, oldest first."""
-    query = sa.select(sessions).where(sessions.c.status == Status.RUNNING).order_by(sessions.c.id)
+    """Return the sessions of ours that have not ended, oldest first; clients end their own."""
+    query = (
+        sa.select(sessions)
+        .where(sessions.c.status == Status.RUNNING)
+        .where(sessions.c.trigger != Trigger.CLIENT)
+        .order_by(sessions.c.id)
+    )
     return [from_row(row) for row in await db.fetch_all(query)]
 
 

@@ -16,6 +16,7 @@ from benchmarks import (
     pages,
     processes,
     relate,
+    search,
     sessions,
     spawned,
 )
@@ -32,6 +33,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "pages": pages.run,
     "processes": processes.run,
     "relate": relate.run,
+    "search": search.run,
     "sessions": sessions.run,
     "spawned": lambda: asyncio.run(spawned.run()),
 }
@@ -39,7 +41,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
 
 def main() -> None:
     """Print one JSON line a benchmark."""
-    for name in sys.argv[1:] or ALL:
+    for name in [each for each in sys.argv[1:] if not each.startswith("-")] or ALL:
         print(json.dumps({"benchmark": name, **ALL[name]()}), flush=True)
 
 

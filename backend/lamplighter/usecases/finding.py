@@ -14,7 +14,7 @@ from lamplighter.domain.query import Asked, asked
 from lamplighter.domain.ranking import KEY_SCORE, Corpus
 from lamplighter.domain.search import Found, Layer, Method, Near, Reason, Results, Wanted
 from lamplighter.domain.service import GENERAL, fold
-from lamplighter.repository import Database, index, reading, taking_in
+from lamplighter.repository import Database, index, taking_in
 from lamplighter.repository.deadline import Deadline, Late, by
 from lamplighter.repository.found import Row, layer_of, rows
 from lamplighter.repository.index import COUNTED, Matching
@@ -84,12 +84,10 @@ async def _by_words(
     scored: list[Scored] = []
     late = [layer.value for layer in layers]
     try:
-        async with reading(db):
-            async with by(db, deadline):
-                held = await _corpus(db, question, layers)
+        async with by(db, deadline):
+            held = await _corpus(db, question, layers)
             for layer in layers:
-                async with by(db, deadline):
-                    scored += await _scored(db, question, layer, held)
+                scored += await _scored(db, question, layer, held)
                 late.remove(layer.value)
     except Late:
         pass
@@ -136,19 +134,18 @@ async def _scored(db: Database, question: Asked, layer: Layer, held: Corpus) -> 
     matching = Matching(
         words=words, phrases=question.phrases, without=question.without, scope=scope
     )
-    numbers: list[int] = []
+    documents: dict[int, index.Document] = {}
     for base in _bases(layer, active=wanted.active):
-        numbers += await index.candidates(
-            db, matching, base, expected=expected, conditions=conditions
-        )
+        found = await index.candidates(db, matching, base, expected=expected, conditions=conditions)
         if layer is Layer.MEMORY and question.keys:
             named = tuple(map(scoping.of_key, question.keys))
             keyed = replace(matching, words=(), scope=(*scope, named))
-            numbers += await index.candidates(db, keyed, base, expected=0, conditions=conditions)
-    texts = await index.fields(db, list(dict.fromkeys(numbers)))
+            found += await index.candidates(db, keyed, base, expected=0, conditions=conditions)
+        documents |= {each.number: each for each in found}
+    looked_for = ranking.Words(question.terms, held)
     return [
-        Scored(number, tuple(ranking.by_words(fields, question.terms, held)))
-        for number, fields in texts.items()
+        Scored(each.number, looked_for.reasons(each.fields, each.size))
+        for each in documents.values()
     ]
 
 

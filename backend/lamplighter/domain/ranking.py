@@ -55,25 +55,25 @@ class Words:
     """The terms of a query with what each weighs: made once, asked of each text."""
 
     def __init__(self, looked_for: Sequence[str], corpus: Corpus) -> None:
-        self._weights = [(term, corpus.weight(term)) for term in looked_for]
+        self._weights = {term: corpus.weight(term) for term in looked_for}
+        self._wanted = frozenset(looked_for)
         self._average = corpus.average or 1.0
 
     def reasons(self, fields: Fields, size: float) -> tuple[Reason, ...]:
         """Return what each term counts for a text; BM25 over the weighted fields."""
         norm = K1 * (1.0 - B + B * size / self._average)
-        parts: dict[int, list[str]] = {}
-        found = []
-        for term, idf in self._weights:
-            held = 0.0
-            for at, text in enumerate(fields):
-                if term in text:  # in it or in one of its words
-                    part = parts.get(at)
-                    if part is None:
-                        part = parts[at] = text.split()
-                    held += WEIGHTS[at] * part.count(term)
-            if held:
-                found.append(Reason(term, idf * held * (K1 + 1.0) / (held + norm)))
-        return tuple(found)
+        held: dict[str, float] = {}
+        for weight, text in zip(WEIGHTS, fields, strict=True):
+            part = text.split()
+            for term in self._wanted.intersection(part):
+                held[term] = held.get(term, 0.0) + weight * part.count(term)
+        weights = self._weights
+        return tuple(
+            [
+                Reason(term, weights[term] * count * (K1 + 1.0) / (count + norm))
+                for term, count in held.items()
+            ]
+        )
 
 
 def by_name(row: object, asked: Asked, score: float) -> list[Reason]:

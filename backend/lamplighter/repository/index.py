@@ -25,7 +25,7 @@ RANKED: Final = 200
 COUNTED: Final = 3_000
 """About so many matches are looked at; words that more have only move the order of those."""
 
-NEWEST: Final = 600
+NEWEST: Final = 400
 """Of words that everything holds only the newest matches are looked at."""
 
 SMALL: Final = 5_000
@@ -86,7 +86,7 @@ class Document:
 
 
 async def candidates(
-    db: Database, matching: Matching, base: int, *, expected: int, conditions: Any = None
+    db: Database, matching: Matching, *, base: int, expected: int, conditions: Any = None
 ) -> list[Document]:
     """Return what matches in one part of the index: the best, or the newest where it is much."""
     mode = "few" if expected <= RANKED else "some" if expected <= COUNTED else "many"

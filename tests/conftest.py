@@ -1,5 +1,6 @@
 """What all tests share: real databases, a fixed moment, and no settings from outside."""
 
+import gc
 import itertools
 import os
 from collections.abc import AsyncIterator, Iterator
@@ -22,6 +23,9 @@ DAY = timedelta(days=1)
 OPEN = Redactor()
 MIGRATED = "migrated"
 NUMBERS = itertools.count(1)
+
+# thousands of tests are objects that stay: to look through them again and again takes long
+gc.set_threshold(50_000, 50, 50)
 
 for name in [name for name in os.environ if name.startswith(("LAMPLIGHTER_", "CLAUDEOPS_"))]:
     del os.environ[name]

@@ -48,6 +48,9 @@ LOST: Final = (
 )
 GOING: Final = (asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
 """Answers of a server after which it talks to us no more."""
+LATE: Final = asyncpg.QueryCanceledError
+"""A statement ran out of its time: of those the one after which it talks on."""
+
 NUL, REPLACEMENT = "\0", "\ufffd"
 
 
@@ -167,7 +170,9 @@ class PostgresConnection(RowConnection):
             try:
                 yield self._held
             except BaseException as error:
-                answered = isinstance(error, asyncpg.PostgresError) and not isinstance(error, GOING)
+                answered = isinstance(error, asyncpg.PostgresError) and not (
+                    isinstance(error, GOING) and not isinstance(error, LATE)
+                )
                 self._doubtful = self._doubtful or not answered
                 raise
 

@@ -118,7 +118,8 @@ def secrets(settings: Settings) -> Redactor:
     password = password_of(settings.database_url)
     own = [("DATABASE_PASSWORD", password or ""), ("WEBHOOK_TOKEN", settings.webhook_token)]
     posts = [("NOTIFY_SECRET", part) for url in settings.notify for part in secrets_in(url)]
-    return redactor([*os.environ.items(), *own, *posts])
+    tokens = [("MEMORY_TOKEN", each.memory_token) for each in settings.agents]
+    return redactor([*os.environ.items(), *own, *posts, *tokens])
 
 
 def telling(settings: Settings) -> Telling | None:

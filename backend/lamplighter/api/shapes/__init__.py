@@ -5,6 +5,8 @@ from lamplighter.api.shapes.access import Minted as Minted
 from lamplighter.api.shapes.access import Token as Token
 from lamplighter.api.shapes.access import TokenIn as TokenIn
 from lamplighter.api.shapes.access import TokenPage as TokenPage
+from lamplighter.api.shapes.agents import AgentContext as AgentContext
+from lamplighter.api.shapes.agents import AgentPage as AgentPage
 from lamplighter.api.shapes.alerts import AlertPage as AlertPage
 from lamplighter.api.shapes.alerts import AlertQuery as AlertQuery
 from lamplighter.api.shapes.alerts import Delivery as Delivery
@@ -28,6 +30,7 @@ from lamplighter.api.shapes.grounds import GroundsQuery as GroundsQuery
 from lamplighter.api.shapes.halt import Halt as Halt
 from lamplighter.api.shapes.halt import HaltIn as HaltIn
 from lamplighter.api.shapes.halt import Pulled as Pulled
+from lamplighter.api.shapes.hooks import HookAnswer as HookAnswer
 from lamplighter.api.shapes.memories import AsOfQuery as AsOfQuery
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed

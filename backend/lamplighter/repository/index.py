@@ -122,7 +122,8 @@ class _Part:
             query = query.where(conditions(self.number - self.base))
         if many or few:
             most = NEWEST if many else COUNTED
-            return self._ordered(query, hide=not many).limit(most)
+            found: sa.Select[Any] = self._ordered(query, hide=not many).limit(most)
+            return found
         inner = self._ordered(query, hide=True).limit(COUNTED).subquery()
         ordered = sa.select(inner.c.id).order_by(inner.c.rough, inner.c.id.desc())
         return ordered.limit(RANKED)
@@ -141,7 +142,7 @@ _VECTORS: Final = sa.table("terms", sa.column("id", NUMBER), _VECTOR)
 
 def _in_index(matching: Matching, base: int) -> _Part:
     rows = sa.table(INDEX, sa.column("rowid", NUMBER), sa.column(INDEX))
-    weights = (sa.literal_column(str(each)) for each in (*WEIGHTS, 0))
+    weights = [sa.literal_column(str(each), sa.Double) for each in (*WEIGHTS, 0)]
     rough: Any = sa.func.bm25(sa.literal_column(INDEX), *weights, type_=sa.Double)
     if not matching.words:
         rough = sa.literal_column("0")
@@ -155,7 +156,7 @@ def _in_vectors(matching: Matching, base: int) -> _Part:
         for text in (_ts(matching), _any(matching.words) if matching.words else "")
     )
     title, text, keys, around = WEIGHTS
-    weights = sa.literal_column(f"'{{{around}, {keys}, {text}, {title}}}'::float4[]")
+    weights: Any = sa.literal_column(f"'{{{around}, {keys}, {text}, {title}}}'::float4[]")
     vector: Any = _VECTORS.c.vector
     rough = -sa.func.ts_rank(weights, vector, ranked, 1, type_=sa.Double)
     return _Part(_VECTORS, _VECTORS.c.id, rough, vector.op("@@")(asked), base, True)

@@ -8,12 +8,14 @@ from typing import Any, Protocol
 
 from starlette.requests import Request
 
+from lamplighter.api.figures import Kept
 from lamplighter.api.hub import Hub
 from lamplighter.domain.agent import Agent
 from lamplighter.domain.caps import MAX_TURNS, Caps
 from lamplighter.domain.context import DEFAULT_BUDGET
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.search import Near
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.domain.vitals import Sign
@@ -73,7 +75,9 @@ class Door:
     webhook_tier: int = 1
     agents: tuple[Agent, ...] = ()
     window: timedelta = WINDOW
+    figures: Kept = field(default_factory=Kept)
     brake: Brake = field(default_factory=Brake)
+    near: Near | None = None
 
     def known(self) -> list[str]:
         """Return the names of the services as they are spelled."""

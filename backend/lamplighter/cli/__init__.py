@@ -15,10 +15,12 @@ from lamplighter.cli import (
     approvals,
     halt,
     knowing,
+    mcp,
     memory,
     memory_service,
     notify,
     reviews,
+    vectors,
 )
 from lamplighter.cli.words import in_words, refuse, settings_in_force
 from lamplighter.config.listed import ENGINES
@@ -49,7 +51,9 @@ main.add_command(halt.resume)
 main.add_command(knowing.context)
 main.add_command(knowing.audit)
 main.add_command(memory.memory)
+main.add_command(vectors.vectors)
 main.add_command(memory_service.memory_service)
+main.add_command(mcp.mcp)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:

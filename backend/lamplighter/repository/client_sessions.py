@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import Op
 from lamplighter.domain.session import Session, Status, Trigger
+from lamplighter.repository import indexing
 from lamplighter.repository.database import Database
 from lamplighter.repository.sessions import from_row, tell
 from lamplighter.repository.tables import KNOWLEDGE, client_prompts, memories, sessions
@@ -84,6 +85,7 @@ async def end(
         .returning(sessions)
     )
     session = from_row(await db.fetch_one(statement))
+    await indexing.summarized(db, session)
     await tell(db, session, Op.UPDATED, now=now)
     return session
 

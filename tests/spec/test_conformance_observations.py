@@ -450,3 +450,35 @@ def test_the_context_is_a_text_too_135(lenient: httpx2.Client, project: str) -> 
     assert told(lenient, project=project)["context"] == (
         "<memory:context>\n- [decision] Pool: Twenty at most\n</memory:context>\n"
     )
+
+
+def test_an_export_comes_in_once_however_often_129(
+    strict: httpx2.Client, project: str, tmp_path: Any
+) -> None:
+    strict.post("/sessions", json={"id": project, "project": project})
+    for each in range(3):
+        saved(strict, project, session_id=project, content=f"content {each}", type="manual")
+    strict.post("/prompts", json={"session_id": project, "content": "What was it?"})
+    talk = {"messages": [{"role": "user", "content": "Keep all of it"}]}
+    strict.post(f"/sessions/{project}/end", json=talk)
+    export = strict.get("/export", params={"project": project})
+    service = MemoryService(Home(tmp_path / "home"))
+    try:
+        with httpx2.Client(base_url=service.url, timeout=20) as asking:
+            first = asking.post("/import", json=export.json()).json()
+            again = asking.post("/import", json=export.json()).json()
+            stats = asking.get("/stats").json()
+            rows = asking.get("/observations/recent", params={"project": project}).json()
+            asked = asking.get("/prompts/recent", params={"project": project}).json()
+    finally:
+        service.kill()
+
+    assert (first["imported_sessions"], first["imported_observations"]) == (1, 3)
+    assert first["sessions_imported"], first["observations_imported"] == (1, 3)
+    assert (again["imported_sessions"], again["imported_observations"]) == (0, 0)
+    assert first["errors"] == again["errors"] == []
+    assert (stats["total_sessions"], stats["total_observations"]) == (1, 3)
+    assert stats["total_prompts"] == first["prompts_imported"] == 1
+    assert {row["content"] for row in rows} == {f"content {each}" for each in range(3)}
+    assert {(row["type"], row["session_id"]) for row in rows} == {("manual", project)}
+    assert [each["content"] for each in asked] == ["What was it?"]

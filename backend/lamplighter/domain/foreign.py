@@ -163,12 +163,12 @@ def synced_row(each: Memory, session: str | None) -> dict[str, Any]:
     return {**observation_row(each, session), "sync_id": f"obs-{MANUAL}-{each.id}-{stamp}"}
 
 
-def prompt_row(each: Session) -> dict[str, Any]:
-    """Return what a client's session was about as engram writes a prompt."""
+def prompt_row(each: Session, content: str, at: datetime) -> dict[str, Any]:
+    """Return what was asked in a client's session as engram writes a prompt."""
     return {
         "id": each.id,
         "session_id": each.external_id,
-        "content": each.prompt,
+        "content": content,
         "project": each.project,
-        "created_at": plain.at(each.started_at),
+        "created_at": plain.at(at),
     }

@@ -24,6 +24,7 @@ from lamplighter.domain.text import one_line
 from lamplighter.repository import Database, reading, recency, retellings, writing
 from lamplighter.usecases import clients
 from lamplighter.usecases.search import find
+from lamplighter.usecases.walls import finds
 
 BEYOND: Final = 10
 """How many more are looked at, so that one can see what was left out."""
@@ -110,7 +111,10 @@ async def _results(
     if not query or limit < 1:
         return Results()
     wanted = Wanted(query=query, layers=(Layer.MEMORY,), project=project, limit=limit + BEYOND)
-    return await find(db, wanted, now=now, near=near)
+    results = await find(db, wanted, now=now, near=near)
+    # the walls between projects do not hang on how well a search keeps to them
+    inside = (each for each in results.found if finds(project, each.row))
+    return replace(results, found=tuple(inside))
 
 
 def _chosen(results: Results, limit: int) -> tuple[list[Told], list[tuple[Memory, str]]]:

@@ -1,7 +1,9 @@
 """A real server, and tokens that it knows."""
 
 from collections.abc import Iterator
+from typing import Any
 
+import httpx2
 import pytest
 
 from living import Home, Server
@@ -23,14 +25,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def tokens(server: Server) -> dict[str, str]:
     """Return a token of each kind."""
-    wanted = {
-        "hermes": ("--agent", "Hermes"),
-        "quiet": ("--agent", "quiet"),
-        "ann": ("--scope", "knowledge:write"),
-        "reader": ("--scope", "knowledge:read"),
-        "events": ("--scope", "events:write"),
-        "all": ("--scope", "admin"),
+    wanted: dict[str, dict[str, Any]] = {
+        "hermes": {"scopes": ["knowledge:write"], "agent": "Hermes"},
+        "quiet": {"scopes": ["knowledge:write"], "agent": "quiet"},
+        "ann": {"scopes": ["knowledge:write"]},
+        "reader": {"scopes": ["knowledge:read"]},
+        "events": {"scopes": ["events:write"]},
+        "all": {"scopes": ["admin"]},
     }
-    made = {name: server.home.ask("token", "create", *words) for name, words in wanted.items()}
-    assert [each.stderr for each in made.values() if each.returncode] == []
-    return {name: each.stdout.strip() for name, each in made.items()}
+    url, shown = f"{server.url}/api/v1/tokens", server.headers
+    made = {name: httpx2.post(url, json=each, headers=shown) for name, each in wanted.items()}
+    assert [each.text for each in made.values() if each.status_code != 201] == []
+    return {name: str(each.json()["token"]) for name, each in made.items()}

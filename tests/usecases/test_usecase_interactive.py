@@ -1,7 +1,7 @@
 """An interactive session: what its hooks bring is kept, and what is known is told it."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -266,7 +266,7 @@ async def test_an_agent_may_leave_no_summary(db: Database) -> None:
     by = replace(BY, agent=Agent(name="claude-code", auto_summarize=False))
     await prompted(db, session, "Hello there", by)
 
-    await interactive.paused(db, session, by, now=LATER)
+    await interactive.summarized(db, session, by, now=LATER)
     await interactive.ended(db, session, by, now=LATER)
 
     assert (await row(db, session)).summary == ""
@@ -276,29 +276,11 @@ async def test_before_it_is_compacted_a_session_leaves_what_it_was(db: Database)
     session = await joined(db)
     await prompted(db, session, "A long task")
 
-    await interactive.paused(db, session, BY, now=LATER)
+    await interactive.summarized(db, session, BY, now=LATER)
 
     found = await row(db, session)
     assert found.running
     assert found.summary == 'Session with 1 message. Started: "A long task" — Ended: "A long task"'
-
-
-async def test_sessions_that_never_ended_are_ended_by_the_next_one(db: Database) -> None:
-    forgotten = await joined(db)
-    await prompted(db, forgotten, "And then the lid was closed")
-    other = await joined(db, external_id="other", project="elsewhere")
-    lately = await joined(db, LATER + timedelta(days=1), external_id="lately")
-
-    now = LATER + timedelta(days=1, minutes=1)
-    fresh = await joined(db, now, external_id="fresh")
-    await interactive.told_at_start(db, fresh, BY, now=now)
-
-    found = await row(db, forgotten)
-    assert found.status is Status.INTERRUPTED
-    assert found.summary.startswith("Session with 1 message")
-    assert (await row(db, other)).running
-    assert (await row(db, lately)).running
-    assert (await row(db, fresh)).running
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from lamplighter.domain.errors import NotFound
 from lamplighter.domain.hooks import Hooks, SaveRule, Used
 from lamplighter.domain.memory import Candidate, Category, Kind, Memory, Source, Trust
 from lamplighter.domain.session import Session, Status
-from lamplighter.repository import Database, exposures, retellings, sessions
+from lamplighter.repository import Database, client_prompts, exposures, retellings, sessions
 from lamplighter.usecases import interactive
 from lamplighter.usecases.clients import Opening
 from lamplighter.usecases.interactive import Rules
@@ -109,7 +109,7 @@ async def test_a_prompt_is_told_what_is_near_once_in_a_session(db: Database) -> 
     assert "Verify a memory" in first
     assert second == ""
     assert await exposures.told_of(db, session.id, [memory.id]) == {memory.id}
-    assert [each.query for each in await retellings.of(db, session.id)] == [ASKED, ASKED]
+    assert [each.query for each in await retellings.of(db, session.id)] == [ASKED]
 
 
 async def test_what_the_start_told_is_not_told_beside_a_prompt(db: Database) -> None:
@@ -124,7 +124,7 @@ async def test_what_the_start_told_is_not_told_beside_a_prompt(db: Database) -> 
     "more",
     [
         {"project": "other"},
-        {"trust": Trust.UNVERIFIED},
+        {"source": Source.CAPTURED, "trust": Trust.UNVERIFIED},
         {"observation": "Fix the failing test, please use the other branch.", "topic_key": "x"},
     ],
     ids=["another project's", "unverified", "of everyday words"],
@@ -192,7 +192,7 @@ async def test_secrets_and_private_parts_are_never_kept(db: Database) -> None:
 
     everything = [
         *(each.observation for each in await held(db)),
-        *(each.query for each in await retellings.of(db, session.id)),
+        *(each.content for each in await client_prompts.newest(db, None, limit=9)),
         (await row(db, session)).response,
         (await row(db, session)).summary,
     ]

@@ -112,6 +112,7 @@ function ofSession({ add, api, feed, engines }) {
   const linked = add("chain", chain({ api, feed }))
   const one = add("session", session({ api, feed, log: add("log", log({ api })), chain: linked, engines }))
   feed.on("session", (/** @type {Change} */ change) => (one.follow(change), linked.follow(change)))
+  feed.on("memory", (/** @type {Change} */ change) => one.followMemory(change))
   feed.on("event", (/** @type {Change} */ change) => one.followEvent(change))
   feed.on("marker", (/** @type {Change} */ change) => one.followMarker(change))
   feed.on("review", (/** @type {Change} */ change) => one.followReview(change))

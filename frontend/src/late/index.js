@@ -6,6 +6,7 @@ import { searchPage } from "../components/search-page.js"
 import { revealIn } from "../components/rows.js"
 import { sessionPage } from "../components/session-page.js"
 import { settingsPage } from "../components/settings-page.js"
+import { agents } from "../stores/agents.js"
 import { chain } from "../stores/chain.js"
 import { cooldowns } from "../stores/cooldowns.js"
 import { deciding } from "../stores/deciding.js"
@@ -63,9 +64,10 @@ function first(el) {
 }
 
 /** @param {any} with_ */
-function ofSettings({ add, api, confirm, toasts }) {
+function ofSettings({ add, api, clock, confirm, toasts }) {
   const keyring = add("tokens", tokens({ api, confirm, toasts }))
-  return { settings: add("settings", settings({ api, tokens: keyring })) }
+  const known = add("agents", agents({ api, clock }))
+  return { settings: add("settings", settings({ api, tokens: keyring, agents: known })) }
 }
 
 /** @param {any} with_ */

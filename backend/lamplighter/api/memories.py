@@ -20,7 +20,6 @@ from lamplighter.domain.errors import Invalid, Wrong, wrong_of
 from lamplighter.domain.memory import (
     GENERAL,
     NO_KEY,
-    OPERATIONS,
     Candidate,
     Category,
     Edit,
@@ -101,7 +100,7 @@ async def create(request: Request) -> Response:
         trust=Trust.TRUSTED,
         title=given.title,
         tags=tuple(given.tags),
-        project=project_of(given.project) or OPERATIONS,
+        project=given.project,
         scope=given.scope,
         topic_key=given.topic_key,
     )

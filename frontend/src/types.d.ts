@@ -26,10 +26,39 @@ interface Memory extends Row {
   source: string
   title: string
   tags: string[]
+  project: string
   scope: "project" | "global"
   topic_key: string | null
   inactive_reason: string | null
   pinned: boolean
+  duplicate_count: number
+  revision_count: number
+  last_seen_at: Time | null
+  access_count: number
+  accessed_at: Time | null
+}
+
+/** One thing that a search found; its row stands under the name of its layer. */
+interface Hit {
+  layer: "memory" | "session" | "event"
+  rank: number
+  score: number
+  method: string
+  reasons: { what: string; score: number }[]
+  text: string
+  /** Where the words that were looked for stand, in characters. */
+  spans: [number, number][]
+  memory?: Memory
+  session?: Session
+  event?: OpsEvent
+}
+
+interface Found {
+  items: Hit[]
+  seq: number
+  terms: string[]
+  partial: boolean
+  missing: string[]
 }
 
 /** A time that a memory was said, by a session or (tier 0) by a person. */
@@ -125,6 +154,10 @@ interface OpsEvent extends Row {
 }
 
 interface Session extends Row {
+  external_id: string | null
+  agent: string | null
+  project: string
+  response: string
   tier: number
   engine: string
   model: string | null

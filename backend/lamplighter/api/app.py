@@ -15,6 +15,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from lamplighter.api import approvals, login, openapi, reviews, web
+from lamplighter.api.agentops import app as agentops
+from lamplighter.api.agentops.contract import Desk
 from lamplighter.api.answer import etag, problem
 from lamplighter.api.callers import Attempts, Callers
 from lamplighter.api.door import Door, door
@@ -49,6 +51,13 @@ def create_app(opening: Opening, *, web_directory: Path, hosts: tuple[str, ...] 
             app.state.door = here
             app.state.callers = callers = Callers(here.db, here.now)
             app.state.attempts = Attempts()
+            app.state.desk = Desk(
+                db=here.db,
+                now=here.now,
+                redact=here.redact,
+                window=here.window,
+                agents=here.agents,
+            )
             tasks = [asyncio.create_task(work) for work in (here.hub.follow(), callers.note())]
             yield
             for task in tasks:
@@ -57,7 +66,7 @@ def create_app(opening: Opening, *, web_directory: Path, hosts: tuple[str, ...] 
                     await task
 
     return Starlette(
-        routes=[*api_routes(), *web.routes(web_directory)],
+        routes=[*api_routes(), *agentops.mounted(), *web.routes(web_directory)],
         middleware=[Middleware(Observed), Middleware(Guard, hosts=hosts)],
         exception_handlers={
             HTTPException: _on_http,

@@ -15,6 +15,7 @@ from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
 from lamplighter.domain.admit import admitted_edit
+from lamplighter.domain.agent import project_of
 from lamplighter.domain.errors import Invalid, Wrong, wrong_of
 from lamplighter.domain.memory import (
     GENERAL,
@@ -97,6 +98,7 @@ async def create(request: Request) -> Response:
         trust=Trust.TRUSTED,
         title=given.title,
         tags=tuple(given.tags),
+        project=given.project,
         scope=given.scope,
         topic_key=given.topic_key,
     )
@@ -188,7 +190,7 @@ async def filter_of(here: Door, wanted: shapes.MemoryQuery | shapes.ViewQuery) -
         service=service,
         category=wanted.category,
         kind=wanted.kind,
-        project=wanted.project,
+        project=None if wanted.project is None else project_of(wanted.project),
         scope=wanted.scope,
         active={"active": True, "inactive": False}.get(wanted.state),
         in_review=wanted.state == "review",

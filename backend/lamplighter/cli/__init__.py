@@ -1,6 +1,7 @@
 """The `lamplighter` command."""
 
 import asyncio
+import gc
 import json
 import sys
 from collections.abc import Callable
@@ -9,7 +10,17 @@ from typing import Any
 import click
 
 from lamplighter import __version__, telemetry
-from lamplighter.cli import access, approvals, halt, knowing, memory, notify, reviews
+from lamplighter.cli import (
+    access,
+    approvals,
+    halt,
+    knowing,
+    memory,
+    memory_service,
+    notify,
+    reviews,
+    vectors,
+)
 from lamplighter.cli.words import in_words, refuse, settings_in_force
 from lamplighter.config.listed import ENGINES
 from lamplighter.config.settings import describe
@@ -18,6 +29,9 @@ from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.session import Plan, Status, Trigger
 from lamplighter.domain.text import terminal
 from lamplighter.domain.vitals import Condition
+
+# to start makes many objects that stay: to look through them again and again is a tenth of it
+gc.set_threshold(10_000, 20, 20)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,6 +50,8 @@ main.add_command(halt.resume)
 main.add_command(knowing.context)
 main.add_command(knowing.audit)
 main.add_command(memory.memory)
+main.add_command(vectors.vectors)
+main.add_command(memory_service.memory_service)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:

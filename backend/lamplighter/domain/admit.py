@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.agent import PROJECT_CHARS, project_of
+from lamplighter.domain.errors import Invalid, Wrong, wrong_of
 from lamplighter.domain.memory import (
     MAX_OBSERVATION_CHARS,
     NO_KEY,
     OPERATIONAL,
+    OPERATIONS,
     PROJECT,
     Candidate,
     Category,
@@ -20,6 +22,8 @@ from lamplighter.domain.text import one_line, several_lines, without_private
 Redact = Callable[[str], str]
 MAX_TITLE_CHARS: Final = 500
 MAX_KEY_CHARS: Final = 120
+MAX_TAGS: Final = 20
+MAX_TAG_CHARS: Final = 100
 
 
 def admitted(candidate: Candidate, redact: Redact) -> Candidate:
@@ -32,8 +36,10 @@ def admitted(candidate: Candidate, redact: Redact) -> Candidate:
     observation = _checked(candidate.observation, candidate.category, redact, wrong)
     service = checked_service(candidate.service, wrong)
     title = _title(candidate.title, redact, wrong)
+    tags = _tags(candidate.tags, redact, wrong)
+    project = _project(candidate.project, wrong)
     topic_key = _key(candidate.topic_key or NO_KEY, redact, wrong) or None
-    wrong += misplaced(candidate.category, candidate.scope, topic_key)
+    wrong += misplaced(candidate.category, candidate.scope, topic_key, project)
     if wrong:
         raise Invalid(*wrong)
     return replace(
@@ -41,9 +47,21 @@ def admitted(candidate: Candidate, redact: Redact) -> Candidate:
         observation=observation,
         service=service,
         title=title,
-        tags=_tags(candidate.tags, redact),
+        tags=tags,
+        project=project,
         topic_key=topic_key,
     )
+
+
+def admitted_knowledge(candidate: Candidate, redact: Redact) -> Candidate:
+    """Return a candidate of knowledge as it may be kept; raises Invalid naming each wrong field."""
+    wrong = [
+        *knowledge_only(candidate.category),
+        *wrong_of(lambda: admitted(candidate, redact)),
+    ]
+    if wrong:
+        raise Invalid(*wrong)
+    return admitted(candidate, redact)
 
 
 def admitted_edit(edit: Edit, category: Category, redact: Redact) -> Edit:
@@ -58,7 +76,7 @@ def admitted_edit(edit: Edit, category: Category, redact: Redact) -> Edit:
     if edit.title is not None:
         edit = replace(edit, title=_title(edit.title, redact, wrong))
     if edit.tags is not None:
-        edit = replace(edit, tags=_tags(edit.tags, redact))
+        edit = replace(edit, tags=_tags(edit.tags, redact, wrong))
     if edit.topic_key is not None:
         edit = replace(edit, topic_key=_key(edit.topic_key, redact, wrong))
     if wrong:
@@ -66,16 +84,28 @@ def admitted_edit(edit: Edit, category: Category, redact: Redact) -> Edit:
     return replace(edit, observation=observation)
 
 
-def misplaced(category: Category, scope: str, topic_key: str | None) -> list[Wrong]:
+def misplaced(
+    category: Category, scope: str, topic_key: str | None, project: str = OPERATIONS
+) -> list[Wrong]:
     """Return what only knowledge may have, of what an operational memory was given."""
     if category not in OPERATIONAL:
         return []
     wrong: list[Wrong] = []
+    if project != OPERATIONS:
+        wrong.append(Wrong("project", f"is {OPERATIONS} for {category}: only knowledge has others"))
     if scope != PROJECT:
         wrong.append(Wrong("scope", f"is {PROJECT} for {category}: only knowledge may be global"))
     if topic_key is not None:
         wrong.append(Wrong("topic_key", f"is for knowledge: {category} has none"))
     return wrong
+
+
+def knowledge_only(category: Category) -> list[Wrong]:
+    """Return what is wrong with a category where only knowledge is taken."""
+    if category not in OPERATIONAL:
+        return []
+    known = ", ".join(each for each in Category if each not in OPERATIONAL)
+    return [Wrong("category", f"is not one of {known}: {category} is for what sessions observe")]
 
 
 def _checked(text: str, category: Category, redact: Redact, wrong: list[Wrong]) -> str:
@@ -89,19 +119,34 @@ def _checked(text: str, category: Category, redact: Redact, wrong: list[Wrong]) 
 
 
 def _title(text: str, redact: Redact, wrong: list[Wrong]) -> str:
-    title = one_line(redact(text))
+    title = one_line(redact(without_private(text)))
     if len(title) > MAX_TITLE_CHARS:
         wrong.append(Wrong("title", f"is longer than {MAX_TITLE_CHARS} characters"))
     return title
 
 
-def _tags(given: tuple[str, ...], redact: Redact) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, (one_line(redact(tag)) for tag in given))))
+def _tags(given: tuple[str, ...], redact: Redact, wrong: list[Wrong]) -> tuple[str, ...]:
+    clean = (one_line(redact(without_private(tag))) for tag in given)
+    tags = tuple(dict.fromkeys(filter(None, clean)))
+    if len(tags) > MAX_TAGS:
+        wrong.append(Wrong("tags", f"are more than {MAX_TAGS}"))
+    elif any(len(tag) > MAX_TAG_CHARS for tag in tags):
+        wrong.append(Wrong("tags", f"have one that is longer than {MAX_TAG_CHARS} characters"))
+    return tags
+
+
+def _project(given: str, wrong: list[Wrong]) -> str:
+    project = project_of(one_line(given))
+    if not project:
+        wrong.append(Wrong("project", "is missing"))
+    elif len(project) > PROJECT_CHARS:
+        wrong.append(Wrong("project", f"is longer than {PROJECT_CHARS} characters"))
+    return project
 
 
 def _key(text: str, redact: Redact, wrong: list[Wrong]) -> str:
     """Return a topic key in the one form that is compared: small letters and no spaces."""
-    key = one_line(redact(text)).lower().replace(" ", "-")
+    key = one_line(redact(without_private(text))).lower().replace(" ", "-")
     if len(key) > MAX_KEY_CHARS:
         wrong.append(Wrong("topic_key", f"is longer than {MAX_KEY_CHARS} characters"))
     return key

@@ -1,10 +1,30 @@
 """Knowledge that is said again: revised by its topic key, counted by its words, or new."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
-from lamplighter.domain.memory import Candidate, Memory, kind_of
+from lamplighter.domain.memory import (
+    INITIAL_CONFIDENCE,
+    Candidate,
+    Edit,
+    InactiveReason,
+    Kind,
+    Memory,
+    Source,
+    Trust,
+    edited,
+    kind_of,
+)
+from lamplighter.domain.text import content_hash
+
+RAW_CONFIDENCE: Final = 0.6
+"""How sure we are of what nobody thought over: what rules caught, and what was imported."""
+
+_RAW: Final = (Source.CAPTURED, Source.IMPORTED, Source.EXTRACTED)
+_STANDING: Final = (Trust.UNVERIFIED, Trust.OBSERVED, Trust.TRUSTED)
 
 
 class Outcome(StrEnum):
@@ -23,19 +43,103 @@ class Kept:
     memory: Memory
 
 
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What became of the learnings of a text, in their order."""
+
+    kept: tuple[Kept, ...] = ()
+
+    @property
+    def extracted(self) -> int:
+        """How many learnings the text lists."""
+        return len(self.kept)
+
+    @property
+    def saved(self) -> int:
+        """How many of them are new."""
+        return sum(each.outcome is Outcome.CREATED for each in self.kept)
+
+    @property
+    def duplicates(self) -> int:
+        """How many of them we held already."""
+        return self.extracted - self.saved
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A memory among those that were kept before it and after it, oldest first."""
+
+    before: tuple[Memory, ...]
+    focus: Memory
+    after: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """How much agents know: active memories of knowledge, and the sessions of clients."""
+
+    sessions: int
+    observations: int
+    by_category: Mapping[str, int]
+    by_project: Mapping[str, int]
+    projects: tuple[str, ...]
+
+
+def as_said(candidate: Candidate) -> Candidate:
+    """Return a candidate as sure and as trusted as the door it came in by lets it be."""
+    if candidate.source in _RAW:
+        return replace(candidate, confidence=RAW_CONFIDENCE, trust=Trust.UNVERIFIED)
+    if candidate.source is Source.CLIENT:
+        return replace(candidate, confidence=INITIAL_CONFIDENCE, trust=Trust.OBSERVED)
+    return candidate
+
+
 def revised(memory: Memory, said: Candidate, *, now: datetime) -> Memory:
-    """Return a memory in the newer words of its topic key (agentops-memory, tier 1)."""
+    """Return a memory in the newer words of its topic key (agentops-memory, tier 1).
+
+    What nobody thought over leaves the kind and whether it is distilled as they are.
+    """
+    raw = said.source in _RAW
     return replace(
         memory,
         observation=said.observation,
+        content_hash=content_hash(said.observation),
         title=said.title or memory.title,
         tags=said.tags or memory.tags,
         category=said.category,
-        kind=kind_of(said.category),
-        distilled=True,
+        kind=memory.kind if raw and memory.kind is Kind.EPISODIC else kind_of(said.category),
+        trust=lesser(memory.trust, said.trust),
+        distilled=memory.distilled or not raw,
         revision_count=memory.revision_count + 1,
         last_seen_at=now,
         updated_at=now,
         decayed_weeks=0,
         version=memory.version + 1,
     )
+
+
+def corrected(memory: Memory, change: Edit, *, now: datetime) -> Memory:
+    """Return a memory as its client corrects it; other words are not trusted as a person's are."""
+    changed = edited(memory, change, now=now)
+    if changed.observation == memory.observation:
+        return changed
+    return replace(
+        changed,
+        content_hash=content_hash(changed.observation),
+        trust=lesser(memory.trust, Trust.OBSERVED),
+    )
+
+
+def forgotten(memory: Memory) -> Memory:
+    """Return a memory as its client takes it back: told to nobody, but an operator sees it."""
+    return replace(
+        memory,
+        active=False,
+        inactive_reason=InactiveReason.DELETED,
+        version=memory.version + 1,
+    )
+
+
+def lesser(held: Trust, said: Trust) -> Trust:
+    """Return the lesser of two trusts: newer words are as trusted as who said them, at most."""
+    return min(held, said, key=_STANDING.index)

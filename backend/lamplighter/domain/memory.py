@@ -132,6 +132,8 @@ class Candidate:
     @property
     def kind(self) -> Kind:
         """How the row is kept: by what it is about; what nobody thought over is an episode."""
+        if self.source is Source.EXTRACTED:
+            return Kind.SEMANTIC
         episode = self.source in (Source.CAPTURED, Source.IMPORTED)
         return Kind.EPISODIC if episode else kind_of(self.category)
 

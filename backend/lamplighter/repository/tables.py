@@ -7,9 +7,15 @@ from lamplighter.repository.columns import metadata as metadata
 from lamplighter.repository.tables_access import codes as codes
 from lamplighter.repository.tables_access import logins as logins
 from lamplighter.repository.tables_access import tokens as tokens
+from lamplighter.repository.tables_search import term_totals as term_totals
+from lamplighter.repository.tables_search import terms as terms
+from lamplighter.repository.tables_search import unindexed as unindexed
+from lamplighter.repository.tables_vectors import embeddings as embeddings
 from lamplighter.repository.tables_work import alerts as alerts
 from lamplighter.repository.tables_work import approvals as approvals
+from lamplighter.repository.tables_work import client_prompts as client_prompts
 from lamplighter.repository.tables_work import halts as halts
+from lamplighter.repository.tables_work import imports as imports
 from lamplighter.repository.tables_work import notices as notices
 from lamplighter.repository.tables_work import retellings as retellings
 from lamplighter.repository.tables_work import searches as searches
@@ -57,6 +63,7 @@ sessions = sa.Table(
     sa.Column("budget_usd", sa.Double),
     sa.Column("resumed", NUMBER, nullable=False),
     sa.Column("directory", sa.Text),
+    sa.Column("messages", NUMBER),
 )
 
 events = sa.Table(

@@ -104,3 +104,22 @@ retellings = sa.Table(
     sa.Column("placements", Json, nullable=False),
     sa.Column("at", UTCDateTime, nullable=False),
 )
+
+client_prompts = sa.Table(
+    "client_prompts",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("project", sa.Text, nullable=False),
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+)
+
+imports = sa.Table(
+    "imports",
+    metadata,
+    sa.Column("ref", sa.Text, primary_key=True),
+    sa.Column("memory_id", NUMBER, sa.ForeignKey("memories.id"), nullable=False),
+    sa.Column("said", sa.Text, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+)

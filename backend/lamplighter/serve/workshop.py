@@ -1,5 +1,6 @@
 """The workshop that the settings describe."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +51,7 @@ def workshop(
         caps=home.caps(settings),
         max_turns=settings.max_turns,
         hooks=settings.hooks,
+        window=timedelta(seconds=settings.dedup_window),
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

@@ -29,7 +29,7 @@ from lamplighter.repository.feed import Waking
 from lamplighter.supervisor import runner
 from lamplighter.supervisor.lease import Lease
 from lamplighter.supervisor.workshop import Workshop
-from lamplighter.usecases import chain, halt
+from lamplighter.usecases import chain, clients, halt
 
 logger = logging.getLogger(__name__)
 
@@ -220,6 +220,7 @@ class Supervisor:
         async with writing(self.db):
             await changes.prune(self.db, before=self.shop.now() - CHANGES_KEPT)
             await checks.prune(self.db, before=self.shop.now() - LOOKS_KEPT)
+        await clients.close_silent(self.db, now=self.shop.now())
         if self._problem and not self._services.path:
             await self._tell_next_round()
             return

@@ -95,7 +95,7 @@ def taking(shop: Workshop, session: Session, known: Sequence[str]) -> Ingest:
     limits = shop.limits.markers, shop.max_tier, shop.timepiece.steady(shop.now())
     rules = shop.lexicon, shop.echo
     ingest = Ingest(shop.db, session, shop.redactor, known, *limits, *rules)
-    ingest.hooked.rules = shop.hooks
+    ingest.hooked.rules, ingest.hooked.window = shop.hooks, shop.window
     if shop.hooks.save and session.log_offset:
         _remind(shop, ingest)
     return ingest

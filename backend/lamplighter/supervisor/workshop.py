@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from lamplighter.domain.caps import MAX_TURNS, Caps
@@ -23,6 +23,7 @@ from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.watch import Limits
 from lamplighter.usecases.halt import Brake
+from lamplighter.usecases.knowledge import WINDOW
 
 Doors = Callable[[Toolbox], AbstractAsyncContextManager[ToolDoor]]
 """Opens a session's tools over MCP, for as long as the context lasts."""
@@ -55,6 +56,7 @@ class Workshop:
     caps: Caps = field(default_factory=Caps)
     max_turns: int = MAX_TURNS
     hooks: Hooks = field(default_factory=Hooks)
+    window: timedelta = WINDOW
     doors: Doors | None = None
     brake: Brake = field(default_factory=Brake)
     approval_timeout: float = APPROVAL_SECONDS

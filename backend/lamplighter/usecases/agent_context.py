@@ -109,7 +109,13 @@ async def _results(
 ) -> Results:
     if not query or limit < 1:
         return Results()
-    wanted = Wanted(query=query, layers=(Layer.MEMORY,), project=project, limit=limit + BEYOND)
+    wanted = Wanted(
+        query=query,
+        layers=(Layer.MEMORY,),
+        project=project,
+        plain=True,
+        limit=limit + BEYOND,
+    )
     return await find(db, wanted, now=now, near=near)
 
 

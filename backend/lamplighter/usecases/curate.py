@@ -9,7 +9,6 @@ from lamplighter.domain.admit import Redact, admitted, admitted_edit, misplaced
 from lamplighter.domain.errors import Invalid, NotFound, Stale, Wrong
 from lamplighter.domain.memory import (
     GENERAL,
-    OPERATIONS,
     Candidate,
     Edit,
     Memory,
@@ -45,7 +44,7 @@ async def create(
     candidate = admitted(candidate, redact)
     async with writing(db):
         candidate = replace(candidate, service=await spelled(db, candidate.service, known))
-        await _check_key(db, candidate.topic_key, scope=candidate.scope)
+        await _check_key(db, candidate.topic_key, candidate.project, candidate.scope)
         memory = await memories.insert(db, candidate, now=now)
         await history.append(db, None, memory, _by("created"), now=now)
         return memory
@@ -99,39 +98,45 @@ async def delete(db: Database, memory_id: int, *, version: int | None, now: date
             return
         if version is not None and version != memory.version:
             raise Stale(memory)
-        await _remove(db, memory, now=now)
+        await remove(db, memory, _by("deleted"), now=now)
+
+
+async def remove(db: Database, memory: Memory, why: history.Why, *, now: datetime) -> None:
+    """Remove a memory and all that says its words; part of a transaction."""
+    await memories.delete(db, memory, now=now)
+    await history.append(db, memory, None, why, now=now)
+    await history.forget_texts(db, memory.id)
+    await history.forget_quotes(db, [memory.id])
+    await marks.forget(db, [memory.id])
+    await reviews.forget(db, [memory.id], now=now)
 
 
 async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
     """Raise Invalid for a scope or a topic key that a memory may not have with its category."""
-    wrong = misplaced(changed.category, changed.scope, changed.topic_key)
+    wrong = misplaced(changed.category, changed.scope, changed.topic_key, changed.project)
     if wrong:
         raise Invalid(*wrong)
-    if (changed.scope, changed.topic_key) != (memory.scope, memory.topic_key):
-        await _check_key(db, changed.topic_key, scope=changed.scope, without=memory.id)
+    await check_key(db, memory, changed)
+
+
+async def check_key(db: Database, memory: Memory, changed: Memory) -> None:
+    """Raise Invalid where another memory holds the key that a change would give this one."""
+    held, wanted = ((each.scope, each.topic_key, each.active) for each in (memory, changed))
+    if held != wanted and changed.active:
+        place = changed.topic_key, changed.project, changed.scope
+        await _check_key(db, *place, without=memory.id)
 
 
 async def _check_key(
-    db: Database, topic_key: str | None, *, scope: str, without: MemoryId | None = None
+    db: Database, topic_key: str | None, project: str, scope: str, without: MemoryId | None = None
 ) -> None:
     """A key has one current version: what a person writes beside it is refused, not merged."""
     if topic_key is None:
         return
-    holder = await topic_keys.holder(
-        db, topic_key, project=OPERATIONS, scope=scope, without=without
-    )
+    holder = await topic_keys.holder(db, topic_key, project=project, scope=scope, without=without)
     if holder is not None:
         raise Invalid(Wrong("topic_key", f"is that of memory {holder}: correct that one instead"))
 
 
 def _by(cause: str) -> history.Why:
     return history.Why(cause=cause, actor=OPERATOR)
-
-
-async def _remove(db: Database, memory: Memory, *, now: datetime) -> None:
-    await memories.delete(db, memory, now=now)
-    await history.append(db, memory, None, _by("deleted"), now=now)
-    await history.forget_texts(db, memory.id)
-    await history.forget_quotes(db, [memory.id])
-    await marks.forget(db, [memory.id])
-    await reviews.forget(db, [memory.id], now=now)

@@ -7,29 +7,23 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from lamplighter.domain.admit import Redact, admitted
+from lamplighter.domain.admit import Redact, admitted_knowledge
 from lamplighter.domain.context import bullet
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.event import Level
 from lamplighter.domain.hooks import Hooks, Used, candidate, folded, hits, in_text, query
+from lamplighter.domain.knowledge import as_said
 from lamplighter.domain.memory import Candidate, Memory
-from lamplighter.domain.search import Hit, words
+from lamplighter.domain.search import Hit, Layer, Wanted
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import shortened, without_private
 from lamplighter.domain.transcript import Item, Line, ToolResult, ToolUse
-from lamplighter.repository import (
-    Database,
-    captures,
-    events,
-    history,
-    memories,
-    searches,
-    writing,
-)
+from lamplighter.repository import Database, events, searches, writing
+from lamplighter.usecases.finding import find
+from lamplighter.usecases.knowledge import WINDOW, learn, said_again
 
 logger = logging.getLogger(__name__)
 
-WINDOW: Final = timedelta(minutes=15)
 USES_KEPT: Final = 256
 CAPTURES: Final = 200
 """What is kept of one session: a tool in a loop must not bury what people know."""
@@ -49,6 +43,7 @@ class Hooked:
     uses: dict[str, Used] = field(default_factory=dict)
     kept: int = 0
     most: int = CAPTURES
+    window: timedelta = WINDOW
 
     def note(self, item: Item) -> None:
         """Keep in mind which tool is used, where a rule may want its answer."""
@@ -91,27 +86,23 @@ def _matching(
 async def keep(
     db: Database, hooked: Hooked, wanted: Candidate, redact: Redact, *, now: datetime
 ) -> bool:
-    """Keep what a rule caught as knowledge; the same within 15 minutes is counted, not repeated.
+    """Keep what a rule caught as knowledge; the same within the window is counted, not repeated.
 
     Part of the transaction that takes in the line. Says whether a memory was made.
     """
     try:
-        wanted = admitted(wanted, redact)
+        wanted = as_said(admitted_knowledge(wanted, redact))
     except Invalid:  # nothing of it is left to say
         return False
-    again = await captures.held(db, wanted, since=now - WINDOW)
-    if again is not None:
-        await captures.count_again(db, again, now=now)
+    if await said_again(db, wanted, hooked.window, now=now):
         return False
     hooked.kept += 1
     if hooked.kept > hooked.most:
         if hooked.kept == hooked.most + 1:
             await _too_many(db, wanted, hooked.most, now=now)
         return False
-    memory = await memories.insert(db, wanted, now=now)
     reason = f"a rule of lamplighter.toml caught it: {wanted.title}"
-    why = history.Why(cause="learned", actor="session", reason=reason, session_id=wanted.session_id)
-    await history.append(db, None, memory, why, now=now)
+    await learn(db, wanted, now=now, reason=reason)
     return True
 
 
@@ -145,7 +136,8 @@ async def recalled(
     if rule is None:
         return ""
     asked = redact(query(given))
-    found = await searches.matching(db, words(asked), limit=rule.limit) if asked else []
+    wanted = Wanted(query=asked, layers=(Layer.MEMORY,), plain=True, limit=rule.limit)
+    found = (await find(db, wanted, now=now)).memories
     lines = _lines(found)
     shown = [Hit(each.id, rank) for rank, each in enumerate(found[: len(lines)], 1)]
     async with writing(db):

@@ -1,22 +1,53 @@
 """Knowledge: the way in for what clients, hooks and imports know (agentops-memory)."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from lamplighter.domain.admit import Redact, admitted
-from lamplighter.domain.knowledge import Kept, Outcome, revised
-from lamplighter.domain.memory import Candidate, Memory
+from lamplighter.domain.admit import (
+    Redact,
+    admitted_edit,
+    admitted_knowledge,
+    knowledge_only,
+)
+from lamplighter.domain.errors import Invalid, NotFound
+from lamplighter.domain.knowledge import (
+    Captured,
+    Kept,
+    Outcome,
+    Timeline,
+    as_said,
+    corrected,
+    forgotten,
+    revised,
+)
+from lamplighter.domain.memory import (
+    OPERATIONAL,
+    Candidate,
+    Category,
+    Edit,
+    Memory,
+    Source,
+)
+from lamplighter.domain.passive import learnings, titled
 from lamplighter.repository import (
     Database,
     captures,
     history,
     memories,
+    reading,
     topic_keys,
     writing,
 )
+from lamplighter.repository import timeline as timelines
+from lamplighter.usecases import curate
 
 WINDOW: Final = timedelta(minutes=15)
+ALWAYS: Final = timedelta(days=36_500)
+"""As long as anything may have been held: what is listed again is never new."""
+
 REVISED: Final = "revised"
+FORGOTTEN: Final = "forgotten"
 
 
 async def keep(
@@ -32,20 +63,144 @@ async def keep(
     The three tiers of agentops-memory, in one transaction. Raises Invalid for what
     may not enter.
     """
-    candidate = admitted(candidate, redact)
+    candidate = as_said(admitted_knowledge(candidate, redact))
     async with writing(db):
-        held = await _of_key(db, candidate)
-        if held is not None:
-            return await _revise(db, held, candidate, now=now)
-        again = await captures.held(db, candidate, since=now - window) if window else None
-        if again is not None:
-            await captures.count_again(db, again, now=now)
-            memory = await memories.get(db, again)
-            assert memory is not None
-            return Kept(Outcome.DEDUPLICATED, memory)
-        memory = await memories.insert(db, candidate, now=now)
-        await history.append(db, None, memory, _why(candidate, "learned"), now=now)
-        return Kept(Outcome.CREATED, memory)
+        return await said_again(db, candidate, window, now=now) or await learn(
+            db, candidate, now=now
+        )
+
+
+async def said_again(
+    db: Database, candidate: Candidate, window: timedelta, *, now: datetime
+) -> Kept | None:
+    """Revise or count the memory that an admitted candidate says again; None where none does."""
+    held = await _of_key(db, candidate)
+    if held is not None:
+        return await _revise(db, held, candidate, now=now)
+    since = now - min(window, ALWAYS)
+    again = await captures.held(db, candidate, since=since) if window else None
+    if again is None:
+        return None
+    await captures.count_again(db, again, now=now)
+    memory = await memories.get(db, again)
+    assert memory is not None
+    return Kept(Outcome.DEDUPLICATED, memory)
+
+
+async def learn(db: Database, candidate: Candidate, *, now: datetime, reason: str = "") -> Kept:
+    """Keep an admitted candidate as a new memory; call it within `writing`."""
+    memory = await memories.insert(db, candidate, now=now)
+    why = _why("learned", candidate.session_id, reason)
+    await history.append(db, None, memory, why, now=now)
+    return Kept(Outcome.CREATED, memory)
+
+
+async def capture(
+    db: Database,
+    text: str,
+    *,
+    project: str,
+    session_id: int | None,
+    now: datetime,
+    redact: Redact,
+    source_ref: str | None = None,
+) -> Captured:
+    """Keep what a report lists under `## Key Learnings`; what we hold already is counted.
+
+    Such a learning is an unverified episode of the category `learning`.
+    """
+    kept: list[Kept] = []
+    async with writing(db):
+        for learning in learnings(text):
+            candidate = Candidate(
+                category=Category.LEARNING,
+                service=None,
+                observation=learning,
+                title=titled(learning),
+                tier=0,
+                session_id=session_id,
+                source=Source.CAPTURED,
+                source_ref=source_ref,
+                project=project,
+            )
+            kept.append(await keep(db, candidate, now=now, redact=redact, window=ALWAYS))
+    return Captured(tuple(kept))
+
+
+async def get(db: Database, memory_id: int) -> Memory:
+    """Return a memory as clients may read it: active, and knowledge. Raises NotFound."""
+    memory = await memories.get(db, memory_id)
+    if memory is None or not memory.active or memory.category in OPERATIONAL:
+        raise NotFound(f"There is no observation {memory_id}.")
+    return memory
+
+
+async def correct(
+    db: Database,
+    memory_id: int,
+    change: Edit,
+    *,
+    now: datetime,
+    redact: Redact,
+    session_id: int | None = None,
+) -> Memory:
+    """Change the words of a memory for a client; raises NotFound, Invalid.
+
+    Its confidence, its service and whether it is told are a person's to change.
+    """
+    change = replace(change, confidence=None, service=None, active=None, pinned=None)
+    async with writing(db):
+        memory = await get(db, memory_id)
+        change = admitted_edit(change, memory.category, redact)
+        changed = corrected(memory, change, now=now)
+        if changed == memory:
+            return memory
+        if wrong := knowledge_only(changed.category):
+            raise Invalid(*wrong)
+        await curate.check_key(db, memory, changed)
+        await memories.update(db, changed, now=now)
+        await history.append(db, memory, changed, _why("edited", session_id), now=now)
+        return changed
+
+
+async def forget(
+    db: Database, memory_id: int, *, now: datetime, session_id: int | None = None
+) -> Memory:
+    """Take a memory back for a client: it is told to nobody any more. Raises NotFound.
+
+    Only knowledge: what sessions learned of services is not a client's to take back. An
+    operator still sees the memory, and brings it back by making it active.
+    """
+    async with writing(db):
+        memory = await get(db, memory_id)
+        gone = forgotten(memory)
+        await memories.update(db, gone, now=now)
+        await history.append(db, memory, gone, _why(FORGOTTEN, session_id), now=now)
+        return gone
+
+
+async def remove(
+    db: Database, memory_id: int, *, now: datetime, session_id: int | None = None
+) -> None:
+    """Remove a memory of knowledge and its texts for good, a forgotten one too.
+
+    Raises NotFound. Who asks has to hold `memories:write`.
+    """
+    async with writing(db):
+        memory = await memories.get(db, memory_id)
+        if memory is None or memory.category in OPERATIONAL:
+            raise NotFound(f"There is no observation {memory_id}.")
+        await curate.remove(db, memory, _why("deleted", session_id), now=now)
+
+
+async def timeline(db: Database, memory_id: int, *, before: int, after: int) -> Timeline:
+    """Return what was kept around a memory, of its session, else of its project.
+
+    Raises NotFound.
+    """
+    async with reading(db):
+        focus = await get(db, memory_id)
+        return await timelines.around(db, focus, before=before, after=after)
 
 
 async def _of_key(db: Database, candidate: Candidate) -> Memory | None:
@@ -60,9 +215,10 @@ async def _of_key(db: Database, candidate: Candidate) -> Memory | None:
 async def _revise(db: Database, held: Memory, candidate: Candidate, *, now: datetime) -> Kept:
     memory = revised(held, candidate, now=now)
     await memories.update(db, memory, now=now)
-    await history.append(db, held, memory, _why(candidate, REVISED), now=now)
+    await history.append(db, held, memory, _why(REVISED, candidate.session_id), now=now)
     return Kept(Outcome.UPDATED, memory)
 
 
-def _why(candidate: Candidate, cause: str) -> history.Why:
-    return history.Why(cause=cause, actor="session", session_id=candidate.session_id)
+def _why(cause: str, session_id: int | None, reason: str = "") -> history.Why:
+    actor = "client" if session_id is None else "session"
+    return history.Why(cause=cause, actor=actor, reason=reason, session_id=session_id)

@@ -31,6 +31,7 @@ export function directives(Alpine) {
   Alpine.directive("diff", diff)
   Alpine.directive("plot", plot)
   Alpine.directive("seen", seen)
+  Alpine.directive("part", part)
   Alpine.directive("focus", (/** @type {HTMLElement} */ el) => queueMicrotask(() => el.focus()))
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
@@ -98,6 +99,15 @@ export function directives(Alpine) {
     cleanup(() => view.close())
   }
 
+  /** What stands on several pages is written once, in a template of this id. @param {HTMLElement} el @param {{expression: string}} it */
+  function part(el, { expression }) {
+    const { content } = /** @type {HTMLTemplateElement} */ (document.getElementById(expression))
+    Alpine.mutateDom(() => {
+      el.append(content.cloneNode(true))
+      for (const child of el.children) Alpine.initTree(child)
+    })
+  }
+
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
   function log(el, { expression }, { evaluateLater, effect, cleanup }) {
     const lines = Alpine.store("log")
@@ -120,7 +130,7 @@ export function directives(Alpine) {
   }
 }
 
-const MARKS = { same: "span", gone: "del", new: "ins" }
+const MARKS = { same: "span", gone: "del", new: "ins", hit: "mark" }
 
 /** A space at the edge of a change stays outside its mark. @param {import("../diff.js").Part} part */
 function pieces({ kind, text }) {

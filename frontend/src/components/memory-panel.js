@@ -13,7 +13,7 @@ export function memoryPanel(store) {
   return {
     closePanel() {
       const { id } = memory
-      router.go(router.keeping("/memories"))
+      router.go(router.keeping(`/${router.page}`))
       focusList(id)
     },
 
@@ -32,7 +32,7 @@ export function memoryPanel(store) {
 
     async deleteOpen() {
       if (!(await curate.remove({ ...memory.row }))) return
-      router.go(router.keeping("/memories"))
+      router.go(router.keeping(`/${router.page}`))
       focusList()
     },
 

@@ -2,6 +2,7 @@ import { approvalsPage } from "../components/approvals-page.js"
 import { cooldownsPage } from "../components/cooldowns-page.js"
 import { healthPage } from "../components/health-page.js"
 import { previewPage } from "../components/preview-page.js"
+import { searchPage } from "../components/search-page.js"
 import { revealIn } from "../components/rows.js"
 import { sessionPage } from "../components/session-page.js"
 import { settingsPage } from "../components/settings-page.js"
@@ -12,11 +13,13 @@ import { health } from "../stores/health.js"
 import { log } from "../stores/log.js"
 import { alerts, notices } from "../stores/outside.js"
 import { preview } from "../stores/preview.js"
+import { search } from "../stores/search.js"
 import { session } from "../stores/session.js"
 import { settings } from "../stores/settings.js"
 import { tokens } from "../stores/tokens.js"
 import { uses } from "../stores/uses.js"
 import { argv } from "./argv.js"
+import { LAYERS } from "../hits.js"
 import { lateWords } from "./words.js"
 
 export const commands = /** @type {Record<string, any>} */ (import.meta.glob("./commands/*.js", { eager: true }))
@@ -32,6 +35,7 @@ export function latePages(with_) {
   Alpine.directive("argv", argv)
   Alpine.directive("first", first)
   Alpine.data("approvalsPage", () => approvalsPage(store))
+  Alpine.data("searchPage", () => searchPage(store))
   Alpine.data("previewPage", () => previewPage(store))
   Alpine.data("healthPage", () => healthPage(store))
   Alpine.data("settingsPage", () => settingsPage(store))
@@ -47,6 +51,7 @@ export function latePages(with_) {
     ...ofHealth(with_),
     ...ofPreview(with_),
     ...ofUses(with_),
+    search: ofSearch(with_),
     approvals: ofApprovals(with_),
     session: ofSession(with_),
   }
@@ -82,6 +87,14 @@ function ofPreview({ add, api, feed, router, services, clock }) {
   const next = add("preview", preview({ api, router, services, clock }))
   feed.on("memory", (/** @type {Change} */ change) => next.follow(change))
   return { preview: next }
+}
+
+/** @param {any} with_ */
+function ofSearch({ add, api, feed, router, storage }) {
+  const found = add("search", search({ api, feed, router, storage }))
+  for (const layer of LAYERS)
+    feed.on(layer, (/** @type {Change} */ change) => found.here && found.follow(layer, change))
+  return found
 }
 
 /** @param {any} with_ */

@@ -9,6 +9,7 @@ export const common = {
   memory_page: "Memory",
   cooldowns_page: "Cooldowns",
   reviews_page: "Reviews",
+  search_page: "Search",
   approvals_page: "Approvals",
   preview_page: "Prompt preview",
   health_page: "Health",

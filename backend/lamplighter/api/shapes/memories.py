@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lamplighter.api.shapes.kinds import Limit, Name, Words
-from lamplighter.domain.memory import Category, Kind
+from lamplighter.domain.memory import OPERATIONS, Category, Kind
 
 Scope = Literal["project", "global"]
 Tags = Annotated[list[Annotated[str, Meta(max_length=100)]], Meta(max_length=20)]
@@ -119,6 +119,7 @@ class MemoryIn(Struct):
     confidence: float = 0.7
     title: str = ""
     tags: Tags = []
+    project: Name = OPERATIONS
     scope: Scope = "project"
     topic_key: str | None = None
 

@@ -9,9 +9,9 @@ from lamplighter.domain.offers import HANDOFF, RUN_ACTION
 from lamplighter.domain.service import GENERAL, fold
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.repository import escalations
-from lamplighter.supervisor.toolbox import Answer, Tool, tool
 from lamplighter.supervisor.tools.bench import Bench
 from lamplighter.usecases import observe
+from lamplighter.usecases.toolbox import Answer, Tool, tool
 
 _DONE = (Outcome.SUCCESS, Outcome.WOULD)
 

@@ -1,0 +1,56 @@
+"""Topic keys as we suggest them. The ends of some names are the numbers of the cases."""
+
+import pytest
+
+from lamplighter.domain.admit import MAX_KEY_CHARS
+from lamplighter.domain.suggest import topic_key
+
+
+@pytest.mark.parametrize(
+    ("kind", "title", "content", "key"),
+    [
+        ("Architecture", "  Auth Model  ", "", "architecture/auth-model"),
+        (
+            *("bugfix", "", "Fix nil panic in auth middleware on empty token"),
+            "bug/fix-nil-panic-in-auth-middleware-on-empty",
+        ),
+        ("manual", "!!!", "...", "topic/general"),
+        ("decision", "decision", "", "decision/general"),
+        ("bugfix", "bug-auth-panic", "", "bug/auth-panic"),
+    ],
+)
+def test_keys_are_suggested_133(kind: str, title: str, content: str, key: str) -> None:
+    assert topic_key(kind, title, content) == key
+
+
+@pytest.mark.parametrize(
+    ("kind", "title", "content", "key"),
+    [
+        ("root_cause", "Slow start", "", "discovery/slow-start"),
+        ("preference", "Answers in German", "", "preference/answers-in-german"),
+        ("session_summary", "Monday", "", "session/monday"),
+        ("", "Fixed the crash", "", "bug/fixed-the-crash"),
+        ("note", "Chose a queue", "", "decision/chose-a-queue"),
+        ("note", "A prefix of names", "", "note/a-prefix-of-names"),
+        ("", "Envelopes are blue", "", "topic/envelopes-are-blue"),
+        ("", "", "", "topic/general"),
+        ("  ", "?", "one two", "topic/one-two"),
+        ("config", "Größe des Pools", "", "config/größe-des-pools"),
+        ("config", "数据库连接", "", "config/数据库连接"),
+        ("config", "\uff30\uff2fOL  size", "", "config/pool-size"),
+        ("config", "pool_size/max", "", "config/pool-size-max"),
+        ("decision", "Key <private>hunter2</private> rolls", "", "decision/key-rolls"),
+        ("bug", "bug", "the pool is empty", "bug/general"),
+        ("a very long word for a type", "x", "", "a-very-long-word-fo/x"),
+    ],
+)
+def test_what_a_key_is_made_of(kind: str, title: str, content: str, key: str) -> None:
+    assert topic_key(kind, title, content) == key
+
+
+@pytest.mark.parametrize("title", ["word " * 60, "x" * 400])
+def test_a_key_is_never_longer_than_one_may_be(title: str) -> None:
+    key = topic_key("t" * 300, title, "")
+
+    assert len(key) <= MAX_KEY_CHARS
+    assert not key.endswith("-")

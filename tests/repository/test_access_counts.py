@@ -1,0 +1,45 @@
+"""Reading is counted: in batches, beside the rows, and never as a change of theirs."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from lamplighter.domain.memory import Candidate, Category, Memory
+from lamplighter.repository import Database, access_counts, changes, memories, writing
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LATER = NOON + timedelta(hours=1)
+POOL = Candidate(category=Category.CONFIG, service=None, observation="20", tier=0, session_id=None)
+
+
+async def made(db: Database, much: int) -> list[Memory]:
+    async with writing(db):
+        return [
+            await memories.insert(db, replace(POOL, observation=f"{each}"), now=NOON)
+            for each in range(much)
+        ]
+
+
+async def test_each_is_counted_once_a_reading_and_nothing_else_changes(db: Database) -> None:
+    first, second, third = await made(db, 3)
+    seq = await changes.last(db)
+
+    await access_counts.count(db, [second.id, first.id, second.id, 4711], LATER)
+    await access_counts.count(db, [second.id], LATER + timedelta(hours=1))
+    await access_counts.count(db, [], LATER)
+
+    found = await memories.several(db, [first.id, second.id, third.id])
+    assert found[first.id] == replace(first, access_count=1, accessed_at=LATER)
+    assert found[second.id] == replace(
+        second, access_count=2, accessed_at=LATER + timedelta(hours=1)
+    )
+    assert found[third.id] == third
+    assert await changes.last(db) == seq
+
+
+async def test_many_are_counted_at_once(db: Database) -> None:
+    made_ids = [each.id for each in await made(db, access_counts.AT_ONCE + 20)]
+
+    await access_counts.count(db, made_ids, LATER)
+
+    counted = [each.access_count for each in await memories.some(db, made_ids)]
+    assert counted == [1] * len(made_ids)

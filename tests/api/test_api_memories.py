@@ -463,6 +463,7 @@ def test_facets_count_what_is_listed(client: httpx2.Client) -> None:
         {"category": "behavior", "count": 1},
         {"category": "timing", "count": 2},
     ]
+    assert found["projects"] == [{"project": "ops", "count": 3}]
     assert found["states"] == {"active": 2, "inactive": 1, "review": 0}
 
 

@@ -13,6 +13,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
 
 from lamplighter.api import approvals, login, openapi, reviews, web
 from lamplighter.api.agentops import app as agentops
@@ -22,7 +23,7 @@ from lamplighter.api.callers import Attempts, Callers
 from lamplighter.api.door import Door, door
 from lamplighter.api.guard import HEADERS, Guard
 from lamplighter.api.observed import ID, REQUEST, Observed
-from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, Ask, Op, by_path
+from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, MCP, Ask, Op, by_path
 from lamplighter.domain import plain
 from lamplighter.domain.approval import Approval
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Unavailable
@@ -42,8 +43,17 @@ METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "T
 Opening = Callable[[], AbstractAsyncContextManager[Door]]
 
 
-def create_app(opening: Opening, *, web_directory: Path, hosts: tuple[str, ...] = ()) -> Starlette:
-    """Make the application; `opening` opens the database and gives the door at start."""
+def create_app(
+    opening: Opening,
+    *,
+    web_directory: Path,
+    hosts: tuple[str, ...] = (),
+    mcp: ASGIApp | None = None,
+) -> Starlette:
+    """Make the application; `opening` opens the database and gives the door at start.
+
+    `mcp` answers at /mcp whom the guard lets in there.
+    """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -66,7 +76,12 @@ def create_app(opening: Opening, *, web_directory: Path, hosts: tuple[str, ...] 
                     await task
 
     return Starlette(
-        routes=[*api_routes(), *agentops.mounted(), *web.routes(web_directory)],
+        routes=[
+            *api_routes(),
+            *agentops.mounted(),
+            *_mcp_routes(mcp),
+            *web.routes(web_directory),
+        ],
         middleware=[Middleware(Observed), Middleware(Guard, hosts=hosts)],
         exception_handlers={
             HTTPException: _on_http,
@@ -93,6 +108,11 @@ def api_routes() -> list[BaseRoute]:
     found.append(Route(LOGIN, login.enter))
     found.append(Route(LOGIN, login.redeem, methods=["POST"]))
     return found
+
+
+def _mcp_routes(mcp: ASGIApp | None) -> list[BaseRoute]:
+    """Return both forms of the address: a client that is sent from one to the other asks twice."""
+    return [] if mcp is None else [Route(path, mcp) for path in (MCP, f"{MCP}/")]
 
 
 def _by_method(ops: Mapping[str, Op]) -> Ask:

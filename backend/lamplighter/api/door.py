@@ -74,8 +74,8 @@ class Door:
     webhook_token: str = ""
     webhook_tier: int = 1
     agents: tuple[Agent, ...] = ()
-    figures: Kept = field(default_factory=Kept)
     window: timedelta = WINDOW
+    figures: Kept = field(default_factory=Kept)
     brake: Brake = field(default_factory=Brake)
     near: Near | None = None
 

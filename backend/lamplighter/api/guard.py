@@ -24,7 +24,17 @@ from lamplighter.api.agentops.contract import Entry
 from lamplighter.api.answer import problem
 from lamplighter.api.callers import Callers
 from lamplighter.api.door import Door
-from lamplighter.api.routes import ANY, API, DOCS, DOCUMENT, LOGIN, PAGE_METHODS, ops_at
+from lamplighter.api.routes import (
+    ANY,
+    API,
+    DOCS,
+    DOCUMENT,
+    LOGIN,
+    MCP,
+    MCP_SCOPE,
+    PAGE_METHODS,
+    ops_at,
+)
 from lamplighter.api.routes.op import Op
 from lamplighter.domain.access import Caller
 from lamplighter.repository.driver import Error
@@ -153,12 +163,26 @@ async def _stopped(scope: Scope, headers: Headers) -> Response | None:
         return problem(503, detail, headers={"Retry-After": "2"})
     if path.startswith(webhooks.BELOW) and webhooks.closed(scope["app"].state.door, caller):
         return problem(503, webhooks.CLOSED)
+    if path.rstrip("/") == MCP:
+        return _no_tools(scope, caller)
     if caller is None:
         return _unknown(scope, headers)
     if caller.kind == "login" and scope["method"] not in SAFE and not _from_our_page(headers):
         return problem(403, "A browser that is logged in may change things from our pages only.")
     scope.setdefault("state", {})["caller"] = caller
     return _refused(scope, ops, caller)
+
+
+def _no_tools(scope: Scope, caller: Caller | None) -> Response | None:
+    """Return the answer to who may not use the tools; a browser's login is no client's."""
+    if caller is None or caller.kind == "login":
+        detail = "Send a token: Authorization: Bearer lamp_… (`lamplighter token create`)."
+        return problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
+    if not caller.may(MCP_SCOPE):
+        detail = f"This needs the scope {MCP_SCOPE}; you hold {', '.join(caller.scopes)}."
+        return problem(403, detail)
+    scope.setdefault("state", {})["caller"] = caller
+    return None
 
 
 async def _monitor(scope: Scope, callers: Callers, headers: Headers) -> Caller | None:

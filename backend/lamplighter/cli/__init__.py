@@ -15,6 +15,7 @@ from lamplighter.cli import (
     approvals,
     halt,
     knowing,
+    mcp,
     memory,
     memory_service,
     notify,
@@ -52,6 +53,7 @@ main.add_command(knowing.audit)
 main.add_command(memory.memory)
 main.add_command(vectors.vectors)
 main.add_command(memory_service.memory_service)
+main.add_command(mcp.mcp)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:

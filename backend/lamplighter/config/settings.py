@@ -22,8 +22,9 @@ from lamplighter.domain.hooks import Hooks
 SPEC_BUDGET: Final = "CLAUDEOPS_MEMORY_BUDGET"
 FILE: Final = "lamplighter.toml"
 LEXICON: Final = "lexicon.toml"
+TOKEN: Final = "LAMPLIGHTER_TOKEN"
 _NOT_SETTINGS: Final = frozenset(
-    {"LAMPLIGHTER_SESSION", "LAMPLIGHTER_TOKEN", "LAMPLIGHTER_URL"}  # what a session is given
+    {"LAMPLIGHTER_SESSION", TOKEN, "LAMPLIGHTER_URL"}  # what a session is given
 )
 
 

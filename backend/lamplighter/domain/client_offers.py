@@ -166,9 +166,7 @@ MEM_SESSION_SUMMARY: Final = Offer(
     schema=takes(
         {"summary": "Moved the queue to Redis; open: retries of failed jobs (queue/retry.py)."},
         1,
-        summary=text(
-            "The goal, what was done and found, what is open, which files.", SUMMARY_CHARS
-        ),
+        summary=text("The goal, what was done and found, what is open.", SUMMARY_CHARS),
         session_id=_SESSION,
     ),
 )

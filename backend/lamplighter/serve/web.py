@@ -19,8 +19,9 @@ from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.relate import Lexicon
+from lamplighter.mcp.endpoint import Endpoint
 from lamplighter.repository.feed import listening, run_directory
-from lamplighter.serve import access, home
+from lamplighter.serve import access, clients, home
 from lamplighter.serve.health import Health
 from lamplighter.serve.inforce import InForce
 from lamplighter.serve.meaning import meaning
@@ -42,8 +43,12 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     access.prepare(settings)
     if welcome:
         welcome(access.welcome(settings))
+    endpoint = Endpoint()
     app = create_app(
-        lambda: _door(settings, words), web_directory=assets.WEB, hosts=access.known_hosts(settings)
+        lambda: _door(settings, words, endpoint),
+        web_directory=assets.WEB,
+        hosts=access.known_hosts(settings),
+        mcp=endpoint,
     )
     config = uvicorn.Config(
         app,
@@ -81,11 +86,12 @@ def bind(host: str, port: int, *, setting: str = "LAMPLIGHTER_PORT") -> socket.s
 
 
 @asynccontextmanager
-async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
+async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> AsyncIterator[Door]:
     directory = run_directory(settings.home)
     services = home.ServicesFile(settings.services)
     async with (
         home.database(settings) as db,
+        endpoint.open(clients.desk(settings, db, services=services.last_good, words=words)),
         listening(settings.database_url, directory) as listener,
         meaning(settings, db) as means,
     ):

@@ -1,0 +1,1 @@
+"""A desk on a database, and those who speak at it."""

@@ -18,6 +18,7 @@ from lamplighter.repository.found import Row, layer_of, rows
 from lamplighter.repository.index import COUNTED, Matching
 from lamplighter.repository.since import since
 from lamplighter.repository.tables_search import ASIDE, BASES
+from lamplighter.usecases import observed
 
 DEADLINE_SECONDS: Final = 0.25
 CATCHING_UP: Final = 0.4
@@ -41,6 +42,7 @@ class Scored:
         return ranking.total(self.reasons)
 
 
+@observed.search
 async def find(
     db: Database,
     wanted: Wanted,

@@ -7,8 +7,8 @@ second prompt of a developer say nothing here, an identifier says much.
 import re
 from typing import Final
 
+from lamplighter.domain.keywords import keywords
 from lamplighter.domain.memory import Memory
-from lamplighter.domain.search import words
 
 LEAST: Final = 2.0
 LEAST_SHARE: Final = 0.2
@@ -44,7 +44,7 @@ _EVERYDAY: Final = frozenset(
 
 def near(prompt: str, memory: Memory) -> bool:
     """Whether enough of what a prompt is about is what a memory is about."""
-    asked = {each: _weight(each) for each in words(prompt) if each not in _EVERYDAY}
+    asked = {each: _weight(each) for each in keywords(prompt) if each not in _EVERYDAY}
     held = _held(memory)
     found = sum(weight for each, weight in asked.items() if _among(each, held))
     return found >= LEAST and found >= LEAST_SHARE * sum(asked.values())
@@ -52,7 +52,7 @@ def near(prompt: str, memory: Memory) -> bool:
 
 def _held(memory: Memory) -> frozenset[str]:
     said = (memory.title, memory.observation, memory.service, memory.topic_key, *memory.tags)
-    found = words(" ".join(filter(None, said)))
+    found = keywords(" ".join(filter(None, said)))
     return frozenset([*found, *(part for each in found for part in _PARTS.split(each))])
 
 

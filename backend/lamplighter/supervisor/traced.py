@@ -15,7 +15,7 @@ from lamplighter.usecases.sessions import Opened
 P = ParamSpec("P")
 T = TypeVar("T")
 W = TypeVar("W")
-O = TypeVar("O", bound=Opened)
+B = TypeVar("B", bound=Opened)
 
 PROVIDERS: Final = {"claude": "anthropic", "messages": "anthropic"}
 BAD: Final = (Status.FAILED, Status.TIMED_OUT, Status.INTERRUPTED)
@@ -42,12 +42,12 @@ def chain(does: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
 
 
 def about_it(
-    does: Callable[Concatenate[W, O, P], Awaitable[T]],
-) -> Callable[Concatenate[W, O, P], Awaitable[T]]:
+    does: Callable[Concatenate[W, B, P], Awaitable[T]],
+) -> Callable[Concatenate[W, B, P], Awaitable[T]]:
     """Let what is logged while a session is at work be about it."""
 
     @wraps(does)
-    async def observed(shop: W, begun: O, /, *given: P.args, **more: P.kwargs) -> T:
+    async def observed(shop: W, begun: B, /, *given: P.args, **more: P.kwargs) -> T:
         with telemetry.about(session=begun.session.id):
             return await does(shop, begun, *given, **more)
 

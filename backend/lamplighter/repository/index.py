@@ -7,11 +7,14 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
+from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.query import Asked
 from lamplighter.domain.ranking import WEIGHTS, Corpus, Fields
 from lamplighter.domain.terms import is_single
 from lamplighter.repository.columns import NUMBER
 from lamplighter.repository.database import Database
+from lamplighter.repository.driver import DatabaseError
+from lamplighter.repository.index_condition import is_of_index
 from lamplighter.repository.index_schema import INDEX, VOCABULARY
 from lamplighter.repository.tables_search import FIELDS, STEP, term_totals, terms
 from lamplighter.repository.words import OneOf
@@ -29,6 +32,10 @@ SMALL: Final = 5_000
 """Of so few documents the words are counted anew each time."""
 
 DRIFT: Final = 1.1
+DAMAGED: Final = (
+    "The index of the search is damaged. Stop Lamplighter and run `lamplighter migrate`: "
+    "it makes the index anew."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +82,12 @@ async def candidates(
     """Return what matches in one part of the index: the best, or the newest where it is much."""
     part = _in_vectors(matching, base) if db.notifies else _in_index(matching, base)
     query = part.newest(expected, conditions)
-    return [row["id"] for row in await db.fetch_all(query)]
+    try:
+        return [row["id"] for row in await db.fetch_all(query)]
+    except DatabaseError as error:
+        if not is_of_index(str(error)):
+            raise
+        raise Unavailable(DAMAGED) from error
 
 
 async def fields(db: Database, ids: Sequence[int]) -> dict[int, Fields]:

@@ -20,6 +20,7 @@ from lamplighter.repository.found import Row, layer_of, rows
 from lamplighter.repository.index import COUNTED, Matching
 from lamplighter.repository.since import since
 from lamplighter.repository.tables_search import ASIDE, BASES
+from lamplighter.usecases import observed
 from lamplighter.usecases.fusing import Scored, with_meaning
 
 DEADLINE_SECONDS: Final = 0.25
@@ -33,6 +34,7 @@ READ: Final = 3
 READ_LEAST: Final = 30
 
 
+@observed.search
 async def find(
     db: Database,
     wanted: Wanted,

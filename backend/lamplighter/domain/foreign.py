@@ -23,6 +23,9 @@ from lamplighter.domain.records import MANUAL, AnyRecord, PromptRecord, Record, 
 from lamplighter.domain.session import Session
 
 GLOBAL: Final = "global"
+PERSONAL: Final = "personal"
+"""What is found from every project, in engram's words."""
+
 VERSION: Final = "0.1.0"
 TYPES: Final = {
     **{category.value: category for category in Category if category not in OPERATIONAL},
@@ -74,7 +77,7 @@ def _observation(row: Fields, project: str) -> Record:
         title=row.text("title"),
         tags=(*row.texts("tags"), *tags),
         project=row.text("project").strip() or project,
-        scope=GLOBAL if row.text("scope") in (GLOBAL, "personal") else PROJECT,
+        scope=GLOBAL if row.text("scope") in (GLOBAL, PERSONAL) else PROJECT,
         topic_key=row.text("topic_key") or None,
     )
     found = Record(
@@ -160,7 +163,9 @@ def observation_row(each: Memory, session: str | None) -> dict[str, Any]:
 def synced_row(each: Memory, session: str | None) -> dict[str, Any]:
     """Return a memory of knowledge as engram writes an observation."""
     stamp = f"{each.created_at:%Y%m%d%H%M%S%f}"
-    return {**observation_row(each, session), "sync_id": f"obs-{MANUAL}-{each.id}-{stamp}"}
+    scope = PERSONAL if each.scope == GLOBAL else each.scope
+    sync = f"obs-{MANUAL}-{each.id}-{stamp}"
+    return {**observation_row(each, session), "scope": scope, "sync_id": sync}
 
 
 def prompt_row(each: Session) -> dict[str, Any]:

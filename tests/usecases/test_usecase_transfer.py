@@ -508,6 +508,8 @@ async def test_a_memory_that_came_in_is_not_taken_for_another_of_its_number(
     await knowledge.keep(empty, POOL, now=NOON, redact=OPEN)
     await take(empty, read(await written(db, Form.LAMPLIGHTER)))
 
+    await take(db, read((await written(empty, Form.LAMPLIGHTER)).replace("Fact 2", "Two")))
+
     facts = ["Fact 1", "Fact 2", "Fact 3"]
-    assert [each.observation for each in await held(db)][1:] == facts
+    assert [each.observation for each in await held(db)][1:] == ["Fact 1", "Two", "Fact 3"]
     assert [each.observation for each in await held(empty)][1:] == facts

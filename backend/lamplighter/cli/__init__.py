@@ -9,7 +9,17 @@ from typing import Any
 import click
 
 from lamplighter import __version__, telemetry
-from lamplighter.cli import access, approvals, halt, knowing, memory, notify, reviews, transfer
+from lamplighter.cli import (
+    access,
+    approvals,
+    halt,
+    knowing,
+    memories,
+    memory,
+    notify,
+    reviews,
+    transfer,
+)
 from lamplighter.cli.words import in_words, refuse, settings_in_force
 from lamplighter.config.listed import ENGINES
 from lamplighter.config.settings import describe
@@ -37,6 +47,8 @@ main.add_command(knowing.context)
 main.add_command(knowing.audit)
 main.add_command(memory.memory)
 main.add_command(transfer.export)
+for command in memories.COMMANDS:
+    memory.memory.add_command(command)
 main.add_command(transfer.import_)
 
 

@@ -37,6 +37,13 @@ async def known(db: Database, refs: Sequence[str]) -> dict[str, tuple[MemoryId, 
     return {row["ref"]: (MemoryId(row["memory_id"]), row["said"]) for row in rows}
 
 
+async def refs_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
+    """Return what those of some memories that were imported are called where they come from."""
+    query = sa.select(imports).where(imports.c.memory_id.in_(ids))
+    rows = await db.fetch_all(query.order_by(imports.c.at.desc(), imports.c.ref.desc()))
+    return {row["memory_id"]: row["ref"] for row in rows}
+
+
 async def note(db: Database, ref: str, memory_id: MemoryId, said: str, *, now: datetime) -> None:
     """Keep which memory came of a row, and what the row says now."""
     await db.execute(sa.delete(imports).where(imports.c.ref == ref))

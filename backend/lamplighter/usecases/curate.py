@@ -7,10 +7,12 @@ from typing import Final
 
 from lamplighter.domain.admit import Redact, admitted, admitted_edit, misplaced
 from lamplighter.domain.errors import Invalid, NotFound, Stale, Wrong
+from lamplighter.domain.knowledge import forgotten
 from lamplighter.domain.memory import (
     GENERAL,
     Candidate,
     Edit,
+    InactiveReason,
     Memory,
     MemoryId,
     edited,
@@ -99,6 +101,18 @@ async def delete(db: Database, memory_id: int, *, version: int | None, now: date
         if version is not None and version != memory.version:
             raise Stale(memory)
         await remove(db, memory, _by("deleted"), now=now)
+
+
+async def set_aside(db: Database, memory_id: int, *, now: datetime) -> Memory:
+    """Delete a memory so that it can be restored: no session is told it. Raises NotFound."""
+    async with writing(db):
+        memory = await get(db, memory_id)
+        if memory.inactive_reason is InactiveReason.DELETED:
+            return memory
+        gone = forgotten(memory)
+        await memories.update(db, gone, now=now)
+        await history.append(db, memory, gone, _by("forgotten"), now=now)
+        return gone
 
 
 async def remove(db: Database, memory: Memory, why: history.Why, *, now: datetime) -> None:

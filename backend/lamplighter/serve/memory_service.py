@@ -15,6 +15,7 @@ from lamplighter.api.agentops.app import create_app
 from lamplighter.api.agentops.contract import Desk
 from lamplighter.config.settings import Settings
 from lamplighter.serve import access, home, web
+from lamplighter.serve.meaning import meaning
 
 logger = logging.getLogger(__name__)
 
@@ -60,11 +61,12 @@ def only_here(host: str) -> bool:
 
 @asynccontextmanager
 async def _desk(settings: Settings) -> AsyncIterator[Desk]:
-    async with home.database(settings) as db:
+    async with home.database(settings) as db, meaning(settings, db) as means:
         yield Desk(
             db=db,
             now=clock.now,
             redact=home.secrets(settings),
             window=timedelta(seconds=settings.dedup_window),
             agents=settings.agents,
+            near=means.near,
         )

@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +14,9 @@ from lamplighter.domain.redact import Redactor
 from lamplighter.repository import Database, migrate
 from lamplighter.repository.database import sqlite_url
 from postgres_server import PostgresServer
+
+if TYPE_CHECKING:
+    from lamplighter.embedding.minilm import MiniLM
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -73,3 +77,13 @@ async def db(url: str) -> AsyncIterator[Database]:
     """Open a fresh database."""
     async with Database(url) as database:
         yield database
+
+
+@pytest.fixture(scope="session")
+def model() -> "Iterator[MiniLM]":
+    """Load the model of language that runs here, once a process."""
+    from lamplighter.embedding.minilm import MiniLM
+
+    loaded = MiniLM()
+    yield loaded
+    loaded.close()

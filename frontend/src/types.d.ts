@@ -97,6 +97,7 @@ interface MemoryState {
   trust?: string
   title?: string
   tags?: string[]
+  project?: string
   scope?: string
   topic_key?: string | null
 }

@@ -6,7 +6,7 @@ from alembic import op
 from lamplighter.repository.columns import NUMBER, TEXT
 
 revision = "0025"
-down_revision = "0022"
+down_revision = "0024"
 
 
 def upgrade() -> None:

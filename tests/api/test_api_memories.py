@@ -463,6 +463,7 @@ def test_facets_count_what_is_listed(client: httpx2.Client) -> None:
         {"category": "behavior", "count": 1},
         {"category": "timing", "count": 2},
     ]
+    assert found["projects"] == [{"project": "ops", "count": 3}]
     assert found["states"] == {"active": 2, "inactive": 1, "review": 0}
 
 
@@ -622,3 +623,40 @@ def test_what_is_known_of_now_only_has_no_past(client: httpx2.Client, asked: str
 
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["field"] == asked.partition("=")[0]
+
+
+def test_knowledge_has_a_project_in_small_letters(client: httpx2.Client) -> None:
+    kept = new(client, service=None, category="config", project=" MyShop ", topic_key="db/pool")
+
+    assert kept["project"] == "myshop"
+    for asked in ("myshop", "MyShop"):
+        assert listed(client, project=asked) == [kept["id"]]
+    elsewhere = new(client, service=None, category="config", topic_key="db/pool")
+    assert (elsewhere["project"], elsewhere["topic_key"]) == ("ops", "db/pool")
+
+
+def test_a_topic_key_of_its_project_is_refused_beside_it(client: httpx2.Client) -> None:
+    kept = new(client, service=None, category="config", project="desk", topic_key="db/size")
+
+    answer = client.post(
+        MEMORIES,
+        json={
+            "category": "config",
+            "observation": "Another",
+            "project": "DESK",
+            "topic_key": "db/size",
+        },
+    )
+
+    assert answer.status_code == 422
+    [wrong] = answer.json()["errors"]
+    assert f"memory {kept['id']}: correct that one instead" in wrong["message"]
+
+
+def test_operational_memories_have_one_project(client: httpx2.Client) -> None:
+    answer = client.post(
+        MEMORIES, json={"category": "timing", "observation": "x", "project": "shop"}
+    )
+
+    assert answer.status_code == 422
+    assert [each["field"] for each in answer.json()["errors"]] == ["project"]

@@ -16,10 +16,13 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from lamplighter.api import approvals, login, openapi, reviews, web
+from lamplighter.api.agentops import app as agentops
+from lamplighter.api.agentops.contract import Desk
 from lamplighter.api.answer import etag, problem
 from lamplighter.api.callers import Attempts, Callers
 from lamplighter.api.door import Door, door
 from lamplighter.api.guard import HEADERS, Guard
+from lamplighter.api.observed import ID, REQUEST, Observed
 from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, MCP, Ask, Op, by_path
 from lamplighter.domain import plain
 from lamplighter.domain.approval import Approval
@@ -27,6 +30,7 @@ from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Unavai
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.review import Review
 from lamplighter.repository.driver import OperationalError, disk_is_full
+from lamplighter.telemetry import about
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +61,13 @@ def create_app(
             app.state.door = here
             app.state.callers = callers = Callers(here.db, here.now)
             app.state.attempts = Attempts()
+            app.state.desk = Desk(
+                db=here.db,
+                now=here.now,
+                redact=here.redact,
+                window=here.window,
+                agents=here.agents,
+            )
             tasks = [asyncio.create_task(work) for work in (here.hub.follow(), callers.note())]
             yield
             for task in tasks:
@@ -65,8 +76,13 @@ def create_app(
                     await task
 
     return Starlette(
-        routes=[*api_routes(), *_mcp_routes(mcp), *web.routes(web_directory)],
-        middleware=[Middleware(Guard, hosts=hosts)],
+        routes=[
+            *api_routes(),
+            *agentops.mounted(),
+            *_mcp_routes(mcp),
+            *web.routes(web_directory),
+        ],
+        middleware=[Middleware(Observed), Middleware(Guard, hosts=hosts)],
         exception_handlers={
             HTTPException: _on_http,
             Invalid: _on_invalid,
@@ -156,6 +172,9 @@ async def _on_locked(request: Request, error: Exception) -> Response:
 
 
 async def _on_anything(request: Request, error: Exception) -> Response:
-    logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    known = request.scope.get("state", {}).get(REQUEST, "")  # its middleware is left already
+    with about(request=known):
+        logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
     detail = "Something failed here; the log of the web process says what."
-    return problem(500, detail, headers=HEADERS)  # the guard does not see this answer
+    headers = {**HEADERS, ID: known}  # the guard does not see this answer
+    return problem(500, detail, headers=headers)

@@ -15,6 +15,7 @@ from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
 from lamplighter.domain.admit import admitted_edit
+from lamplighter.domain.agent import project_of
 from lamplighter.domain.errors import Invalid, Wrong, wrong_of
 from lamplighter.domain.memory import (
     GENERAL,
@@ -61,12 +62,14 @@ async def facets(request: Request) -> Response:
         chosen = await filter_of(here, wanted)
         services = await counts.services(here.db, chosen, at=at)
         categories = await counts.categories(here.db, chosen, at=at)
+        projects = await counts.projects(here.db, chosen, at=at)
         states = await counts.states(here.db, chosen, at=at)
         seq = await changes.last(here.db)
     return answer(
         {
             "services": [{"service": name, "count": count} for name, count in services],
             "categories": [{"category": name, "count": count} for name, count in categories],
+            "projects": [{"project": name, "count": count} for name, count in projects],
             "states": states,
             "seq": seq,
             **_as_of(at),
@@ -97,6 +100,7 @@ async def create(request: Request) -> Response:
         trust=Trust.TRUSTED,
         title=given.title,
         tags=tuple(given.tags),
+        project=given.project,
         scope=given.scope,
         topic_key=given.topic_key,
     )
@@ -188,8 +192,9 @@ async def filter_of(here: Door, wanted: shapes.MemoryQuery | shapes.ViewQuery) -
         service=service,
         category=wanted.category,
         kind=wanted.kind,
-        project=wanted.project,
+        project=None if wanted.project is None else project_of(wanted.project),
         scope=wanted.scope,
+        session_id=wanted.session,
         active={"active": True, "inactive": False}.get(wanted.state),
         in_review=wanted.state == "review",
         view=None if wanted.view is None else View(wanted.view),

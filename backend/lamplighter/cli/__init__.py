@@ -10,7 +10,18 @@ from typing import Any
 import click
 
 from lamplighter import __version__, telemetry
-from lamplighter.cli import access, approvals, halt, knowing, mcp, memory, notify, reviews
+from lamplighter.cli import (
+    access,
+    approvals,
+    halt,
+    knowing,
+    mcp,
+    memory,
+    memory_service,
+    notify,
+    reviews,
+    vectors,
+)
 from lamplighter.cli.words import in_words, refuse, settings_in_force
 from lamplighter.config.listed import ENGINES
 from lamplighter.config.settings import describe
@@ -40,6 +51,8 @@ main.add_command(halt.resume)
 main.add_command(knowing.context)
 main.add_command(knowing.audit)
 main.add_command(memory.memory)
+main.add_command(vectors.vectors)
+main.add_command(memory_service.memory_service)
 main.add_command(mcp.mcp)
 
 

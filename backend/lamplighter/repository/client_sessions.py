@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import Op
 from lamplighter.domain.session import Session, Status, Trigger
+from lamplighter.repository import indexing
 from lamplighter.repository.database import Database
 from lamplighter.repository.sessions import from_row, tell
 from lamplighter.repository.tables import KNOWLEDGE, client_prompts, memories, sessions
@@ -84,6 +85,7 @@ async def end(
         .returning(sessions)
     )
     session = from_row(await db.fetch_one(statement))
+    await indexing.summarized(db, session)
     await tell(db, session, Op.UPDATED, now=now)
     return session
 
@@ -155,3 +157,24 @@ async def silent(db: Database, *, since: datetime, limit: int) -> list[int]:
         .limit(limit)
     )
     return [int(row["id"]) for row in await db.fetch_all(query)]
+
+
+async def count(db: Database, project: str) -> int:
+    """Return how many sessions clients had in a project."""
+    query = sa.select(sa.func.count()).select_from(sessions).where(_OF_CLIENTS)
+    return int(await db.fetch_val(query.where(sessions.c.project == project)))
+
+
+async def move(db: Database, old: str, new: str, *, now: datetime) -> int:
+    """Let the sessions of one project be another's, and return how many they are."""
+    statement = (
+        sa.update(sessions)
+        .where(_OF_CLIENTS)
+        .where(sessions.c.project == old)
+        .values(project=new, version=sessions.c.version + 1)
+        .returning(sessions)
+    )
+    moved = [from_row(row) for row in await db.fetch_all(statement)]
+    for session in moved:
+        await tell(db, session, Op.UPDATED, now=now)
+    return len(moved)

@@ -12,7 +12,7 @@ from lamplighter.domain import plain
 from lamplighter.domain.change import Op
 from lamplighter.domain.session import MAX_TIER, Plan, Session, Status, Trigger
 from lamplighter.domain.transcript import Spent, Usage
-from lamplighter.repository import changes
+from lamplighter.repository import changes, indexing
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
 from lamplighter.repository.prepared import Statement
@@ -241,6 +241,8 @@ async def _change(
     if row is None:
         return None
     session = from_row(row)
+    if "summary" in values:
+        await indexing.summarized(db, session)
     await tell(db, session, Op.UPDATED, now=now)
     return session
 

@@ -114,3 +114,12 @@ client_prompts = sa.Table(
     sa.Column("content", sa.Text, nullable=False),
     sa.Column("created_at", UTCDateTime, nullable=False),
 )
+
+imports = sa.Table(
+    "imports",
+    metadata,
+    sa.Column("ref", sa.Text, primary_key=True),
+    sa.Column("memory_id", NUMBER, sa.ForeignKey("memories.id"), nullable=False),
+    sa.Column("said", sa.Text, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+)

@@ -12,12 +12,13 @@ from lamplighter.config.settings import Settings
 from lamplighter.domain import vitals
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.halt import Halt
+from lamplighter.domain.meaning import sign as told_meaning
 from lamplighter.domain.vitals import Sign, judged
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.condition import Condition, condition
 from lamplighter.repository.database import file_of, is_postgres, shown
 from lamplighter.repository.readable import MEND, unreadable
-from lamplighter.serve import access, home, looks, web
+from lamplighter.serve import access, home, looks, meaning, web
 from lamplighter.usecases import vitals as gathered
 from lamplighter.usecases.halt import Brake
 
@@ -36,6 +37,7 @@ def look(settings: Settings) -> list[Sign]:
         _database,
         _memories,
         _beliefs,
+        _meaning,
         looks.session_files,
         looks.services,
         looks.lexicon,
@@ -154,6 +156,14 @@ def _beliefs(settings: Settings) -> Iterator[Sign]:
 async def _counted(url: str) -> list[Sign]:
     async with Database(url) as db:
         return await gathered.counted(db, now=clock.now())
+
+
+def _meaning(settings: Settings) -> Iterator[Sign]:
+    """Say of how many memories the meaning is kept, of a database that can be read."""
+    why_not = meaning.why_not(settings)
+    found = None if why_not else meaning.progress(settings)
+    if why_not or found is not None:
+        yield told_meaning(found, why_not=why_not)
 
 
 def _web(settings: Settings) -> Iterator[Sign]:

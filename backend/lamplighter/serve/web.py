@@ -5,6 +5,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ from lamplighter.repository.feed import listening, run_directory
 from lamplighter.serve import access, clients, home
 from lamplighter.serve.health import Health
 from lamplighter.serve.inforce import InForce
+from lamplighter.serve.meaning import meaning
 
 logger = logging.getLogger(__name__)
 
@@ -60,8 +62,8 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """Take the port; raises Unavailable naming who may hold it."""
+def bind(host: str, port: int, *, setting: str = "LAMPLIGHTER_PORT") -> socket.socket:
+    """Take the port; raises Unavailable naming who may hold it, and the setting of another."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -76,7 +78,7 @@ def bind(host: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             message = (
                 f"Port {port} on {host} is in use, perhaps by another Lamplighter. "
-                "Set LAMPLIGHTER_PORT to a free one."
+                f"Set {setting} to a free one."
             )
             raise Unavailable(message) from error
         raise Unavailable(f"{host}:{port} cannot be listened on: {error.strerror}.") from error
@@ -91,12 +93,13 @@ async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> Async
         home.database(settings) as db,
         endpoint.open(clients.desk(settings, db, services=services.last_good, words=words)),
         listening(settings.database_url, directory) as listener,
+        meaning(settings, db) as means,
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)
         yield Door(
             db=db,
             hub=hub,
-            health=Health(settings, db, hub, clock.now),
+            health=Health(settings, db, hub, clock.now, means),
             settings=InForce(
                 settings=settings,
                 services=services,
@@ -125,7 +128,9 @@ async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> Async
             webhook_token=settings.webhook_token,
             webhook_tier=settings.webhook_tier,
             agents=settings.agents,
+            window=timedelta(seconds=settings.dedup_window),
             brake=home.brake(settings),
+            near=means.near,
         )
 
 

@@ -110,7 +110,13 @@ async def _results(
 ) -> Results:
     if not query or limit < 1:
         return Results()
-    wanted = Wanted(query=query, layers=(Layer.MEMORY,), project=project, limit=limit + BEYOND)
+    wanted = Wanted(
+        query=query,
+        layers=(Layer.MEMORY,),
+        project=project,
+        plain=True,
+        limit=limit + BEYOND,
+    )
     results = await find(db, wanted, now=now, near=near)
     # the walls between projects do not hang on how well a search keeps to them
     inside = (each for each in results.found if finds(project, each.row))

@@ -8,8 +8,8 @@ from typing import Final
 from lamplighter.domain.admit import Redact
 from lamplighter.domain.agent import project_of
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
+from lamplighter.domain.keywords import keywords
 from lamplighter.domain.prompt import ClientPrompt, admitted_prompt
-from lamplighter.domain.search import words
 from lamplighter.domain.session import Session, Status
 from lamplighter.domain.summary import Message, counted, summary_of
 from lamplighter.domain.text import one_line, several_lines, shortened, without_private
@@ -133,7 +133,7 @@ async def asked(db: Database, query: str, project: str | None, *, limit: int) ->
     """Return the prompts that hold words of a query, best first; the newest for an empty one."""
     if not one_line(query):
         return await client_prompts.newest(db, project, limit=limit)
-    return await client_prompts.matching(db, words(query), project, limit=limit)
+    return await client_prompts.matching(db, keywords(query), project, limit=limit)
 
 
 async def forget_prompt(db: Database, prompt_id: int, *, project: str | None = None) -> None:

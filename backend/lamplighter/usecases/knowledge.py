@@ -15,6 +15,7 @@ from lamplighter.domain.knowledge import (
     Captured,
     Kept,
     Outcome,
+    Timeline,
     as_said,
     corrected,
     forgotten,
@@ -34,9 +35,11 @@ from lamplighter.repository import (
     captures,
     history,
     memories,
+    reading,
     topic_keys,
     writing,
 )
+from lamplighter.repository import timeline as timelines
 from lamplighter.usecases import curate
 
 WINDOW: Final = timedelta(minutes=15)
@@ -188,6 +191,16 @@ async def remove(
         if memory is None or memory.category in OPERATIONAL:
             raise NotFound(f"There is no observation {memory_id}.")
         await curate.remove(db, memory, _why("deleted", session_id), now=now)
+
+
+async def timeline(db: Database, memory_id: int, *, before: int, after: int) -> Timeline:
+    """Return what was kept around a memory, of its session, else of its project.
+
+    Raises NotFound.
+    """
+    async with reading(db):
+        focus = await get(db, memory_id)
+        return await timelines.around(db, focus, before=before, after=after)
 
 
 async def _of_key(db: Database, candidate: Candidate) -> Memory | None:

@@ -8,13 +8,17 @@ from typing import Final
 from lamplighter.domain.admit import Redact
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory import Memory, MemoryId
-from lamplighter.domain.search import Found, Hit, Layer, Method, Near, Results, Wanted, words
+from lamplighter.domain.search import Hit, Layer, Wanted
 from lamplighter.domain.text import one_line
 from lamplighter.repository import Database, memories, searches, writing
+from lamplighter.usecases.finding import find
 from lamplighter.usecases.naming import spelled
 
 MOST: Final = 200
 """A session that searches without end is shown nothing more."""
+
+
+__all__ = ["Asker", "find", "read", "search"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,35 +31,20 @@ class Asker:
     known: Sequence[str] = ()
 
 
-async def find(db: Database, wanted: Wanted, *, now: datetime, near: Near | None = None) -> Results:
-    """Search all that is known; whatever is typed is a valid query."""
-    found = await searches.matching(
-        db, words(wanted.query), service=wanted.service, limit=wanted.limit
-    )
-    return Results(
-        found=tuple(
-            Found(
-                layer=Layer.MEMORY,
-                row=memory,
-                rank=rank,
-                score=1.0 / rank,
-                method=Method.WORDS,
-                text=memory.observation,
-            )
-            for rank, memory in enumerate(found, 1)
-        )
-    )
-
-
 async def search(
     db: Database, query: str, asker: Asker, *, service: str | None, limit: int, now: datetime
 ) -> list[Memory]:
-    """Return active memories that hold words of a query, best first; any words are valid."""
+    """Return active memories that a query finds, best first; whatever is typed is valid.
+
+    Of a `service` its own, and those that are true of all.
+    """
     query = one_line(asker.redact(query))
+    await _bounded(db, asker)
+    name = await spelled(db, service, asker.known)
+    wanted = Wanted(query=query, layers=(Layer.MEMORY,), service=name, general=True, limit=limit)
+    found = (await find(db, wanted, now=now)).memories
     async with writing(db):
         await _bounded(db, asker)
-        name = await spelled(db, service, asker.known)
-        found = await searches.matching(db, words(query), service=name, limit=limit)
         await _keep(db, asker, query, found, now=now)
     return found
 

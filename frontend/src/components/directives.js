@@ -68,13 +68,15 @@ export function directives(Alpine) {
    */
   function typed(el, { expression }, { evaluateLater, effect }) {
     const evaluate = evaluateLater(expression)
+    let newer = false
     const follow = () =>
       evaluate((/** @type {string} */ value) => {
-        if (document.activeElement !== el) el.value = value ?? ""
+        if (!newer || document.activeElement !== el) el.value = value ?? ""
       })
     effect(follow)
+    el.addEventListener("input", () => (newer = true))
     // what was refused does not stay as if it held; what is still on its way is given its time
-    el.addEventListener("blur", () => setTimeout(follow, TYPED_MS))
+    el.addEventListener("blur", () => setTimeout(() => ((newer = false), follow()), TYPED_MS))
   }
 
   /** The parts of a text, what is gone and what is new marked as such. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */

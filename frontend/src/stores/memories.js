@@ -24,6 +24,7 @@ export function memoryFilters(params) {
     q: params.get("q") ?? "",
     service: params.get("service") ?? "",
     category: params.get("category") ?? "",
+    project: params.get("project") ?? "",
     state: as_of && state === "review" ? "" : state,
     view: as_of ? "" : one("view", VIEWS),
     sort: one("sort", SORTS),
@@ -42,11 +43,12 @@ function moment(text) {
 /** @typedef {ReturnType<typeof memoryFilters>} MemoryFilters */
 
 /** Would the server list this memory under these filters? Of views and reviews only the server can say. @param {Memory} memory @param {MemoryFilters} filters */
-export function memoryMatches(memory, { q, service, category, state, view }) {
+export function memoryMatches(memory, { q, service, category, project, state, view }) {
   return (
     !view &&
     state !== "review" &&
-    (!q || memory.observation.toLowerCase().includes(q.toLowerCase())) &&
+    (!q || `${memory.title}\n${memory.observation}`.toLowerCase().includes(q.toLowerCase())) &&
+    (!project || memory.project === project.toLowerCase()) &&
     (!service || (memory.service ?? "general") === service) &&
     (!category || memory.category === category) &&
     (!state || memory.active === (state === "active"))
@@ -119,6 +121,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
     facets: {
       services: /** @type {{service: string | null, count: number}[]} */ ([]),
       categories: /** @type {{category: string, count: number}[]} */ ([]),
+      projects: /** @type {{project: string, count: number}[]} */ ([]),
       states: { active: 0, inactive: 0, review: 0 },
     },
     views: /** @type {Record<string, number>} */ ({}),
@@ -273,7 +276,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
     },
 
     clear() {
-      router.go(router.with({ q: "", service: "", category: "", state: "", view: "" }))
+      router.go(router.with({ q: "", service: "", category: "", project: "", state: "", view: "" }))
     },
 
     /** A row as it will be once the server has said so; nothing newer is overwritten. @param {Memory} row */

@@ -16,7 +16,7 @@ export const search = {
   why: "Why it is here",
   why_of: "Why {name} is here",
   score: "score {n}",
-  sum: "{method}, place {n} of {all}: a score of {score}",
+  sum: "{method}, place {place} of {all}: a score of {score}",
   memory_n: "memory {id}",
   session_n: "session {id}",
   event_n: "event {id}",

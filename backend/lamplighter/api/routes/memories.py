@@ -30,7 +30,7 @@ OPS: Final = (
         "/memories/facets",
         "memories:read",
         memories.facets,
-        "Count memories by service, category and state.",
+        "Count memories by service, category, project and state.",
         shapes.Facets,
         query=shapes.FacetQuery,
     ),

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lamplighter.api.shapes.kinds import Limit, Name, Words
-from lamplighter.domain.memory import Category, Kind
+from lamplighter.domain.memory import OPERATIONS, Category, Kind
 
 Scope = Literal["project", "global"]
 Tags = Annotated[list[Annotated[str, Meta(max_length=100)]], Meta(max_length=20)]
@@ -70,6 +70,7 @@ class ViewQuery(Struct):
     kind: Kind | None = None
     project: Name | None = None
     scope: Scope | None = None
+    session: Annotated[int, Meta(ge=1, le=2**63 - 1)] | None = None
     state: Literal["active", "inactive", "review", "all"] = "all"
     view: Literal["fading", "unused", "single", "edited"] | None = None
 
@@ -94,10 +95,11 @@ class MemoryQuery(FacetQuery):
 
 
 class Facets(Struct):
-    """How many memories there are by service, category and state."""
+    """How many memories there are by service, category, project and state."""
 
     services: list[dict[str, Any]]
     categories: list[dict[str, Any]]
+    projects: list[dict[str, Any]]
     states: dict[str, int]
     seq: int
     as_of: str | UnsetType = UNSET
@@ -119,6 +121,7 @@ class MemoryIn(Struct):
     confidence: float = 0.7
     title: str = ""
     tags: Tags = []
+    project: Name = OPERATIONS
     scope: Scope = "project"
     topic_key: str | None = None
 

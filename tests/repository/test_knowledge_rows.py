@@ -1,0 +1,158 @@
+"""Knowledge as it is listed: around a memory, newest first, and counted.
+
+The ends of some names are the numbers of the cases.
+"""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.errors import NotFound
+from lamplighter.domain.knowledge import Stats, Timeline
+from lamplighter.domain.memory import Candidate, Category, Memory, Source
+from lamplighter.domain.session import Session
+from lamplighter.repository import (
+    Database,
+    client_sessions,
+    driver,
+    known,
+    memories,
+    recency,
+    writing,
+)
+from lamplighter.repository.database import file_of, is_postgres
+from lamplighter.usecases import knowledge
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+POOL = Candidate(
+    category=Category.CONFIG,
+    service=None,
+    observation="20",
+    tier=0,
+    session_id=None,
+    source=Source.CLIENT,
+    project="shop",
+)
+SLOW = replace(
+    POOL, category=Category.TIMING, service="jellyfin", source=Source.MARKER, project="ops"
+)
+
+
+async def insert(db: Database, *, at: datetime = NOON, by: Candidate = POOL, **more: Any) -> Memory:
+    async with writing(db):
+        return await memories.insert(db, replace(by, **more), now=at)
+
+
+async def opened(db: Database, name: str, project: str = "shop") -> Session:
+    async with writing(db):
+        return await client_sessions.insert(
+            db, name, project=project, agent=None, directory=None, now=NOON
+        )
+
+
+async def test_around_a_memory_are_those_before_and_after_by_number_130(db: Database) -> None:
+    one, two, focus, four, five = [await insert(db) for _ in range(5)]
+
+    found = await knowledge.timeline(db, focus.id, before=2, after=2)
+
+    assert found == Timeline((one, two), focus, (four, five))
+    near = await knowledge.timeline(db, focus.id, before=1, after=0)
+    assert near == Timeline((two,), focus, ())
+    first = await knowledge.timeline(db, one.id, before=5, after=1)
+    assert first == Timeline((), one, (two,))
+
+
+async def test_around_a_memory_of_a_session_is_what_that_session_kept(db: Database) -> None:
+    mine, other = await opened(db, "mine"), await opened(db, "other")
+    first = await insert(db, session_id=mine.id)
+    await insert(db, session_id=other.id)
+    await insert(db)
+    gone = await insert(db, session_id=mine.id)
+    await knowledge.forget(db, gone.id, now=NOON)
+    await insert(db, by=SLOW, session_id=mine.id)
+    last = await insert(db, session_id=mine.id, project="another")
+
+    found = await knowledge.timeline(db, first.id, before=9, after=9)
+
+    assert found == Timeline((), first, (last,))
+    with pytest.raises(NotFound):
+        await knowledge.timeline(db, gone.id, before=1, after=1)
+
+
+async def test_without_a_session_it_is_its_project(db: Database) -> None:
+    first = await insert(db)
+    await insert(db, project="another")
+    mine = await insert(db, session_id=(await opened(db, "mine")).id)
+
+    assert (await knowledge.timeline(db, first.id, before=9, after=9)).after == (mine,)
+
+
+async def test_what_agents_know_is_counted_128(db: Database) -> None:
+    assert await known.stats(db) == Stats(
+        sessions=0, observations=0, by_category={}, by_project={}, projects=()
+    )
+    for name, project in (("a", "shop"), ("b", "desk")):
+        by = await opened(db, name, project)
+        await insert(db, project=project, session_id=by.id)
+
+    found = await known.stats(db)
+
+    assert (found.sessions, found.observations, found.projects) == (2, 2, ("desk", "shop"))
+    assert found.by_project == {"desk": 1, "shop": 1}
+    assert found.by_category == {"config": 2}
+
+
+async def test_neither_what_is_told_no_more_nor_what_is_operational_counts(db: Database) -> None:
+    await insert(db, by=SLOW)
+    gone = await insert(db)
+    await knowledge.forget(db, gone.id, now=NOON)
+    await opened(db, "a", "empty")
+
+    found = await known.stats(db)
+
+    assert (found.sessions, found.observations, found.projects) == (1, 0, ("empty",))
+
+
+async def test_the_newest_of_a_project_and_of_all(db: Database) -> None:
+    old = await insert(db, scope="global", project="desk")
+    new = await insert(db, at=NOON + timedelta(hours=2))
+    middle = await insert(db, at=NOON + timedelta(hours=1), scope="global")
+    await insert(db, project="desk", at=NOON + timedelta(hours=3))
+    await insert(db, by=SLOW, at=NOON + timedelta(hours=3))
+    gone = await insert(db, at=NOON + timedelta(hours=4))
+    await knowledge.forget(db, gone.id, now=NOON)
+
+    assert await recency.newest(db, "shop", limit=9) == [new, middle, old]
+    assert await recency.newest(db, "shop", limit=2) == [new, middle]
+    assert await recency.newest(db, "shop", without=[new.id], limit=1) == [middle]
+    assert await recency.newest(db, "shop", limit=0) == []
+
+
+async def test_the_newest_of_what_is_asked_for(db: Database) -> None:
+    wide = await insert(db, scope="global")
+    fix = await insert(db, category=Category.BUGFIX)
+    other = await insert(db, project="desk")
+
+    assert await recency.recent(db, limit=9) == [other, fix, wide]
+    assert await recency.recent(db, project="shop", limit=1) == [fix]
+    assert await recency.recent(db, project="shop", scope="global", limit=9) == [wide]
+    assert await recency.recent(db, category=Category.BUGFIX, limit=9) == [fix]
+
+
+async def test_the_newest_come_by_an_index(db: Database, url: str) -> None:
+    if is_postgres(url):
+        pytest.skip("PostgreSQL asks its statistics, which an empty table does not have")
+    await recency.newest(db, "shop", limit=9)
+    with driver.connect(str(file_of(url))) as connection:
+        for where, index in (
+            ("project = 'shop'", "idx_memories_recent"),
+            ("scope = 'global' AND project != 'shop'", "idx_memories_wide"),
+        ):
+            query = f"SELECT * FROM memories WHERE {recency.TOLD} AND {where}"
+            plan = connection.execute(
+                f"EXPLAIN QUERY PLAN {query} ORDER BY updated_at DESC, id DESC LIMIT 9"
+            ).fetchall()
+            assert index in str(plan)
+            assert "TEMP B-TREE" not in str(plan)

@@ -23,6 +23,7 @@ from lamplighter.domain.session import Session
 from lamplighter.domain.text import one_line
 from lamplighter.repository import Database, reading, recency, retellings, writing
 from lamplighter.usecases import clients
+from lamplighter.usecases.finding import caught_up
 from lamplighter.usecases.search import find
 from lamplighter.usecases.walls import finds
 
@@ -85,6 +86,7 @@ async def preview(
     """Return what a client of a project would be told; nothing is kept of it."""
     limit = min(max(limit, 0), MOST_CONTEXT)
     query = one_line(query)[:QUERY_CHARS]
+    await caught_up(db)
     async with reading(db):
         sessions = await clients.recent(db, project, limit=SESSIONS)
         results = await _results(db, project_of(project), query, limit, now=now, near=near)

@@ -91,6 +91,7 @@ async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> Async
     directory = run_directory(settings.home)
     services = home.ServicesFile(settings.services)
     async with (
+        home.tracing(settings, "web"),
         home.database(settings) as db,
         endpoint.open(clients.desk(settings, db, services=services.last_good, words=words)),
         listening(settings.database_url, directory) as listener,

@@ -14,6 +14,7 @@ from lamplighter.cli import (
     access,
     approvals,
     halt,
+    hook,
     knowing,
     mcp,
     memory,
@@ -54,6 +55,7 @@ main.add_command(memory.memory)
 main.add_command(vectors.vectors)
 main.add_command(memory_service.memory_service)
 main.add_command(mcp.mcp)
+main.add_command(hook.hook)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:

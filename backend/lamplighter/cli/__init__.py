@@ -14,6 +14,7 @@ from lamplighter.cli import (
     access,
     approvals,
     halt,
+    hook,
     knowing,
     mcp,
     memories,
@@ -62,6 +63,7 @@ main.add_command(transfer.export)
 for command in memories.COMMANDS:
     memory.memory.add_command(command)
 main.add_command(transfer.import_)
+main.add_command(hook.hook)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:

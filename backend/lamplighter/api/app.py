@@ -67,6 +67,7 @@ def create_app(
                 redact=here.redact,
                 window=here.window,
                 agents=here.agents,
+                near=here.near,
             )
             tasks = [asyncio.create_task(work) for work in (here.hub.follow(), callers.note())]
             yield

@@ -75,7 +75,7 @@ async def _done(
         words = _text(given, "last_assistant_message")
         await interactive.answered(here.db, session, words, by, now=now)
     elif event == "PreCompact":
-        await interactive.paused(here.db, session, by, now=now)
+        await interactive.summarized(here.db, session, by, now=now)
     else:
         await interactive.ended(here.db, session, by, now=now)
     return ""
@@ -90,7 +90,7 @@ async def _used(here: Door, session: Session, given: Mapping[str, Any], by: Rule
 
 def _rules(here: Door, caller: Caller) -> Rules:
     agent = agent_of(here.agents, caller.agent or AGENT)
-    return Rules(agent=agent, redact=here.redact)
+    return Rules(agent=agent, redact=here.redact, window=here.window, near=here.near)
 
 
 def _opening(request: Request, given: Mapping[str, Any], caller: Caller, agent: Agent) -> Opening:

@@ -13,6 +13,7 @@ from lamplighter.domain.search import Reason
 
 WEIGHT: Final = 0.35
 FLOOR: Final = 0.15
+GOOD_PART: Final = 0.7
 WORDS: Final = "words"
 MEANING: Final = "meaning"
 
@@ -27,17 +28,23 @@ class Fused:
 
 
 def fused(
-    words: Mapping[int, float], meaning: Mapping[int, float], *, weight: float = WEIGHT
+    words: Mapping[int, float],
+    meaning: Mapping[int, float],
+    *,
+    full: float = 0.0,
+    weight: float = WEIGHT,
 ) -> list[Fused]:
     """Return memories by both scores, best first; more is better in each.
 
-    The scores of words count as shares of the query's best, those of meaning (how near, -1
-    to 1) as shares of the best above what unrelated texts have in common anyway. Where one
-    side is empty the other decides alone.
+    `full` is what a memory with all the words of the query would score. The scores of words
+    count as shares of the query's best, but of a good part of `full` at least: where the best
+    holds one word of six, by chance perhaps, meaning decides. The scores of meaning (how near,
+    -1 to 1) count as shares of the best above what unrelated texts have in common anyway.
+    Where one side is empty the other decides alone.
     """
     weight = weight if words else 1.0
     weight = weight if meaning else 0.0
-    by_words = _shares(words, floor=0.0)
+    by_words = _shares(words, least=GOOD_PART * full)
     by_meaning = _shares(meaning, floor=FLOOR)
     found = [
         _sum(number, (1 - weight) * by_words.get(number, 0.0), weight * by_meaning.get(number, 0.0))
@@ -52,8 +59,10 @@ def _sum(number: int, words: float, meaning: float) -> Fused:
     return Fused(number, words + meaning, reasons)
 
 
-def _shares(scores: Mapping[int, float], *, floor: float) -> dict[int, float]:
-    best = max(scores.values(), default=0.0) - floor
+def _shares(
+    scores: Mapping[int, float], *, floor: float = 0.0, least: float = 0.0
+) -> dict[int, float]:
+    best = max(max(scores.values(), default=0.0), least) - floor
     if best <= 0:
         return {}
     return {number: max(0.0, score - floor) / best for number, score in scores.items()}

@@ -43,7 +43,7 @@ class Local:
         query = self.desk.redact(wanted.query)
         found = await search.find(self.desk.db, replace(wanted, query=query), now=self.desk.now())
         # the walls between projects do not hang on how well a search keeps to them
-        kept = [each for each in found.found if _within(wanted.project or "", each.row)]
+        kept = [each for each in found.found if walls.finds(wanted.project or "", each.row)]
         return replace(found, found=tuple(kept[: wanted.limit]))
 
     async def context(self, project: str, query: str, *, limit: int) -> AgentContext:
@@ -141,12 +141,3 @@ class Local:
 
     def _key(self, project: str) -> tuple[str, int, str]:
         return (self.speaker.caller.kind, self.speaker.caller.id, project)
-
-
-def _within(project: str, row: object) -> bool:
-    match row:
-        case Memory():
-            return walls.finds(project, row)
-        case Session():
-            return row.project == project
-    return False

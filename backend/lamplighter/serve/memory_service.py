@@ -60,7 +60,7 @@ def only_here(host: str) -> bool:
 
 @asynccontextmanager
 async def _desk(settings: Settings) -> AsyncIterator[Desk]:
-    async with home.database(settings) as db:
+    async with home.tracing(settings, "memory-service"), home.database(settings) as db:
         yield Desk(
             db=db,
             now=clock.now,

@@ -40,7 +40,7 @@ from lamplighter.repository import (
     writing,
 )
 from lamplighter.repository import timeline as timelines
-from lamplighter.usecases import curate
+from lamplighter.usecases import curate, observed
 
 WINDOW: Final = timedelta(minutes=15)
 ALWAYS: Final = timedelta(days=36_500)
@@ -50,6 +50,7 @@ REVISED: Final = "revised"
 FORGOTTEN: Final = "forgotten"
 
 
+@observed.save
 async def keep(
     db: Database,
     candidate: Candidate,

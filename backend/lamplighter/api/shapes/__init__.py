@@ -58,6 +58,8 @@ from lamplighter.api.shapes.reviews import ReviewCase as ReviewCase
 from lamplighter.api.shapes.reviews import ReviewChange as ReviewChange
 from lamplighter.api.shapes.reviews import ReviewPage as ReviewPage
 from lamplighter.api.shapes.reviews import ReviewQuery as ReviewQuery
+from lamplighter.api.shapes.search import FoundPage as FoundPage
+from lamplighter.api.shapes.search import SearchQuery as SearchQuery
 from lamplighter.api.shapes.services import ActionOut as ActionOut
 from lamplighter.api.shapes.services import CheckOut as CheckOut
 from lamplighter.api.shapes.services import Cleared as Cleared

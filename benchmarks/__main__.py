@@ -19,6 +19,7 @@ from benchmarks import (
     relate,
     sessions,
     spawned,
+    vectors,
 )
 
 ALL: dict[str, Callable[[], dict[str, Any]]] = {
@@ -36,6 +37,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "relate": relate.run,
     "sessions": sessions.run,
     "spawned": lambda: asyncio.run(spawned.run()),
+    "vectors": vectors.run,
 }
 
 

@@ -29,7 +29,8 @@ async def with_meaning(
 ) -> list[Scored] | None:
     """Return what matches with what meaning counts, and what only it finds; None when it is late.
 
-    `full` is what a text with all the words of the query would score. A phrase and a word that must not stand there are about words: then it adds nothing.
+    `full` is what a text with all the words of the query would score. A phrase and a word
+    that must not stand there are about words: then meaning only weighs what words find.
     """
     text = question.wanted.query
     by_words = {memory_of(each.number): each for each in scored if _is_memory(each)}
@@ -56,6 +57,8 @@ def _weighed(
     parts = {each.id: dict(_parts(each.reasons)) for each in fused(words, meaning, full=full)}
     found = [_lowered(each, weight) for each in scored if not _is_memory(each)]
     for number, part in parts.items():
+        if number not in by_words and not part:
+            continue
         own = by_words.get(number, Scored(number, ()))
         reasons = list(_lowered(own, weight).reasons)
         if part.get(MEANING):

@@ -55,9 +55,13 @@ async def _run() -> dict[str, Any]:
             await taking_in.catch_up(db, seconds=900)
             near = Nearby(db, model, within=60)
             read = await _seconds_to_read(near)
+            taken, used = await _timed(db, near, questions)
+            words, used_by_words = await _timed(db, None, questions)
             found = {
-                "hybrid": spread(await _timed(db, near, questions)),
-                "words": spread(await _timed(db, None, questions)),
+                "hybrid": spread(taken),
+                "hybrid_of_a_core": spread(used),
+                "words": spread(words),
+                "words_of_a_core": spread(used_by_words),
             }
             held = _recall(near, asked, vectors)
         return {
@@ -121,16 +125,20 @@ async def _seconds_to_read(near: Nearby) -> float:
     return time.perf_counter() - began
 
 
-async def _timed(db: Database, near: Nearby | None, questions: list[str]) -> list[float]:
-    taken = []
+async def _timed(
+    db: Database, near: Nearby | None, questions: list[str]
+) -> tuple[list[float], list[float]]:
+    """Return the seconds of each search, and what of a core each took: others may run beside."""
+    taken, used = [], []
     for number, question in enumerate(["ready", *questions]):
         wanted = Wanted(query=question, layers=(Layer.MEMORY,))
-        began = time.perf_counter()
+        began, core = time.perf_counter(), time.process_time()
         found = await find(db, wanted, now=NOW, near=near, seconds=60)
         assert not found.missing
         if number:
             taken.append(time.perf_counter() - began)
-    return taken
+            used.append(time.process_time() - core)
+    return taken, used
 
 
 def _recall(near: Nearby, asked: Vector, vectors: Vector) -> float:

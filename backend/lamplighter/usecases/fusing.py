@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
+from typing import Final
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.fusion import MEANING, WEIGHT, fused, scale_of
@@ -9,6 +11,9 @@ from lamplighter.domain.query import Asked
 from lamplighter.domain.ranking import total
 from lamplighter.domain.search import Layer, Near, Reason
 from lamplighter.repository.found import layer_of, memory_of
+
+COMPARED: Final = 50
+"""So many of the best by words are compared in meaning, if they are not among the nearest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,8 @@ async def with_meaning(
     strict = question.phrases or question.without
     try:
         found = {} if strict else dict(await near(text, None, wanted=question.wanted))
-        rest = [each for each in by_words if each not in found]
+        best = nlargest(COMPARED, by_words, key=lambda each: by_words[each].score)
+        rest = [each for each in best if each not in found]
         found |= dict(await near(text, rest)) if rest else {}
     except (TimeoutError, Unavailable):
         return None

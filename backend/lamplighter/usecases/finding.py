@@ -30,6 +30,7 @@ CATCHING_UP: Final = 0.4
 CATCHING_SECONDS: Final = 0.1
 """The share of the time that may go to what waits to be indexed."""
 
+VECTORS: Final = "vectors"
 EVERYONE: Final = "global"
 GRACE_SECONDS: Final = 0.1
 READ_TERMS: Final = 30_000
@@ -59,10 +60,10 @@ async def find(
     deadline, layers = Deadline(seconds), _layers(question.wanted)
     await caught_up(db, layers, seconds=seconds * CATCHING_UP)
     scored, full, missing = await _by_words(db, question, layers, deadline)
+    without: list[str] = []
     if near is not None and question.terms and Layer.MEMORY in layers:
         both = await with_meaning(scored, question, near, full=full)
-        missing += [MEANING] if both is None else []
-        scored = scored if both is None else both
+        without, scored = ([VECTORS], scored) if both is None else ([], both)
     found: list[Found] = []
     try:
         async with by(db, Deadline(max(deadline.left, GRACE_SECONDS))):
@@ -73,7 +74,7 @@ async def find(
         found=tuple(found),
         terms=question.terms,
         partial=bool(missing),
-        missing=tuple(missing),
+        missing=(*missing, *without),
     )
 
 

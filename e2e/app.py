@@ -164,6 +164,7 @@ class App:
             "LAMPLIGHTER_HOME": str(self.home),
             "LAMPLIGHTER_PORT": str(self.port),
             "LAMPLIGHTER_ENGINE": "exec",
+            "LAMPLIGHTER_VECTORS": "off",
             "LAMPLIGHTER_EXEC_COMMAND": command,
         }
         self.env = {**kept, **ours, **self.env}

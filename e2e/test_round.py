@@ -28,8 +28,14 @@ THEMES: Final[tuple[tuple[Literal["light", "dark"], list[str]], ...]] = (
 )
 SHIFTS: Final = """
 window.shifted = 0;
+window.moved = [];
+const named = (node) => node?.parentElement?.outerHTML.slice(0, 120) ?? "something that is gone";
 new PerformanceObserver((list) => {
-  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
+  for (const entry of list.getEntries().filter((each) => !each.hadRecentInput)) {
+    window.shifted += entry.value;
+    for (const { node, previousRect: was, currentRect: is } of entry.sources)
+      window.moved.push(`${was.y} to ${is.y}: ${named(node)}`);
+  }
 }).observe({ type: "layout-shift", buffered: true });
 """
 OVERFLOW: Final = "document.documentElement.scrollWidth > document.documentElement.clientWidth + 1"
@@ -107,7 +113,8 @@ def test_pages_are_accessible_and_steady(browser: Browser, filled: App, width: i
         page.wait_for_timeout(300)
         shifted = page.evaluate("window.shifted")
         if shifted > 0.01:
-            wrong.append(f"{where}: the layout shifts by {shifted}")
+            moved = page.evaluate("window.moved")
+            wrong.append(f"{where}: the layout shifts by {shifted}: {moved}")
         wrong += looked_at(page, where)
     page.context.close()
     assert not wrong, "\n".join(wrong)

@@ -10,7 +10,7 @@ from app import App
 
 TABS = 20
 SLOW_START = "[MEMORY:timing:jellyfin] Takes 60s to start after restart"
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 
 
 def connections(app: App) -> int:

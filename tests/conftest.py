@@ -1,10 +1,12 @@
 """What all tests share: real databases, a fixed moment, and no settings from outside."""
 
+import gc
 import itertools
 import os
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,11 +15,17 @@ from lamplighter.repository import Database, migrate
 from lamplighter.repository.database import sqlite_url
 from postgres_server import PostgresServer
 
+if TYPE_CHECKING:
+    from lamplighter.embedding.minilm import MiniLM
+
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 OPEN = Redactor()
 MIGRATED = "migrated"
 NUMBERS = itertools.count(1)
+
+# thousands of tests are objects that stay: to look through them again and again takes long
+gc.set_threshold(50_000, 50, 50)
 
 for name in [name for name in os.environ if name.startswith(("LAMPLIGHTER_", "CLAUDEOPS_"))]:
     del os.environ[name]
@@ -69,3 +77,13 @@ async def db(url: str) -> AsyncIterator[Database]:
     """Open a fresh database."""
     async with Database(url) as database:
         yield database
+
+
+@pytest.fixture(scope="session")
+def model() -> "Iterator[MiniLM]":
+    """Load the model of language that runs here, once a process."""
+    from lamplighter.embedding.minilm import MiniLM
+
+    loaded = MiniLM()
+    yield loaded
+    loaded.close()

@@ -1,6 +1,6 @@
 const CELLS = 250_000
 
-/** @typedef {{kind: "same" | "gone" | "new", text: string}} Part */
+/** @typedef {{kind: "same" | "gone" | "new" | "hit", text: string}} Part */
 
 /**
  * What became of a text, word by word: the longest common sequence stays, the rest is gone or new. Texts too long to

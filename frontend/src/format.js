@@ -144,7 +144,8 @@ export function outlook(memory, now) {
 /** @param {Memory} memory */
 function inactiveWords({ inactive_reason: reason, confidence }) {
   if (confidence < THRESHOLD) return t("common.inactive_low")
-  const why = reason === "operator" ? t("common.set_so_by_a_person") : (reason ?? "")
+  const words = { operator: t("common.set_so_by_a_person"), deleted: t("common.deleted_by_a_client") }
+  const why = words[/** @type {keyof typeof words} */ (reason)] ?? reason ?? ""
   return why ? t("common.inactive_because", { why }) : t("common.inactive")
 }
 

@@ -158,7 +158,7 @@ Alpine.start()
 async function fetchLate() {
   learn(await import("./texts/late.js").then((texts) => texts.late))
   const { commands: more, latePages } = await import("./late/index.js")
-  const pages = latePages({ Alpine, add, api, feed, vocabulary, ...stores, ...details })
+  const pages = latePages({ Alpine, add, api, feed, storage, vocabulary, ...stores, ...details })
   commands = registry({ ...early, ...more }, byName)
   return pages
 }

@@ -8,6 +8,7 @@ const CAUSES = new Map([
   ["reinforced", t("memory.did_reinforced")],
   ["contradicted", t("memory.did_contradicted")],
   ["faded", t("memory.did_faded")],
+  ["revised", t("memory.did_revised")],
   ["edited", t("memory.did_edited")],
   ["deleted", t("memory.did_deleted")],
   ["review", t("memory.did_review")],
@@ -17,6 +18,7 @@ const INACTIVE = new Map([
   ["superseded", t("memory.inactive_superseded")],
   ["operator", t("memory.inactive_operator")],
   ["low", t("memory.inactive_low")],
+  ["deleted", t("memory.inactive_deleted")],
 ])
 
 /** One line of a memory's history; `unnamed`: the session stands beside it. @param {HistoryEntry} entry @param {{unnamed?: boolean}} [how] */
@@ -80,10 +82,15 @@ export function textChange({ before, after }) {
 export function otherChanges({ before, after }) {
   if (!before || !after) return ""
   return [
+    moved("title", before.title, after.title),
     moved("category", before.category, after.category),
     before.service === after.service
       ? ""
       : moved("service", serviceName(before.service ?? null), serviceName(after.service ?? null)),
+    moved("project", before.project, after.project),
+    moved("scope", before.scope, after.scope),
+    otherwise("topic_key", before.topic_key, after.topic_key),
+    otherwise("tags", before.tags?.join(", "), after.tags?.join(", ")),
     moved("trust", before.trust, after.trust),
     before.pinned === after.pinned ? "" : t(after.pinned ? "memory.is_pinned" : "memory.not_pinned"),
     activity(before, after),
@@ -92,7 +99,13 @@ export function otherChanges({ before, after }) {
     .join(" · ")
 }
 
-/** @param {"category" | "service" | "trust"} name @param {string | undefined} was @param {string | undefined} is */
+/** What may be empty on either side, but was kept on both. @param {"topic_key" | "tags"} name @param {string | null | undefined} was @param {string | null | undefined} is */
+function otherwise(name, was, is) {
+  if (was === undefined || is === undefined || was === is) return ""
+  return t(`memory.moved_${name}`, { was: was || t("memory.nothing"), is: is || t("memory.nothing") })
+}
+
+/** @param {"title" | "category" | "service" | "project" | "scope" | "trust"} name @param {string | undefined} was @param {string | undefined} is */
 function moved(name, was, is) {
   return was === is || !was || !is ? "" : t(`memory.moved_${name}`, { was, is })
 }

@@ -11,6 +11,8 @@ const PAGES = [
   { page: "cooldowns", pattern: /^\/cooldowns\/?$/ },
   { page: "reviews", pattern: /^\/reviews\/?$/ },
   { page: "reviews", pattern: /^\/reviews\/(\d{1,15})\/?$/ },
+  { page: "search", pattern: /^\/search\/?$/ },
+  { page: "search", pattern: /^\/search\/(\d{1,15})\/?$/ },
   { page: "approvals", pattern: /^\/approvals\/?$/ },
   { page: "approvals", pattern: /^\/approvals\/(\d{1,15})\/?$/ },
   { page: "preview", pattern: /^\/preview\/?$/ },

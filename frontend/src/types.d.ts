@@ -26,10 +26,39 @@ interface Memory extends Row {
   source: string
   title: string
   tags: string[]
+  project: string
   scope: "project" | "global"
   topic_key: string | null
   inactive_reason: string | null
   pinned: boolean
+  duplicate_count: number
+  revision_count: number
+  last_seen_at: Time | null
+  access_count: number
+  accessed_at: Time | null
+}
+
+/** One thing that a search found; its row stands under the name of its layer. */
+interface Hit {
+  layer: "memory" | "session" | "event"
+  rank: number
+  score: number
+  method: string
+  reasons: { what: string; score: number }[]
+  text: string
+  /** Where the words that were looked for stand, in characters. */
+  spans: [number, number][]
+  memory?: Memory
+  session?: Session
+  event?: OpsEvent
+}
+
+interface Found {
+  items: Hit[]
+  seq: number
+  terms: string[]
+  partial: boolean
+  missing: string[]
 }
 
 /** A time that a memory was said, by a session or (tier 0) by a person. */
@@ -68,6 +97,7 @@ interface MemoryState {
   trust?: string
   title?: string
   tags?: string[]
+  project?: string
   scope?: string
   topic_key?: string | null
 }
@@ -125,6 +155,10 @@ interface OpsEvent extends Row {
 }
 
 interface Session extends Row {
+  external_id: string | null
+  agent: string | null
+  project: string
+  response: string
   tier: number
   engine: string
   model: string | null
@@ -184,6 +218,24 @@ interface Marker extends Row {
   memory_id: number | null
   event_id: number | null
   created_at: Time
+}
+
+/** An agent that keeps its knowledge here. */
+interface AgentState {
+  name: string
+  project: string
+  declared: boolean
+  context_limit: number
+  auto_save: boolean
+  auto_search: boolean
+  auto_summarize: boolean
+  save_rules: number
+  inject_rules: number
+  memory_url: string
+  last_seen_at: Time | null
+  sessions: number
+  running: number
+  saved: number
 }
 
 /** What a session asks a person for: one command, run at most once. */
@@ -411,6 +463,7 @@ interface SettingsState {
 
 interface AccessToken extends Row {
   name: string
+  agent: string | null
   scopes: string[]
   created_at: Time
   expires_at: Time | null

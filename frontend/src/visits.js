@@ -9,6 +9,7 @@ const TITLES = new Map([
   ["memories", t("common.memories_page")],
   ["cooldowns", t("common.cooldowns_page")],
   ["reviews", t("common.reviews_page")],
+  ["search", t("common.search_page")],
   ["approvals", t("common.approvals_page")],
   ["preview", t("common.preview_page")],
   ["health", t("common.health_page")],
@@ -16,12 +17,13 @@ const TITLES = new Map([
   ["elsewhere", t("common.elsewhere_page")],
 ])
 
+const START = "main h1"
 const PLACES = /** @type {Record<string, string>} */ ({ reviews: ".case", approvals: ".ask[data-chosen] h2 a" })
 
 /** The name of a page in the browser's tab. @param {{page: string, id: number | null}} place */
 export function titleOf({ page, id }) {
   if (page === "session") return titled(t("hands.session_n", { id: String(id) }))
-  if (page === "memories" && id !== null) return titled(t("hands.memory_n", { id: String(id) }))
+  if ((page === "memories" || page === "search") && id !== null) return titled(t("hands.memory_n", { id: String(id) }))
   if (page === "reviews" && id !== null) return titled(t("hands.review_n", { id: String(id) }))
   return titled(TITLES.get(page) ?? "")
 }
@@ -102,7 +104,7 @@ export function visits(with_) {
     if (page !== "overview") overview.leave()
     else if (!overview.here) overview.visit()
     if (page === "memories") (memories.visit(params), memory.visit(id, memories.filters.as_of))
-    else memory.visit(null)
+    else memory.visit(page === "search" ? id : null)
     if (page === "reviews") (reviews.visit(params), review.visit(id))
     else review.visit(null)
     if (page === "events") events.visit(params)
@@ -110,7 +112,7 @@ export function visits(with_) {
     if (opened && before.page !== page && LATE.includes(before.page)) opened[before.page].leave()
     if (LATE.includes(page)) visitLate(page, before.page !== "")
     if (page === "sessions") (sessions.visit(params), requests.load())
-    if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon("main h1")
+    if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon(START)
     else if (before.page && id !== null && id !== before.id) focusSoon(PLACES[page] ?? ".panel h2")
   }
 
@@ -129,7 +131,7 @@ export function visits(with_) {
     if (router.page !== page || mine !== turn) return
     stores[page].visit(router.params, router.id, router.hash)
     const held = document.activeElement
-    if (first && moved && (held === document.body || held?.matches("main h1"))) focusSoon("main h1")
+    if (first && moved && (held === document.body || held?.matches(START))) focusSoon(START)
   }
 
   /** Everything in sight is read again: the feed could not say what was missed. */
@@ -150,7 +152,7 @@ export function visits(with_) {
     if (page === "reviews" && id !== null) review.load(id)
     if (opened) opened[page]?.load()
     else if (LATE.includes(page)) visitLate(page, false)
-    if (page === "memories" && id !== null) memory.load(id)
+    if (memory.open) memory.load(memory.id)
   }
 
   /** @param {Change} change */
@@ -181,15 +183,16 @@ export function visits(with_) {
     return said
   }
 
-  /** @param {string} selector */
+  /** A page begins where one left it, at the field that it is there for, or at its name. @param {string} selector */
   function focusSoon(selector) {
     const { left } = router
     Alpine.nextTick(() => {
-      const link =
-        selector === "main h1" && left?.link && document.querySelector(`main a[href="${CSS.escape(left.link)}"]`)
-      const place = /** @type {HTMLElement | null} */ (link || document.querySelector(selector))
+      const begins = selector === START
+      const link = begins && left?.link && document.querySelector(`main a[href="${CSS.escape(left.link)}"]`)
+      const field = begins && document.querySelector("main [data-start]")
+      const place = /** @type {HTMLElement | null} */ (link || field || document.querySelector(selector))
       place?.focus({ preventScroll: true })
-      if (selector === "main h1") scrollTo(0, left?.y ?? 0)
+      if (begins) scrollTo(0, left?.y ?? 0)
     })
   }
 }

@@ -97,7 +97,7 @@ export function words({ clock, live, router }) {
     },
 
     /** Is this one of the pages that a phone keeps under "More"? */
-    inRest: () => ["cooldowns", "approvals", "preview", "health", "settings"].includes(router.page),
+    inRest: () => ["cooldowns", "search", "approvals", "preview", "health", "settings"].includes(router.page),
 
     feedState: () => (live.paused ? "paused" : away() ? "lost" : live.known ? "live" : "joining"),
 

@@ -2,8 +2,10 @@ import assert from "node:assert/strict"
 import { readFileSync, readdirSync } from "node:fs"
 import { test } from "node:test"
 import { registry } from "../src/commands/index.js"
+import { learn } from "../src/texts.js"
+import { late } from "../src/texts/late.js"
 
-const PLACE = new URL("../src/commands/", import.meta.url)
+const PLACES = ["../src/commands/", "../src/late/commands/"].map((each) => new URL(each, import.meta.url))
 
 /** Whatever a command is made of, it is there. */
 const anything = new Proxy(() => {}, {
@@ -13,7 +15,8 @@ const anything = new Proxy(() => {}, {
 
 async function commands() {
   const modules = {}
-  for (const name of readdirSync(PLACE)) modules[name] = await import(new URL(name, PLACE))
+  learn(late)
+  for (const place of PLACES) for (const name of readdirSync(place)) modules[name] = await import(new URL(name, place))
   return registry(modules, new Proxy({}, { get: () => anything }))
 }
 

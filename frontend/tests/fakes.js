@@ -15,6 +15,7 @@ export const SLOW_START = {
   tier: 2,
   title: "",
   tags: [],
+  project: "ops",
   scope: "project",
   topic_key: null,
   inactive_reason: null,

@@ -19,7 +19,19 @@ function setUp(answer = () => ({ items: [], next: null, seq: 1, total: 0 })) {
 
 test("what an address may not say is left out", () => {
   assert.deepEqual(filters("state=odd&sort=sideways&order=up&group=x&view=all&q=dns&category=timing"), {
-    ...{ q: "dns", service: "", category: "timing", state: "", view: "", sort: "", order: "", group: "", as_of: "" },
+    ...{
+      q: "dns",
+      service: "",
+      category: "timing",
+      project: "",
+      session: "",
+      state: "",
+      view: "",
+      sort: "",
+      order: "",
+      group: "",
+      as_of: "",
+    },
   })
 })
 
@@ -30,6 +42,8 @@ const MATCHES = [
   ["service=jellyfin", true],
   ["service=general", false],
   ["category=behavior", false],
+  ["project=OPS", true],
+  ["project=other", false],
   ["state=active", true],
   ["state=inactive", false],
 ]

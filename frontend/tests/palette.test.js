@@ -25,7 +25,12 @@ function open({ answers = { "/memories": { items: [] } }, storage = fakeStorage(
     later: timers.setTimeout,
   })
   store.show()
-  return { store, done, timers, api, labels: () => store.entries.map(({ label }) => label) }
+  return { store, done, timers, api, labels: () => named(store) }
+}
+
+/** But for the way to the search, which stands last. */
+function named({ entries }) {
+  return entries.map(({ label }) => label).filter((label) => !label.startsWith("Search all"))
 }
 
 test("letters fit at the start of words first, anywhere only where nothing else does", () => {
@@ -104,6 +109,20 @@ test("memories are found by what they say, and the newest answer wins", async ()
   )
   assert.deepEqual(labels(), ["Takes 60s to start after restart"])
   assert.equal(store.words, "1 found")
+})
+
+test("what is typed can be searched for in all that is known", async () => {
+  const { store, done, timers } = open()
+
+  store.type("no such & thing")
+  const words = store.words
+  await timers.ring()
+  store.choose(store.entries.at(-1))
+  await timers.ring()
+
+  assert.match(words, /Looking/)
+  assert.equal(store.words, "Nothing has this name")
+  assert.deepEqual(done, ["/search?q=no+such+%26+thing"])
 })
 
 test("one letter asks nobody", async () => {

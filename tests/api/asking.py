@@ -75,7 +75,12 @@ class Asking:
             asked = "?topic=jellyfin" if op.path.endswith("/audit") else ""
             if "{reset}" in op.path:
                 self.reset()
-            parts = {"{name}": "jellyfin", "{reset}": STAMP, "{source}": f"m{os.getpid()}"}
+            parts = {
+                "{name}": "jellyfin",
+                "{reset}": STAMP,
+                "{source}": f"m{os.getpid()}",
+                "{event}": "SessionStart",
+            }
             path = op.path
             for part, given in parts.items():
                 path = path.replace(part, given)
@@ -104,6 +109,8 @@ class Asking:
         if "/webhooks/" in op.path:
             down = {"service": "jellyfin", "title": "is down", "id": f"a{next(NUMBERS)}"}
             return {"json": down}
+        if "/hooks/" in op.path:
+            return {"json": {"session_id": f"s{next(NUMBERS)}", "cwd": "/home/ann/lamplighter"}}
         return {"json": self.body(op)} if op.body else {}
 
     def let_go(self, op: Op) -> None:

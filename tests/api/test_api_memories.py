@@ -303,6 +303,7 @@ def test_the_history_tells_who_changed_what(client: httpx2.Client) -> None:
         "decayed_weeks": 0,
         "title": "",
         "tags": [],
+        "project": "ops",
         "scope": "project",
         "topic_key": None,
         "updated_at": made["updated_at"],
@@ -463,6 +464,7 @@ def test_facets_count_what_is_listed(client: httpx2.Client) -> None:
         {"category": "behavior", "count": 1},
         {"category": "timing", "count": 2},
     ]
+    assert found["projects"] == [{"project": "ops", "count": 3}]
     assert found["states"] == {"active": 2, "inactive": 1, "review": 0}
 
 

@@ -62,7 +62,10 @@ def either(
 def test_no_answer_differs_from_the_description(case: schemathesis.Case, either: Server) -> None:
     response = case.call(base_url=either.url, headers=either.headers, timeout=20)
 
-    case.validate_response(response, checks=CHECKS if sent(case, response) else SENT)
+    checks = CHECKS if sent(case, response) else SENT
+    if response.status_code == 414:  # so long a query is not even looked at
+        checks = [not_a_server_error, content_type_conformance]
+    case.validate_response(response, checks=checks)
 
 
 def sent(case: schemathesis.Case, response: schemathesis.Response) -> bool:

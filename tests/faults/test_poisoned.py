@@ -21,8 +21,9 @@ from lamplighter.domain.shell import Refused, Rules, judged
 from lamplighter.repository import Database, driver
 from lamplighter.supervisor import tools
 from lamplighter.supervisor.shell import Shell
-from lamplighter.supervisor.toolbox import Answer, Toolbox
+from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.tools.bench import Bench
+from lamplighter.usecases.toolbox import Answer
 from messages_api import Asked, MessagesApi, Turn, says, uses
 from poison import ALLOWED, COUNT, KINDS, canary, memories, obeyed, services_yaml
 

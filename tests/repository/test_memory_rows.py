@@ -308,6 +308,26 @@ async def test_counts_leave_out_their_own_filter(db: Database) -> None:
         ("decision", 1),
         ("dependency", 1),
     ]
+    assert await facets.projects(db, Filter(service="caddy", project="other")) == [("ops", 2)]
+
+
+async def test_what_a_session_saved_is_found_by_its_number(db: Database) -> None:
+    async with writing(db):
+        session = await sessions.insert(db, Plan(), model=None, epoch=1, now=NOON)
+    await keep(db)
+    mine = await keep(db, replace(SLOW, session_id=session.id))
+
+    wanted = Filter(session_id=session.id)
+
+    assert await listed(db, wanted, Sort.CONFIDENCE, limit=50) == [[mine.id]]
+    assert await memories.count(db, wanted) == 1
+
+
+async def test_a_title_is_looked_through_like_the_text(db: Database) -> None:
+    said = replace(SLOW, category=Category.DECISION, title="The pool of connections")
+    memory = await keep(db, said)
+
+    assert await listed(db, Filter(q="POOL of"), Sort.CONFIDENCE, limit=50) == [[memory.id]]
 
 
 async def told(db: Database, services: list[str] | None, *, inside: bool = True) -> list[int]:
@@ -368,6 +388,7 @@ async def test_the_history_tells_each_change_with_what_it_was_before(db: Databas
         "decayed_weeks": 0,
         "title": "",
         "tags": [],
+        "project": "ops",
         "scope": "project",
         "topic_key": None,
     }

@@ -102,6 +102,7 @@ def test_the_tables_in_code_are_the_tables_in_the_database(postgres_url: str) ->
     for table, column, kind, nullable, _, _ in by_hand.run(postgres_url, COLUMNS):
         held.setdefault(table, []).append((column, kind, nullable == "YES"))
     kinds = {sa.Float: "double precision", sa.Integer: "bigint", sa.String: "text"}
+    kinds[sa.LargeBinary] = "bytea"
 
     def kind_of(column: sa.Column[object]) -> str:
         plain = getattr(column.type, "impl", column.type)

@@ -18,6 +18,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
     kept = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
     env = {name: os.environ[name] for name in kept if name in os.environ}
     env |= {"LAMPLIGHTER_HOME": str(path), "LAMPLIGHTER_INTERVAL": "1h"}
+    env["LAMPLIGHTER_VECTORS"] = "off"  # the model takes a second and 200 MB of each process
     there = Home(path, env)
     yield there
     for process in there.started:

@@ -18,8 +18,9 @@ from lamplighter.domain.memory import Candidate, Category
 from lamplighter.domain.redact import Redactor
 from lamplighter.repository import Database, driver, sessions, tables_work
 from lamplighter.supervisor import follow, gateway
-from lamplighter.supervisor.toolbox import Answer, Tool, Toolbox
+from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.usecases import curate, hooks, observe
+from lamplighter.usecases.toolbox import Answer, Tool
 
 ERRORS = Hooks(save=(SaveRule(tool="bash", category=Category.BUGFIX, match_output="error|fatal"),))
 LOOKS = Hooks(inject=(InjectRule(tool="look"),))

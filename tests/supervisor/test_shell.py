@@ -19,7 +19,7 @@ from lamplighter.domain.session import Status
 from lamplighter.repository import Database, halts, sessions, writing
 from lamplighter.supervisor.gate import Gate
 from lamplighter.supervisor.shell import Shell, run_command
-from lamplighter.supervisor.toolbox import Answer
+from lamplighter.usecases.toolbox import Answer
 
 TIERS = (1, 2, 3)
 SECRET = "hunter2-hunter2"

@@ -19,7 +19,8 @@ from lamplighter.mcp.door import Doors
 from lamplighter.repository import Database, memories
 from lamplighter.repository.memories import Filter, Sort
 from lamplighter.supervisor import gateway
-from lamplighter.supervisor.toolbox import ANSWER_CHARS, Answer, Tool, Toolbox
+from lamplighter.supervisor.toolbox import Toolbox
+from lamplighter.usecases.toolbox import ANSWER_CHARS, Answer, Tool
 
 SOUND: dict[str, dict[str, Any]] = {
     "run_action": {"service": "web", "action": "restart", "reason": "Refuses connections"},

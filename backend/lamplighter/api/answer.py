@@ -79,13 +79,18 @@ def problem(
     """Answer with what went wrong and, field by field, what is wrong with the request."""
     body = {
         "type": "about:blank",
-        "title": _TITLES.get(status, "Error"),
+        "title": titled(status),
         "status": status,
         "detail": detail,
         "errors": [{"field": each.field, "message": each.message} for each in wrong],
         **more,
     }
     return Response(_encode(body), status, media_type=PROBLEM, headers=headers)
+
+
+def titled(status: int) -> str:
+    """Return what a status means, in words."""
+    return _TITLES.get(status, "Error")
 
 
 def write_cursor(position: Sequence[Any]) -> str:

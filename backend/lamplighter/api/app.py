@@ -13,19 +13,24 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, ExceptionHandler
 
 from lamplighter.api import approvals, login, openapi, reviews, web
+from lamplighter.api.agentops import app as agentops
+from lamplighter.api.agentops.contract import Desk
 from lamplighter.api.answer import etag, problem
 from lamplighter.api.callers import Attempts, Callers
 from lamplighter.api.door import Door, door
 from lamplighter.api.guard import HEADERS, Guard
-from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, Ask, Op, by_path
+from lamplighter.api.observed import ID, REQUEST, Observed
+from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, MCP, Ask, Op, by_path
 from lamplighter.domain import plain
 from lamplighter.domain.approval import Approval
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Unavailable
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.review import Review
 from lamplighter.repository.driver import OperationalError, disk_is_full
+from lamplighter.telemetry import about
 
 logger = logging.getLogger(__name__)
 
@@ -38,8 +43,17 @@ METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "T
 Opening = Callable[[], AbstractAsyncContextManager[Door]]
 
 
-def create_app(opening: Opening, *, web_directory: Path, hosts: tuple[str, ...] = ()) -> Starlette:
-    """Make the application; `opening` opens the database and gives the door at start."""
+def create_app(
+    opening: Opening,
+    *,
+    web_directory: Path,
+    hosts: tuple[str, ...] = (),
+    mcp: ASGIApp | None = None,
+) -> Starlette:
+    """Make the application; `opening` opens the database and gives the door at start.
+
+    `mcp` answers at /mcp whom the guard lets in there.
+    """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -47,6 +61,7 @@ def create_app(opening: Opening, *, web_directory: Path, hosts: tuple[str, ...] 
             app.state.door = here
             app.state.callers = callers = Callers(here.db, here.now)
             app.state.attempts = Attempts()
+            app.state.desk = desk_of(here)
             tasks = [asyncio.create_task(work) for work in (here.hub.follow(), callers.note())]
             yield
             for task in tasks:
@@ -55,21 +70,43 @@ def create_app(opening: Opening, *, web_directory: Path, hosts: tuple[str, ...] 
                     await task
 
     return Starlette(
-        routes=[*api_routes(), *web.routes(web_directory)],
-        middleware=[Middleware(Guard, hosts=hosts)],
-        exception_handlers={
-            HTTPException: _on_http,
-            Invalid: _on_invalid,
-            NotFound: _on_not_found,
-            Conflict: _on_conflict,
-            Stale: _on_stale,
-            Unavailable: _on_unavailable,
-            OperationalError: _on_locked,
-            TimeoutError: _on_locked,
-            Exception: _on_anything,
-        },
+        routes=[
+            *api_routes(),
+            *agentops.mounted(),
+            *_mcp_routes(mcp),
+            *web.routes(web_directory),
+        ],
+        middleware=[Middleware(Observed), Middleware(Guard, hosts=hosts)],
+        exception_handlers=_answers(),
         lifespan=lifespan,
     )
+
+
+def desk_of(here: Door) -> Desk:
+    """Return what the contract of AgentOps works with in this process."""
+    return Desk(
+        db=here.db,
+        now=here.now,
+        redact=here.redact,
+        window=here.window,
+        agents=here.agents,
+        near=here.near,
+    )
+
+
+def _answers() -> dict[Any, ExceptionHandler]:
+    """Return how each kind of error is answered."""
+    return {
+        HTTPException: _on_http,
+        Invalid: _on_invalid,
+        NotFound: _on_not_found,
+        Conflict: _on_conflict,
+        Stale: _on_stale,
+        Unavailable: _on_unavailable,
+        OperationalError: _on_locked,
+        TimeoutError: _on_locked,
+        Exception: _on_anything,
+    }
 
 
 def api_routes() -> list[BaseRoute]:
@@ -82,6 +119,11 @@ def api_routes() -> list[BaseRoute]:
     found.append(Route(LOGIN, login.enter))
     found.append(Route(LOGIN, login.redeem, methods=["POST"]))
     return found
+
+
+def _mcp_routes(mcp: ASGIApp | None) -> list[BaseRoute]:
+    """Return both forms of the address: a client that is sent from one to the other asks twice."""
+    return [] if mcp is None else [Route(path, mcp) for path in (MCP, f"{MCP}/")]
 
 
 def _by_method(ops: Mapping[str, Op]) -> Ask:
@@ -141,6 +183,9 @@ async def _on_locked(request: Request, error: Exception) -> Response:
 
 
 async def _on_anything(request: Request, error: Exception) -> Response:
-    logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    known = request.scope.get("state", {}).get(REQUEST, "")  # its middleware is left already
+    with about(request=known):
+        logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
     detail = "Something failed here; the log of the web process says what."
-    return problem(500, detail, headers=HEADERS)  # the guard does not see this answer
+    headers = {**HEADERS, ID: known}  # the guard does not see this answer
+    return problem(500, detail, headers=headers)

@@ -2,23 +2,27 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
 from starlette.requests import Request
 
+from lamplighter.api.figures import Kept
 from lamplighter.api.hub import Hub
+from lamplighter.domain.agent import Agent
 from lamplighter.domain.caps import MAX_TURNS, Caps
 from lamplighter.domain.context import DEFAULT_BUDGET
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.search import Near
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.domain.vitals import Sign
 from lamplighter.engines import Engine
 from lamplighter.repository import Database
 from lamplighter.usecases.halt import Brake
+from lamplighter.usecases.knowledge import WINDOW
 
 
 class Healthy(Protocol):
@@ -69,7 +73,11 @@ class Door:
     lexicon: Lexicon = field(default_factory=built_in)
     webhook_token: str = ""
     webhook_tier: int = 1
+    agents: tuple[Agent, ...] = ()
+    window: timedelta = WINDOW
+    figures: Kept = field(default_factory=Kept)
     brake: Brake = field(default_factory=Brake)
+    near: Near | None = None
 
     def known(self) -> list[str]:
         """Return the names of the services as they are spelled."""

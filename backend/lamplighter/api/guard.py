@@ -7,7 +7,7 @@ name cannot be asked at all.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -18,10 +18,23 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamplighter.api import login_page, webhooks
+from lamplighter.api.agentops import errors as agentops_errors
+from lamplighter.api.agentops import table as agentops
+from lamplighter.api.agentops.contract import Entry
 from lamplighter.api.answer import problem
 from lamplighter.api.callers import Callers
 from lamplighter.api.door import Door
-from lamplighter.api.routes import ANY, API, DOCS, DOCUMENT, LOGIN, PAGE_METHODS, ops_at
+from lamplighter.api.routes import (
+    ANY,
+    API,
+    DOCS,
+    DOCUMENT,
+    LOGIN,
+    MCP,
+    MCP_SCOPE,
+    PAGE_METHODS,
+    ops_at,
+)
 from lamplighter.api.routes.op import Op
 from lamplighter.domain.access import Caller
 from lamplighter.repository.driver import Error
@@ -53,17 +66,35 @@ HEADERS: Final = {
 }
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 MAX_BODY_BYTES: Final = 1_000_000
+MAX_IMPORT_BYTES: Final = 16_000_000
 MAX_QUERY_BYTES: Final = 8_192
 ELSEWHERE: Final = ("cross-site", "same-site")
 APP_ROUTES: Final = ("page", "assets")
+DESCRIBED: Final = (DOCUMENT, DOCS, f"{agentops.PREFIX}/openapi.json")
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
-class Guard:
-    """Lets in only what asks for us by one of our names, and from one of our pages."""
+Stopped = Callable[[Scope, Headers], Awaitable[Response | None]]
+Known = Mapping[str, Op] | Mapping[str, Entry]
 
-    def __init__(self, app: ASGIApp, hosts: Sequence[str] = ()) -> None:
-        self._app = app
+
+class Guard:
+    """Lets in only what asks for us by one of our names, and from one of our pages.
+
+    `stopped` answers who may not ask what they ask; `theirs` says which addresses are of
+    the contract of AgentOps, whose clients read errors in another form.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        hosts: Sequence[str] = (),
+        *,
+        stopped: Stopped | None = None,
+        theirs: Callable[[str], bool] = agentops.below,
+    ) -> None:
+        self._app, self._theirs = app, theirs
+        self._stopped = stopped or _stopped
         names = "|".join(map(re.escape, (*LOOPBACK, *hosts)))
         self._known = re.compile(rf"(?:{names})(?::\d{{1,5}})?")
 
@@ -81,15 +112,19 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                if scope["path"].startswith("/api/"):
+                if scope["path"].startswith("/api/") or self._theirs(scope["path"]):
                     headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
         answer = await self._answer(scope, Headers(scope=scope))
+        theirs = self._theirs(scope["path"])
         if answer:
-            await answer(scope, receive, marked)
+            told = agentops_errors.theirs(answer) if theirs else answer
+            await told(scope, receive, marked)
         else:
-            await self._app(scope, _limited(receive), marked)
+            larger = theirs and scope["path"].endswith("/import")
+            most = MAX_IMPORT_BYTES if larger else MAX_BODY_BYTES
+            await self._app(scope, _limited(receive, most), marked)
 
     async def _answer(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the answer to what may not pass; None lets it."""
@@ -98,7 +133,7 @@ class Guard:
             return problem(403, refusal)
         if len(scope["query_string"]) > MAX_QUERY_BYTES:
             return problem(414, f"The query is longer than {MAX_QUERY_BYTES:,} bytes.")
-        return await _stopped(scope, headers)
+        return await self._stopped(scope, headers)
 
     def _refusal(self, method: str, headers: Headers) -> str | None:
         host = ", ".join(headers.getlist("host"))  # of two we could not tell which is meant
@@ -115,7 +150,7 @@ class Guard:
 async def _stopped(scope: Scope, headers: Headers) -> Response | None:
     """Return the answer to who may not ask this; None lets them pass."""
     path = scope["path"]
-    ops = ops_at(path)
+    ops = _known(path)
     if path == LOGIN or (ops and all(op.scope is None for op in ops.values())):
         return None
     callers: Callers = scope["app"].state.callers
@@ -129,12 +164,26 @@ async def _stopped(scope: Scope, headers: Headers) -> Response | None:
         return problem(503, detail, headers={"Retry-After": "2"})
     if path.startswith(webhooks.BELOW) and webhooks.closed(scope["app"].state.door, caller):
         return problem(503, webhooks.CLOSED)
+    if path.rstrip("/") == MCP:
+        return _no_tools(scope, caller)
     if caller is None:
         return _unknown(scope, headers)
     if caller.kind == "login" and scope["method"] not in SAFE and not _from_our_page(headers):
         return problem(403, "A browser that is logged in may change things from our pages only.")
     scope.setdefault("state", {})["caller"] = caller
     return _refused(scope, ops, caller)
+
+
+def _no_tools(scope: Scope, caller: Caller | None) -> Response | None:
+    """Return the answer to who may not use the tools; a browser's login is no client's."""
+    if caller is None or caller.kind == "login":
+        detail = "Send a token: Authorization: Bearer lamp_… (`lamplighter token create`)."
+        return problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
+    if not caller.may(MCP_SCOPE):
+        detail = f"This needs the scope {MCP_SCOPE}; you hold {', '.join(caller.scopes)}."
+        return problem(403, detail)
+    scope.setdefault("state", {})["caller"] = caller
+    return None
 
 
 async def _monitor(scope: Scope, callers: Callers, headers: Headers) -> Caller | None:
@@ -147,7 +196,14 @@ async def _monitor(scope: Scope, callers: Callers, headers: Headers) -> Caller |
     return await callers.bearer(words)
 
 
-def _refused(scope: Scope, ops: dict[str, Op] | None, caller: Caller) -> Response | None:
+def _known(path: str) -> Known | None:
+    """Return what can be asked at an address, by method: of our API, or of AgentOps' contract."""
+    if agentops.below(path):
+        return agentops.entries_at(path.removeprefix(agentops.PREFIX))
+    return ops_at(path)
+
+
+def _refused(scope: Scope, ops: Known | None, caller: Caller) -> Response | None:
     """Return the answer to a caller who may not ask this."""
     method, path = scope["method"], scope["path"]
     if ops:
@@ -159,7 +215,7 @@ def _refused(scope: Scope, ops: dict[str, Op] | None, caller: Caller) -> Respons
     if method not in PAGE_METHODS and not _below_api(path):
         detail = "The app is read here; its API is what takes changes."
         return problem(405, detail, headers={"Allow": ", ".join(PAGE_METHODS)})
-    if path not in (DOCUMENT, DOCS) and (_below_api(path) or not _of_the_app(scope)):
+    if path not in DESCRIBED and (_below_api(path) or not _of_the_app(scope)):
         return problem(404, f"There is nothing at {path}.")
     return None
 
@@ -190,10 +246,10 @@ def _from_our_page(headers: Headers) -> bool:
 
 
 def _below_api(path: str) -> bool:
-    return path == API or path.startswith(f"{API}/")
+    return path == API or path.startswith(f"{API}/") or agentops.below(path)
 
 
-def _limited(receive: Receive) -> Receive:
+def _limited(receive: Receive, most: int) -> Receive:
     """Receive a body, but not one of any size; Starlette's own limit answers in other words."""
     size = 0
 
@@ -201,8 +257,8 @@ def _limited(receive: Receive) -> Receive:
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
-        if size > MAX_BODY_BYTES:
-            raise HTTPException(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
+        if size > most:
+            raise HTTPException(413, f"The body is larger than {most:,} bytes.")
         return message
 
     return limited

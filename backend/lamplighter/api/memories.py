@@ -62,12 +62,14 @@ async def facets(request: Request) -> Response:
         chosen = await filter_of(here, wanted)
         services = await counts.services(here.db, chosen, at=at)
         categories = await counts.categories(here.db, chosen, at=at)
+        projects = await counts.projects(here.db, chosen, at=at)
         states = await counts.states(here.db, chosen, at=at)
         seq = await changes.last(here.db)
     return answer(
         {
             "services": [{"service": name, "count": count} for name, count in services],
             "categories": [{"category": name, "count": count} for name, count in categories],
+            "projects": [{"project": name, "count": count} for name, count in projects],
             "states": states,
             "seq": seq,
             **_as_of(at),
@@ -192,6 +194,7 @@ async def filter_of(here: Door, wanted: shapes.MemoryQuery | shapes.ViewQuery) -
         kind=wanted.kind,
         project=None if wanted.project is None else project_of(wanted.project),
         scope=wanted.scope,
+        session_id=wanted.session,
         active={"active": True, "inactive": False}.get(wanted.state),
         in_review=wanted.state == "review",
         view=None if wanted.view is None else View(wanted.view),

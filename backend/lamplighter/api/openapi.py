@@ -45,7 +45,7 @@ async def docs(request: Request) -> Response:
 @cache
 def openapi() -> dict[str, Any]:
     """Return the whole description."""
-    forms = [form for op in OPS for form in (op.body, op.query, op.gives) if form]
+    forms = [form for op in OPS for form in (op.body, op.query, op.gives, *op.or_gives) if form]
     kinds = list(dict.fromkeys([*forms, shapes.Problem]))
     _, components = msgspec.json.schema_components(kinds, ref_template=_REF)
     paths: dict[str, dict[str, Any]] = {}
@@ -100,7 +100,8 @@ def _parameters(op: Op, components: dict[str, Any]) -> list[dict[str, Any]]:
 def _responses(op: Op) -> dict[str, Any]:
     good: dict[str, Any] = {"description": op.about}
     if op.gives:
-        schema = {"$ref": _REF.format(name=op.gives.__name__)}
+        refs = [{"$ref": _REF.format(name=each.__name__)} for each in (op.gives, *op.or_gives)]
+        schema: dict[str, Any] = {"anyOf": refs} if op.or_gives else refs[0]
         good["content"] = {op.media: {"schema": schema}}
     elif op.status == 200:
         good["content"] = {op.media: {"schema": {"type": "string"}}}

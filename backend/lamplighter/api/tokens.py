@@ -14,6 +14,7 @@ from lamplighter.api.door import door
 from lamplighter.api.login import send_away
 from lamplighter.domain import plain
 from lamplighter.domain.access import checked_name, checked_scopes, covers
+from lamplighter.domain.agent import checked_agent
 from lamplighter.domain.errors import Wrong, wrong_of
 from lamplighter.repository import changes, reading, tokens
 from lamplighter.usecases import access
@@ -33,9 +34,14 @@ async def create(request: Request) -> Response:
     """POST /api/v1/tokens: nobody gives away what they do not hold."""
     here, given = door(request), await ask.body(request, shapes.TokenIn, _rules)
     scopes = checked_scopes(given.scopes)
-    if not covers(caller_of(request).scopes, scopes):
+    caller, agent = caller_of(request), given.agent
+    if not covers(caller.scopes, scopes):
         raise HTTPException(403, "You may not make a token that may do more than you may.")
-    token, words = await access.mint(here.db, given.name, scopes, days=given.days, now=here.now())
+    if caller.agent is not None and agent != caller.agent:
+        raise HTTPException(403, f"You may make tokens of the agent {caller.agent} only.")
+    token, words = await access.mint(
+        here.db, given.name, scopes, days=given.days, agent=agent, now=here.now()
+    )
     return answer({**plain.token(token), "token": words}, 201)
 
 
@@ -49,4 +55,6 @@ async def revoke(request: Request) -> Response:
 
 def _rules(values: Mapping[str, Any]) -> list[Wrong]:
     wrong = wrong_of(lambda: checked_scopes(values["scopes"])) if "scopes" in values else []
+    if isinstance(agent := values.get("agent"), str):
+        wrong += wrong_of(lambda: checked_agent(agent))
     return wrong + wrong_of(lambda: checked_name(values.get("name", "")))

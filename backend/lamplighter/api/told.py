@@ -25,20 +25,26 @@ async def prompt(request: Request) -> Response:
         told = await exposures.of(here.db, session.id)
         anew = await retellings.of(here.db, session.id)
         seq = await changes.last(here.db)
-    if given is None:
+    if given is None and not anew:
         raise NotFound(f"Session {session.id} was told nothing.")
     return answer(
         {
-            "system": given.system,
-            "injected": given.injected,
-            "prompt": given.message,
-            "tokens": given.tokens,
-            "budget": given.budget,
+            **_given(given or exposures.NO_PROMPT),
             "memories": [_told(each) for each in told],
             "retold": [_retold(each) for each in anew],
             "seq": seq,
         }
     )
+
+
+def _given(prompt: exposures.Prompt) -> dict[str, Any]:
+    return {
+        "system": prompt.system,
+        "injected": prompt.injected,
+        "prompt": prompt.message,
+        "tokens": prompt.tokens,
+        "budget": prompt.budget,
+    }
 
 
 def _told(each: exposures.Exposure) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 FOREVER: Final = "public, max-age=31536000, immutable"
-NO_PAGES: Final = ("metrics", "favicon.ico", "robots.txt")  # machines ask for these
+NO_PAGES: Final = ("favicon.ico", "robots.txt")  # machines ask for these
 MISSING: Final = (
     "The app has not been built. In a checkout `make up` builds it; the API works without it."
 )

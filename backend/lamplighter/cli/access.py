@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from lamplighter.cli.words import in_words, settings_in_force
+from lamplighter.cli.words import in_words, refuse, settings_in_force
 from lamplighter.config.settings import Settings
 from lamplighter.domain import plain
-from lamplighter.domain.access import MAX_DAYS, Token
+from lamplighter.domain.access import AGENT_SCOPE, MAX_DAYS, Token
 from lamplighter.domain.text import terminal
 
 
@@ -36,18 +36,24 @@ def token() -> None:
 
 @token.command()
 @click.option(
-    "--scope", "scopes", multiple=True, required=True, help="What it may do; may be repeated."
+    "--scope", "scopes", multiple=True, help="What it may do; may be repeated. Needed, or --agent."
 )
+@click.option("--agent", metavar="NAME", help="Whoever shows it is this agent: knowledge:write.")
 @click.option("--name", default="", help="What it is for.")
 @click.option("--days", type=click.IntRange(1, MAX_DAYS), help="It ends after so many days.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @in_words
-def create(scopes: tuple[str, ...], name: str, days: int | None, *, as_json: bool) -> None:
+def create(
+    scopes: tuple[str, ...], agent: str | None, name: str, days: int | None, *, as_json: bool
+) -> None:
     """Make a token and print it; it cannot be shown again."""
     from lamplighter.serve import access
 
     words = [word for scope in scopes for word in scope.split(",")]
-    made, secret = access.create(_ready(), name, words, days=days)
+    if not words and agent is None:
+        refuse("--scope: is missing; with --agent it is knowledge:write unless you name others")
+    words = words or [AGENT_SCOPE]
+    made, secret = access.create(_ready(), name, words, days=days, agent=agent)
     if as_json:
         click.echo(json.dumps({**plain.token(made), "token": secret}, ensure_ascii=False))
     else:
@@ -92,4 +98,5 @@ def _line(each: Token) -> str:
         "no end",
     )
     name = terminal(each.name) or "(no name)"
-    return f"Token {each.id}: {name}, {', '.join(each.scopes)}, {state}"
+    who = f"agent {each.agent}, " if each.agent else ""
+    return f"Token {each.id}: {name}, {who}{', '.join(each.scopes)}, {state}"

@@ -38,7 +38,7 @@ def refuse(*lines: str) -> NoReturn:
 def settings_in_force() -> Settings:
     """Read the settings, set up the log, and say what is odd about them."""
     settings = read_settings()
-    telemetry.configure(settings.log_level)
+    telemetry.configure(settings.log_level, settings.log_format)
     for warning in settings.warnings:
         click.echo(f"lamplighter: {terminal(warning)}", err=True)
     return settings

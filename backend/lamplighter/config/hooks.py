@@ -32,10 +32,17 @@ _QUIET.log_errors = False
 
 def hooks(path: Path, text: str, given: Mapping[str, Any], wrong: list[Wrong]) -> Hooks:
     """Return the rules of a file; what is wrong with them is added to `wrong`, with its line."""
-    sheet = Sheet(path, text.splitlines(), wrong)
+    return hooks_in(Sheet(path, text.splitlines(), wrong), given)
+
+
+def hooks_in(
+    sheet: "Sheet", given: Mapping[str, Any], *, below: tuple[str, ...] = (), project: str = ""
+) -> Hooks:
+    """Return the rules of one table of a file; what they save is of `project` unless they say."""
+    usual = project or OPERATIONS
     return Hooks(
-        save=tuple(_save(rule) for rule in _rules(sheet, SAVE, given)),
-        inject=tuple(_inject(rule) for rule in _rules(sheet, INJECT, given)),
+        save=tuple(_save(rule, usual) for rule in _rules(sheet, (*below, SAVE), given)),
+        inject=tuple(_inject(rule) for rule in _rules(sheet, (*below, INJECT), given)),
     )
 
 
@@ -47,13 +54,16 @@ class Sheet:
     lines: list[str]
     wrong: list[Wrong]
 
-    def line(self, table: str, number: int, key: str = "") -> int | None:
-        """Return the line of a rule's key, or else of the rule; None when it stands elsewhere."""
-        at, seen = None, 0
+    def line(self, table: tuple[str, ...], number: int, key: str = "") -> int | None:
+        """Return the line of a table's key, or else of the table; None when it is elsewhere.
+
+        `number` counts the tables of one name from 1, 0 is one that comes once.
+        """
+        at, seen, name = None, 0, _header(table, many=bool(number))
         for index, line in enumerate(self.lines, 1):
             if re.match(r"\s*\[", line):
-                seen += bool(re.match(rf"\s*\[\[\s*[\"']?{table}[\"']?\s*\]\]", line))
-                if seen == number and at is None:
+                seen += bool(name.match(line))
+                if at is None and seen and seen == (number or 1):
                     at = index
                 elif at is not None:
                     break
@@ -62,12 +72,17 @@ class Sheet:
         return at
 
 
+def _header(table: tuple[str, ...], *, many: bool) -> re.Pattern[str]:
+    name = r"\s*\.\s*".join(rf"[\"']?{re.escape(each)}[\"']?" for each in table)
+    return re.compile(rf"\s*\[\[\s*{name}\s*\]\]" if many else rf"\s*\[\s*{name}\s*\]")
+
+
 @dataclass(slots=True)
 class Rule:
-    """One rule while it is read."""
+    """One rule, or another table of the file, while it is read."""
 
     sheet: Sheet
-    table: str
+    table: tuple[str, ...]
     number: int
     given: Mapping[str, Any]
     keys: set[str] = field(default_factory=set)
@@ -76,8 +91,8 @@ class Rule:
         """Note what is wrong with a value."""
         line = self.sheet.line(self.table, self.number, key)
         place = f"{self.sheet.path}:{line}" if line else f"{self.sheet.path}"
-        what = f"{self.table} {self.number}" + (f", {key}" if key else "")
-        self.sheet.wrong.append(Wrong(f"{place}: {what}", message))
+        what = ".".join(self.table) + (f" {self.number}" if self.number else "")
+        self.sheet.wrong.append(Wrong(f"{place}: {what}" + (f", {key}" if key else ""), message))
 
     def text(self, key: str, default: str = "") -> str:
         """Return a text."""
@@ -117,12 +132,21 @@ class Rule:
             return default or choices[0]
         return said
 
-    def number_of(self, key: str, most: int, default: int) -> int:
-        """Return a whole number from 1 on."""
+    def number_of(self, key: str, most: int, default: int, *, least: int = 1) -> int:
+        """Return a whole number within its bounds."""
         self.keys.add(key)
         said = self.given.get(key, default)
-        if not isinstance(said, int) or isinstance(said, bool) or not 1 <= said <= most:
-            self.refuse(key, f"is not a whole number from 1 to {most}")
+        if not isinstance(said, int) or isinstance(said, bool) or not least <= said <= most:
+            self.refuse(key, f"is not a whole number from {least} to {most}")
+            return default
+        return said
+
+    def flag(self, key: str, default: bool) -> bool:
+        """Return true or false."""
+        self.keys.add(key)
+        said = self.given.get(key, default)
+        if not isinstance(said, bool):
+            self.refuse(key, "is neither true nor false")
             return default
         return said
 
@@ -134,20 +158,20 @@ class Rule:
                 self.refuse(key, "is not a key" + (f"; did you mean {near}?" if near else ""))
 
 
-def _rules(sheet: Sheet, table: str, given: Mapping[str, Any]) -> list[Rule]:
-    found = given.get(table, [])
+def _rules(sheet: Sheet, table: tuple[str, ...], given: Mapping[str, Any]) -> list[Rule]:
+    found, name = given.get(table[-1], []), ".".join(table)
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        sheet.wrong.append(Wrong(f"{sheet.path}: {table}", f"is written as [[{table}]]"))
+        sheet.wrong.append(Wrong(f"{sheet.path}: {name}", f"is written as [[{name}]]"))
         return []
     if len(found) > MOST_RULES:
-        sheet.wrong.append(Wrong(f"{sheet.path}: {table}", f"are more than {MOST_RULES:,}"))
+        sheet.wrong.append(Wrong(f"{sheet.path}: {name}", f"are more than {MOST_RULES:,}"))
         return []
     return [Rule(sheet, table, number, each) for number, each in enumerate(found, 1)]
 
 
-def _save(rule: Rule) -> SaveRule:
-    project = rule.text("project", OPERATIONS)
-    if not NAME.fullmatch(project):
+def _save(rule: Rule, usual: str) -> SaveRule:
+    project = rule.text("project", usual)
+    if project != usual and not NAME.fullmatch(project):
         rule.refuse("project", "has 1 to 64 letters, digits, _ or -, and nothing else")
     read = SaveRule(
         tool=rule.tool(),

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import platformdirs
 
-from lamplighter.config import hooks
+from lamplighter.config import agents, hooks
 from lamplighter.config.listed import ENGINES as ENGINES
 from lamplighter.config.listed import PREFIX, SETTINGS, Setting
 from lamplighter.config.listed import masked as masked
@@ -22,8 +22,10 @@ from lamplighter.domain.hooks import Hooks
 SPEC_BUDGET: Final = "CLAUDEOPS_MEMORY_BUDGET"
 FILE: Final = "lamplighter.toml"
 LEXICON: Final = "lexicon.toml"
+TOKEN: Final = "LAMPLIGHTER_TOKEN"
 _NOT_SETTINGS: Final = frozenset(
-    {"LAMPLIGHTER_SESSION", "LAMPLIGHTER_TOKEN", "LAMPLIGHTER_URL"}  # what a session is given
+    # what a session is given, and what an agent's hooks read
+    {"LAMPLIGHTER_SESSION", TOKEN, "LAMPLIGHTER_URL", "LAMPLIGHTER_PLUGIN_OFF"}
 )
 
 
@@ -96,7 +98,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     """Read every setting. Raises Invalid naming each wrong one; a typo is never a default."""
     wrong, warnings = _unknown(environ)
     home = _home(environ)
-    given, rules = _from_file(home / FILE, wrong)
+    given, tables = _from_file(home / FILE, wrong)
     found = tuple(_found(setting, environ, given, home) for setting in SETTINGS)
     values: dict[str, Any] = {}
     for each in found:
@@ -106,7 +108,8 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
             wrong.append(Wrong(_written_as(each), f"{each.shown!r} {error}"))
     if wrong:
         raise Invalid(*wrong)
-    return Settings(**_filled(values, home), hooks=rules, found=found, warnings=tuple(warnings))
+    values |= {"agents": tables.agents, "hooks": tables.hooks}
+    return Settings(**_filled(values, home), found=found, warnings=tuple(warnings))
 
 
 def describe(settings: Settings) -> list[dict[str, str]]:
@@ -167,26 +170,35 @@ def injected(value: str) -> bool:
     return value.startswith("tcp://")
 
 
-def _from_file(path: Path, wrong: list[Wrong]) -> tuple[dict[str, str], Hooks]:
-    """Return what the file says of settings, as text, and its tool hooks."""
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What the file holds beside settings: the tool hooks, and the agents."""
+
+    hooks: Hooks = field(default_factory=Hooks)
+    agents: tuple[Agent, ...] = ()
+
+
+def _from_file(path: Path, wrong: list[Wrong]) -> tuple[dict[str, str], Tables]:
+    """Return what the file says of settings, as text, and its tables."""
     try:
         text = path.read_text(encoding="utf-8")
         read = tomllib.loads(text)
     except FileNotFoundError:
-        return {}, Hooks()
+        return {}, Tables()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         wrong.append(Wrong(str(path), f"cannot be read: {why}"))
-        return {}, Hooks()
-    rules = hooks.hooks(path, text, read, wrong)
+        return {}, Tables()
+    found = Tables(hooks.hooks(path, text, read, wrong), agents.agents(path, text, read, wrong))
     known = [setting.name for setting in SETTINGS if setting.name != "home"]
+    tables = (*hooks.TABLES, agents.TABLE)
     for name in read:
         if name == "home":
             wrong.append(Wrong(f"{path}: {name}", f"is set by {PREFIX}HOME: this file is in it"))
-        elif name not in known and name not in hooks.TABLES:
-            near = _hint(name, [*known, *hooks.TABLES])
+        elif name not in known and name not in tables:
+            near = _hint(name, [*known, *tables])
             wrong.append(Wrong(f"{path}: {name}", f"is not a setting{near}"))
-    return {name: _as_text(value) for name, value in read.items() if name in known}, rules
+    return {name: _as_text(value) for name, value in read.items() if name in known}, found
 
 
 def _as_text(value: object) -> str:

@@ -43,6 +43,9 @@ SESSION_SCOPES: Final = (
 it learned. `knowledge:write` is to save and to take back; to remove for good needs
 `memories:write`, which no session has."""
 
+AGENT_SCOPE: Final = "knowledge:write"
+"""What the token of an agent may do unless somebody says otherwise."""
+
 MACHINE: Final = "this machine"
 """The name of the token that a home keeps for its own commands."""
 

@@ -1,6 +1,7 @@
 """The agent: a named client with its own project and settings of its memory."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,7 +21,8 @@ class Agent:
     `context_limit` is how many observations it is told a turn, 0 to 50. Without
     `auto_save` it has no mem_save, without `auto_search` no mem_search, without
     `auto_summarize` its sessions end without a summary. `memory_url` is the memory
-    service it uses in the place of this one, empty for this one.
+    service it uses in the place of this one, empty for this one; `memory_token` is what
+    it shows there.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Agent:
     auto_save: bool = True
     auto_search: bool = True
     memory_url: str = ""
+    memory_token: str = field(default="", repr=False)
     hooks: Hooks = field(default_factory=Hooks)
 
     @property
@@ -45,6 +48,12 @@ def checked_agent(given: str) -> str:
         rule = "has 1 to 64 small letters, digits, dots, _ or -, and begins with one of the first"
         raise Invalid(Wrong("agent", rule))
     return name
+
+
+def agent_of(agents: Iterable[Agent], name: str) -> Agent:
+    """Return an agent by its name; one that no setting tells of has every default."""
+    name = name.strip().lower()
+    return next((each for each in agents if each.name == name), Agent(name=name))
 
 
 def project_of(given: str) -> str:

@@ -171,12 +171,12 @@ def synced_row(each: Memory, session: str | None, ref: str) -> dict[str, Any]:
     return {**observation_row(each, session, ref), "scope": scope, "sync_id": sync}
 
 
-def prompt_row(each: Session) -> dict[str, Any]:
-    """Return what a client's session was about as engram writes a prompt."""
+def prompt_row(each: Session, content: str, at: datetime) -> dict[str, Any]:
+    """Return what was asked in a client's session as engram writes a prompt."""
     return {
         "id": each.id,
         "session_id": each.external_id,
-        "content": each.prompt,
+        "content": content,
         "project": each.project,
-        "created_at": plain.at(each.started_at),
+        "created_at": plain.at(at),
     }

@@ -4,11 +4,11 @@ Which a session has comes from its tier and the settings, never from what it was
 or says.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from lamplighter.domain.memory import OPERATIONAL
+from lamplighter.domain.schemas import LARGEST, Schema, number, takes, text
 from lamplighter.domain.session import MAX_TIER, TIERS
 
 SAVED_CHARS: Final = 2_000
@@ -20,9 +20,6 @@ PATH_CHARS: Final = 4_096
 FOUND: Final = 20
 FOUND_USUALLY: Final = 8
 READ_BYTES: Final = 12_000
-LARGEST: Final = 2**53 - 1
-
-Schema = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,50 +50,31 @@ def offered(tier: int, *, reads: bool, commands: bool = False) -> tuple[Offer, .
     )
 
 
-def _text(about: str, most: int, **more: Any) -> Schema:
-    return {"type": "string", "description": about, "minLength": 1, "maxLength": most, **more}
-
-
-def _number(about: str, least: int, most: int) -> Schema:
-    return {"type": "integer", "description": about, "minimum": least, "maximum": most}
-
-
-def _takes(example: Mapping[str, Any], required: int, **properties: Schema) -> Schema:
-    """Return the schema of these properties, the first of which have to be given."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties)[:required],
-        "additionalProperties": False,
-        "examples": [example],
-    }
-
-
-_SERVICE: Final = _text("The service's name, as under Environment.", NAME_CHARS)
-_ABOUT_SERVICE: Final = _text("The service; left out, all of them.", NAME_CHARS)
+_SERVICE: Final = text("The service's name, as under Environment.", NAME_CHARS)
+_ABOUT_SERVICE: Final = text("The service; left out, all of them.", NAME_CHARS)
 
 LOOK: Final = Offer(
     name="look",
     about="Make the declared checks of a service now, or one of them: status, latency, what is "
     "wrong, and what the last looks saw. Of services in scope and what they depend on.",
-    schema=_takes(
+    schema=takes(
         {"service": "jellyfin"},
         1,
         service=_SERVICE,
-        check=_text("One check by its name; left out, all of them.", NAME_CHARS),
+        check=text("One check by its name; left out, all of them.", NAME_CHARS),
     ),
 )
 RUN_ACTION: Final = Offer(
     name="run_action",
     about="Run an action that is declared for a service, under its cooldown; it may wait for a "
     "person's yes. The answer says what became of it. A refusal is final: do not insist.",
-    schema=_takes(
+    schema=takes(
         {"service": "jellyfin", "action": "restart", "reason": "Refuses connections since 10:40"},
         3,
         service=_SERVICE,
-        action=_text("The action's name, as under Environment.", NAME_CHARS),
-        reason=_text("Why, in one sentence: a person may read it.", REASON_CHARS),
-        again=_number(
+        action=text("The action's name, as under Environment.", NAME_CHARS),
+        reason=text("Why, in one sentence: a person may read it.", REASON_CHARS),
+        again=number(
             "The number of the use whose first attempt did not help, to try it once more.",
             1,
             LARGEST,
@@ -108,16 +86,16 @@ READ_FILE: Final = Offer(
     name="read_file",
     about="Read part of a text file below the directories that may be read, a log for example. "
     "Links are not followed. Of a directory it names what is in it.",
-    schema=_takes(
+    schema=takes(
         {"path": "/var/log/jellyfin/main.log", "offset": -4000},
         1,
-        path=_text("The whole path, from / on.", PATH_CHARS),
-        offset=_number(
+        path=text("The whole path, from / on.", PATH_CHARS),
+        offset=number(
             "The byte to begin at; below 0 counted from the end: -4000 reads the last 4,000.",
             -LARGEST,
             LARGEST,
         ),
-        limit=_number(f"How many bytes, at most {READ_BYTES:,}.", 1, READ_BYTES),
+        limit=number(f"How many bytes, at most {READ_BYTES:,}.", 1, READ_BYTES),
     ),
     reads=True,
 )
@@ -125,11 +103,11 @@ RUN_COMMAND: Final = Offer(
     name="run_command",
     about="Run one plain command that only looks: no pipes, no redirection, no variables, paths "
     "in full. A declared action given as a command runs as that action, under its cooldown.",
-    schema=_takes(
+    schema=takes(
         {"command": "journalctl -u jellyfin -n 50 --no-pager", "reason": "Why it ended"},
         2,
-        command=_text("The command and its words, quoted where need be.", COMMAND_CHARS),
-        reason=_text("Why, in one sentence: a person may read it.", REASON_CHARS),
+        command=text("The command and its words, quoted where need be.", COMMAND_CHARS),
+        reason=text("Why, in one sentence: a person may read it.", REASON_CHARS),
     ),
     commands=True,
 )
@@ -137,15 +115,15 @@ MEM_SAVE: Final = Offer(
     name="mem_save",
     about="Remember one thing that a colleague would want to know next time, as a line "
     "[MEMORY:category:service] does. Only what you saw yourself; no secrets.",
-    schema=_takes(
+    schema=takes(
         {
             "category": "timing",
             "observation": "Takes 60s to start after a restart.",
             "service": "jellyfin",
         },
         2,
-        category=_text("What it is about.", NAME_CHARS, enum=[each.value for each in OPERATIONAL]),
-        observation=_text("What is true, in one or two sentences.", SAVED_CHARS),
+        category=text("What it is about.", NAME_CHARS, enum=[each.value for each in OPERATIONAL]),
+        observation=text("What is true, in one or two sentences.", SAVED_CHARS),
         service=_ABOUT_SERVICE,
     ),
 )
@@ -153,28 +131,28 @@ MEM_SEARCH: Final = Offer(
     name="mem_search",
     about="Search what earlier sessions and people wrote down, by words. More is kept than "
     "Operational Memory shows.",
-    schema=_takes(
+    schema=takes(
         {"query": "restart fails first time", "service": "jellyfin"},
         1,
-        query=_text("Words to find; any of them counts, more of them first.", QUERY_CHARS),
+        query=text("Words to find; any of them counts, more of them first.", QUERY_CHARS),
         service=_ABOUT_SERVICE,
-        limit=_number(f"How many, {FOUND_USUALLY} unless you say otherwise.", 1, FOUND),
+        limit=number(f"How many, {FOUND_USUALLY} unless you say otherwise.", 1, FOUND),
     ),
 )
 READ_MEMORY: Final = Offer(
     name="read_memory",
     about="Read one memory whole, by its number from mem_search.",
-    schema=_takes({"id": 42}, 1, id=_number("Its number.", 1, LARGEST)),
+    schema=takes({"id": 42}, 1, id=number("Its number.", 1, LARGEST)),
 )
 HANDOFF: Final = Offer(
     name="handoff",
     about="Hand a service on to the next tier when your session completes, as a line "
     "[ESCALATE:service] does; at the highest tier it asks for a person.",
-    schema=_takes(
+    schema=takes(
         {"service": "jellyfin", "reason": "Connection refused on port 8096 since 10:40."},
         2,
         service=_SERVICE,
-        reason=_text("What fails, the evidence, and what you would do.", REASON_CHARS),
+        reason=text("What fails, the evidence, and what you would do.", REASON_CHARS),
     ),
 )
 

@@ -1,26 +1,14 @@
 """The search: what is asked of all that is known, what is found, and what a session was shown."""
 
-import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
 from lamplighter.domain.event import Event
 from lamplighter.domain.memory import Category, Kind, Memory
 from lamplighter.domain.session import Session
-from lamplighter.domain.text import one_line
-
-_WORD: Final = re.compile(r"[\w-]+")
-_SHORT: Final = 3
-_EMPTY: Final = frozenset(
-    (
-        *("the", "and", "for", "with", "was", "were", "are", "has", "had", "not", "that", "this"),
-        *("its", "from", "but", "when", "what", "how", "why"),
-    )
-)
-
 
 LIMIT: Final = 10
 MOST: Final = 100
@@ -47,8 +35,9 @@ class Method(StrEnum):
 class Wanted:
     """What is looked for; None asks for all. Any `query` is valid.
 
-    Of a `project` are its own memories and the global ones of all. `active` None finds
-    those that are told no more too.
+    Of a `project` are its own memories and the global ones of all; with `general`, of a
+    `service` those that are true of all services too. `active` None finds those that are
+    told no more too. `plain` takes every word for a word: a prompt is no query by design.
     """
 
     query: str
@@ -60,6 +49,8 @@ class Wanted:
     tags: tuple[str, ...] = ()
     active: bool | None = True
     since: datetime | None = None
+    general: bool = False
+    plain: bool = False
     limit: int = LIMIT
 
 
@@ -103,10 +94,17 @@ class Results:
         return [each.row for each in self.found if isinstance(each.row, Memory)]
 
 
-Near = Callable[[str, Sequence[int] | None], Awaitable[Sequence[tuple[int, float]]]]
-"""Return the memories nearest in meaning to a text with how near each is, nearest first.
+class Near(Protocol):
+    """Finds memories by what they mean; raises TimeoutError, or Unavailable when it cannot."""
 
-With ids only those are compared, and each of them that is known is returned."""
+    async def __call__(
+        self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
+    ) -> Sequence[tuple[int, float]]:
+        """Return the memories nearest in meaning to a text with how near each is, nearest first.
+
+        With ids only those are compared, and each of them that is known is returned; else
+        those among the `wanted` that are likely nearest.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +125,3 @@ class Search:
     query: str
     hits: tuple[Hit, ...]
     at: datetime
-
-
-def words(query: str) -> list[str]:
-    """Return the words of a query that say something, each once; whatever is written is valid.
-
-    Of a query that has none, the whole is looked for.
-    """
-    query = one_line(query).casefold()
-    found = dict.fromkeys(_WORD.findall(query))
-    telling = [each for each in found if len(each) >= _SHORT and each not in _EMPTY]
-    return telling or list(found) or [query]

@@ -67,7 +67,7 @@ class Session:
 
     `input_tokens` are those that no cache held. A `cost_usd` of None is not known;
     `budget_usd` is what it may cost, None where there is no limit. `resumed` counts
-    how often it went on after a crash.
+    how often it went on after a crash, `messages` those of a client's transcript.
     """
 
     id: int
@@ -106,6 +106,7 @@ class Session:
     budget_usd: float | None = None
     resumed: int = 0
     directory: str | None = None
+    messages: int | None = None
     version: int = 1
 
     @property

@@ -1,7 +1,8 @@
 """What a tool takes: a given object against the schema, in words that a model can act on.
 
 Only what our own schemas use of JSON Schema is known here. What cannot harm is
-forgiven: null for what may be left out, a whole number written as text or with .0.
+forgiven: null for what may be left out, a whole number written as text or with .0, a list
+written as words between commas.
 """
 
 import math
@@ -49,6 +50,8 @@ def _unknown(fields: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[W
 
 
 def _forgiven(field: Mapping[str, Any], value: Any) -> Any:
+    if field.get("type") == "array" and isinstance(value, str):
+        return [each for each in map(str.strip, value.split(",")) if each]
     if field.get("type") != "integer":
         return value
     if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
@@ -88,6 +91,15 @@ def _flag_problem(field: Mapping[str, Any], value: Any) -> str | None:
     return None if isinstance(value, bool) else f"is true or false, not {_kind(value)}"
 
 
+def _list_problem(field: Mapping[str, Any], value: Any) -> str | None:
+    if not isinstance(value, list):
+        return f"is a list of texts, not {_kind(value)}"
+    if len(value) > field["maxItems"]:
+        return f"has more than {field['maxItems']} entries"
+    problems = (_text_problem(field["items"], each) for each in value)
+    return next((f"has an entry that {each}" for each in problems if each), None)
+
+
 def _kind(value: Any) -> str:
     match value:
         case bool():
@@ -113,4 +125,5 @@ _CHECKS: Final[dict[str, Callable[[Mapping[str, Any], Any], str | None]]] = {
     "string": _text_problem,
     "integer": _number_problem,
     "boolean": _flag_problem,
+    "array": _list_problem,
 }

@@ -10,9 +10,11 @@ import hmac
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from lamplighter.engines import ToolDoor
+from lamplighter.mcp.box import Box, Offered, Said
 
 if TYPE_CHECKING:  # it takes a second to load, and most supervisors never need it
     from lamplighter.mcp.served import Served
@@ -20,47 +22,13 @@ if TYPE_CHECKING:  # it takes a second to load, and most supervisors never need 
 TOKEN_BYTES: Final = 32
 
 
-class Offered(Protocol):
-    """A tool as it is offered."""
+@dataclass(frozen=True, slots=True)
+class Over:
+    """What is answered when a session ends before its tool does."""
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def about(self) -> str:
-        """What it is for."""
-
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        """The JSON Schema of what it takes."""
-
-
-class Said(Protocol):
-    """What a tool answers."""
-
-    @property
-    def text(self) -> str:
-        """The words for a model."""
-
-    @property
-    def is_error(self) -> bool:
-        """Whether it could not be done."""
-
-    @property
-    def found(self) -> Mapping[str, Any] | None:
-        """The same for a program."""
-
-
-class Box(Protocol):
-    """The tools of one session."""
-
-    @property
-    def tools(self) -> Sequence[Offered]:
-        """What there is."""
-
-    async def use(self, name: str, given: Mapping[str, Any]) -> Said:
-        """Use a tool by its name."""
+    text: str = "The session has ended."
+    is_error: bool = True
+    found: None = None
 
 
 class Guest:
@@ -75,8 +43,13 @@ class Guest:
         """Whether this is the token of the session."""
         return hmac.compare_digest(self._token, token)
 
-    async def use(self, name: str, given: Mapping[str, Any]) -> Said | None:
-        """Use a tool; None when the session ended before it answered."""
+    @property
+    def tools(self) -> Sequence[Offered]:
+        """What the session has."""
+        return self.box.tools
+
+    async def use(self, name: str, given: Mapping[str, Any]) -> Said:
+        """Use a tool, unless the session ends before it answers."""
         task = asyncio.create_task(_used(self.box, name, given))
         self._using.add(task)
         try:
@@ -84,7 +57,7 @@ class Guest:
         finally:
             task.cancel()
             self._using.discard(task)
-        return None if task.cancelled() else task.result()
+        return Over() if task.cancelled() else task.result()
 
     async def leave(self) -> None:
         """End what is still used."""

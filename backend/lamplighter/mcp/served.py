@@ -8,12 +8,9 @@ import asyncio
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import uvicorn
-from mcp import types
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
@@ -21,17 +18,14 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from lamplighter.mcp.door import Guest
+from lamplighter.mcp.wire import Context, server
 
-NAME: Final = "lamplighter"
 PATH: Final = "/mcp"
 QUESTION_BYTES: Final = 256 * 1024
 AT_ONCE: Final = 64
 SHUTDOWN_SECONDS: Final = 1
-FOUND: Final = "lamplighter/found"
-_OVER: Final = "The session has ended."
 
 Find = Callable[[bytes], Guest | None]
-Context = ServerRequestContext[dict[str, Any], Any]
 
 
 class Served:
@@ -45,7 +39,7 @@ class Served:
         # no origin is allowed: no page has business here
         security = TransportSecuritySettings(allowed_hosts=[place], allowed_origins=[])
         self._sessions = StreamableHTTPSessionManager(
-            app=Server(NAME, on_list_tools=_listed, on_call_tool=_called),
+            app=server(_guest),
             json_response=True,
             stateless=True,
             security_settings=security,
@@ -118,27 +112,7 @@ def _no(status: int, words: str) -> PlainTextResponse:
     return PlainTextResponse(words, status, headers=more)
 
 
-def _guest(context: Context) -> Guest:
+async def _guest(context: Context) -> Guest:
     assert context.request is not None
     guest: Guest = context.request.scope["state"]["guest"]
     return guest
-
-
-async def _listed(
-    context: Context, params: types.PaginatedRequestParams | None
-) -> types.ListToolsResult:
-    tools = [
-        types.Tool(name=each.name, description=each.about, input_schema=dict(each.schema))
-        for each in _guest(context).box.tools
-    ]
-    return types.ListToolsResult(tools=tools)
-
-
-async def _called(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-    """Answer in words; values go beside them, for engines show a model only one of both."""
-    said = await _guest(context).use(params.name, params.arguments or {})
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=said.text if said else _OVER)],
-        is_error=said is None or said.is_error,
-        _meta={FOUND: dict(said.found)} if said and said.found is not None else None,
-    )

@@ -1,17 +1,22 @@
 """Queries on the sessions of clients, which are known by their own names."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.change import Op
 from lamplighter.domain.session import Session, Status, Trigger
+from lamplighter.repository import indexing
 from lamplighter.repository.database import Database
 from lamplighter.repository.sessions import from_row, tell
-from lamplighter.repository.tables import sessions
+from lamplighter.repository.tables import KNOWLEDGE, client_prompts, memories, sessions
 
 ENGINE: Final = "client"
+_OF_CLIENTS: Final = sessions.c.trigger == Trigger.CLIENT
+# as the index of them is written
+_SESSION: Final = sa.func.coalesce(memories.c.session_id, 0)
 
 
 async def of(db: Database, external_id: str) -> Session | None:
@@ -19,7 +24,7 @@ async def of(db: Database, external_id: str) -> Session | None:
     query = (
         sa.select(sessions)
         .where(sessions.c.external_id == external_id)
-        .where(sessions.c.trigger == Trigger.CLIENT)
+        .where(_OF_CLIENTS)
         .order_by(sessions.c.id.desc())
         .limit(1)
     )
@@ -57,15 +62,30 @@ async def insert(
     return session
 
 
-async def summarize(db: Database, session_id: int, summary: str, *, now: datetime) -> Session:
-    """Give a session that has ended its summary."""
+async def end(
+    db: Database,
+    session_id: int,
+    status: Status,
+    *,
+    reason: str = "",
+    summary: str = "",
+    messages: int = 0,
+    now: datetime,
+) -> Session:
+    """End a session, for the first time or again; what it brings no words for stays."""
+    values: dict[str, Any] = {"status": status, "ended_at": now, "reason": reason}
+    if summary:
+        values["summary"] = summary
+    if messages:
+        values["messages"] = messages
     statement = (
         sa.update(sessions)
         .where(sessions.c.id == session_id)
-        .values(summary=summary, version=sessions.c.version + 1)
+        .values(**values, version=sessions.c.version + 1)
         .returning(sessions)
     )
     session = from_row(await db.fetch_one(statement))
+    await indexing.summarized(db, session)
     await tell(db, session, Op.UPDATED, now=now)
     return session
 
@@ -75,9 +95,86 @@ async def recent(db: Database, project: str, *, limit: int) -> list[Session]:
     query = (
         sa.select(sessions)
         .where(sessions.c.project == project)
-        .where(sessions.c.trigger == Trigger.CLIENT)
+        .where(_OF_CLIENTS)
         .where(sessions.c.summary != "")
         .order_by(sessions.c.id.desc())
         .limit(limit)
     )
     return [from_row(row) for row in await db.fetch_all(query)]
+
+
+async def newest(db: Database, project: str | None, *, limit: int) -> list[Session]:
+    """Return the last sessions of clients, of one project or of all, newest first."""
+    query = sa.select(sessions).where(_OF_CLIENTS)
+    if project is not None:
+        query = query.where(sessions.c.project == project)
+    rows = await db.fetch_all(query.order_by(sessions.c.id.desc()).limit(limit))
+    return [from_row(row) for row in rows]
+
+
+async def names(db: Database, ids: Sequence[int]) -> dict[int, str]:
+    """Return what clients call some sessions; those of ours have no such name."""
+    if not ids:
+        return {}
+    query = (
+        sa.select(sessions.c.id, sessions.c.external_id)
+        .where(sessions.c.id.in_(ids))
+        .where(_OF_CLIENTS)
+    )
+    return {row["id"]: row["external_id"] for row in await db.fetch_all(query)}
+
+
+async def kept(db: Database, ids: Sequence[int]) -> dict[int, int]:
+    """Return how much knowledge each of some sessions left that is still told."""
+    if not ids:
+        return {}
+    query = (
+        sa.select(memories.c.session_id, sa.func.count().label("count"))
+        .where(_SESSION.in_(ids))
+        .where(memories.c.active == 1)
+        .where(sa.text(KNOWLEDGE))
+        .group_by(memories.c.session_id)
+    )
+    return {row["session_id"]: row["count"] for row in await db.fetch_all(query)}
+
+
+async def silent(db: Database, *, since: datetime, limit: int) -> list[int]:
+    """Return sessions that have not ended and brought nothing since a moment, oldest first."""
+    said = sa.exists().where(sessions.c.id == _SESSION).where(memories.c.created_at > since)
+    asked = (
+        sa.exists()
+        .where(client_prompts.c.session_id == sessions.c.id)
+        .where(client_prompts.c.created_at > since)
+    )
+    query = (
+        sa.select(sessions.c.id)
+        .where(sessions.c.status == Status.RUNNING)
+        .where(_OF_CLIENTS)
+        .where(sessions.c.started_at <= since)
+        .where(~said)
+        .where(~asked)
+        .order_by(sessions.c.id)
+        .limit(limit)
+    )
+    return [int(row["id"]) for row in await db.fetch_all(query)]
+
+
+async def count(db: Database, project: str) -> int:
+    """Return how many sessions clients had in a project."""
+    query = sa.select(sa.func.count()).select_from(sessions).where(_OF_CLIENTS)
+    return int(await db.fetch_val(query.where(sessions.c.project == project)))
+
+
+async def move(db: Database, old: str, new: str, *, now: datetime) -> int:
+    """Let the sessions of one project be another's, and return how many they are."""
+    statement = (
+        sa.update(sessions)
+        .where(_OF_CLIENTS)
+        .where(sessions.c.project == old)
+        .values(project=new, version=sessions.c.version + 1)
+        .returning(sessions)
+    )
+    moved = [from_row(row) for row in await db.fetch_all(statement)]
+    for session in moved:
+        await tell(db, session, Op.UPDATED, now=now)
+    return len(moved)

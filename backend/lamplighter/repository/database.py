@@ -40,6 +40,8 @@ class Database(EncodeDatabase):
         self.notifies = is_postgres(url)
         # what this process holds in memory of groups of memories; see repository/analyses
         self.groups: dict[Any, Any] = {}
+        # how many documents hold a word; see repository/index
+        self.counts: object = None
 
     def transaction(self, *, force_rollback: bool = False, **options: Any) -> SafeTransaction:
         """Return a transaction that survives the cancellation of its task."""

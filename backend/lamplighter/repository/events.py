@@ -65,7 +65,7 @@ async def insert(
         )
         .returning(events)
     )
-    event = _event(await db.fetch_one(statement))
+    event = from_row(await db.fetch_one(statement))
     await changes.append(
         db, ENTITY, event.id, Op.CREATED, now=now, version=event.version, row=plain.event(event)
     )
@@ -76,7 +76,7 @@ async def insert(
 async def get(db: Database, event_id: int) -> Event | None:
     """Return one event."""
     row = await db.fetch_one(sa.select(events).where(events.c.id == event_id))
-    return None if row is None else _event(row)
+    return None if row is None else from_row(row)
 
 
 async def spelling(db: Database, service: str) -> str | None:
@@ -94,7 +94,7 @@ async def page(
     """Return one page of events, newest first."""
     query = sa.select(events).where(*conditions(wanted))
     found = await newest_first(db, query, events.c.id, limit=limit, position=position)
-    return Page([_event(row) for row in found.items], found.position)
+    return Page([from_row(row) for row in found.items], found.position)
 
 
 def conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
@@ -126,5 +126,6 @@ def _of(column: sa.Column[Any], event_id: int) -> sa.ScalarSelect[Any]:
     return sa.select(other.c[column.name]).where(other.c.id == event_id).scalar_subquery()
 
 
-def _event(row: Any) -> Event:
+def from_row(row: Any) -> Event:
+    """Return the event that a row holds."""
     return Event(**{**row, "level": Level(row["level"])})

@@ -26,6 +26,10 @@ class Prompt:
     budget: int
 
 
+NO_PROMPT: Final = Prompt(system="", injected="", message="", tokens=0, budget=0)
+"""What a client was given at the beginning of its session: that is its own business."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
     """One memory in or out of a session's prompt; `position` None is out."""

@@ -40,6 +40,13 @@ async def categories(
     return sorted((await _counted(db, "category", replace(wanted, category=None), at)).items())
 
 
+async def projects(
+    db: Database, wanted: Filter, *, at: datetime | None = None
+) -> list[tuple[str, int]]:
+    """Return how many memories each project has (with `at`: had), its own filter left out."""
+    return sorted((await _counted(db, "project", replace(wanted, project=None), at)).items())
+
+
 async def states(db: Database, wanted: Filter, *, at: datetime | None = None) -> dict[str, int]:
     """Return how many are active, inactive and (not with `at`) in review, whichever is asked."""
     asked = {

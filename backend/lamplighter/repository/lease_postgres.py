@@ -7,7 +7,7 @@ import asyncpg
 
 from lamplighter.repository.postgres import LEADER, OURS, connect, our_errors
 
-TAKE: Final = f"SELECT pg_try_advisory_lock({OURS}, {LEADER})"
+TAKE: Final = f"SELECT pg_try_advisory_lock({OURS}, $1)"
 ALIVE: Final = {  # so that the server finds out within half a minute when our machine is gone
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
@@ -22,8 +22,8 @@ class PostgresLock:
     fence that keeps what it still writes out.
     """
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, url: str, what: int = LEADER) -> None:
+        self._url, self._what = url, what
         self._connection: asyncpg.Connection | None = None
         self._taking = asyncio.Lock()
 
@@ -45,7 +45,7 @@ class PostgresLock:
         taken = False
         try:
             async with our_errors():
-                taken = bool(await connection.fetchval(TAKE))
+                taken = bool(await connection.fetchval(TAKE, self._what))
         finally:
             if not taken:
                 connection.terminate()

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import Op
 from lamplighter.domain.memory import ACTIVE_THRESHOLD, InactiveReason
-from lamplighter.repository import changes
+from lamplighter.repository import changes, taking_in
 from lamplighter.repository.columns import Stamp, UTCDateTime
 from lamplighter.repository.database import Database
 from lamplighter.repository.memories import ENTITY
@@ -103,6 +103,7 @@ def state_of(values: Values) -> Object:
         *_pair("decayed_weeks", now.get("decayed_weeks", held.decayed_weeks)),
         *_pair("title", held.title),
         *_pair("tags", sa.type_coerce(held.tags, sa.Text)),
+        *_pair("project", held.project),
         *_pair("scope", held.scope),
         *_pair("topic_key", held.topic_key),
     )
@@ -236,6 +237,8 @@ def _updates(
 async def tell(db: Database, ids: Sequence[int], op: Op, *, now: datetime) -> None:
     """Tell the feed of many rows at once."""
     if ids:
+        if op is Op.UPDATED and len(ids) <= taking_in.AT_ONCE:  # of more the search takes care
+            await taking_in.take_noted(db, ids)
         row = {"ids": list(ids), "op": op}
         await changes.append(db, ENTITY, 0, Op.BATCH, now=now, row=row)
 

@@ -25,7 +25,7 @@ from lamplighter.domain.memory import (
 )
 from lamplighter.domain.service import fold
 from lamplighter.domain.text import content_hash
-from lamplighter.repository import changes, ordered
+from lamplighter.repository import changes, indexing, ordered
 from lamplighter.repository.database import Database
 from lamplighter.repository.ordered import UPDATED
 from lamplighter.repository.ordered import Order as Order
@@ -149,6 +149,7 @@ async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory
         distilled=candidate.distilled,
     )
     memory = from_row(await db.fetch_one(statement))
+    await indexing.written(db, memory)
     await _tell(db, memory, Op.CREATED, now=now)
     return memory
 
@@ -157,6 +158,7 @@ async def update(db: Database, memory: Memory, *, now: datetime) -> None:
     """Store a memory as it now is."""
     statement = sa.update(memories).where(memories.c.id == memory.id).values(**_changeable(memory))
     await db.execute(statement)
+    await indexing.written(db, memory)
     await _tell(db, memory, Op.UPDATED, now=now)
 
 
@@ -276,6 +278,7 @@ def _changeable(memory: Memory) -> dict[str, Any]:
         "trust": memory.trust,
         "title": memory.title,
         "tags": list(memory.tags),
+        "project": memory.project,
         "scope": memory.scope,
         "topic_key": memory.topic_key,
         "content_hash": content_hash(memory.observation),

@@ -27,7 +27,7 @@ CONNECT_SECONDS: Final = 10.0
 COMMAND_SECONDS: Final = 60.0
 STATEMENTS_CACHED: Final = 500
 OURS: Final = 0x4C414D50  # "LAMP": the first half of our advisory locks' names
-WRITER, MIGRATOR, LEADER = 1, 2, 3
+WRITER, MIGRATOR, LEADER, EMBEDDER = 1, 2, 3, 4
 
 WRITE: Final = f"BEGIN READ WRITE; SELECT pg_advisory_xact_lock({OURS}, {WRITER})"
 COMMIT: Final = "COMMIT"
@@ -48,6 +48,9 @@ LOST: Final = (
 )
 GOING: Final = (asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
 """Answers of a server after which it talks to us no more."""
+LATE: Final = asyncpg.QueryCanceledError
+"""A statement ran out of its time: of those the one after which it talks on."""
+
 NUL, REPLACEMENT = "\0", "\ufffd"
 
 
@@ -167,7 +170,9 @@ class PostgresConnection(RowConnection):
             try:
                 yield self._held
             except BaseException as error:
-                answered = isinstance(error, asyncpg.PostgresError) and not isinstance(error, GOING)
+                answered = isinstance(error, asyncpg.PostgresError) and not (
+                    isinstance(error, GOING) and not isinstance(error, LATE)
+                )
                 self._doubtful = self._doubtful or not answered
                 raise
 

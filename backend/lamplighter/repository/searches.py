@@ -2,19 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import sqlalchemy as sa
 
-from lamplighter.domain.memory import Memory, MemoryId
+from lamplighter.domain.memory import MemoryId
 from lamplighter.domain.search import Hit, Search
 from lamplighter.repository.database import Database
-from lamplighter.repository.memories import from_row
-from lamplighter.repository.readable import fetched
-from lamplighter.repository.tables import memories
 from lamplighter.repository.tables_work import searches
-
-WORDS: Final = 8
 
 
 async def insert(
@@ -64,32 +59,6 @@ async def shown_of(db: Database, session_id: int, ids: Sequence[MemoryId]) -> se
         for hit in search.hits
         if hit.memory_id in wanted
     }
-
-
-async def matching(
-    db: Database, words: Sequence[str], *, service: str | None = None, limit: int
-) -> list[Memory]:
-    """Return active memories that hold any of some words: those with most of them first.
-
-    Of a `service` its own come first, then those that are true of all.
-    """
-    held = [_holds(word) for word in words[:WORDS]]
-    score = sum((sa.case((each, 1), else_=0) for each in held), sa.literal(0))
-    query = sa.select(memories).where(memories.c.active == 1).where(sa.or_(sa.false(), *held))
-    if service is not None:
-        own = memories.c.service == service
-        query = query.where(own | memories.c.service.is_(None))
-        query = query.order_by(sa.case((own, 0), else_=1))
-    query = query.order_by(score.desc(), memories.c.confidence.desc(), memories.c.id)
-    return [from_row(row) for row in await fetched(db, query, limit)]
-
-
-def _holds(word: str) -> sa.ColumnElement[bool]:
-    named = sa.func.coalesce(memories.c.service, "")
-    return sa.or_(
-        memories.c.observation.icontains(word, autoescape=True),
-        named.icontains(word, autoescape=True),
-    )
 
 
 def _search(row: Any) -> Search:

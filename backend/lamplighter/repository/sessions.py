@@ -12,7 +12,7 @@ from lamplighter.domain import plain
 from lamplighter.domain.change import Op
 from lamplighter.domain.session import MAX_TIER, Plan, Session, Status, Trigger
 from lamplighter.domain.transcript import Spent, Usage
-from lamplighter.repository import changes
+from lamplighter.repository import changes, indexing
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
 from lamplighter.repository.prepared import Statement
@@ -189,8 +189,13 @@ async def newest(db: Database) -> datetime | None:
 
 
 async def running(db: Database) -> list[Session]:
-    """Return the sessions that have not ended, oldest first."""
-    query = sa.select(sessions).where(sessions.c.status == Status.RUNNING).order_by(sessions.c.id)
+    """Return the sessions of ours that have not ended, oldest first; clients end their own."""
+    query = (
+        sa.select(sessions)
+        .where(sessions.c.status == Status.RUNNING)
+        .where(sessions.c.trigger != Trigger.CLIENT)
+        .order_by(sessions.c.id)
+    )
     return [from_row(row) for row in await db.fetch_all(query)]
 
 
@@ -236,6 +241,8 @@ async def _change(
     if row is None:
         return None
     session = from_row(row)
+    if "summary" in values:
+        await indexing.summarized(db, session)
     await tell(db, session, Op.UPDATED, now=now)
     return session
 

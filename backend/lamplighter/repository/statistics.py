@@ -20,6 +20,8 @@ LEARNED: Final = "learned"
 REINFORCED: Final = "reinforced"
 WEAKENED: Final = "contradicted"
 FADED: Final = "faded"
+CLIENTS: Final = 0
+"""The tier of the sessions of clients: none of these ran here."""
 CAUSES: Final = (LEARNED, REINFORCED, WEAKENED, FADED)
 
 
@@ -76,6 +78,7 @@ async def ran(db: Database, *, since: datetime) -> Ran:
             sa.func.sum(sessions.c.cost_usd).label("cost"),
         )
         .where(sessions.c.started_at >= since)
+        .where(sessions.c.tier != CLIENTS)
         .group_by(sessions.c.tier)
     )
     rows = await db.fetch_all(query)
@@ -139,6 +142,7 @@ async def days_run(db: Database, *, first: date) -> list[DayRun]:
             sa.func.sum(sessions.c.cost_usd).label("cost"),
         )
         .where(sessions.c.started_at >= datetime(first.year, first.month, first.day, tzinfo=UTC))
+        .where(sessions.c.tier != CLIENTS)
         .group_by(day, sessions.c.tier, sessions.c.status)
         .order_by(day, sessions.c.tier, sessions.c.status)
     )

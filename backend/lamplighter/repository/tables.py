@@ -7,8 +7,16 @@ from lamplighter.repository.columns import metadata as metadata
 from lamplighter.repository.tables_access import codes as codes
 from lamplighter.repository.tables_access import logins as logins
 from lamplighter.repository.tables_access import tokens as tokens
+from lamplighter.repository.tables_looks import checks as checks
+from lamplighter.repository.tables_looks import days as days
+from lamplighter.repository.tables_looks import findings as findings
+from lamplighter.repository.tables_search import term_totals as term_totals
+from lamplighter.repository.tables_search import terms as terms
+from lamplighter.repository.tables_search import unindexed as unindexed
+from lamplighter.repository.tables_vectors import embeddings as embeddings
 from lamplighter.repository.tables_work import alerts as alerts
 from lamplighter.repository.tables_work import approvals as approvals
+from lamplighter.repository.tables_work import client_prompts as client_prompts
 from lamplighter.repository.tables_work import halts as halts
 from lamplighter.repository.tables_work import imports as imports
 from lamplighter.repository.tables_work import notices as notices
@@ -58,6 +66,7 @@ sessions = sa.Table(
     sa.Column("budget_usd", sa.Double),
     sa.Column("resumed", NUMBER, nullable=False),
     sa.Column("directory", sa.Text),
+    sa.Column("messages", NUMBER),
 )
 
 events = sa.Table(
@@ -109,19 +118,6 @@ escalations = sa.Table(
     sa.Column("created_at", UTCDateTime, nullable=False),
     sa.Column("closed_at", UTCDateTime),
     sa.Column("version", NUMBER, nullable=False),
-)
-
-findings = sa.Table(
-    "findings",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    sa.Column("service", sa.Text, nullable=False),
-    sa.Column("check", sa.Text, nullable=False),
-    sa.Column("stage", sa.Text, nullable=False),
-    sa.Column("cause", sa.Text),
-    sa.Column("detail", sa.Text, nullable=False),
-    sa.Column("at", UTCDateTime, nullable=False),
 )
 
 changes = sa.Table(
@@ -314,32 +310,4 @@ markers = sa.Table(
     sa.Column("event_id", NUMBER),
     sa.Column("created_at", UTCDateTime, nullable=False),
     sa.Column("version", NUMBER, nullable=False),
-)
-
-checks = sa.Table(
-    "checks",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    sa.Column("service", sa.Text, nullable=False),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("ok", Flag, nullable=False),
-    sa.Column("status", NUMBER),
-    sa.Column("latency_ms", sa.Double),
-    sa.Column("attempts", NUMBER, nullable=False),
-    sa.Column("flapped", Flag, nullable=False),
-    sa.Column("detail", sa.Text, nullable=False),
-    sa.Column("at", UTCDateTime, nullable=False),
-    sa.Column("warned", Flag, nullable=False),
-)
-
-days = sa.Table(
-    "days",
-    metadata,
-    sa.Column("service", sa.Text, primary_key=True),
-    sa.Column("day", sa.Text, primary_key=True),
-    sa.Column("looks", NUMBER, nullable=False),
-    sa.Column("failed", NUMBER, nullable=False),
-    sa.Column("warned", NUMBER, nullable=False),
 )

@@ -105,6 +105,16 @@ retellings = sa.Table(
     sa.Column("at", UTCDateTime, nullable=False),
 )
 
+client_prompts = sa.Table(
+    "client_prompts",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("project", sa.Text, nullable=False),
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+)
+
 imports = sa.Table(
     "imports",
     metadata,

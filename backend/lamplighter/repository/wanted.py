@@ -15,6 +15,7 @@ from lamplighter.repository.tables import exposures, history, reviews
 from lamplighter.repository.words import Seconds
 
 _CENTS: Final = 100
+_NOBODY: Final[sa.ColumnElement[int]] = sa.literal_column("0")  # as the index by source has it
 
 
 class View(StrEnum):
@@ -39,6 +40,7 @@ class Filter:
     kind: Kind | None = None
     project: str | None = None
     scope: str | None = None
+    session_id: int | None = None
     active: bool | None = None
     in_review: bool = False
     view: View | None = None
@@ -55,7 +57,8 @@ def conditions(wanted: Filter, columns: Any) -> list[sa.ColumnElement[bool]]:
     """Return what is true of the memories that are asked for."""
     found: list[sa.ColumnElement[bool]] = []
     if wanted.q:
-        found.append(columns.observation.icontains(wanted.q, autoescape=True))
+        texts = (columns.observation, columns.title)
+        found.append(sa.or_(*(each.icontains(wanted.q, autoescape=True) for each in texts)))
     if wanted.service is not None:
         service = None if wanted.service == GENERAL else wanted.service
         found.append(columns.service.is_not_distinct_from(service))
@@ -63,6 +66,8 @@ def conditions(wanted: Filter, columns: Any) -> list[sa.ColumnElement[bool]]:
         found.append(columns.active == int(wanted.active))
     asked = {name: getattr(wanted, name) for name in ("category", "kind", "project", "scope")}
     found += [columns[name] == value for name, value in asked.items() if value is not None]
+    if wanted.session_id is not None:
+        found.append(sa.func.coalesce(columns.session_id, _NOBODY) == wanted.session_id)
     if wanted.in_review:
         found.append(_in_review(columns))
     if wanted.ids:

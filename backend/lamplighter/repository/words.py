@@ -3,7 +3,6 @@
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY, JSON
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -68,7 +67,7 @@ def _one_of(element: OneOf, compiler: Any, **how: Any) -> str:
 def _one_of_array(element: OneOf, compiler: Any, **how: Any) -> str:
     """Of an array it takes the index even where it knows nothing of the table yet."""
     column, given = element.clauses
-    array = sa.cast(sa.func.translate(given, _text("[]"), _text("{}")), ARRAY(sa.BigInteger))
+    array = sa.cast(sa.func.translate(given, _text("[]"), _text("{}")), sa.ARRAY(sa.BigInteger))
     return _said(compiler, column == sa.any_(array), how)
 
 
@@ -141,7 +140,7 @@ def _picked(element: Picked, compiler: Any, **how: Any) -> str:
 @compiles(Picked, "postgresql")
 def _picked_cast(element: Picked, compiler: Any, **how: Any) -> str:
     (document,) = element.clauses
-    value: Any = sa.cast(document, JSON).op("->>")(_text(element.member))
+    value: Any = sa.cast(document, sa.JSON).op("->>")(_text(element.member))
     if element.flag:
         value = sa.cast(sa.cast(value, sa.Boolean), sa.Integer)
     return _said(compiler, sa.cast(value, element.type), how)

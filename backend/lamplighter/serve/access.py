@@ -78,12 +78,17 @@ def welcome(settings: Settings) -> str:
 
 
 def create(
-    settings: Settings, name: str, scopes: Sequence[str], *, days: int | None
+    settings: Settings,
+    name: str,
+    scopes: Sequence[str],
+    *,
+    days: int | None,
+    agent: str | None = None,
 ) -> tuple[Token, str]:
     """Make a token; raises Invalid."""
     now = clock.now()
     return asyncio.run(
-        within(settings, lambda db: access.mint(db, name, scopes, days=days, now=now))
+        within(settings, lambda db: access.mint(db, name, scopes, days=days, agent=agent, now=now))
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 import httpx2
@@ -12,12 +13,13 @@ from lamplighter.config.settings import Settings
 from lamplighter.domain import vitals
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.halt import Halt
+from lamplighter.domain.meaning import sign as told_meaning
 from lamplighter.domain.vitals import Sign, judged
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.condition import Condition, condition
 from lamplighter.repository.database import file_of, is_postgres, shown
 from lamplighter.repository.readable import MEND, unreadable
-from lamplighter.serve import access, home, looks, web
+from lamplighter.serve import access, home, looks, meaning, web
 from lamplighter.usecases import vitals as gathered
 from lamplighter.usecases.halt import Brake
 
@@ -36,6 +38,7 @@ def look(settings: Settings) -> list[Sign]:
         _database,
         _memories,
         _beliefs,
+        _meaning,
         looks.session_files,
         looks.services,
         looks.lexicon,
@@ -47,6 +50,7 @@ def look(settings: Settings) -> list[Sign]:
         looks.roots,
         looks.notifications,
         _web,
+        _memory_service,
     )
     return [sign for each in every for sign in looks.seen(each, settings)]
 
@@ -108,6 +112,10 @@ def _at_odds(found: Condition) -> Iterator[Sign]:
     if found.locked:
         advice = "Find who holds it (`fuser` on the file, `pg_locks`): until it ends writes wait."
         yield judged("database", False, "The database is locked by another program", advice)
+    if found.index:
+        advice = "Stop Lamplighter and run `lamplighter migrate`: it makes the index anew."
+        words = f"The index of the search is damaged: {found.index}"
+        yield judged("database", False, words, advice)
     told = vitals.clock(found.newest, now=clock.now())
     if not told.ok:
         yield told
@@ -156,6 +164,14 @@ async def _counted(url: str) -> list[Sign]:
         return await gathered.counted(db, now=clock.now())
 
 
+def _meaning(settings: Settings) -> Iterator[Sign]:
+    """Say of how many memories the meaning is kept, of a database that can be read."""
+    why_not = meaning.why_not(settings)
+    found = None if why_not else meaning.progress(settings)
+    if why_not or found is not None:
+        yield told_meaning(found, why_not=why_not)
+
+
 def _web(settings: Settings) -> Iterator[Sign]:
     """Ask the running web process, as a script would: with the token of the home."""
     address = access.url(settings)
@@ -188,3 +204,20 @@ def _web(settings: Settings) -> Iterator[Sign]:
         return
     leads = "a supervisor leads" if found["state"] != "away" else "no supervisor leads"
     yield judged("web", True, f"Web process {address}: takes this home's token; {leads}")
+
+
+def _memory_service(settings: Settings) -> Iterator[Sign]:
+    """Ask what answers on the port of the memory service whether it is ours."""
+    at = replace(settings, port=settings.memory_port)
+    address = access.url(at)
+    if not web.answers(at):
+        yield judged("memory_service", True, f"Memory service {address}: does not run")
+        return
+    advice = "Something else, perhaps engram, listens there. Set LAMPLIGHTER_MEMORY_PORT."
+    try:
+        found = httpx2.get(f"{address}/health", trust_env=False, timeout=ASKING_SECONDS).json()
+        ours = isinstance(found, dict) and found.get("service") == "lamplighter"
+    except (httpx2.HTTPError, ValueError):
+        ours = False
+    words = "answers" if ours else "does not answer as ours does"
+    yield judged("memory_service", ours, f"Memory service {address}: {words}", advice)

@@ -17,6 +17,7 @@ from lamplighter.repository.condition import condition
 from lamplighter.repository.database import file_of, is_postgres
 from lamplighter.repository.readable import passed_over, unreadable
 from lamplighter.serve import home, looks
+from lamplighter.serve.meaning import Meaning
 from lamplighter.usecases import vitals as gathered
 
 SETUP_SECONDS: Final = 15.0
@@ -37,6 +38,7 @@ class Health:
     db: Database
     hub: Hub
     now: Callable[[], datetime]
+    meaning: Meaning
     _setup: list[Dated] = field(default_factory=list)
     _counted: list[Dated] = field(default_factory=list)
     _sound: list[Dated] = field(default_factory=list)
@@ -78,6 +80,7 @@ class Health:
             return [
                 *await gathered.at_once(self.db, home.brake(self.settings), now=now),
                 *self._log(),
+                await self.meaning.sign(),
                 feed,
             ]
         except (driver.Error, TimeoutError) as error:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+from lamplighter import __version__, telemetry
 from lamplighter.config import prices
 from lamplighter.config import services as services_file
 from lamplighter.config.services import ServicesError
@@ -118,7 +119,8 @@ def secrets(settings: Settings) -> Redactor:
     password = password_of(settings.database_url)
     own = [("DATABASE_PASSWORD", password or ""), ("WEBHOOK_TOKEN", settings.webhook_token)]
     posts = [("NOTIFY_SECRET", part) for url in settings.notify for part in secrets_in(url)]
-    return redactor([*os.environ.items(), *own, *posts])
+    tokens = [("MEMORY_TOKEN", each.memory_token) for each in settings.agents]
+    return redactor([*os.environ.items(), *own, *posts, *tokens])
 
 
 def telling(settings: Settings) -> Telling | None:
@@ -134,6 +136,13 @@ def telling(settings: Settings) -> Telling | None:
 def brake(settings: Settings) -> Brake:
     """Return what can halt everything in this home."""
     return Brake(settings.home / halt.FILE, secrets(settings))
+
+
+@asynccontextmanager
+async def tracing(settings: Settings, part: str) -> AsyncIterator[None]:
+    """Collect the spans of one of our processes, where the environment says to whom."""
+    with telemetry.tracing(part, __version__, redact=secrets(settings)):
+        yield
 
 
 @asynccontextmanager

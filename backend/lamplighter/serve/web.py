@@ -5,6 +5,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -18,10 +19,13 @@ from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.relate import Lexicon
+from lamplighter.mcp.endpoint import Endpoint
 from lamplighter.repository.feed import listening, run_directory
-from lamplighter.serve import access, home
+from lamplighter.serve import access, clients, home
 from lamplighter.serve.health import Health
+from lamplighter.serve.indexing import indexing
 from lamplighter.serve.inforce import InForce
+from lamplighter.serve.meaning import meaning
 
 logger = logging.getLogger(__name__)
 
@@ -40,8 +44,12 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     access.prepare(settings)
     if welcome:
         welcome(access.welcome(settings))
+    endpoint = Endpoint()
     app = create_app(
-        lambda: _door(settings, words), web_directory=assets.WEB, hosts=access.known_hosts(settings)
+        lambda: _door(settings, words, endpoint),
+        web_directory=assets.WEB,
+        hosts=access.known_hosts(settings),
+        mcp=endpoint,
     )
     config = uvicorn.Config(
         app,
@@ -55,8 +63,8 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """Take the port; raises Unavailable naming who may hold it."""
+def bind(host: str, port: int, *, setting: str = "LAMPLIGHTER_PORT") -> socket.socket:
+    """Take the port; raises Unavailable naming who may hold it, and the setting of another."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -71,7 +79,7 @@ def bind(host: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             message = (
                 f"Port {port} on {host} is in use, perhaps by another Lamplighter. "
-                "Set LAMPLIGHTER_PORT to a free one."
+                f"Set {setting} to a free one."
             )
             raise Unavailable(message) from error
         raise Unavailable(f"{host}:{port} cannot be listened on: {error.strerror}.") from error
@@ -79,18 +87,22 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 @asynccontextmanager
-async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
+async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> AsyncIterator[Door]:
     directory = run_directory(settings.home)
     services = home.ServicesFile(settings.services)
     async with (
+        home.tracing(settings, "web"),
         home.database(settings) as db,
+        endpoint.open(clients.desk(settings, db, services=services.last_good, words=words)),
         listening(settings.database_url, directory) as listener,
+        meaning(settings, db) as means,
+        indexing(db),
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)
         yield Door(
             db=db,
             hub=hub,
-            health=Health(settings, db, hub, clock.now),
+            health=Health(settings, db, hub, clock.now, means),
             settings=InForce(
                 settings=settings,
                 services=services,
@@ -118,7 +130,10 @@ async def _door(settings: Settings, words: Lexicon) -> AsyncIterator[Door]:
             lexicon=words,
             webhook_token=settings.webhook_token,
             webhook_tier=settings.webhook_tier,
+            agents=settings.agents,
+            window=timedelta(seconds=settings.dedup_window),
             brake=home.brake(settings),
+            near=means.near,
         )
 
 

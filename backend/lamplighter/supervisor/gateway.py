@@ -16,7 +16,8 @@ from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.errors import Deposed
 from lamplighter.repository.driver import Error
 from lamplighter.supervisor.gate import Gate, Verdict
-from lamplighter.supervisor.toolbox import Tell, Tool, Toolbox
+from lamplighter.supervisor.toolbox import Tell, Toolbox
+from lamplighter.usecases.toolbox import Tool
 
 logger = logging.getLogger(__name__)
 

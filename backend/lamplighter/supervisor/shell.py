@@ -23,7 +23,7 @@ from lamplighter.domain.shell.spelling import TRUSTED
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.engines.bounded import Ended
 from lamplighter.supervisor.gate import Gate
-from lamplighter.supervisor.toolbox import Answer
+from lamplighter.usecases.toolbox import Answer
 
 COMMAND_SECONDS: Final = 30.0
 SHOWN_CHARS: Final = 12_000

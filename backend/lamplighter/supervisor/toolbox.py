@@ -1,64 +1,20 @@
-"""The tools of a session: the same for every engine, whatever door they are reached by.
-
-What a model gives is held against the schema before a tool sees it. What a tool answers
-is masked, cut to size and freed of what cannot be seen before a model does.
-"""
+"""The toolbox: the tools of one session beside its gate, the same for every engine and door."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from lamplighter.domain.errors import Deposed, Invalid, LamplighterError
-from lamplighter.domain.offers import Offer
-from lamplighter.domain.policy import quoted
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.takes import taken
-from lamplighter.domain.text import shortened
+from lamplighter import telemetry
+from lamplighter.domain.errors import Deposed
 from lamplighter.repository.driver import Error
 from lamplighter.supervisor.gate import Gate
+from lamplighter.usecases.toolbox import Answer, Tool, named, safe, unknown, used
 
 logger = logging.getLogger(__name__)
 
-ANSWER_CHARS: Final = 16 * 1024
 AT_ONCE: Final = 8
-TOOL_SECONDS: Final = 30.0
-_DEPTH: Final = 6
-_ITEMS: Final = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a tool answers: words for a model, and the same as `found` for a program."""
-
-    text: str
-    is_error: bool = False
-    found: Mapping[str, Any] | None = None
-
-
-Use = Callable[[Mapping[str, Any]], Awaitable[Answer]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """One tool: its name, what it is for, the JSON Schema of what it takes, and what it does.
-
-    It is ended after `seconds`; None is one that bounds itself.
-    """
-
-    name: str
-    about: str
-    schema: Mapping[str, Any]
-    use: Use
-    seconds: float | None = TOOL_SECONDS
-
-
-def tool(offer: Offer, use: Use, *, seconds: float | None = TOOL_SECONDS) -> Tool:
-    """Return the tool that does what is offered."""
-    return Tool(name=offer.name, about=offer.about, schema=offer.schema, use=use, seconds=seconds)
-
 
 Recall = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 """Says what we know of a tool's arguments, as words beside its answer; empty for nothing."""
@@ -75,23 +31,24 @@ class Toolbox:
     tools: tuple[Tool, ...] = field(default=())
     recall: Recall | None = None
     tell: Tell | None = None
+    _trace: Mapping[str, str] = field(default_factory=telemetry.traceparent)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     async def use(self, name: str, given: Mapping[str, Any]) -> Answer:
         """Use a tool by its name; what goes wrong is an answer, never an exception."""
-        found = next((each for each in self.tools if each.name == name), None)
+        found = named(self.tools, name)
         if found is None:
-            known = ", ".join(each.name for each in self.tools) or "none"
-            words = f"There is no tool {quoted(name)}; there are: {known}."
-            return self._safe(Answer(text=words, is_error=True))
+            return safe(unknown(self.tools, name), self.gate.redact)
         self.gate.using += 1
         try:
             async with self._turns:
                 known = await self._known(name, given)
-                answer = await _used(found, given)
+                with telemetry.about(session=self.gate.session.id):
+                    answer = await used(found, given, self._trace)
         finally:
             self.gate.using -= 1
-        return self._safe(replace(answer, text=f"{answer.text}\n\n{known}") if known else answer)
+        told = replace(answer, text=f"{answer.text}\n\n{known}") if known else answer
+        return safe(told, self.gate.redact)
 
     async def _known(self, name: str, given: Mapping[str, Any]) -> str:
         """Look up what is known before a tool is used; a tool waits for no database."""
@@ -102,53 +59,3 @@ class Toolbox:
         except (Error, Deposed) as error:
             logger.warning("Nothing could be looked up for %s: %s", name, error)
             return ""
-
-    def _safe(self, answer: Answer) -> Answer:
-        return Answer(
-            text=shortened(self.gate.redact.lines(answer.text), ANSWER_CHARS),
-            is_error=answer.is_error,
-            found=None if answer.found is None else _clean(answer.found, self.gate.redact),
-        )
-
-
-async def _used(used: Tool, given: Mapping[str, Any]) -> Answer:
-    try:
-        async with asyncio.timeout(used.seconds):
-            return await used.use(taken(used.schema, given))
-    except Invalid as error:
-        return _failed(f"Not done. {error}.{_example(used)}")
-    except Deposed as error:
-        return _failed(f"Not done: the supervisor of this session leads no more. {error}")
-    except LamplighterError as error:
-        return _failed(f"Not done. {error}")
-    except Error as error:
-        logger.warning("%s could not read or write its rows: %s", used.name, error)
-        return _failed("Not done: the database cannot be used now. Try again in a moment.")
-    except TimeoutError:
-        return _failed(f"Ended: {used.name} took longer than {used.seconds:g} s.")
-    except Exception:
-        logger.exception("%s failed", used.name)
-        return _failed(f"Not done: {used.name} failed by a fault of ours, which was noted.")
-
-
-def _failed(words: str) -> Answer:
-    return Answer(text=words, is_error=True)
-
-
-def _example(used: Tool) -> str:
-    examples = used.schema.get("examples", ())
-    return f" For example: {json.dumps(examples[0])}" if examples else ""
-
-
-def _clean(value: Any, redact: Redactor, depth: int = _DEPTH) -> Any:
-    """Return a value as it may leave us: masked, and no larger than an answer."""
-    match value:
-        case str():
-            return shortened(redact.lines(value), ANSWER_CHARS)
-        case Mapping() if depth:
-            return {str(key): _clean(each, redact, depth - 1) for key, each in value.items()}
-        case list() | tuple() if depth:
-            return [_clean(each, redact, depth - 1) for each in value[:_ITEMS]]
-        case bool() | int() | float() | None:
-            return value
-    return None

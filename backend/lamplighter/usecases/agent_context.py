@@ -1,45 +1,62 @@
 """What a client is told: its last sessions and what it knows of what it is about (agentops-memory).
 
-`<memory:sessions>` and `<memory:context>`, as AgentOps' clients expect them.
+The one way out for agents: the doors of AgentOps and of MCP, the preview and what is
+stored of it come from here.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.agent import CONTEXT_LIMIT, project_of
-from lamplighter.domain.markers import defused
+from lamplighter import telemetry
+from lamplighter.domain import agent_block
+from lamplighter.domain.admit import Redact
+from lamplighter.domain.agent import CONTEXT_LIMIT, MOST_CONTEXT, project_of
+from lamplighter.domain.agent_block import CONTENT_CHARS as CONTENT_CHARS
+from lamplighter.domain.agent_block import QUERY_CHARS as QUERY_CHARS
+from lamplighter.domain.agent_block import SESSIONS as SESSIONS
+from lamplighter.domain.agent_block import Told as Told
+from lamplighter.domain.context import Placement, tokens
 from lamplighter.domain.memory import Memory
-from lamplighter.domain.search import Layer, Method, Wanted
+from lamplighter.domain.search import Layer, Method, Near, Results, Wanted
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import one_line
-from lamplighter.repository import Database, reading, recency
-from lamplighter.usecases import clients
+from lamplighter.repository import (
+    Database,
+    access_counts,
+    reading,
+    recency,
+    retellings,
+    writing,
+)
+from lamplighter.usecases import clients, observed
 from lamplighter.usecases.search import find
+from lamplighter.usecases.walls import finds
 
-QUERY_CHARS: Final = 500
-CONTENT_CHARS: Final = 300
-SESSIONS: Final = 3
-CUT: Final = "..."
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """One memory that a client is told, how it was found, and its words cut to size."""
-
-    memory: Memory
-    method: Method
-    score: float
-    content: str
+BEYOND: Final = 10
+"""How many more are looked at, so that one can see what was left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentContext:
-    """What a client is told: as text, and the rows it is made of."""
+    """What a client is told: as text, the rows it is made of, and why each is in or out."""
 
     text: str
+    query: str = ""
     sessions: tuple[Session, ...] = ()
     told: tuple[Told, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    partial: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it is about."""
+        return tokens(self.text)
+
+
+def _as_it_is(text: str) -> str:
+    return text
 
 
 async def agent_context(
@@ -49,52 +66,110 @@ async def agent_context(
     *,
     limit: int = CONTEXT_LIMIT,
     now: datetime,
+    session_id: int | None = None,
+    redact: Redact = _as_it_is,
+    near: Near | None = None,
 ) -> AgentContext:
     """Return what a client of a project is told: the best for its query, then the newest.
 
-    The query is cut to 500 characters, each content to 300.
+    The query is cut to 500 characters, each content to 300; `limit` is 0 to 50. What a
+    session is told is kept, byte for byte, with the reason for each memory; that a memory
+    was told is counted.
     """
-    project = project_of(project)
+    with telemetry.span("memory.inject", {"lamplighter.project": project_of(project)}) as span:
+        found = await preview(db, project, query, limit=limit, now=now, near=near)
+        found = replace(found, query=redact(found.query))
+        ways = [(each.memory, each.method.value) for each in found.told]
+        observed.injected(span, "agent", ways, found.tokens)
+        await access_counts.count(db, [memory.id for memory, _ in ways], now)
+        await _keep(db, found, session_id, now=now)
+    return found
+
+
+async def preview(
+    db: Database,
+    project: str,
+    query: str = "",
+    *,
+    limit: int = CONTEXT_LIMIT,
+    now: datetime,
+    near: Near | None = None,
+) -> AgentContext:
+    """Return what a client of a project would be told; nothing is kept of it."""
+    limit = min(max(limit, 0), MOST_CONTEXT)
+    query = one_line(query)[:QUERY_CHARS]
+    results = await _results(db, project_of(project), query, limit, now=now, near=near)
+    told, out = _chosen(results, limit)
     async with reading(db):
         sessions = await clients.recent(db, project, limit=SESSIONS)
-        told = await _found(db, project, one_line(query)[:QUERY_CHARS], limit, now=now)
         held = [each.memory.id for each in told]
         if len(told) < limit:
-            newest = await recency.newest(db, project, without=held, limit=limit - len(told))
-            told += [Told(each, Method.RECENT, 0.0, _cut(each.observation)) for each in newest]
-    return AgentContext(text=rendered(sessions, told), sessions=tuple(sessions), told=tuple(told))
+            newest = await recency.newest(
+                db, project_of(project), without=held, limit=limit - len(told)
+            )
+            told += [_told(each, Method.RECENT, 0.0) for each in newest]
+    return AgentContext(
+        text=agent_block.rendered((each.summary for each in sessions), told),
+        query=query,
+        sessions=tuple(sessions),
+        told=tuple(told),
+        placements=tuple(agent_block.placements(told, out)),
+        partial=results.partial,
+    )
 
 
-def rendered(sessions: list[Session], told: list[Told]) -> str:
-    """Return both blocks as text; empty where there is nothing to tell."""
-    lines = []
-    if sessions:
-        said = (f"- {defused(one_line(each.summary))}" for each in sessions)
-        lines += ["<memory:sessions>", *said, "</memory:sessions>"]
-    if told:
-        lines += ["<memory:context>", *map(_line, told), "</memory:context>"]
-    return "\n".join([*lines, ""]) if lines else ""
-
-
-async def _found(
-    db: Database, project: str, query: str, limit: int, *, now: datetime
-) -> list[Told]:
+async def _results(
+    db: Database, project: str, query: str, limit: int, *, now: datetime, near: Near | None
+) -> Results:
     if not query or limit < 1:
-        return []
-    wanted = Wanted(query=query, layers=(Layer.MEMORY,), project=project, limit=limit)
-    results = await find(db, wanted, now=now)
-    return [
-        Told(each.row, each.method, each.score, _cut(each.row.observation))
-        for each in results.found
+        return Results()
+    wanted = Wanted(
+        query=query,
+        layers=(Layer.MEMORY,),
+        project=project,
+        plain=True,
+        limit=limit + BEYOND,
+    )
+    results = await find(db, wanted, now=now, near=near)
+    # the walls between projects do not hang on how well a search keeps to them
+    inside = (each for each in results.found if finds(project, each.row))
+    return replace(results, found=tuple(inside))
+
+
+def _chosen(results: Results, limit: int) -> tuple[list[Told], list[tuple[Memory, str]]]:
+    found = [each for each in results.found if isinstance(each.row, Memory)]
+    told = [
+        _told(each.row, each.method, each.score)
+        for each in found[:limit]
         if isinstance(each.row, Memory)
     ]
+    why = f"was found, but behind the {limit} that are told"
+    return told, [(each, why) for each in results.memories[limit:]]
 
 
-def _line(each: Told) -> str:
-    memory = replace(each.memory, observation=each.content)
-    title = f"{one_line(memory.title)}: " if memory.title else ""
-    return f"- [{memory.category}] {defused(title + one_line(memory.observation))}"
+def _told(memory: Memory, method: Method, score: float) -> Told:
+    return Told(memory, method, score, agent_block.cut(memory.observation))
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= CONTENT_CHARS else text[:CONTENT_CHARS] + CUT
+async def _keep(
+    db: Database, found: AgentContext, session_id: int | None, *, now: datetime
+) -> None:
+    if session_id is None or not (found.text or found.placements):
+        return
+    async with writing(db):
+        last = await retellings.last(db, session_id)
+        if last is not None and (last.injected, last.query) == (found.text, found.query):
+            return
+        await retellings.insert(
+            db,
+            session_id,
+            found.text,
+            _once(found.placements),
+            query=found.query,
+            tokens=found.tokens,
+            now=now,
+        )
+
+
+def _once(placed: Sequence[Placement]) -> list[Placement]:
+    return list({each.memory.id: each for each in reversed(placed)}.values())[::-1]

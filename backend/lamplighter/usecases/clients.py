@@ -2,23 +2,33 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.admit import Redact
 from lamplighter.domain.agent import project_of
-from lamplighter.domain.errors import Invalid, NotFound, Wrong
+from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
+from lamplighter.domain.keywords import keywords
+from lamplighter.domain.prompt import ClientPrompt, admitted_prompt
 from lamplighter.domain.session import Session, Status
-from lamplighter.domain.summary import Message, summary_of
-from lamplighter.domain.text import one_line
-from lamplighter.repository import Database, client_sessions, sessions, writing
+from lamplighter.domain.summary import Message, counted, summary_of
+from lamplighter.domain.text import one_line, several_lines, shortened, without_private
+from lamplighter.repository import Database, client_prompts, client_sessions, writing
 
 ID_CHARS: Final = 200
+DIRECTORY_CHARS: Final = 1_000
+SUMMARY_CHARS: Final = 20_000
+SILENCE: Final = timedelta(days=1)
+SILENT: Final = "The client said nothing for a day."
+AT_ONCE: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """A session that a client begins; `external_id` is the client's own name for it."""
+    """A session that a client begins; `external_id` is the client's own name for it.
+
+    `agent` is who speaks where that is known: its project is its own alone.
+    """
 
     external_id: str
     project: str
@@ -27,20 +37,23 @@ class Opening:
 
 
 async def start(db: Database, opening: Opening, *, now: datetime) -> tuple[Session, bool]:
-    """Begin a client's session; says whether it is new. Begun twice it is the same one."""
-    name = one_line(opening.external_id)
-    if not name or len(name) > ID_CHARS:
-        raise Invalid(Wrong("id", f"has 1 to {ID_CHARS} characters"))
+    """Begin a client's session; says whether it is new. Begun twice it is the same one.
+
+    Raises Conflict when it is one of another project than the agent's that speaks.
+    """
+    name, project = checked_id(opening.external_id), project_of(opening.project)
     async with writing(db):
         held = await client_sessions.of(db, name)
         if held is not None:
+            if opening.agent is not None and held.project != project:
+                raise Conflict(f"The session {name!r} is one of another project.")
             return held, False
         made = await client_sessions.insert(
             db,
             name,
-            project=project_of(opening.project),
+            project=project,
             agent=opening.agent,
-            directory=opening.directory,
+            directory=shortened(one_line(opening.directory or ""), DIRECTORY_CHARS) or None,
             now=now,
         )
         return made, True
@@ -54,24 +67,87 @@ async def end(
     redact: Redact,
     summarize: bool = True,
     summary: str = "",
+    project: str | None = None,
     now: datetime,
 ) -> Session:
     """End a client's session, with the summary of its transcript; raises NotFound.
 
-    A `summary` that the client wrote stands in the place of ours. Ended again it keeps
-    what it has, unless that was nothing.
+    A `summary` that the client wrote stands in the place of ours. One that went on and
+    is ended again has the newer one; without a transcript it keeps what it has. With a
+    `project` it must be one of it.
     """
+
+    def clean(text: str) -> str:
+        return redact(without_private(text))
+
     async with writing(db):
-        held = await client_sessions.of(db, one_line(external_id))
-        if held is None:
-            raise NotFound(f"There is no session {one_line(external_id)[:ID_CHARS]!r}.")
-        words = redact(summary.strip() or summary_of(messages)) if summarize else ""
-        ended = await sessions.end(db, held.id, Status.COMPLETED, summary=words, now=now)
-        if ended is None and words and not held.summary:
-            ended = await client_sessions.summarize(db, held.id, words, now=now)
-        return ended or held
+        held = await found(db, external_id, project=project)
+        said = several_lines(clean(summary)) or summary_of(messages, clean)
+        return await client_sessions.end(
+            db,
+            held.id,
+            Status.COMPLETED,
+            summary=shortened(said, SUMMARY_CHARS) if summarize else "",
+            messages=counted(messages),
+            now=now,
+        )
+
+
+async def found(db: Database, external_id: str, *, project: str | None = None) -> Session:
+    """Return the session that a client calls so; raises NotFound."""
+    name = one_line(external_id)
+    held = await client_sessions.of(db, name)
+    if held is None or project not in (None, held.project):
+        raise NotFound(f"There is no session {name[:ID_CHARS]!r}.")
+    return held
 
 
 async def recent(db: Database, project: str, *, limit: int) -> list[Session]:
     """Return the last sessions of a project that left a summary, newest first."""
     return await client_sessions.recent(db, project_of(project), limit=limit)
+
+
+async def close_silent(db: Database, *, now: datetime) -> int:
+    """End the sessions whose clients said nothing for a day; returns how many they were."""
+    closed = 0
+    while True:
+        async with writing(db):
+            silent = await client_sessions.silent(db, since=now - SILENCE, limit=AT_ONCE)
+            for number in silent:
+                await client_sessions.end(db, number, Status.INTERRUPTED, reason=SILENT, now=now)
+        closed += len(silent)
+        if len(silent) < AT_ONCE:
+            return closed
+
+
+async def ask(
+    db: Database, session: Session, content: str, *, redact: Redact, now: datetime
+) -> ClientPrompt:
+    """Keep what a user asked in a session; raises Invalid."""
+    content = admitted_prompt(content, redact)
+    async with writing(db):
+        return await client_prompts.insert(db, session.id, session.project, content, now=now)
+
+
+async def asked(db: Database, query: str, project: str | None, *, limit: int) -> list[ClientPrompt]:
+    """Return the prompts that hold words of a query, best first; the newest for an empty one."""
+    if not one_line(query):
+        return await client_prompts.newest(db, project, limit=limit)
+    return await client_prompts.matching(db, keywords(query), project, limit=limit)
+
+
+async def forget_prompt(db: Database, prompt_id: int, *, project: str | None = None) -> None:
+    """Remove a prompt for good; raises NotFound."""
+    async with writing(db):
+        held = await client_prompts.get(db, prompt_id)
+        if held is None or project not in (None, held.project):
+            raise NotFound(f"There is no prompt {prompt_id}.")
+        await client_prompts.delete(db, prompt_id)
+
+
+def checked_id(given: str) -> str:
+    """Return what a client calls its session, as it is kept; raises Invalid."""
+    name = one_line(given)
+    if not name or len(name) > ID_CHARS:
+        raise Invalid(Wrong("id", f"has 1 to {ID_CHARS} characters"))
+    return name

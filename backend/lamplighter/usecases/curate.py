@@ -135,10 +135,14 @@ async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
 
 async def check_key(db: Database, memory: Memory, changed: Memory) -> None:
     """Raise Invalid where another memory holds the key that a change would give this one."""
-    held, wanted = ((each.scope, each.topic_key, each.active) for each in (memory, changed))
+    held, wanted = (_held(each) for each in (memory, changed))
     if held != wanted and changed.active:
         place = changed.topic_key, changed.project, changed.scope
         await _check_key(db, *place, without=memory.id)
+
+
+def _held(memory: Memory) -> tuple[object, ...]:
+    return memory.project, memory.scope, memory.topic_key, memory.active
 
 
 async def _check_key(

@@ -11,7 +11,7 @@ from lamplighter.domain import foreign, ours, plain
 from lamplighter.domain.agent import project_of
 from lamplighter.domain.memory import OPERATIONS, Memory
 from lamplighter.domain.records import ref_of
-from lamplighter.repository import Database, exports, imports, reading
+from lamplighter.repository import Database, client_prompts, exports, imports, reading
 
 Write = Callable[[str], object]
 Step = Callable[[int, int], object]
@@ -98,7 +98,9 @@ class _Export:
         async for sessions in exports.client_sessions(self.db, project=self.project):
             for session in sessions:
                 if session.prompt:
-                    yield foreign.prompt_row(session)
+                    yield foreign.prompt_row(session, session.prompt, session.started_at)
+                for each in await client_prompts.of(self.db, session.id):
+                    yield foreign.prompt_row(session, each.content, each.created_at)
 
     async def _memories(self, *, told: bool) -> AsyncIterator[tuple[Memory, str | None, str]]:
         total = await exports.count(self.db, project=self.project, told=told)

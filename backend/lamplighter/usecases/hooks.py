@@ -14,12 +14,14 @@ from lamplighter.domain.event import Level
 from lamplighter.domain.hooks import Hooks, Used, candidate, folded, hits, in_text, query
 from lamplighter.domain.knowledge import as_said
 from lamplighter.domain.memory import Candidate, Memory
-from lamplighter.domain.search import Hit, words
+from lamplighter.domain.search import Hit, Layer, Wanted
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import shortened, without_private
 from lamplighter.domain.transcript import Item, Line, ToolResult, ToolUse
 from lamplighter.repository import Database, events, searches, writing
+from lamplighter.usecases.finding import find
 from lamplighter.usecases.knowledge import WINDOW, learn, said_again
+from lamplighter.usecases.walls import finds
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +137,16 @@ async def recalled(
     if rule is None:
         return ""
     asked = redact(query(given))
-    found = await searches.matching(db, words(asked), limit=rule.limit) if asked else []
+    wanted = Wanted(
+        query=asked,
+        layers=(Layer.MEMORY,),
+        project=session.project,
+        plain=True,
+        limit=rule.limit,
+    )
+    found = [
+        each for each in (await find(db, wanted, now=now)).memories if finds(session.project, each)
+    ]
     lines = _lines(found)
     shown = [Hit(each.id, rank) for rank, each in enumerate(found[: len(lines)], 1)]
     async with writing(db):

@@ -11,10 +11,12 @@ from lamplighter.domain.agent import project_of
 from lamplighter.domain.change import Op
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory import OPERATIONAL, Memory, MemoryId
+from lamplighter.domain.prompt import admitted_prompt
 from lamplighter.domain.records import AnyRecord, PromptRecord, Record, SessionRecord
 from lamplighter.domain.text import content_hash, one_line
 from lamplighter.repository import (
     Database,
+    client_prompts,
     client_sessions,
     history,
     imports,
@@ -226,11 +228,14 @@ class Importing:
 
     async def _prompt(self, record: PromptRecord) -> Became:
         held = await client_sessions.of(self.db, one_line(record.session))
-        if held is None or held.prompt:
+        if held is None:
+            return Became.KNOWN
+        said = admitted_prompt(record.content, self.redact)
+        asked = {each.content for each in await client_prompts.of(self.db, held.id)}
+        if said in (held.prompt, *asked):
             return Became.KNOWN
         if not self.dry:
-            prompt = self.redact(record.content)
-            await imports.prompted(self.db, held.id, prompt, now=self.now)
+            await client_prompts.insert(self.db, held.id, held.project, said, now=self.now)
         return Became.PROMPT
 
     async def _session_of(self, record: Record) -> int | None:

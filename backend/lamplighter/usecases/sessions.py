@@ -13,7 +13,7 @@ from lamplighter.domain.event import Level
 from lamplighter.domain.handoff import EscalationState, Handoff, named
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.service import Services
-from lamplighter.domain.session import MAX_TIER, Plan, Request, Session, Status
+from lamplighter.domain.session import MAX_TIER, Plan, Request, Session, Status, Trigger
 from lamplighter.domain.surroundings import build_env_context
 from lamplighter.domain.text import several_lines
 from lamplighter.domain.transcript import Finished, summary
@@ -31,7 +31,7 @@ from lamplighter.repository import (
     tokens,
     writing,
 )
-from lamplighter.usecases import act, chain, recall
+from lamplighter.usecases import act, chain, observed, recall
 from lamplighter.usecases.fade import fade
 from lamplighter.usecases.prompts import system_prompt
 
@@ -136,11 +136,13 @@ async def cancel(db: Database, request_id: int, *, now: datetime) -> None:
 async def stop(db: Database, session_id: int, *, now: datetime) -> Session:
     """Ask for a running session to be stopped; raises NotFound or Conflict."""
     async with writing(db):
+        held = await sessions.get(db, session_id)
+        if held is None:
+            raise NotFound(f"There is no session {session_id}.")
+        if held.trigger is Trigger.CLIENT:
+            raise Conflict(f"Session {session_id} is a client's: only the client ends it.")
         session = await sessions.request_stop(db, session_id, now=now)
         if session is None:
-            held = await sessions.get(db, session_id)
-            if held is None:
-                raise NotFound(f"There is no session {session_id}.")
             raise Conflict(f"Session {session_id} has ended already: it is {held.status}.")
         return session
 
@@ -180,6 +182,7 @@ async def begin(
         await exposures.insert(db, session.id, prompt, block.placements)
         await leases.tell(db, session_id=session.id, now=now)
     told = tuple(each.memory for each in block.placements if each.included)
+    observed.told("ops", told, block.tokens)
     return Opened(session, prompt, told, handoff)
 
 

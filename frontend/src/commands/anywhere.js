@@ -1,9 +1,24 @@
 import { THEMES } from "../stores/theme.js"
 import { t } from "../texts.js"
+import { filterField } from "./list.js"
 
 /** What can be done on every page. @param {any} stores */
-export function anywhereCommands({ addMemory, runNow, review, toasts, keys, ui, live, theme, login, palette, halt }) {
+export function anywhereCommands({
+  router,
+  addMemory,
+  runNow,
+  review,
+  toasts,
+  keys,
+  ui,
+  live,
+  theme,
+  login,
+  palette,
+  halt,
+}) {
   return [
+    { keys: "/", label: t("hands.search_all"), when: () => !filterField(), run: () => router.go("/search") },
     { keys: "n", label: t("hands.write_memory"), run: () => addMemory.show() },
     { keys: "r", label: t("hands.run_session"), run: () => runNow.show() },
     { keys: "z", label: t("hands.undo_last"), run: () => (review.settled ? review.undo() : toasts.undoLast()) },

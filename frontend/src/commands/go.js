@@ -12,6 +12,7 @@ export function goCommands({ router }) {
     to("k", t("hands.go_cooldowns"), "/cooldowns"),
     to("r", t("hands.go_reviews"), "/reviews"),
     to("a", t("hands.go_approvals"), "/approvals"),
+    to("/", t("hands.go_search"), "/search"),
     to("p", t("hands.go_preview"), "/preview"),
     to("h", t("hands.go_health"), "/health"),
     to(",", t("hands.go_settings"), "/settings"),

@@ -45,6 +45,7 @@ function titleOf(area) {
     memories: t("common.memories_page"),
     memory: t("common.memory_page"),
     reviews: t("common.reviews_page"),
+    search: t("common.search_page"),
     approvals: t("common.approvals_page"),
     sessions: t("common.sessions_page"),
     session: t("common.session_page"),

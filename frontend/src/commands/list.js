@@ -4,7 +4,7 @@ import { t } from "../texts.js"
 export function listCommands({ router, review, reviews }) {
   const move = (/** @type {number} */ by) => (review.open ? turn({ router, review, reviews }, by) : step(by))
   return [
-    { keys: "/", label: t("hands.filter"), when: () => Boolean(field()), run: focusField },
+    { keys: "/", label: t("hands.filter"), when: () => Boolean(filterField()), run: focusField },
     { keys: "j", label: t("hands.next_row"), when: hasRows, repeats: true, run: () => move(1) },
     { keys: "k", label: t("hands.row_before"), when: hasRows, repeats: true, run: () => move(-1) },
     { keys: "Enter", label: t("hands.open_row"), when: hasRows, run: () => {}, native: true },
@@ -22,14 +22,14 @@ function hasRows() {
   return rows().length > 0
 }
 
-/** @returns {HTMLInputElement | null} */
-function field() {
+/** Where the list in sight is narrowed. @returns {HTMLInputElement | null} */
+export function filterField() {
   return document.querySelector("main [data-filter]")
 }
 
 function focusField() {
-  field()?.focus()
-  field()?.select?.()
+  filterField()?.focus()
+  filterField()?.select?.()
 }
 
 /** @param {number} by */
@@ -44,7 +44,7 @@ function step(by) {
 
 /** @param {any} router */
 function inPanel({ page, id }) {
-  return id !== null && (page === "memories" || page === "reviews")
+  return id !== null && ["memories", "search", "reviews"].includes(page)
 }
 
 /** Back to the list, with the focus on the row that was open. @param {any} router */

@@ -31,6 +31,7 @@ export function directives(Alpine) {
   Alpine.directive("diff", diff)
   Alpine.directive("plot", plot)
   Alpine.directive("seen", seen)
+  Alpine.directive("part", part)
   Alpine.directive("focus", (/** @type {HTMLElement} */ el) => queueMicrotask(() => el.focus()))
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
@@ -67,13 +68,15 @@ export function directives(Alpine) {
    */
   function typed(el, { expression }, { evaluateLater, effect }) {
     const evaluate = evaluateLater(expression)
+    let newer = false
     const follow = () =>
       evaluate((/** @type {string} */ value) => {
-        if (document.activeElement !== el) el.value = value ?? ""
+        if (!newer || document.activeElement !== el) el.value = value ?? ""
       })
     effect(follow)
+    el.addEventListener("input", () => (newer = true))
     // what was refused does not stay as if it held; what is still on its way is given its time
-    el.addEventListener("blur", () => setTimeout(follow, TYPED_MS))
+    el.addEventListener("blur", () => setTimeout(() => ((newer = false), follow()), TYPED_MS))
   }
 
   /** The parts of a text, what is gone and what is new marked as such. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
@@ -98,6 +101,15 @@ export function directives(Alpine) {
     cleanup(() => view.close())
   }
 
+  /** What stands on several pages is written once, in a template of this id. @param {HTMLElement} el @param {{expression: string}} it */
+  function part(el, { expression }) {
+    const { content } = /** @type {HTMLTemplateElement} */ (document.getElementById(expression))
+    Alpine.mutateDom(() => {
+      el.append(content.cloneNode(true))
+      for (const child of el.children) Alpine.initTree(child)
+    })
+  }
+
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
   function log(el, { expression }, { evaluateLater, effect, cleanup }) {
     const lines = Alpine.store("log")
@@ -120,7 +132,7 @@ export function directives(Alpine) {
   }
 }
 
-const MARKS = { same: "span", gone: "del", new: "ins" }
+const MARKS = { same: "span", gone: "del", new: "ins", hit: "mark" }
 
 /** A space at the edge of a change stays outside its mark. @param {import("../diff.js").Part} part */
 function pieces({ kind, text }) {

@@ -37,6 +37,12 @@ export function memoriesPage(store) {
       return !held || all.some((/** @type {any} */ each) => each.name === held) ? all : [...all, choice(held, 0)]
     },
 
+    projectChoices() {
+      const held = memories.filters.project
+      const all = (memories.facets.projects ?? []).map((/** @type {any} */ each) => choice(each.project, each.count))
+      return !held || all.some((/** @type {any} */ each) => each.name === held) ? all : [...all, choice(held, 0)]
+    },
+
     /** @param {Memory} row */
     rowClass(row) {
       return {
@@ -60,7 +66,10 @@ export function memoriesPage(store) {
         },
         service: { text: serviceName(row.service), class: row.service ? "c-service" : "c-service is-general" },
         category: { text: row.category },
-        observation: { text: row.observation, href: router.keeping(`/memories/${id}`) },
+        observation: {
+          text: [row.title, row.observation].filter(Boolean).join(" · "),
+          href: router.keeping(`/memories/${id}`),
+        },
         confidence: { text: confidence(row.confidence) },
         meter: { share: row.confidence },
         state: {
@@ -93,6 +102,8 @@ export function memoriesPage(store) {
       if (click.detail === 0) open()
       else opening = setTimeout(open, DOUBLE_MS)
     },
+
+    sessionWords: () => t("memories.ofSession", { id: memories.filters.session }),
 
     views: () =>
       VIEWS.map((name) => ({

@@ -1,5 +1,5 @@
 import { t } from "../texts.js"
-import { THRESHOLD, confidence, isOperational } from "../format.js"
+import { THRESHOLD, confidence, isOperational, past, tierWords } from "../format.js"
 import { newSide, oldSide, wordDiff } from "../diff.js"
 import { decidedWords, saidWords } from "../outcomes.js"
 import { historyWords } from "../past.js"
@@ -13,7 +13,7 @@ export function memoryPanel(store) {
   return {
     closePanel() {
       const { id } = memory
-      router.go(router.keeping("/memories"))
+      router.go(router.keeping(`/${router.page}`))
       focusList(id)
     },
 
@@ -32,7 +32,7 @@ export function memoryPanel(store) {
 
     async deleteOpen() {
       if (!(await curate.remove({ ...memory.row }))) return
-      router.go(router.keeping("/memories"))
+      router.go(router.keeping(`/${router.page}`))
       focusList()
     },
 
@@ -49,7 +49,35 @@ export function memoryPanel(store) {
     title: () => memory.row.title || memory.row.observation,
     knowledge: () => !isOperational(memory.row.category),
     titled: () => Boolean(memory.row.title),
-    topic: () => [memory.row.topic_key, memory.row.scope === "global" ? "global" : ""].filter(Boolean).join(" · "),
+    topic: () => memory.row.topic_key ?? "",
+
+    /** Who wrote it: a tier, a person, or the door that a client came in by. */
+    source() {
+      const { tier, source, session_id: session } = memory.row
+      return tier || (!session && source === "operator") ? tierWords(tier) : source
+    },
+
+    /** Whose it is: what concerns everybody is told everywhere. */
+    project() {
+      const { project, scope, category } = memory.row
+      if (scope === "global") return t("memory.everywhere", { project })
+      return isOperational(category) && project === "ops" ? "" : project
+    },
+
+    /** How often it was said, as clients say it: once more in the same words, or in newer ones of its topic key. */
+    saidTimes() {
+      const { duplicate_count: n, revision_count: revisions, last_seen_at: seen, created_at: made } = memory.row
+      const times = t("memory.times", { n })
+      const last = t("memory.last", { when: past(seen ?? made, store("clock").now) })
+      return [times, revisions > 1 ? t("memory.revised", { n: revisions - 1 }) : "", last].filter(Boolean).join(" · ")
+    },
+
+    readTimes() {
+      const { access_count: n, accessed_at: at } = memory.row
+      if (!n) return ""
+      const last = at ? t("memory.last", { when: past(at, store("clock").now) }) : ""
+      return [t("memory.times", { n }), last].filter(Boolean).join(" · ")
+    },
 
     seen() {
       const awaited = grounds.phase === "loading" && !memory.past && memory.row.session_id

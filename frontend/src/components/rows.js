@@ -20,7 +20,7 @@ export function onControl(click) {
  */
 export function focusList(id = null, tries = FRAMES) {
   setTimeout(() => {
-    const row = /** @type {HTMLElement | null} */ (document.querySelector(`tr[data-id="${id}"] [data-row]`))
+    const row = /** @type {HTMLElement | null} */ (document.querySelector(`[data-id="${id}"] [data-row]`))
     const sum = /** @type {HTMLElement | null} */ (document.querySelector(".list-sum"))
     const found = row ?? sum
     found?.focus()

@@ -2,9 +2,11 @@ import { approvalsPage } from "../components/approvals-page.js"
 import { cooldownsPage } from "../components/cooldowns-page.js"
 import { healthPage } from "../components/health-page.js"
 import { previewPage } from "../components/preview-page.js"
+import { searchPage } from "../components/search-page.js"
 import { revealIn } from "../components/rows.js"
 import { sessionPage } from "../components/session-page.js"
 import { settingsPage } from "../components/settings-page.js"
+import { agents } from "../stores/agents.js"
 import { chain } from "../stores/chain.js"
 import { cooldowns } from "../stores/cooldowns.js"
 import { deciding } from "../stores/deciding.js"
@@ -12,11 +14,13 @@ import { health } from "../stores/health.js"
 import { log } from "../stores/log.js"
 import { alerts, notices } from "../stores/outside.js"
 import { preview } from "../stores/preview.js"
+import { search } from "../stores/search.js"
 import { session } from "../stores/session.js"
 import { settings } from "../stores/settings.js"
 import { tokens } from "../stores/tokens.js"
 import { uses } from "../stores/uses.js"
 import { argv } from "./argv.js"
+import { LAYERS } from "../hits.js"
 import { lateWords } from "./words.js"
 
 export const commands = /** @type {Record<string, any>} */ (import.meta.glob("./commands/*.js", { eager: true }))
@@ -32,6 +36,7 @@ export function latePages(with_) {
   Alpine.directive("argv", argv)
   Alpine.directive("first", first)
   Alpine.data("approvalsPage", () => approvalsPage(store))
+  Alpine.data("searchPage", () => searchPage(store))
   Alpine.data("previewPage", () => previewPage(store))
   Alpine.data("healthPage", () => healthPage(store))
   Alpine.data("settingsPage", () => settingsPage(store))
@@ -47,6 +52,7 @@ export function latePages(with_) {
     ...ofHealth(with_),
     ...ofPreview(with_),
     ...ofUses(with_),
+    search: ofSearch(with_),
     approvals: ofApprovals(with_),
     session: ofSession(with_),
   }
@@ -58,9 +64,10 @@ function first(el) {
 }
 
 /** @param {any} with_ */
-function ofSettings({ add, api, confirm, toasts }) {
+function ofSettings({ add, api, clock, confirm, toasts }) {
   const keyring = add("tokens", tokens({ api, confirm, toasts }))
-  return { settings: add("settings", settings({ api, tokens: keyring })) }
+  const known = add("agents", agents({ api, clock }))
+  return { settings: add("settings", settings({ api, tokens: keyring, agents: known })) }
 }
 
 /** @param {any} with_ */
@@ -85,6 +92,14 @@ function ofPreview({ add, api, feed, router, services, clock }) {
 }
 
 /** @param {any} with_ */
+function ofSearch({ add, api, feed, router, storage }) {
+  const found = add("search", search({ api, feed, router, storage }))
+  for (const layer of LAYERS)
+    feed.on(layer, (/** @type {Change} */ change) => found.here && found.follow(layer, change))
+  return found
+}
+
+/** @param {any} with_ */
 function ofApprovals({ Alpine, add, api, feed, approvals, clock, live, toasts }) {
   const desk = add("deciding", deciding({ api, feed, approvals, clock, live, toasts }))
   feed.on("approval", (/** @type {Change} */ change) => desk.follow(change))
@@ -99,6 +114,7 @@ function ofSession({ add, api, feed, engines }) {
   const linked = add("chain", chain({ api, feed }))
   const one = add("session", session({ api, feed, log: add("log", log({ api })), chain: linked, engines }))
   feed.on("session", (/** @type {Change} */ change) => (one.follow(change), linked.follow(change)))
+  feed.on("memory", (/** @type {Change} */ change) => one.followMemory(change))
   feed.on("event", (/** @type {Change} */ change) => one.followEvent(change))
   feed.on("marker", (/** @type {Change} */ change) => one.followMarker(change))
   feed.on("review", (/** @type {Change} */ change) => one.followReview(change))

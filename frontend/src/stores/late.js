@@ -1,6 +1,7 @@
 import { t } from "../texts.js"
 
 const TITLES = {
+  search: t("common.search_page"),
   approvals: t("common.approvals_page"),
   session: t("common.session_page"),
   cooldowns: t("common.cooldowns_page"),

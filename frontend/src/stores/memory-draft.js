@@ -9,6 +9,7 @@ export const BLANK = {
   confidence: 0.7,
   title: "",
   tags: "",
+  project: "ops",
   scope: "project",
   topic_key: "",
 }
@@ -16,7 +17,7 @@ export const BLANK = {
 /** @typedef {typeof BLANK} MemoryDraft */
 
 /** A memory as a form shows it. @param {Partial<Memory>} memory @returns {MemoryDraft} */
-export function draftOf({ observation, category, service, confidence, title, tags, scope, topic_key }) {
+export function draftOf({ observation, category, service, confidence, title, tags, project, scope, topic_key }) {
   return {
     observation: observation ?? "",
     category: category ?? BLANK.category,
@@ -24,6 +25,7 @@ export function draftOf({ observation, category, service, confidence, title, tag
     confidence: confidence ?? BLANK.confidence,
     title: title ?? "",
     tags: (tags ?? []).join(", "),
+    project: project ?? BLANK.project,
     scope: scope ?? BLANK.scope,
     topic_key: topic_key ?? "",
   }
@@ -36,11 +38,12 @@ export function payload(draft) {
 
 /**
  * Only what differs travels, so that an edit of the text says nothing about the confidence. What turns operational
- * leaves its topic key and its wide scope behind. @param {MemoryDraft} draft @param {Memory} memory
+ * leaves its topic key, its project and its wide scope behind. @param {MemoryDraft} draft @param {Memory} memory
  */
 export function edits(draft, memory) {
   const held = fieldsOf(memory)
-  const left = isOperational(draft.category) ? { scope: BLANK.scope, topic_key: null } : {}
+  const turned = isOperational(draft.category) && !isOperational(memory.category)
+  const left = turned ? { project: BLANK.project, scope: BLANK.scope, topic_key: null } : {}
   return Object.fromEntries(
     Object.entries({ ...left, ...payload(draft) }).filter(([name, value]) => !same(value, held[name])),
   )
@@ -106,8 +109,14 @@ function plain({ observation, category, service, confidence }) {
 }
 
 /** @param {MemoryDraft} draft */
-function ofKnowledge({ title, tags, scope, topic_key: topic }) {
-  return { title: title.trim(), tags: tagsOf(tags), scope, topic_key: topic.trim() || null }
+function ofKnowledge({ title, tags, project, scope, topic_key: topic }) {
+  return {
+    title: title.trim(),
+    tags: tagsOf(tags),
+    project: project.trim().toLowerCase() || BLANK.project,
+    scope,
+    topic_key: topic.trim() || null,
+  }
 }
 
 /** @param {string} text */

@@ -77,7 +77,7 @@ export function palette({ api, commands, router, services, runNow, storage, late
       const chosen = this.query.trim()
         ? best(all, (entry) => scored(entry, this.query, recent))
         : recentFirst(all, recent)
-      this.entries = unique([...chosen, ...found]).slice(0, IN_SIGHT)
+      this.entries = [...unique([...chosen, ...found]).slice(0, IN_SIGHT), ...ofSearch(this.query.trim())]
       this.at = Math.min(this.at, Math.max(0, this.entries.length - 1))
     },
 
@@ -104,14 +104,22 @@ export function palette({ api, commands, router, services, runNow, storage, late
     },
 
     get words() {
-      if (this.busy && !this.entries.length) return t("hands.palette_looking")
-      return this.entries.length ? t("hands.palette_found", { n: this.entries.length }) : t("hands.palette_none")
+      const n = this.entries.length - ofSearch(this.query.trim()).length
+      if (this.busy && !n) return t("hands.palette_looking")
+      return n ? t("hands.palette_found", { n }) : t("hands.palette_none")
     },
   }
 
   /** @param {string} address @param {string} label @param {string} kind @returns {Entry} */
   function place(address, label, kind) {
     return { id: address, kind, label, parts: [], run: () => router.go(address) }
+  }
+
+  /** All that the box itself does not find. @param {string} query @returns {Entry[]} */
+  function ofSearch(query) {
+    if (query.length < FEWEST_LETTERS) return []
+    const address = `/search?${new URLSearchParams({ q: query })}`
+    return [place(address, t("hands.search_for", { query }), t("common.search_page"))]
   }
 
   /** @param {string} service @returns {Entry[]} */

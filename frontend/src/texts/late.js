@@ -2,8 +2,9 @@ import { approvals } from "./approvals.js"
 import { cooldowns } from "./cooldowns.js"
 import { health } from "./health.js"
 import { preview } from "./preview.js"
+import { search } from "./search.js"
 import { session } from "./session.js"
 import { settings } from "./settings.js"
 
 /** The sentences of the pages whose code comes when one of them is opened. */
-export const late = { approvals, cooldowns, health, preview, session, settings }
+export const late = { approvals, cooldowns, health, preview, search, session, settings }

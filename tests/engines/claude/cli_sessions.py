@@ -12,8 +12,9 @@ from lamplighter.engines import ToolDoor
 from lamplighter.mcp.door import Doors
 from lamplighter.repository import events, exposures, tables
 from lamplighter.supervisor import runner
-from lamplighter.supervisor.toolbox import Tool, Toolbox
+from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.workshop import Workshop
+from lamplighter.usecases.toolbox import Tool
 from messages_api import MessagesApi, Script
 
 SERVICES = Services((Service(name="caddy"), Service(name="jellyfin")))

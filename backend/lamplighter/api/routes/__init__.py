@@ -6,8 +6,10 @@ from starlette.routing import compile_path
 
 from lamplighter.api.routes import (
     access,
+    agents,
     approvals,
     halt,
+    hooks,
     memories,
     outside,
     reviews,
@@ -28,8 +30,10 @@ OPS: Final = (
     *sessions.OPS,
     *halt.OPS,
     *outside.OPS,
+    *hooks.OPS,
     *services.OPS,
     *standing.OPS,
+    *agents.OPS,
     *access.OPS,
 )
 
@@ -37,6 +41,10 @@ API: Final = "/api"
 LOGIN: Final = "/login"
 DOCUMENT: Final = f"{API}/openapi.json"
 DOCS: Final = f"{API}/docs"
+MCP: Final = "/mcp"
+MCP_SCOPE: Final = "knowledge:read"
+"""What a token must hold to use the tools; those that write want more."""
+
 PAGE_METHODS: Final = ("GET", "HEAD")
 """How what is not the API may be asked: the app is read, and never written to."""
 

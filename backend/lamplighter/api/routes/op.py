@@ -18,7 +18,8 @@ ANY: Final = "any"
 class Op:
     """One thing that can be asked: how, where, by whom, with what, and what comes back.
 
-    `scope` is what a caller must hold; None lets everybody in.
+    `scope` is what a caller must hold; None lets everybody in. `or_gives` is what comes
+    back where it is asked for otherwise.
     """
 
     method: str
@@ -27,6 +28,7 @@ class Op:
     ask: Ask
     about: str
     gives: type[msgspec.Struct] | None
+    or_gives: tuple[type[msgspec.Struct], ...] = ()
     status: int = 200
     body: type[msgspec.Struct] | None = None
     query: type[msgspec.Struct] | None = None

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamplighter.api import feed, shapes, standing, state
+from lamplighter.api import feed, metrics, shapes, standing, state
 from lamplighter.api.routes.op import Op, op
 
 HEALTH: Final = (
@@ -23,8 +23,18 @@ HEALTH: Final = (
         gives=shapes.Health,
         problems=(503,),
     ),
+    Op(
+        method="GET",
+        path="/metrics",
+        scope="health:read",
+        ask=metrics.metrics,
+        about="Read figures for Prometheus.",
+        gives=None,
+        query=shapes.Nothing,
+        media="text/plain",
+    ),
 )
-"""What everybody may ask, so that whoever keeps us running needs no token."""
+"""What is asked by whoever keeps us running: all but the figures need no token."""
 
 OPS: Final = (
     op(
@@ -80,6 +90,7 @@ OPS: Final = (
         state.context,
         "Read what the next session would be told.",
         shapes.Context,
+        or_gives=(shapes.AgentContext, shapes.ProjectContext),
         query=shapes.ContextQuery,
         problems=(404,),
     ),

@@ -39,11 +39,15 @@ class TokenPage(Struct):
 
 
 class TokenIn(Struct):
-    """A token that somebody wants; without `days` it does not expire."""
+    """A token that somebody wants; without `days` it does not expire.
+
+    With an `agent` whoever shows it is that agent, whatever they claim.
+    """
 
     scopes: Annotated[list[Name], Meta(min_length=1, max_length=50)]
     name: Annotated[str, Meta(max_length=MAX_NAME_CHARS)] = ""
     days: Annotated[int, Meta(ge=1, le=MAX_DAYS)] | None = None
+    agent: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
 
 
 class Minted(Struct):

@@ -70,6 +70,7 @@ class ViewQuery(Struct):
     kind: Kind | None = None
     project: Name | None = None
     scope: Scope | None = None
+    session: Annotated[int, Meta(ge=1, le=2**63 - 1)] | None = None
     state: Literal["active", "inactive", "review", "all"] = "all"
     view: Literal["fading", "unused", "single", "edited"] | None = None
 
@@ -94,10 +95,11 @@ class MemoryQuery(FacetQuery):
 
 
 class Facets(Struct):
-    """How many memories there are by service, category and state."""
+    """How many memories there are by service, category, project and state."""
 
     services: list[dict[str, Any]]
     categories: list[dict[str, Any]]
+    projects: list[dict[str, Any]]
     states: dict[str, int]
     seq: int
     as_of: str | UnsetType = UNSET
@@ -135,6 +137,7 @@ class MemoryEdit(Struct):
     pinned: bool | UnsetType = UNSET
     title: str | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
+    project: Name | UnsetType = UNSET
     scope: Scope | UnsetType = UNSET
     topic_key: str | UnsetType | None = UNSET
 

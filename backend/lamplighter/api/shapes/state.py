@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lamplighter.api.shapes.kinds import Limit, Seq, Tier, Words
+from lamplighter.domain.agent import MOST_CONTEXT, PROJECT_CHARS
 
 
 class Problem(Struct):
@@ -38,17 +39,23 @@ class ContextQuery(Struct):
     """What the next session would be told; with `without` or `as_of`: what it would be then.
 
     `against` is `now` or the number of a session: what the answer is compared with.
+    Of `profile=agent` are `agent`, `project`, `query` and `limit`, of `profile=project`
+    `project` and `budget`; the rest is of `ops`.
     """
 
     tier: Tier = 1
     services: Words | None = None
     budget: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
-    profile: Literal["ops"] = "ops"
+    profile: Literal["ops", "agent", "project"] = "ops"
     sections: Literal["all", "operational"] = "all"
     dry_run: bool = False
     without: Annotated[str, Meta(max_length=4000)] | None = None
     against: Words | None = None
     as_of: Words | None = None
+    agent: Annotated[str, Meta(max_length=64)] | None = None
+    project: Annotated[str, Meta(max_length=PROJECT_CHARS)] | None = None
+    query: Annotated[str, Meta(max_length=2000)] | None = None
+    limit: Annotated[int, Meta(ge=0, le=MOST_CONTEXT)] | None = None
 
 
 class Diff(Struct):

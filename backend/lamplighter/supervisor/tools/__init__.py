@@ -14,9 +14,9 @@ from lamplighter.domain.offers import (
     RUN_COMMAND,
     offered,
 )
-from lamplighter.supervisor.toolbox import Tool
 from lamplighter.supervisor.tools import acting, commanding, looking, reading, remembering
 from lamplighter.supervisor.tools.bench import Bench
+from lamplighter.usecases.toolbox import Tool
 
 _MADE: Final[Mapping[str, Callable[[Bench], Tool]]] = {
     LOOK.name: looking.look,

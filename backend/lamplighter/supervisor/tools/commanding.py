@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from lamplighter.domain.offers import RUN_COMMAND
 from lamplighter.supervisor.shell import run_command as run
-from lamplighter.supervisor.toolbox import Answer, Tool, tool
 from lamplighter.supervisor.tools.bench import Bench
+from lamplighter.usecases.toolbox import Answer, Tool, tool
 
 COMMANDS: Final = 500
 

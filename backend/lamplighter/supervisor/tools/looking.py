@@ -17,8 +17,8 @@ from lamplighter.engines import Task, stream
 from lamplighter.engines.bounded import bounded
 from lamplighter.engines.probe import ProbeEngine
 from lamplighter.repository import checks, reading, writing
-from lamplighter.supervisor.toolbox import Answer, Tool, tool
 from lamplighter.supervisor.tools.bench import Bench
+from lamplighter.usecases.toolbox import Answer, Tool, tool
 
 LOOKS: Final = 100
 BEFORE: Final = 5

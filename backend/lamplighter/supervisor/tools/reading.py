@@ -8,9 +8,9 @@ from typing import Any, Final
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.offers import READ_BYTES, READ_FILE
 from lamplighter.domain.redact import Redactor
-from lamplighter.supervisor.toolbox import Answer, Tool, tool
 from lamplighter.supervisor.tools.bench import Bench
 from lamplighter.supervisor.tools.readable import Names, Part
+from lamplighter.usecases.toolbox import Answer, Tool, tool
 
 READS: Final = 500
 _UNKNOWN: Final = "\ufffd"

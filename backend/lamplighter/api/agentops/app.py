@@ -1,0 +1,141 @@
+"""The contract where it is served: below /agentops in the web process, and alone at the root."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Scope
+
+from lamplighter.api.agentops.contract import Desk
+from lamplighter.api.agentops.openapi import DOCUMENT, openapi
+from lamplighter.api.agentops.table import PREFIX, below, entries_at, routes
+from lamplighter.api.answer import answer, problem
+from lamplighter.api.callers import Callers
+from lamplighter.api.observed import Observed
+from lamplighter.domain.access import Caller
+from lamplighter.repository.driver import Error, OperationalError
+from lamplighter.usecases import clients
+
+logger = logging.getLogger(__name__)
+
+ANYBODY: Final = Caller(kind="token", id=0, name="this machine", scopes=("knowledge:write",))
+"""Who asks on this machine without a token: what is removed for good takes one."""
+
+ELSEWHERE: Final = ("cross-site", "same-site")
+SWEEP_SECONDS: Final = 3_600.0
+
+Opening = Callable[[], AbstractAsyncContextManager[Desk]]
+Stopped = Callable[[Scope, Headers], Awaitable[Response | None]]
+
+
+def mounted() -> list[BaseRoute]:
+    """Return the routes of the web process: strict, below /agentops."""
+    told = openapi(prefix=PREFIX, strict=True, tokens=True)
+    return [Route(f"{PREFIX}{DOCUMENT}", _document(told)), *routes(PREFIX, strict=True)]
+
+
+def create_app(
+    opening: Opening, *, strict: bool, tokens: bool, hosts: tuple[str, ...] = ()
+) -> Starlette:
+    """Make the memory service: the contract at the root, and strictly below /agentops.
+
+    `tokens` says that nobody may ask without one.
+    """
+    from lamplighter.api.guard import Guard
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with opening() as desk:
+            app.state.desk = desk
+            app.state.callers = callers = Callers(desk.db, desk.now)
+            tasks = [asyncio.create_task(work) for work in (callers.note(), _sweep(desk))]
+            yield
+            for task in tasks:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+    here = openapi(prefix="", strict=strict, tokens=tokens)
+    below_prefix = openapi(prefix=PREFIX, strict=True, tokens=tokens)
+    return Starlette(
+        routes=[
+            Route(DOCUMENT, _document(here)),
+            Route(f"{PREFIX}{DOCUMENT}", _document(below_prefix)),
+            *routes(PREFIX, strict=True),
+            *routes("", strict=strict),
+        ],
+        middleware=[
+            Middleware(Observed),
+            Middleware(Guard, hosts=hosts, stopped=_stopped(tokens), theirs=lambda path: True),
+        ],
+        lifespan=lifespan,
+    )
+
+
+def _document(told: dict[str, object]) -> Callable[[Request], Awaitable[Response]]:
+    async def document(request: Request) -> Response:
+        return answer(told)
+
+    return document
+
+
+def _stopped(tokens: bool) -> Stopped:
+    async def stopped(scope: Scope, headers: Headers) -> Response | None:
+        path = scope["path"].removeprefix(PREFIX) if below(scope["path"]) else scope["path"]
+        if headers.get("sec-fetch-site") in ELSEWHERE:
+            return problem(403, "A page of another site may not ask this service.")
+        if path == DOCUMENT:
+            return None
+        entries = entries_at(path)
+        if entries is None:
+            return problem(404, f"There is nothing at {scope['path']}.")
+        if all(each.scope is None for each in entries.values()):
+            return None
+        caller = await _caller(scope, headers, tokens)
+        if isinstance(caller, Response):
+            return caller
+        scope.setdefault("state", {})["caller"] = caller
+        entry = entries.get("GET" if scope["method"] == "HEAD" else scope["method"])
+        if entry and entry.scope and not caller.may(entry.scope):
+            held = ", ".join(caller.scopes)
+            return problem(403, f"This needs the scope {entry.scope}; you hold {held}.")
+        return None
+
+    return stopped
+
+
+async def _caller(scope: Scope, headers: Headers, tokens: bool) -> Caller | Response:
+    """Return who asks; a token that is shown and lets nobody in is nobody anywhere."""
+    if not tokens and "authorization" not in headers:
+        return ANYBODY
+    callers: Callers = scope["app"].state.callers
+    scheme, _, words = headers.get("authorization", "").partition(" ")
+    try:
+        caller = await callers.bearer(words.strip() if scheme.lower() == "bearer" else "")
+    except (Error, TimeoutError):
+        detail = "The database cannot be read now; try again."
+        return problem(503, detail, headers={"Retry-After": "2"})
+    if caller is None:
+        detail = "Send a token: Authorization: Bearer lamp_…"
+        return problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
+    return caller
+
+
+async def _sweep(desk: Desk) -> None:
+    """Close the sessions whose clients fell silent, every hour; a supervisor may do it too."""
+    while True:
+        try:
+            await clients.close_silent(desk.db, now=desk.now())
+        except (OperationalError, TimeoutError) as error:
+            logger.info("Silent sessions could not be closed: %s", error)
+        except Exception:
+            logger.exception("Silent sessions could not be closed.")
+        await asyncio.sleep(SWEEP_SECONDS)

@@ -1,0 +1,103 @@
+"""What every entry of the contract needs: who asks, on which mount, of which project."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+
+from lamplighter.api.callers import caller_of
+from lamplighter.api.routes.op import Ask
+from lamplighter.domain.agent import Agent, project_of
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.search import Near
+from lamplighter.domain.session import Session
+from lamplighter.domain.text import one_line
+from lamplighter.repository import Database
+from lamplighter.usecases import clients
+from lamplighter.usecases.clients import Opening
+
+DEFAULT_PROJECT: Final = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What the contract works with."""
+
+    db: Database
+    now: Callable[[], datetime]
+    redact: Redactor
+    window: timedelta
+    agents: tuple[Agent, ...] = ()
+    near: Near | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One thing that can be asked by this contract; `needs` is wanted where it is strict.
+
+    `many` says that what comes back is a list of `gives`. Where the two services of
+    this contract differ in form, `gives_lenient` is that of the lenient mount.
+    """
+
+    method: str
+    path: str
+    scope: str | None
+    ask: Ask
+    about: str
+    gives: Any
+    status: int = 200
+    many: bool = False
+    gives_lenient: Any = None
+    status_lenient: int | None = None
+    body: type[msgspec.Struct] | None = None
+    query: type[msgspec.Struct] | None = None
+    needs: tuple[str, ...] = ()
+    problems: tuple[int, ...] = ()
+
+
+def desk(request: Request) -> Desk:
+    """Return what a request works with."""
+    found: Desk = request.app.state.desk
+    return found
+
+
+def is_strict(request: Request) -> bool:
+    """Whether a request came in by the strict mount."""
+    return bool(request.state.strict)
+
+
+def agent_of(request: Request) -> Agent | None:
+    """Return the agent whose token is shown."""
+    name = caller_of(request).agent
+    if name is None:
+        return None
+    known = (each for each in desk(request).agents if each.name == name)
+    return next(known, Agent(name=name))
+
+
+def project_in(request: Request, given: str | None) -> str | None:
+    """Return the project that is asked for: an agent's own, whatever it says; None for all."""
+    agent = agent_of(request)
+    if agent is not None:
+        return project_of(agent.reads)
+    return project_of(one_line(given or "")) or None
+
+
+async def session_of(request: Request, given: str | None, project: str | None) -> Session:
+    """Return the session that is spoken in: begun now where it is not known.
+
+    Without a name it is the one that a project has for what is said outside of any.
+    """
+    here, agent = desk(request), agent_of(request)
+    asked = project_in(request, project)
+    name = one_line(given or "") or f"manual-save-{asked or DEFAULT_PROJECT}"
+    opening = Opening(
+        external_id=name,
+        project=asked or DEFAULT_PROJECT,
+        agent=None if agent is None else agent.name,
+    )
+    session, _ = await clients.start(here.db, opening, now=here.now())
+    return session

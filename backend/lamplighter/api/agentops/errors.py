@@ -1,0 +1,94 @@
+"""Errors as existing clients read them: `{"error": "..."}`, and our fields beside it."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api.answer import answer, titled
+from lamplighter.api.routes.op import Ask
+from lamplighter.domain.errors import Conflict, Invalid, LamplighterError, NotFound, Wrong
+from lamplighter.repository.driver import OperationalError, disk_is_full
+
+logger = logging.getLogger(__name__)
+
+THEIRS: Final = {"observation": "content", "category": "type", "external_id": "id"}
+"""Our names of fields, as this contract calls them."""
+
+FULL: Final = "There is no space left where the database is kept. Nothing was changed."
+LOCKED: Final = "The database cannot be used now. Nothing was changed; try again."
+FAILED: Final = "Something failed here; the log says what."
+STATUSES: Final = {413: 400, 422: 400}
+"""Both services that this contract is of answer 400 to what is too large or invalid."""
+
+
+def in_their_form(ask: Ask) -> Ask:
+    """Return what answers as `ask` does, but to what goes wrong in the form of this contract."""
+
+    async def asked(request: Request) -> Response:
+        try:
+            return await ask(request)
+        except HTTPException as error:
+            return failure(error.status_code, error.detail, headers=error.headers)
+        except LamplighterError as error:
+            return _told(error)
+        except (OperationalError, TimeoutError) as error:
+            logger.warning("The database could not be used for %s: %s", request.url.path, error)
+            full = disk_is_full(error)
+            return (
+                failure(507, FULL) if full else failure(503, LOCKED, headers={"Retry-After": "2"})
+            )
+        except Exception as error:
+            logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
+            return failure(500, FAILED)
+
+    return asked
+
+
+def failure(
+    status: int,
+    detail: str,
+    *,
+    wrong: Sequence[Wrong] = (),
+    headers: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Response:
+    """Answer with what went wrong."""
+    status = STATUSES.get(status, status)
+    named = [{"field": THEIRS.get(w.field, w.field), "message": w.message} for w in wrong]
+    said = "; ".join(f"{each['field']} {each['message']}" for each in named)
+    words = f"validation failed: {said}" if named else detail
+    body = {
+        "error": words,
+        "title": titled(status),
+        "status": status,
+        "detail": words,
+        "errors": named,
+        **more,
+    }
+    return answer(body, status, headers=headers)
+
+
+def theirs(problem: Response) -> Response:
+    """Return a problem of ours as this contract tells it."""
+    told = msgspec.json.decode(problem.body)
+    kept = {
+        name: value
+        for name, value in problem.headers.items()
+        if name not in ("content-type", "content-length")
+    }
+    return failure(problem.status_code, told["detail"] or told["title"], headers=kept)
+
+
+def _told(error: LamplighterError) -> Response:
+    if isinstance(error, Invalid):
+        return failure(400, str(error), wrong=error.wrong)
+    if isinstance(error, NotFound):
+        return failure(404, str(error))
+    if isinstance(error, Conflict):
+        return failure(409, str(error), code="conflict")
+    return failure(503, str(error), headers={"Retry-After": "5"})

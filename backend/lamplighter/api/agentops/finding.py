@@ -1,0 +1,146 @@
+"""What is known: searched, told as a context, and suggested a key for."""
+
+from typing import Any, Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api.agentops import rows, words
+from lamplighter.api.agentops.asked import ContextQuery, SearchQuery, TopicIn
+from lamplighter.api.agentops.contract import (
+    DEFAULT_PROJECT,
+    agent_of,
+    desk,
+    is_strict,
+    project_in,
+)
+from lamplighter.api.agentops.reading import body, limited, query, required
+from lamplighter.api.answer import answer
+from lamplighter.domain import suggest
+from lamplighter.domain.agent import CONTEXT_LIMIT
+from lamplighter.domain.memory import Memory
+from lamplighter.domain.search import MOST, Found, Layer, Method, Wanted
+from lamplighter.usecases.agent_context import AgentContext, agent_context
+from lamplighter.usecases.finding import find
+
+FOUND: Final = 10
+MORE: Final = 4
+"""How many times as many are looked at where some of them are of another type."""
+
+
+async def search(request: Request) -> Response:
+    """GET /search."""
+    wanted = query(request, SearchQuery)
+    _check_searches(request)
+    if not wanted.q.strip():
+        if not is_strict(request):
+            required(q=wanted.q)
+        return answer([])
+    return answer(await _hits(request, wanted))
+
+
+async def context(request: Request) -> Response:
+    """GET /context."""
+    here, wanted, agent = desk(request), query(request, ContextQuery), agent_of(request)
+    most = agent.context_limit if agent else CONTEXT_LIMIT
+    limit = most if wanted.limit is None or wanted.limit < 0 else wanted.limit
+    told = await agent_context(
+        here.db,
+        project_in(request, wanted.project) or DEFAULT_PROJECT,
+        wanted.query,
+        limit=min(limit, most) if agent else limit,
+        now=here.now(),
+        redact=here.redact,
+        near=here.near,
+    )
+    return answer(_told(told, wanted.max_bytes))
+
+
+async def topic_key(request: Request) -> Response:
+    """POST /suggest-topic-key, and GET with the same names."""
+    given = query(request, TopicIn) if request.method != "POST" else await body(request, TopicIn)
+    if not (given.title or "").strip():
+        required(**{"title or content": given.content})
+    key = suggest.topic_key(given.type or "", given.title or "", given.content or "")
+    return answer({"topic_key": key})
+
+
+async def _hits(request: Request, wanted: SearchQuery) -> list[dict[str, Any]]:
+    here, limit = desk(request), limited(wanted.limit, FOUND, MOST)
+    narrowed = bool(wanted.type.strip() or wanted.scope.strip())
+    kinds = [words.category_of(wanted.type)] if wanted.type.strip() else words.KNOWN.values()
+    results = await find(
+        here.db,
+        Wanted(
+            query=wanted.q,
+            layers=(Layer.MEMORY,),
+            project=project_in(request, wanted.project),
+            categories=tuple(kinds),
+            limit=min(limit * MORE, MOST) if narrowed else limit,
+        ),
+        now=here.now(),
+        near=here.near,
+    )
+    found = [
+        (each, each.row)
+        for each in results.found
+        if isinstance(each.row, Memory)
+        and each.method is not Method.RECENT  # a query without words finds nothing, as theirs
+        and words.fits(each.row, kind=wanted.type, scope=wanted.scope)
+    ][:limit]
+    shown = await rows.observations(here.db, [memory for _, memory in found])
+    return [
+        {**row, "rank": _rank(each), "method": each.method}
+        for row, (each, _) in zip(shown, found, strict=True)
+    ]
+
+
+def _rank(found: Found) -> float:
+    """Return a score as the BM25 of FTS5 is told: the lower, the better."""
+    return -found.score
+
+
+def _told(told: AgentContext, max_bytes: int | None) -> dict[str, Any]:
+    return {
+        "context": _within(told.text, max_bytes),
+        "recent_sessions": [
+            {
+                "id": each.external_id or "",
+                "project": each.project,
+                "started_at": rows.stamp(each.started_at),
+                "summary": each.summary,
+            }
+            for each in told.sessions
+        ],
+        "recent_observations": [
+            {
+                "id": each.memory.id,
+                "type": words.type_of(each.memory),
+                "title": each.memory.title,
+                "content": each.content,
+                "rank": -each.score,
+                "method": each.method,
+            }
+            for each in told.told
+        ],
+    }
+
+
+def _within(text: str, max_bytes: int | None) -> str:
+    """Return a context without the last lines of its blocks, until it is small enough."""
+    if max_bytes is None or max_bytes < 1:
+        return text
+    lines = text.splitlines()
+    while lines and len("\n".join(lines).encode()) >= max_bytes:
+        said = [at for at, line in enumerate(lines) if line.startswith("- ")]
+        if not said:
+            return ""
+        lines.pop(said[-1])
+    return "\n".join([*lines, ""]) if lines else ""
+
+
+def _check_searches(request: Request) -> None:
+    agent = agent_of(request)
+    if agent is not None and not agent.auto_search:
+        raise HTTPException(403, f"auto_search is off for the agent {agent.name}.")

@@ -1,0 +1,209 @@
+"""Observations: kept, read, corrected and taken back."""
+
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api.agentops import rows, words
+from lamplighter.api.agentops.asked import (
+    DeleteQuery,
+    ListQuery,
+    ObservationEdit,
+    ObservationIn,
+    PassiveIn,
+)
+from lamplighter.api.agentops.contract import (
+    agent_of,
+    desk,
+    is_strict,
+    project_in,
+    session_of,
+)
+from lamplighter.api.agentops.reading import body, limited, number, query, required
+from lamplighter.api.answer import answer
+from lamplighter.api.callers import caller_of
+from lamplighter.domain.errors import Invalid, NotFound, Wrong
+from lamplighter.domain.memory import Candidate, Edit, Memory, Source
+from lamplighter.domain.session import Session
+from lamplighter.domain.text import one_line, shortened
+from lamplighter.repository import access_counts, observations, reading
+from lamplighter.usecases import knowledge
+
+RECENT: Final = 20
+TITLE_CHARS: Final = 80
+REMOVES: Final = "memories:write"
+NEEDS: Final = ("session_id", "type", "title", "content", "project")
+SORTS: Final = ("", "created_at:desc")
+
+
+async def create(request: Request) -> Response:
+    """POST /observations."""
+    here = desk(request)
+    _check_saves(request)
+    given = await body(request, ObservationIn, NEEDS if is_strict(request) else ())
+    required(content=given.content)
+    session = await session_of(request, given.session_id, given.project)
+    kept = await knowledge.keep(
+        here.db,
+        _candidate(request, given, session),
+        now=here.now(),
+        redact=here.redact,
+        window=here.window,
+    )
+    saved = {
+        "id": kept.memory.id,
+        "action": kept.outcome,
+        "status": "saved",
+        "revision_count": kept.memory.revision_count,
+        "duplicate_count": kept.memory.duplicate_count,
+    }
+    return answer(saved, 201)
+
+
+async def capture(request: Request) -> Response:
+    """POST /observations/passive."""
+    here = desk(request)
+    _check_saves(request)
+    given = await body(request, PassiveIn, ("session_id",) if is_strict(request) else ())
+    session = await session_of(request, given.session_id, given.project)
+    captured = await knowledge.capture(
+        here.db,
+        given.content or "",
+        project=project_in(request, given.project) or session.project,
+        session_id=session.id,
+        now=here.now(),
+        redact=here.redact,
+        source_ref=_reference(given.source),
+    )
+    return answer(
+        {
+            "extracted": captured.extracted,
+            "saved": captured.saved,
+            "duplicates": captured.duplicates,
+        }
+    )
+
+
+async def recent(request: Request) -> Response:
+    """GET /observations/recent, and /observations."""
+    here, wanted = desk(request), query(request, ListQuery)
+    if wanted.sort not in SORTS:
+        raise Invalid(Wrong("sort", f"is not {SORTS[-1]}"))
+    kind, scope = words.folded(wanted.type), words.folded(wanted.scope)
+    said = words.tagged((), kind=kind or next(iter(words.KNOWN)), scope=scope)
+    async with reading(here.db):
+        found = await observations.newest(
+            here.db,
+            project_in(request, wanted.project),
+            category=words.category_of(kind).value if kind else None,
+            scope=words.scope_of(scope) if scope else None,
+            tags=said,
+            without=[words.TYPE] if kind in words.KNOWN else [],
+            limit=limited(wanted.limit, RECENT),
+        )
+        found = [each for each in found if words.fits(each, kind=kind, scope=scope)]
+        return answer(await rows.observations(here.db, found))
+
+
+async def show(request: Request) -> Response:
+    """GET /observations/{id}."""
+    here = desk(request)
+    memory = await _held(request, to_read=True)
+    await access_counts.count(here.db, [memory.id], here.now())
+    return await _shown(request, memory)
+
+
+async def edit(request: Request) -> Response:
+    """PATCH /observations/{id}."""
+    here, memory = desk(request), await _held(request)
+    given = await body(request, ObservationEdit)
+    if given == ObservationEdit():
+        raise Invalid(Wrong("body", "has to say at least one field"))
+    if given.project is not None and project_in(request, given.project) != memory.project:
+        raise Invalid(Wrong("project", "is moved as a whole: POST /projects/migrate"))
+    changed = await knowledge.correct(
+        here.db, memory.id, _edit(memory, given), now=here.now(), redact=here.redact
+    )
+    return await _shown(request, changed)
+
+
+async def delete(request: Request) -> Response:
+    """DELETE /observations/{id}; with `hard` for good."""
+    here, hard = desk(request), query(request, DeleteQuery).hard
+    if hard and not caller_of(request).may(REMOVES):
+        raise HTTPException(403, f"To remove it for good needs a token with {REMOVES}.")
+    number_ = number(request)
+    if not hard:
+        await knowledge.forget(here.db, (await _held(request)).id, now=here.now())
+    elif project_in(request, None) is None:
+        await knowledge.remove(here.db, number_, now=here.now())  # a forgotten one too
+    else:
+        await knowledge.remove(here.db, (await _held(request)).id, now=here.now())
+    if is_strict(request):
+        return Response(status_code=204)
+    return answer({"id": number_, "status": "deleted", "hard_delete": hard})
+
+
+def _check_saves(request: Request) -> None:
+    agent = agent_of(request)
+    if agent is not None and not agent.auto_save:
+        raise HTTPException(403, f"auto_save is off for the agent {agent.name}.")
+
+
+def _candidate(request: Request, given: ObservationIn, session: Session) -> Candidate:
+    kind, content = given.type or words.MANUAL, given.content or ""
+    title = given.title if given.title and given.title.strip() else _first_line(content)
+    return Candidate(
+        category=words.category_of(kind),
+        service=None,
+        observation=content,
+        tier=0,
+        session_id=session.id,
+        source=Source.CLIENT,
+        source_ref=_reference(given.tool_name),
+        title=title,
+        tags=words.tagged(given.tags or (), kind=kind, scope=given.scope or ""),
+        project=project_in(request, given.project) or session.project,
+        scope=words.scope_of(given.scope or ""),
+        topic_key=given.topic_key or None,
+    )
+
+
+def _edit(memory: Memory, given: ObservationEdit) -> Edit:
+    kind = given.type or words.type_of(memory)
+    scope = given.scope or words.scope_said(memory)
+    tags = words.tags_of(memory) if given.tags is None else given.tags
+    return Edit(
+        observation=given.content,
+        category=words.category_of(kind) if given.type else None,
+        title=given.title,
+        tags=words.tagged(tags, kind=kind, scope=scope),
+        scope=words.scope_of(scope) if given.scope else None,
+        topic_key=given.topic_key,
+    )
+
+
+async def _held(request: Request, *, to_read: bool = False) -> Memory:
+    """Return the memory of the path as its caller may see or change it; raises NotFound."""
+    here, project = desk(request), project_in(request, None)
+    async with reading(here.db):
+        memory = await knowledge.get(here.db, number(request))
+    if project in (None, memory.project) or (to_read and memory.scope == words.GLOBAL):
+        return memory
+    raise NotFound(f"There is no observation {memory.id}.")
+
+
+async def _shown(request: Request, memory: Memory) -> Response:
+    [shown] = await rows.observations(desk(request).db, [memory])
+    return answer(shown)
+
+
+def _reference(said: str | None) -> str | None:
+    return shortened(one_line(said or ""), TITLE_CHARS) or None
+
+
+def _first_line(content: str) -> str:
+    lines = (one_line(line).lstrip("#*- ") for line in content.splitlines())
+    return shortened(next(filter(None, lines), ""), TITLE_CHARS)

@@ -1,0 +1,94 @@
+"""Sessions of clients: begun, ended with a transcript or a summary, and listed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api.agentops import rows
+from lamplighter.api.agentops.asked import EndIn, ListQuery, MessageIn, SessionIn
+from lamplighter.api.agentops.contract import (
+    DEFAULT_PROJECT,
+    agent_of,
+    desk,
+    is_strict,
+    project_in,
+)
+from lamplighter.api.agentops.reading import body, limited, query, required
+from lamplighter.api.answer import answer
+from lamplighter.domain.summary import Message
+from lamplighter.repository import client_sessions, reading
+from lamplighter.usecases import clients
+from lamplighter.usecases.clients import Opening
+
+RECENT: int = 5
+
+
+async def create(request: Request) -> Response:
+    """POST /sessions."""
+    here, agent = desk(request), agent_of(request)
+    given = await body(request, SessionIn, ("id", "project") if is_strict(request) else ())
+    required(id=given.id)
+    opening = Opening(
+        external_id=given.id or "",
+        project=project_in(request, given.project) or DEFAULT_PROJECT,
+        agent=None if agent is None else agent.name,
+        directory=given.directory,
+    )
+    session, _ = await clients.start(here.db, opening, now=here.now())
+    [shown] = await rows.sessions(here.db, [session])
+    return answer({**shown, "status": "created"}, 201)
+
+
+async def end(request: Request) -> Response:
+    """POST /sessions/{id}/end."""
+    here, agent = desk(request), agent_of(request)
+    given = await body(request, EndIn)
+    session = await clients.end(
+        here.db,
+        request.path_params["id"],
+        [Message(each.role, _text(each)) for each in given.messages or ()],
+        redact=here.redact,
+        summarize=agent is None or agent.auto_summarize,
+        summary=given.summary or "",
+        project=project_in(request, None),
+        now=here.now(),
+    )
+    return answer(
+        {
+            "id": session.external_id,
+            "session_id": session.external_id,
+            "summary": session.summary,
+            "message_count": session.messages or 0,
+            "status": "completed",
+        }
+    )
+
+
+async def recent(request: Request) -> Response:
+    """GET /sessions/recent."""
+    here, wanted = desk(request), query(request, ListQuery)
+    project = project_in(request, wanted.project)
+    async with reading(here.db):
+        limit = limited(wanted.limit, RECENT)
+        found = await client_sessions.newest(here.db, project, limit=limit)
+    return answer(await rows.sessions(here.db, found))
+
+
+async def show(request: Request) -> Response:
+    """GET /sessions/{id}."""
+    here = desk(request)
+    session = await clients.found(
+        here.db, request.path_params["id"], project=project_in(request, None)
+    )
+    [shown] = await rows.sessions(here.db, [session])
+    return answer(shown)
+
+
+def _text(message: MessageIn) -> str:
+    """Return the words of a message, which some clients send in parts."""
+    content = message.content
+    parts: Sequence[Any] = content if isinstance(content, list) else [content]
+    texts = (each.get("text") if isinstance(each, dict) else each for each in parts)
+    return " ".join(each for each in texts if isinstance(each, str))

@@ -1,0 +1,119 @@
+"""What is told of each request: its id, its span, how it was answered and how long that took."""
+
+import re
+from collections.abc import Mapping
+from secrets import token_hex
+from time import perf_counter
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.routing import Mount
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lamplighter import telemetry
+from lamplighter.api.routes import ops_at
+from lamplighter.telemetry import counts
+
+ID: Final = "X-Request-ID"
+REQUEST: Final = "lamplighter.request_id"
+PAGE: Final = "page"
+UNKNOWN: Final = "unknown"
+STREAM: Final = "text/event-stream"
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_SANE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
+_CARRIED: Final = ("traceparent", "tracestate")
+
+
+class Observed:
+    """Lets each request be known by an id, and counts it; stands before everything else."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, and tell of it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given = headers.get(ID, "")
+        known = given if _SANE.fullmatch(given) else token_hex(16)
+        scope.setdefault("state", {})[REQUEST] = known
+        method = scope["method"] if scope["method"] in METHODS else UNKNOWN
+        with (
+            telemetry.about(request=known),
+            telemetry.span(method, kind="server", parent=_carried(headers)) as span,
+        ):
+            answered = Answered(scope, method, span, known)
+            try:
+                await self._app(scope, receive, answered.sending(send))
+            except BaseException:
+                answered.status = answered.status or 500
+                raise
+            finally:
+                answered.over()
+
+
+class Answered:
+    """How one request is answered; a stream counts as answered when it begins."""
+
+    def __init__(self, scope: Scope, method: str, span: telemetry.Span, known: str) -> None:
+        self.status = 0
+        self._scope, self._method, self._span, self._known = scope, method, span, known
+        self._began, self._told = perf_counter(), False
+
+    def sending(self, send: Send) -> Send:
+        """Return what sends, and looks at what is sent."""
+
+        async def looked_at(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers[ID] = self._known
+                if headers.get("content-type", "").startswith(STREAM):
+                    self.over()
+            await send(message)
+
+        return looked_at
+
+    def over(self) -> None:
+        """Tell of it, once; who went before an answer began is counted as 499."""
+        if self._told:
+            return
+        self._told = True
+        route, status = route_of(self._scope), self.status or 499
+        counts.REQUESTS.add(self._method, route, str(status))
+        counts.REQUEST_SECONDS.took(perf_counter() - self._began, self._method, route)
+        self._span.named(f"{self._method} {route}")
+        self._span.note(
+            {
+                "http.request.method": self._method,
+                "http.route": route,
+                "http.response.status_code": status,
+                "lamplighter.request_id": self._known,
+            }
+        )
+        if status >= 500:
+            self._span.failed(str(status))
+
+
+def route_of(scope: Scope) -> str:
+    """Return the template of the address that was asked for; never what somebody typed."""
+    route = scope.get("route")
+    if route is None:  # the guard answered
+        ops = ops_at(scope["path"])
+        return _plain(next(iter(ops.values())).path) if ops else UNKNOWN
+    if isinstance(route, Mount):
+        return route.path
+    if getattr(route, "name", "") == PAGE:
+        return PAGE
+    return _plain(f"{scope.get('root_path', '')}{getattr(route, 'path', UNKNOWN)}")
+
+
+def _plain(path: str) -> str:
+    return path.replace(":int}", "}")
+
+
+def _carried(headers: Headers) -> Mapping[str, str] | None:
+    found = {name: headers[name] for name in _CARRIED if name in headers}
+    return found if "traceparent" in found else None

@@ -1,0 +1,77 @@
+"""Agents, and what one is told before a turn."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from lamplighter.api.shapes.memories import Memory
+from lamplighter.domain.search import Method
+
+
+class Agent(Struct):
+    """An agent: its settings, and what it did here; `declared` is one that settings tell of."""
+
+    name: str
+    project: str
+    declared: bool
+    context_limit: int
+    auto_summarize: bool
+    auto_save: bool
+    auto_search: bool
+    save_rules: int
+    inject_rules: int
+    memory_url: str
+    last_seen_at: str | None
+    sessions: int
+    running: int
+    saved: int
+
+
+class AgentPage(Struct):
+    """Some agents, those that settings tell of first."""
+
+    items: list[Agent]
+    next: str | None
+    seq: int
+
+
+class ToldSession(Struct):
+    """A session whose summary an agent is told."""
+
+    id: int
+    external_id: str | None
+    summary: str
+    ended_at: str | None
+
+
+class ToldMemory(Struct):
+    """A memory that an agent is told, how it was found, and its line."""
+
+    position: int
+    method: Method
+    score: float
+    line: str
+    memory: Memory
+
+
+class LeftOut(Struct):
+    """A memory that an agent is not told, and why."""
+
+    why: str
+    memory: Memory
+
+
+class AgentContext(Struct):
+    """What an agent is told before a turn: the text, and why each memory is in or out of it."""
+
+    profile: Literal["agent"]
+    agent: str | None
+    project: str
+    text: str
+    tokens: int
+    query: str
+    sessions: list[ToldSession]
+    included: list[ToldMemory]
+    excluded: list[LeftOut]
+    partial: bool
+    seq: int

@@ -1,0 +1,111 @@
+"""The agents in `lamplighter.toml`, read strictly: each mistake is named with its place.
+
+`[agents.NAME]` says which project a client keeps its knowledge in and what it may do;
+`[[agents.NAME.save_rules]]` and `[[agents.NAME.inject_rules]]` are its own tool hooks.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from lamplighter.config.hooks import TABLES, Rule, Sheet, hooks_in
+from lamplighter.domain.agent import (
+    CONTEXT_LIMIT,
+    MOST_CONTEXT,
+    PROJECT_CHARS,
+    Agent,
+    checked_agent,
+    project_of,
+)
+from lamplighter.domain.errors import Invalid, Wrong
+
+TABLE: Final = "agents"
+MOST_AGENTS: Final = 1_000
+URL_CHARS: Final = 500
+TOKEN_CHARS: Final = 1_000
+
+
+def agents(
+    path: Path, text: str, given: Mapping[str, Any], wrong: list[Wrong]
+) -> tuple[Agent, ...]:
+    """Return the agents of a file; what is wrong with them is added to `wrong`, with its line."""
+    sheet, found = Sheet(path, text.splitlines(), wrong), given.get(TABLE, {})
+    if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
+        wrong.append(Wrong(f"{path}: {TABLE}", f"is written as [{TABLE}.NAME]"))
+        return ()
+    if len(found) > MOST_AGENTS:
+        wrong.append(Wrong(f"{path}: {TABLE}", f"are more than {MOST_AGENTS:,}"))
+        return ()
+    read: dict[str, Agent] = {}
+    for name, settings in found.items():
+        table = Rule(sheet, (TABLE, name), 0, settings)
+        agent = _agent(table, name)
+        if agent.name in read:
+            table.refuse("", f"is told of twice: an agent is {agent.name!r} in whatever case")
+        read[agent.name] = agent
+    return tuple(read[name] for name in sorted(read))
+
+
+def _agent(table: Rule, name: str) -> Agent:
+    project = _project(table)
+    kept = _name(table, name)
+    table.keys.update(TABLES)
+    read = Agent(
+        name=kept,
+        project=project,
+        context_limit=table.number_of("context_limit", MOST_CONTEXT, CONTEXT_LIMIT, least=0),
+        auto_summarize=table.flag("auto_summarize", default=True),
+        auto_save=table.flag("auto_save", default=True),
+        auto_search=table.flag("auto_search", default=True),
+        memory_url=_url(table),
+        memory_token=_token(table),
+        hooks=hooks_in(table.sheet, table.given, below=table.table, project=project or kept),
+    )
+    table.end()
+    return read
+
+
+def _name(table: Rule, name: str) -> str:
+    try:
+        return checked_agent(name)
+    except Invalid as error:
+        table.refuse("", error.wrong[0].message)
+        return name
+
+
+def _project(table: Rule) -> str:
+    said = table.text("project")
+    project = project_of(said)
+    if "project" in table.given and isinstance(table.given["project"], str) and not project:
+        table.refuse("project", "names no project; leave it out for the agent's own name")
+    if len(project) > PROJECT_CHARS or not project.isprintable():
+        table.refuse("project", f"has at most {PROJECT_CHARS} characters that can be shown")
+    return project
+
+
+def _url(table: Rule) -> str:
+    """Return the address of a memory service, without a slash at its end; empty for none."""
+    said = table.text("memory_url").strip()
+    if not said:
+        return ""
+    try:
+        parts = urlsplit(said)
+        whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        parts, whole = urlsplit(""), False
+    if parts.scheme not in ("http", "https") or not whole or len(said) > URL_CHARS:
+        table.refuse("memory_url", "is not an address such as http://memory.lan:7437")
+    elif parts.username is not None or parts.query or parts.fragment:
+        table.refuse("memory_url", "holds no password, ? or #; a token goes in memory_token")
+    elif not said.isprintable() or " " in said:
+        table.refuse("memory_url", "holds a character that no address has")
+    return said.rstrip("/")
+
+
+def _token(table: Rule) -> str:
+    said = table.text("memory_token").strip()
+    if not said.isascii() or not said.isprintable() or len(said) > TOKEN_CHARS or " " in said:
+        table.refuse("memory_token", "is no token: it goes in one line, in ASCII")
+        return ""
+    return said

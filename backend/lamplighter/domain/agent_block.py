@@ -1,0 +1,85 @@
+"""What an agent is told before a turn, as text: `<memory:sessions>` and `<memory:context>`.
+
+The form is AgentOps', byte for byte, so that its agents read ours; what is remembered
+cannot end a block, begin another one or stand as a heading.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.context import Placement
+from lamplighter.domain.markers import defused
+from lamplighter.domain.memory import Memory, Trust
+from lamplighter.domain.search import Method
+from lamplighter.domain.text import one_line
+
+QUERY_CHARS: Final = 500
+CONTENT_CHARS: Final = 300
+SESSIONS: Final = 3
+CUT: Final = "..."
+UNVERIFIED: Final = "unverified"
+_JOINS: Final = r"[\s\u200c\u200d]*"
+_TAG: Final = re.compile(
+    rf"[<\uff1c\ufe64\u2039\u3008\u27e8]({_JOINS}/?{_JOINS}memory{_JOINS}[:\uff1a\ufe55])",
+    re.IGNORECASE,
+)
+
+WHY: Final = {
+    Method.TOPIC_KEY: "its topic key was asked for",
+    Method.WORDS: "holds words of the query",
+    Method.MEANING: "is near the query in meaning",
+    Method.RECENT: "is among the newest of the project",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One memory that a client is told, how it was found, and its words cut to size."""
+
+    memory: Memory
+    method: Method
+    score: float
+    content: str
+
+
+def rendered(summaries: Iterable[str], told: Sequence[Told]) -> str:
+    """Return both blocks as text; empty where there is nothing to tell."""
+    lines: list[str] = []
+    said = [f"- {_safe(each)}" for each in summaries if each.strip()]
+    if said:
+        lines += ["<memory:sessions>", *said, "</memory:sessions>"]
+    if told:
+        lines += ["<memory:context>", *map(line, told), "</memory:context>"]
+    return "\n".join([*lines, ""]) if lines else ""
+
+
+def line(each: Told) -> str:
+    """Return a memory as it stands in the block: always one line, never a marker or a tag."""
+    memory = each.memory
+    title = f"{_safe(memory.title)}: " if memory.title.strip() else ""
+    doubt = f" ({UNVERIFIED})" if memory.trust is Trust.UNVERIFIED else ""
+    return f"- [{memory.category}] {title}{_safe(each.content)}{doubt}"
+
+
+def cut(text: str) -> str:
+    """Return the words of a memory as far as an agent is told them."""
+    return text if len(text) <= CONTENT_CHARS else text[:CONTENT_CHARS] + CUT
+
+
+def placements(told: Sequence[Told], left_out: Iterable[tuple[Memory, str]]) -> list[Placement]:
+    """Return why each memory that was chosen among is in the block or out of it."""
+    chosen = [
+        Placement(each.memory, line(each), WHY[each.method], position=at, rank=at)
+        for at, each in enumerate(told)
+    ]
+    out = [
+        Placement(memory, "", why, rank=rank)
+        for rank, (memory, why) in enumerate(left_out, len(chosen))
+    ]
+    return chosen + out
+
+
+def _safe(text: str) -> str:
+    return defused(_TAG.sub(r"(\1", one_line(text)))

@@ -1,0 +1,70 @@
+"""Fusion: what words say and what meaning says of the same memories, weighed into one score.
+
+A sum of two scores, not of two ranks: the best by words stays the best unless meaning has a
+clearly better one. By equal ranks the second best of each would beat the best of one, and a
+query for an exact fact would be answered with what only sounds like it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.search import Reason
+
+WEIGHT: Final = 0.35
+FLOOR: Final = 0.15
+GOOD_PART: Final = 0.7
+WORDS: Final = "words"
+MEANING: Final = "meaning"
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """One memory's score in [0, 1], and what it is made of."""
+
+    id: int
+    score: float
+    reasons: tuple[Reason, ...]
+
+
+def fused(
+    words: Mapping[int, float],
+    meaning: Mapping[int, float],
+    *,
+    full: float = 0.0,
+    weight: float = WEIGHT,
+) -> list[Fused]:
+    """Return memories by both scores, best first; more is better in each.
+
+    `full` is what a memory with all the words of the query would score. The scores of words
+    count as shares of the query's best, but of a good part of `full` at least: where the best
+    holds one word of six, by chance perhaps, meaning decides. The scores of meaning (how near,
+    -1 to 1) count as shares of the best above what unrelated texts have in common anyway.
+    Where one side is empty the other decides alone.
+    """
+    weight = weight if words else 1.0
+    weight = weight if meaning else 0.0
+    scale, nearest = scale_of(words, full), max(meaning.values(), default=0.0)
+    by_words = {number: score / scale for number, score in words.items()}
+    by_meaning = {number: _above(near, nearest) for number, near in meaning.items()}
+    found = [
+        _sum(number, (1 - weight) * by_words.get(number, 0.0), weight * by_meaning.get(number, 0.0))
+        for number in {**words, **meaning}
+    ]
+    return sorted(found, key=lambda each: (-each.score, each.id))
+
+
+def scale_of(words: Mapping[int, float], full: float) -> float:
+    """Return the score of words that counts as 1."""
+    return max(max(words.values(), default=0.0), GOOD_PART * full) or 1.0
+
+
+def _sum(number: int, words: float, meaning: float) -> Fused:
+    parts = ((WORDS, words), (MEANING, meaning))
+    reasons = tuple(Reason(what, round(part, 4)) for what, part in parts if part > 0)
+    return Fused(number, words + meaning, reasons)
+
+
+def _above(near: float, nearest: float) -> float:
+    """Return how near something is as a share of the nearest, above what all texts share."""
+    return max(0.0, near - FLOOR) / (nearest - FLOOR) if nearest > FLOOR else 0.0

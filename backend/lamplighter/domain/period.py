@@ -1,0 +1,127 @@
+"""The time that a question names: yesterday, last week, in October, on 2026-03-04."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+DAY: Final = timedelta(days=1)
+WEEK: Final = timedelta(days=7)
+MONTHS: Final = (
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+)
+DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+UNITS: Final = {"hour": timedelta(hours=1), "day": DAY, "week": WEEK, "month": timedelta(days=30)}
+_MOST: Final = 9_999
+_YEARS: Final = range(1970, 9_999)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A stretch of time, and the words that name it; its end is not in it."""
+
+    words: str
+    start: datetime
+    end: datetime
+
+    def holds(self, at: datetime | None) -> bool:
+        """Whether a moment is in it."""
+        return at is not None and self.start <= at < self.end
+
+
+def period(text: str, *, now: datetime) -> Period | None:
+    """Return the first time that a text names; None for none."""
+    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    found = (
+        (match.start(), match[0], read(match, today, now))
+        for form, read in _FORMS
+        if (match := form.search(text)) is not None
+    )
+    named = [(at, words, span) for at, words, span in found if span is not None]
+    if not named:
+        return None
+    _, words, (start, end) = min(named, key=lambda each: each[0])
+    return Period(words.lower(), start, end)
+
+
+Span = tuple[datetime, datetime]
+Read = Callable[[re.Match[str], datetime, datetime], Span | None]
+
+
+def _day(match: re.Match[str], today: datetime, now: datetime) -> Span:
+    start = today if match[1].lower() == "today" else today - DAY
+    return start, start + DAY
+
+
+def _last(match: re.Match[str], today: datetime, now: datetime) -> Span:
+    this, unit = match[1].lower() == "this", match[2].lower()
+    if unit == "week":
+        start = today - timedelta(days=today.weekday())
+        return (start, start + WEEK) if this else (start - WEEK, start)
+    if unit == "month":
+        start = today.replace(day=1)
+        return _month(start.year, start.month) if this else ((start - DAY).replace(day=1), start)
+    start = today.replace(month=1, day=1)
+    return (
+        (start, start.replace(year=start.year + 1))
+        if this
+        else (start.replace(year=start.year - 1), start)
+    )
+
+
+def _ago(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+    """Read `3 days ago` as that day, give or take as much as its unit leaves open."""
+    size = UNITS[match[2].lower()]
+    if int(match[1]) > _MOST or size * int(match[1]) > now - datetime(1970, 1, 1, tzinfo=UTC):
+        return None
+    at = now - size * int(match[1])
+    return at - size / 2, at + size / 2
+
+
+def _past(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+    size = UNITS[match[2].lower()] * int(match[1])
+    within = size <= now - datetime(1970, 1, 1, tzinfo=UTC)
+    return (now - size, now + DAY) if within else None
+
+
+def _weekday(match: re.Match[str], today: datetime, now: datetime) -> Span:
+    back = (today.weekday() - DAYS.index(match[1].lower()) - 1) % 7 + 1
+    return today - back * DAY, today - (back - 1) * DAY
+
+
+def _named_month(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+    month = MONTHS.index(match[1].lower()) + 1
+    if match[2]:
+        return _month(int(match[2]), month) if int(match[2]) in _YEARS else None
+    return _month(today.year - (month > today.month), month)
+
+
+def _date(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+    try:
+        start = datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=UTC)
+        return start, start + DAY
+    except (ValueError, OverflowError):
+        return None
+
+
+def _month(year: int, month: int) -> Span:
+    start = datetime(year, month, 1, tzinfo=UTC)
+    return start, datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+
+
+def _form(words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-]){words}(?![\w-])", re.IGNORECASE | re.ASCII)
+
+
+_UNIT: Final = "(hour|day|week|month)s?"
+_FORMS: Final[tuple[tuple[re.Pattern[str], Read], ...]] = (
+    (_form("(today|yesterday)"), _day),
+    (_form("(this|last) (week|month|year)"), _last),
+    (_form(rf"([0-9]{{1,4}}) {_UNIT} ago"), _ago),
+    (_form(rf"(?:last|past) ([0-9]{{1,3}}) {_UNIT}"), _past),
+    (_form(rf"(?:on |last )({'|'.join(DAYS)})"), _weekday),
+    (_form(rf"(?:in|since|during) ({'|'.join(MONTHS)})(?: ([0-9]{{4}}))?"), _named_month),
+    (_form("([0-9]{4})-([0-9]{2})-([0-9]{2})"), _date),
+)

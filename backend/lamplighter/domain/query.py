@@ -1,0 +1,190 @@
+"""The query: any text is a valid one.
+
+Words are looked for, any of them; `"a phrase"` must stand there, `-word` must not.
+`service:`, `type:`, `category:`, `kind:`, `project:`, `tag:`, `in:` and `since:` narrow the
+search where what follows can be meant; else they are words like others.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from lamplighter.domain import scoping
+from lamplighter.domain.memory import Category, Kind
+from lamplighter.domain.period import Period, period
+from lamplighter.domain.search import Layer, Wanted
+from lamplighter.domain.terms import STOP, Word, words
+
+QUERY_CHARS: Final = 8_192
+TERMS: Final = 64
+KEYS: Final = 3
+KEY_CHARS: Final = 120
+VALUE_CHARS: Final = 200
+
+_PART: Final = re.compile(
+    r'(?<!\S)(?P<minus>-?)(?:(?P<name>[A-Za-z]+):)?"(?P<quoted>[^"]+)"(?!\S)|\S+'
+)
+_FILTER: Final = re.compile(r"(?P<name>[A-Za-z]+):(?P<value>[^\s:/].*)")
+_KEY: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
+_AGO: Final = re.compile(r"([0-9]{1,4})([hdw])")
+_SIZES: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_LAYERS: Final = {
+    **{f"{layer.value}{ending}": (layer,) for layer in Layer for ending in ("", "s")},
+    "memories": (Layer.MEMORY,),
+    "all": tuple(Layer),
+}
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What a query was taken apart into, in its order."""
+
+    texts: list[str] = field(default_factory=list)
+    exact: list[str] = field(default_factory=list)
+    phrases: list[str] = field(default_factory=list)
+    without: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a query asks for, in terms; `wanted` is narrowed by the filters in its words.
+
+    `telling` are the words that were looked for as they were typed, `keys` those that may
+    be topic keys, `named` the runs of words that may be the name of a service.
+    """
+
+    wanted: Wanted
+    terms: tuple[str, ...] = ()
+    phrases: tuple[tuple[str, ...], ...] = ()
+    without: tuple[tuple[str, ...], ...] = ()
+    keys: tuple[str, ...] = ()
+    period: Period | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is looked for: neither words nor a filter."""
+        wanted = self.wanted
+        narrow = (wanted.service, wanted.kind, wanted.since, *wanted.categories, *wanted.tags)
+        return not self.terms and not self.phrases and not any(narrow)
+
+
+def asked(wanted: Wanted, *, now: datetime) -> Asked:
+    """Take a query apart; where `plain` is wanted every word is only a word."""
+    text = wanted.query[:QUERY_CHARS].replace("\0", " ")
+    parts = _Parts(texts=[text])
+    if not wanted.plain:
+        parts, wanted = _taken_apart(text, wanted, now=now)
+    kept = _telling(word for each in parts.texts for word in words(each))
+    kept += [each for text in parts.exact for each in words(text)]
+    phrases = [tuple(each.term for each in words(text)) for text in parts.phrases]
+    kept += [each for text in parts.phrases for each in _telling(words(text))]
+    without = [tuple(each.term for each in words(text)) for text in parts.without]
+    found = list(dict.fromkeys(each.term for each in kept))[:TERMS]
+    return Asked(
+        wanted=wanted,
+        terms=tuple(found),
+        phrases=tuple(each[:TERMS] for each in phrases[:TERMS] if each),
+        without=tuple(each[:TERMS] for each in without[:TERMS] if each) if found else (),
+        keys=_keys(parts.texts),
+        period=period(" ".join(parts.texts)[:QUERY_CHARS], now=now),
+    )
+
+
+def sanitised(text: str) -> str:
+    """Return a query as clients of memory services know it: `"fix" OR "auth"`."""
+    bare = (re.sub(r"[^\w./-]+", "", part) for part in text.replace("\0", " ").split())
+    return " OR ".join(f'"{each}"' for each in bare if each)
+
+
+def _telling(found: Iterable[Word]) -> list[Word]:
+    """Leave out what stands in every sentence, unless nothing else is said."""
+    every = list(found)
+    return [each for each in every if each.plain not in STOP] or every
+
+
+def _taken_apart(text: str, wanted: Wanted, *, now: datetime) -> tuple[_Parts, Wanted]:
+    parts = _Parts()
+    for match in _PART.finditer(text):
+        name, value = match["name"], match["quoted"]
+        minus = match["minus"] == "-"
+        if value is None and (narrow := _FILTER.fullmatch(match[0])):
+            name, value = narrow["name"], narrow["value"]
+        narrowed = _narrowed(wanted, name.lower(), value, now=now) if name and value else None
+        if narrowed is not None and not minus:
+            wanted = narrowed
+        elif match["quoted"] is None:
+            _word(parts, match[0])
+        elif name:
+            parts.texts.append(match[0])
+        else:
+            _quoted(parts, value, minus=minus)
+    if not (parts.texts or parts.exact or parts.phrases) and parts.without:
+        parts.texts, parts.without = parts.without, []
+    return parts, wanted
+
+
+def _word(parts: _Parts, text: str) -> None:
+    minus = text.startswith("-") and text[1:2].isalnum()
+    (parts.without if minus else parts.texts).append(text[1:] if minus else text)
+
+
+def _quoted(parts: _Parts, text: str, *, minus: bool) -> None:
+    if minus:
+        parts.without.append(text)
+    elif len(text.split()) > 1:
+        parts.phrases.append(text)
+    else:
+        parts.exact.append(text)
+
+
+def _keys(texts: Iterable[str]) -> tuple[str, ...]:
+    bare = (word.strip("\"'(),;:.?!") for text in texts for word in text.split())
+    found = (scoping.key_form(each) for each in bare if len(each) <= KEY_CHARS)
+    return tuple(dict.fromkeys(each for each in found if _KEY.fullmatch(each)))[:KEYS]
+
+
+def _narrowed(wanted: Wanted, name: str, value: str, *, now: datetime) -> Wanted | None:
+    """Return what is wanted once a filter narrows it; None where it is no filter."""
+    narrow = _FILTERS.get(name)
+    return None if narrow is None else narrow(wanted, value[:VALUE_CHARS].strip(), now)
+
+
+def _category(wanted: Wanted, value: str, now: datetime) -> Wanted | None:
+    if value.lower() not in set(Category):
+        return None
+    return replace(wanted, categories=(*wanted.categories, Category(value.lower())))
+
+
+def _kind(wanted: Wanted, value: str, now: datetime) -> Wanted | None:
+    return replace(wanted, kind=Kind(value.lower())) if value.lower() in set(Kind) else None
+
+
+def _layers(wanted: Wanted, value: str, now: datetime) -> Wanted | None:
+    layers = _LAYERS.get(value.lower())
+    return None if layers is None else replace(wanted, layers=layers)
+
+
+def _since(wanted: Wanted, value: str, now: datetime) -> Wanted | None:
+    ago = _AGO.fullmatch(value.lower())
+    try:
+        since = now - _SIZES[ago[2]] * int(ago[1]) if ago else datetime.fromisoformat(value)
+        since = since.replace(tzinfo=UTC) if since.tzinfo is None else since.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return replace(wanted, since=since)
+
+
+_FILTERS: Final[dict[str, Callable[[Wanted, str, datetime], Wanted | None]]] = {
+    "service": lambda wanted, value, now: replace(wanted, service=value) if value else None,
+    "project": lambda wanted, value, now: replace(wanted, project=value) if value else None,
+    "tag": lambda wanted, value, now: (
+        replace(wanted, tags=(*wanted.tags, value)) if value else None
+    ),
+    "type": _category,
+    "category": _category,
+    "kind": _kind,
+    "in": _layers,
+    "since": _since,
+}

@@ -1,0 +1,156 @@
+"""The words that search compares: folded, in parts and whole, and as stems.
+
+What is kept and what is asked go through the same functions, so both databases find the
+same. A term holds letters, digits and `_` only, and no query can make it anything else.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from lamplighter.domain.porter import stem
+
+WORD_CHARS: Final = 64
+NAME_CHARS: Final = 200
+TERMS_REMEMBERED: Final = 20_000
+JOINT: Final = "_"
+
+_CJK: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+_RUN: Final = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+_IS_CJK: Final = re.compile(rf"[{_CJK}]")
+# what holds one name together: DEC-0054, 2026.4.10, no-route-to-host, save_item, a/path, a:b@c
+_JOINED: Final = re.compile(r"\S+")
+_JOINTS: Final = frozenset("-._/:@+\\")
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# of Latin, Greek and Cyrillic only: the marks of Japanese voices make other letters
+_MARKS: Final = re.compile("[\u0300-\u036f]")
+_LEAST_PARTS, _MOST_PARTS = 2, 8
+
+STOP: Final = frozenset(
+    (
+        *("a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did"),
+        *("do", "does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is"),
+        *("it", "its", "me", "my", "no", "not", "of", "on", "or", "our", "so", "such", "that"),
+        *("the", "their", "then", "there", "these", "they", "this", "to", "was", "we", "were"),
+        *("what", "when", "where", "which", "while", "who", "why", "will", "with", "would"),
+        *("you", "your", "again", "about", "should", "any", "been", "am"),
+    )
+)
+
+
+class Word(NamedTuple):
+    """A term, and where in the text it stands."""
+
+    term: str
+    start: int
+    end: int
+    plain: str
+
+
+def fold(text: str) -> str:
+    """Return a text as it is compared: small letters, no accents, wide letters narrow."""
+    text = text.replace("\0", " ")
+    if text.isascii():
+        return text.lower()
+    bare = _MARKS.sub("", unicodedata.normalize("NFKD", text))
+    return unicodedata.normalize("NFKC", bare).casefold()
+
+
+def terms(text: str) -> list[str]:
+    """Return the terms of a text, in their order; a name stands in parts and whole."""
+    return [word.term for name in text.split() for word in _known(name)]
+
+
+def words(text: str) -> Iterator[Word]:
+    """Yield the terms of a text, each with its place in it."""
+    for name in _JOINED.finditer(text):
+        at = name.start()
+        for term, start, end, plain in _known(name[0]):
+            yield Word(term, at + start, at + end, plain)
+
+
+def _known(name: str) -> tuple[Word, ...]:
+    return _remembered(name) if len(name) <= NAME_CHARS else _of_name(name)
+
+
+def _of_name(name: str) -> tuple[Word, ...]:
+    """Return the terms of what stands between two spaces."""
+    found: list[Word] = []
+    for run in _RUN.finditer(name):
+        cuts = [run.start() + hump.start() for hump in _HUMP.finditer(run[0])]
+        places = [run.start(), *cuts, run.end()]
+        for start, end in pairwise(places):
+            found += _of_piece(name, start, end)
+    if len(name) > NAME_CHARS:  # no name, but a text without spaces
+        return tuple(found)
+    whole = [_whole(found, start, end) for start, end in _wholes(name)]
+    humped = [each for each in map(_humped, whole) if each] if _HUMP.search(name) else []
+    return (*found, *(each for each in whole if each), *humped)
+
+
+_remembered: Final = lru_cache(TERMS_REMEMBERED)(_of_name)
+
+
+def _whole(found: list[Word], start: int, end: int) -> Word | None:
+    parts = [each for each in found if start <= each.start and each.end <= end]
+    plain = JOINT.join(each.plain for each in parts)
+    if not _LEAST_PARTS <= len(parts) <= _MOST_PARTS or _IS_CJK.search(plain):
+        return None
+    return Word(plain[: 2 * WORD_CHARS], start, end, plain)
+
+
+def _humped(whole: Word | None) -> Word | None:
+    """Return the name as it is written in one: saveItem is `saveitem` as well as `save_item`."""
+    if whole is None:
+        return None
+    plain = whole.plain.replace(JOINT, "")[:WORD_CHARS]
+    return Word(stem(plain), whole.start, whole.end, plain)
+
+
+def _of_piece(name: str, start: int, end: int) -> Iterator[Word]:
+    piece = name[start:end]
+    folded = fold(piece)
+    runs = [folded] if folded.isascii() else _RUN.findall(folded)
+    for run in runs:
+        if not _IS_CJK.match(run):
+            plain = run[:WORD_CHARS]
+            yield Word(stem(plain), start, end, plain)
+        elif len(run) != len(piece):  # folding changed its length: its places are not known
+            yield from (Word(pair, start, end, pair) for pair, _, _ in _pairs(run))
+        else:
+            yield from (Word(pair, start + at, start + to, pair) for pair, at, to in _pairs(run))
+
+
+def _pairs(run: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the pairs of a run without spaces, and its last character, so that each begins one."""
+    for at in range(len(run) - 1):
+        yield run[at : at + 2], at, at + 2
+    yield run[-1], len(run) - 1, len(run)
+
+
+def _wholes(name: str) -> Iterator[tuple[int, int]]:
+    """Yield where names of several parts stand: runs with single joints between them."""
+    start = last = None
+    for run in _RUN.finditer(name):
+        if start is not None and last is not None:
+            between = name[last : run.start()]
+            if len(between) == 1 and between in _JOINTS:
+                last = run.end()
+                continue
+            yield start, last
+        start, last = run.start(), run.end()
+    if start is not None and last is not None:
+        yield start, last
+
+
+def is_single(term: str) -> bool:
+    """Whether a term is one character of a script without spaces: it is looked for as a start."""
+    return len(term) == 1 and bool(_IS_CJK.match(term))
+
+
+def is_name(term: str) -> bool:
+    """Whether a term is a whole name of several parts."""
+    return JOINT in term

@@ -1,0 +1,197 @@
+"""Which vectors are likely to be near one: each as one bit a dimension, all held in memory.
+
+100,000 of them are 5 MB, and the thousand nearest by bits are found in a few milliseconds.
+Those are weighed by the vector that is asked for; the true vectors decide among the best.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamplighter.domain.meaning import Placed
+from lamplighter.embedding import Vector
+
+WORD_BITS: Final = 64
+BY_BITS: Final = 1_000
+GENERAL: Final = 0
+GROWTH: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Only:
+    """Which memories are looked among; None means all.
+
+    Of a service those that are true of all too, where they are `general`.
+    """
+
+    active: bool | None = True
+    project: str | None = None
+    service: str | None = None
+    general: bool = True
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Names:
+    """Numbers for names that many memories share; 0 is none."""
+
+    _of: dict[str, int] = field(default_factory=dict)
+
+    def number(self, name: str | None) -> int:
+        """Return the number of a name, a new one if it has none."""
+        return GENERAL if name is None else self._of.setdefault(name, len(self._of) + 1)
+
+    def known(self, name: str) -> int:
+        """Return the number of a name, -1 when nothing has it."""
+        return self._of.get(name, -1)
+
+
+def code(vector: Vector) -> bytes:
+    """Return one bit a dimension: whether it is above 0."""
+    return np.packbits(vector > 0).tobytes()
+
+
+def packed(vector: Vector) -> bytes:
+    """Return a vector as it is kept: two bytes a dimension."""
+    return vector.astype("<f2").tobytes()
+
+
+def unpacked(kept: Sequence[bytes], dimensions: int) -> Vector:
+    """Return kept vectors, one a row."""
+    flat = np.frombuffer(b"".join(kept), dtype="<f2")
+    return flat.reshape(len(kept), dimensions).astype(np.float32)
+
+
+class Codes:
+    """The codes of all memories that have vectors."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.dimensions = dimensions
+        self._words = dimensions // WORD_BITS
+        self._count = 0
+        self._names = Names()
+        self._columns: dict[str, NDArray[Any]] = {
+            "id": np.zeros(0, np.int64),
+            "active": np.zeros(0, np.bool_),
+            "everywhere": np.zeros(0, np.bool_),
+            "project": np.zeros(0, np.int32),
+            "service": np.zeros(0, np.int32),
+            "category": np.zeros(0, np.int32),
+        }
+        # one row a word, so that each step runs over memory in order
+        self._bits = np.zeros((self._words, 0), np.uint64)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory they take."""
+        return self._bits.nbytes + sum(column.nbytes for column in self._columns.values())
+
+    def put(self, placed: Sequence[Placed]) -> None:
+        """Take memories in, in place of what was known of them."""
+        self.drop([each.memory_id for each in placed])
+        if not placed:
+            return
+        start, end = self._count, self._count + len(placed)
+        self._grow(end)
+        number = self._names.number
+        rows = [
+            (
+                each.memory_id,
+                each.active,
+                each.everywhere,
+                number(each.project.casefold()),
+                number(each.service and each.service.casefold()),
+                number(each.category),
+            )
+            for each in placed
+        ]
+        for column, values in zip(self._columns.values(), zip(*rows, strict=True), strict=True):
+            column[start:end] = values
+        bits = np.frombuffer(b"".join(each.code for each in placed), np.uint64)
+        self._bits[:, start:end] = bits.reshape(len(placed), self._words).T
+        self._count = end
+
+    def drop(self, ids: Iterable[int]) -> None:
+        """Forget memories; those that are not known do not matter."""
+        wanted = np.fromiter(ids, np.int64)
+        if not self._count or not wanted.size:
+            return
+        gone = np.flatnonzero(np.isin(self._columns["id"][: self._count], wanted))
+        if gone.size:
+            self._close(gone)
+
+    def nearest(self, vector: Vector, limit: int, only: Only) -> list[int]:
+        """Return the memories that are likely nearest to a vector, the likeliest first."""
+        among = np.flatnonzero(self._among(only))
+        if not among.size or limit < 1:
+            return []
+        by_bits = among[_smallest(self._distances(vector, among), max(BY_BITS, limit))]
+        weighed = self._weighed(vector, by_bits)
+        best = by_bits[_smallest(-weighed, limit)]
+        order = np.argsort(-self._weighed(vector, best), kind="stable")
+        return [int(each) for each in self._columns["id"][best[order]]]
+
+    def _distances(self, vector: Vector, among: NDArray[np.intp]) -> NDArray[np.uint16]:
+        """Return in how many bits each differs from a vector."""
+        asked = np.frombuffer(code(vector), np.uint64)
+        every = among.size == self._count
+        found = np.zeros(among.size, np.uint16)
+        for word, bits in zip(asked, self._bits, strict=True):
+            own = bits[: self._count] if every else bits[among]
+            found += np.bitwise_count(own ^ word)
+        return found
+
+    def _weighed(self, vector: Vector, at: NDArray[np.intp]) -> Vector:
+        """Return how near each code is when each bit counts by the size of what is asked for."""
+        bits = np.unpackbits(np.ascontiguousarray(self._bits[:, at].T).view(np.uint8), axis=1)
+        weighed: Vector = bits.astype(np.float32) @ vector
+        return weighed
+
+    def _among(self, only: Only) -> NDArray[np.bool_]:
+        held = {name: column[: self._count] for name, column in self._columns.items()}
+        found = np.ones(self._count, np.bool_)
+        if only.active is not None:
+            found &= held["active"] == only.active
+        if only.project is not None:
+            own = self._names.known(only.project.casefold())
+            found &= (held["project"] == own) | held["everywhere"]
+        if only.service is not None:
+            own = self._names.known(only.service.casefold())
+            of_all = held["service"] == GENERAL
+            found &= (held["service"] == own) | (of_all if only.general else False)
+        if only.categories:
+            numbers = [self._names.known(each) for each in only.categories]
+            found &= np.isin(held["category"], numbers)
+        return found
+
+    def _grow(self, count: int) -> None:
+        if count <= self._bits.shape[1]:
+            return
+        room = max(count, self._bits.shape[1] * 3 // 2, GROWTH) - self._count
+        held = self._count
+        self._bits = np.pad(self._bits[:, :held], ((0, 0), (0, room)))
+        for name, column in self._columns.items():
+            self._columns[name] = np.pad(column[:held], (0, room))
+
+    def _close(self, gone: NDArray[np.intp]) -> None:
+        """Fill the places of what is gone with the last ones."""
+        left = self._count - gone.size
+        holes = gone[gone < left]
+        last = np.setdiff1d(np.arange(left, self._count), gone, assume_unique=True)
+        self._bits[:, holes] = self._bits[:, last]
+        for column in self._columns.values():
+            column[holes] = column[last]
+        self._count = left
+
+
+def _smallest(values: NDArray[Any], limit: int) -> NDArray[np.intp]:
+    """Return where the smallest values are, in no order."""
+    if values.size <= limit:
+        return np.arange(values.size)
+    return np.argpartition(values, limit)[:limit]

@@ -1,0 +1,106 @@
+"""all-MiniLM-L6-v2 in whole numbers of 8 bits, by onnxruntime: 384 dimensions, 256 tokens.
+
+One text at a time: its arithmetic picks its scale by the whole batch, so that the same text
+would get another vector in other company. Loaded once, when it is first used.
+"""
+
+import asyncio
+import ctypes
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from lamplighter.embedding import NAME, Vector, files
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+DIMENSIONS: Final = 384
+TOKENS: Final = 256
+CHARS: Final = 4_096  # of the longest text: more are never among its first tokens
+NICENESS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The model and what splits texts for it."""
+
+    words: "Tokenizer"
+    session: "InferenceSession"
+
+    def embed(self, text: str) -> Vector:
+        """Return the mean of the vectors of a text's tokens, of length 1."""
+        tokens = self.words.encode(text[:CHARS]).ids
+        ids = np.array([tokens], dtype=np.int64)
+        asked = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
+        states: Any = self.session.run(None, asked)[0]
+        mean: Vector = states[0].mean(axis=0, dtype=np.float32)
+        return mean / max(float(np.linalg.norm(mean)), 1e-12)
+
+
+class MiniLM:
+    """The model behind two threads: one for who waits, one that works aside."""
+
+    name = NAME
+    dimensions = DIMENSIONS
+
+    def __init__(self) -> None:
+        self._loaded: Loaded | None = None
+        self._loading = threading.Lock()
+        self._ahead = ThreadPoolExecutor(1, "embed")
+        self._aside = ThreadPoolExecutor(1, "embed-aside", initializer=_give_way)
+
+    async def embed(self, texts: Sequence[str], *, aside: bool = False) -> list[Vector]:
+        """Return a vector for each text."""
+        threads = self._aside if aside else self._ahead
+        return await asyncio.get_running_loop().run_in_executor(threads, self._embed, texts)
+
+    def close(self) -> None:
+        """End the threads, after the text they are at."""
+        for each in (self._ahead, self._aside):
+            each.shutdown(wait=False, cancel_futures=True)
+
+    def _embed(self, texts: Sequence[str]) -> list[Vector]:
+        with self._loading:
+            loaded = self._loaded = self._loaded or _load()
+        return [loaded.embed(text) for text in texts]
+
+
+def _load() -> Loaded:
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+    words = Tokenizer.from_buffer(files.checked(files.WORDS))
+    words.no_padding()
+    words.enable_truncation(TOKENS)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    model = files.checked(files.MODEL)
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    del model
+    _give_back()
+    return Loaded(words, session)
+
+
+def _give_way() -> None:
+    """Lower the priority of this thread (on Linux it is the thread's own)."""
+    with suppress(AttributeError, OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+
+
+def _give_back() -> None:
+    """Give the memory back that only loading needed; 60 MB of 230."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)

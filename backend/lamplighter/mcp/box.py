@@ -1,0 +1,47 @@
+"""What a door needs to know of tools and of what they answer, whoever makes them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+
+class Offered(Protocol):
+    """A tool as it is offered."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def about(self) -> str:
+        """What it is for."""
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON Schema of what it takes."""
+
+
+class Said(Protocol):
+    """What a tool answers."""
+
+    @property
+    def text(self) -> str:
+        """The words for a model."""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it could not be done."""
+
+    @property
+    def found(self) -> Mapping[str, Any] | None:
+        """The same for a program."""
+
+
+class Box(Protocol):
+    """The tools of one who uses them."""
+
+    @property
+    def tools(self) -> Sequence[Offered]:
+        """What there is."""
+
+    async def use(self, name: str, given: Mapping[str, Any]) -> Said:
+        """Use a tool by its name."""

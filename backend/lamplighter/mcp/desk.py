@@ -1,0 +1,71 @@
+"""The desk: what every client of this process shares, and the tools that each of them has."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from lamplighter.domain.access import Caller
+from lamplighter.domain.agent import Agent
+from lamplighter.domain.reconcile import Echo
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import MAX_TIER
+from lamplighter.domain.speaker import Speaker
+from lamplighter.mcp.knowing import Knowing
+from lamplighter.repository import Database
+from lamplighter.usecases.ingest import MAX_MARKERS
+from lamplighter.usecases.knowledge import WINDOW
+from lamplighter.usecases.speaking import checked_project, speaker_of
+
+Remote = Callable[[Agent], Knowing]
+"""Returns what keeps the knowledge of an agent that has a memory service of its own."""
+
+
+def _nowhere(agent: Agent) -> Knowing:
+    raise NotImplementedError(agent.memory_url)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What the tools of clients work with; `open` are the sessions that tokens have open here."""
+
+    db: Database
+    now: Callable[[], datetime]
+    redact: Redactor
+    services: Callable[[], Services]
+    agents: tuple[Agent, ...] = ()
+    window: timedelta = WINDOW
+    lexicon: Lexicon = field(default_factory=built_in)
+    echo: Echo = Echo.COUNT
+    max_markers: int = MAX_MARKERS
+    max_tier: int = MAX_TIER
+    remote: Remote = _nowhere
+    open: dict[tuple[str, int, str], str] = field(default_factory=dict)
+
+    async def speaker(self, caller: Caller, *, project: str = "") -> Speaker:
+        """Return who a caller is here; raises Invalid, Conflict."""
+        return await speaker_of(self.db, caller, self.agents, project=project)
+
+    def known(self) -> list[str]:
+        """Return the names of the services as they are spelled."""
+        return [service.name for service in self.services()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One speaker at the desk, and who keeps their knowledge."""
+
+    desk: Desk
+    speaker: Speaker
+    knowing: Knowing
+
+    def project(self, given: Mapping[str, object]) -> str:
+        """Return the project of one use; raises Invalid."""
+        wanted = given.get("project")
+        return checked_project(str(wanted)) if wanted else self.speaker.project
+
+    @property
+    def session_number(self) -> int | None:
+        """The session of ours that speaks; None for a client."""
+        return self.speaker.session.id if self.speaker.session else None

@@ -1,0 +1,61 @@
+"""The endpoint: the tools of clients in the web process, behind its guard.
+
+What answers is loaded with the first question: most installations never ask one.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from lamplighter.domain.errors import Unavailable
+from lamplighter.mcp.desk import Desk
+
+if TYPE_CHECKING:  # it takes a second to load
+    from lamplighter.mcp.streamable import Streamable
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class Endpoint:
+    """An ASGI application that answers MCP while its desk is open."""
+
+    def __init__(self) -> None:
+        self._desk: Desk | None = None
+        self._streamable: Streamable | None = None
+        self._starting = asyncio.Lock()
+
+    @asynccontextmanager
+    async def open(self, desk: Desk) -> AsyncIterator[None]:
+        """Answer for as long as the context lasts."""
+        self._desk = desk
+        try:
+            yield
+        finally:
+            self._desk = None
+            if self._streamable is not None:
+                await self._streamable.end()
+                self._streamable = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one question of a caller whom the guard has let in."""
+        streamable = await self._started()
+        await streamable.answer(scope, receive, send)
+
+    async def _started(self) -> "Streamable":
+        async with self._starting:
+            if self._desk is None:
+                raise Unavailable("This server is about to end; ask again.")
+            if self._streamable is None:
+                made = await asyncio.to_thread(_made, self._desk)
+                await made.start()
+                self._streamable = made
+            return self._streamable
+
+
+def _made(desk: Desk) -> "Streamable":
+    from lamplighter.mcp.streamable import Streamable
+
+    return Streamable(desk)

@@ -1,0 +1,160 @@
+"""The knowledge that is kept here: by the same rules as all the rest."""
+
+import secrets
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lamplighter.domain.client_offers import MEM_SEARCH, READ_MEMORY
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.knowledge import Kept
+from lamplighter.domain.memory import Candidate, Memory
+from lamplighter.domain.search import Results, Wanted
+from lamplighter.domain.session import Session
+from lamplighter.domain.speaker import Speaker
+from lamplighter.domain.text import one_line
+from lamplighter.mcp.desk import Desk
+from lamplighter.repository import access_counts, client_sessions, open_sessions, writing
+from lamplighter.usecases import clients, knowledge, search, walls
+from lamplighter.usecases.agent_context import AgentContext, agent_context
+from lamplighter.usecases.search import Asker
+
+NONE_OPEN: Final = "You have no open session: begin one with mem_session_start, or name it."
+ID_BYTES: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """Keeps and finds the knowledge of one speaker in our own database."""
+
+    desk: Desk
+    speaker: Speaker
+
+    async def save(self, candidate: Candidate, *, session_id: str | None) -> Kept:
+        """Keep a piece of knowledge, in the open session unless another is named."""
+        desk = self.desk
+        async with writing(desk.db):
+            session = await self._session(candidate.project, session_id)
+            if session is not None:
+                candidate = replace(candidate, session_id=session.id, tier=session.tier)
+            return await knowledge.keep(
+                desk.db, candidate, now=desk.now(), redact=desk.redact, window=desk.window
+            )
+
+    async def search(self, wanted: Wanted) -> Results:
+        """Find what is kept in the project that is wanted, and the global of all."""
+        if self.speaker.session is not None:
+            asker = self._asker(self.speaker.session, MEM_SEARCH.name)
+            return await search.shown(self.desk.db, wanted, asker, now=self.desk.now())
+        query = self.desk.redact(wanted.query)
+        found = await search.find(self.desk.db, replace(wanted, query=query), now=self.desk.now())
+        # the walls between projects do not hang on how well a search keeps to them
+        kept = [each for each in found.found if walls.finds(wanted.project or "", each.row)]
+        return replace(found, found=tuple(kept[: wanted.limit]))
+
+    async def context(self, project: str, query: str, *, limit: int) -> AgentContext:
+        """Return what the speaker is told: the best for its query, then the newest."""
+        desk, session = self.desk, await self._session(project, None)
+        return await agent_context(
+            desk.db,
+            project,
+            query,
+            limit=limit,
+            now=desk.now(),
+            session_id=session.id if session else None,
+            redact=desk.redact,
+        )
+
+    async def read(self, project: str, memory_id: int) -> Memory:
+        """Return one memory whole; raises NotFound."""
+        desk, session = self.desk, self.speaker.session
+        if session is not None:
+            asker = self._asker(session, READ_MEMORY.name)
+            memory = await search.read(desk.db, memory_id, asker, now=desk.now())
+        else:
+            memory = await walls.found(desk.db, project, memory_id)
+        await access_counts.count(desk.db, [memory.id], desk.now())
+        return memory
+
+    async def start(self, project: str, session_id: str, directory: str | None) -> Session:
+        """Begin a session; begun twice it is the same one."""
+        desk, agent = self.desk, self.speaker.agent
+        given = session_id or f"mcp-{self.speaker.caller.id}-{secrets.token_hex(ID_BYTES)}"
+        opening = clients.Opening(
+            external_id=given,
+            project=project,
+            agent=agent.name if agent else None,
+            directory=directory and desk.redact(one_line(directory)),
+        )
+        async with writing(desk.db):
+            held = await client_sessions.of(desk.db, one_line(given))
+            if held is not None and not self._mine(held, project):
+                raise Conflict(f"The session {one_line(given)} is somebody else's: choose another.")
+            session, _ = await clients.start(desk.db, opening, now=desk.now())
+        desk.open[self._key(project)] = session.external_id or given
+        return session
+
+    async def summarize(self, project: str, session_id: str | None, summary: str) -> Session:
+        """Write down what a session did, the open one unless another is named."""
+        desk = self.desk
+        async with writing(desk.db):
+            session = await self._named(project, session_id)
+            words = desk.redact(summary.strip())
+            return await open_sessions.summarize(desk.db, session.id, words, now=desk.now())
+
+    async def end(self, project: str, session_id: str | None, summary: str) -> Session:
+        """End a session, the open one unless another is named; ended again it stays as it is."""
+        desk, agent = self.desk, self.speaker.agent
+        async with writing(desk.db):
+            session = await self._named(project, session_id)
+            ended = await clients.end(
+                desk.db,
+                session.external_id or "",
+                [],
+                redact=desk.redact,
+                summarize=agent is None or agent.auto_summarize,
+                summary=summary or session.summary,
+                now=desk.now(),
+            )
+        if desk.open.get(self._key(project)) == session.external_id:
+            del desk.open[self._key(project)]
+        return ended
+
+    async def _named(self, project: str, session_id: str | None) -> Session:
+        session = await self._session(project, session_id)
+        if session is None:
+            raise NotFound(NONE_OPEN)
+        return session
+
+    async def _session(self, project: str, session_id: str | None) -> Session | None:
+        """Return the session that is named, else the open one; raises NotFound."""
+        if self.speaker.session is not None:
+            return self.speaker.session
+        given = session_id and one_line(session_id)
+        name = given or self.desk.open.get(self._key(project))
+        if name is None:
+            return await self._left_open(project)
+        held = await client_sessions.of(self.desk.db, name)
+        if held is not None and self._mine(held, project) and (given or held.running):
+            return held
+        if given:
+            raise NotFound(f"There is no session {given} of yours in the project {project}.")
+        return None
+
+    async def _left_open(self, project: str) -> Session | None:
+        """Return what an agent left open, before this process began."""
+        agent = self.speaker.agent
+        if agent is None:  # two people's programs are not told apart by their project
+            return None
+        return await open_sessions.newest(self.desk.db, project, agent.name)
+
+    def _asker(self, session: Session, tool: str) -> Asker:
+        return Asker(
+            session_id=session.id, tool=tool, redact=self.desk.redact, project=session.project
+        )
+
+    def _mine(self, session: Session, project: str) -> bool:
+        agent = self.speaker.agent.name if self.speaker.agent else None
+        return session.project == project and session.agent == agent
+
+    def _key(self, project: str) -> tuple[str, int, str]:
+        return (self.speaker.caller.kind, self.speaker.caller.id, project)

@@ -1,0 +1,72 @@
+"""Streamable HTTP: one JSON answer to each question, and nothing kept between two."""
+
+import asyncio
+from typing import Final
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from lamplighter.mcp.box import Box
+from lamplighter.mcp.desk import Desk
+from lamplighter.mcp.told import INSTRUCTIONS
+from lamplighter.mcp.tools import tools_of
+from lamplighter.mcp.wire import Context, server
+
+QUESTION_BYTES: Final = 768 * 1024
+"""Larger than the longest memory in any writing, smaller than what the guard lets in."""
+
+PROJECT: Final = "project"
+ANSWERS: Final = "answers"
+WORDS: Final = "words"
+
+
+class Streamable:
+    """Answers the questions of clients, each by the token that came with it."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._sessions = StreamableHTTPSessionManager(
+            app=server(self._box, values=_values, instructions=INSTRUCTIONS),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=QUESTION_BYTES,
+        )
+        self._ready, self._over = asyncio.Event(), asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Be ready to answer."""
+        self._task = asyncio.create_task(self._run())
+        await self._ready.wait()
+
+    async def end(self) -> None:
+        """Answer no more."""
+        self._over.set()
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a question; who asks is in the scope already."""
+        if scope["method"] != "POST":  # there is nothing to listen to: each answer is one
+            words = "Questions are posted."
+            await PlainTextResponse(words, 405, headers={"Allow": "POST"})(scope, receive, send)
+        else:
+            await self._sessions.handle_request(scope, receive, send)
+
+    async def _run(self) -> None:
+        # what is begun here has to end in the same task
+        async with self._sessions.run():
+            self._ready.set()
+            await self._over.wait()
+
+    async def _box(self, context: Context) -> Box:
+        assert context.request is not None
+        caller = context.request.scope["state"]["caller"]
+        project = context.request.query_params.get(PROJECT, "")
+        return tools_of(self._desk, await self._desk.speaker(caller, project=project))
+
+
+def _values(context: Context) -> bool:
+    assert context.request is not None
+    return bool(context.request.query_params.get(ANSWERS) != WORDS)

@@ -1,0 +1,43 @@
+"""The tools of clients, by their token and the settings of their agent."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from lamplighter.domain import client_offers as offers
+from lamplighter.domain.offers import Offer
+from lamplighter.domain.speaker import Speaker
+from lamplighter.mcp.desk import Desk, Place
+from lamplighter.mcp.local import Local
+from lamplighter.mcp.tools import changing, finding, relating, saving, sessions, standing
+from lamplighter.usecases.toolbox import Tool, Tools, Use, tool
+
+_MADE: Final[Mapping[str, Callable[[Place], Use]]] = {
+    offers.MEM_CONTEXT.name: finding.mem_context,
+    offers.MEM_SEARCH.name: finding.mem_search,
+    offers.READ_MEMORY.name: finding.read_memory,
+    offers.MEM_SAVE.name: saving.mem_save,
+    offers.MEM_UPDATE.name: changing.mem_update,
+    offers.MEM_DELETE.name: changing.mem_delete,
+    offers.MEM_TIMELINE.name: relating.mem_timeline,
+    offers.MEM_GRAPH.name: relating.mem_graph,
+    offers.MEM_SESSION_START.name: sessions.mem_session_start,
+    offers.MEM_SESSION_SUMMARY.name: sessions.mem_session_summary,
+    offers.MEM_SESSION_END.name: sessions.mem_session_end,
+    offers.MEM_REVIEW.name: standing.mem_review,
+    offers.MEM_STATS.name: standing.mem_stats,
+    offers.HANDOFF.name: standing.handoff,
+}
+
+
+def tools_of(desk: Desk, speaker: Speaker) -> Tools:
+    """Return the tools that somebody has, and nothing that they may not use."""
+    agent = speaker.agent
+    away = agent is not None and speaker.elsewhere
+    knowing = desk.remote(agent) if away and agent else Local(desk, speaker)
+    place = Place(desk=desk, speaker=speaker, knowing=knowing)
+    made = tuple(_made(place, each) for each in offers.client_offers(speaker))
+    return Tools(tools=made, redact=desk.redact)
+
+
+def _made(place: Place, offer: Offer) -> Tool:
+    return tool(offer, _MADE[offer.name](place))

@@ -1,0 +1,63 @@
+"""The tools that correct knowledge and take it back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.memory import Category, Edit
+from lamplighter.mcp.desk import Place
+from lamplighter.mcp.tools.shown import line, values
+from lamplighter.repository import writing
+from lamplighter.usecases import knowledge, walls
+from lamplighter.usecases.toolbox import Answer, Use
+
+_FIELDS = ("title", "content", "type", "tags", "topic_key", "scope")
+
+
+def mem_update(place: Place) -> Use:
+    """Return what corrects a memory."""
+    desk = place.desk
+
+    async def use(given: Mapping[str, Any]) -> Answer:
+        if not any(name in given for name in _FIELDS):
+            raise Invalid(Wrong("content", f"is missing, or another of {', '.join(_FIELDS)}"))
+        edit = Edit(
+            observation=given.get("content"),
+            title=given.get("title"),
+            category=Category(given["type"]) if "type" in given else None,
+            tags=tuple(given["tags"]) if "tags" in given else None,
+            topic_key=given.get("topic_key"),
+            scope=given.get("scope"),
+        )
+        async with writing(desk.db):
+            project = place.project(given)
+            before = await walls.changeable(desk.db, place.speaker, project, given["id"])
+            memory = await knowledge.correct(
+                desk.db,
+                before.id,
+                edit,
+                now=desk.now(),
+                redact=desk.redact,
+                session_id=place.session_number,
+            )
+        words = "Corrected" if memory.version != before.version else "It said so already"
+        return Answer(text=f"{words}: {line(memory)}", found=values(memory))
+
+    return use
+
+
+def mem_delete(place: Place) -> Use:
+    """Return what takes a memory back: nobody is told it any more, a person may restore it."""
+    desk = place.desk
+
+    async def use(given: Mapping[str, Any]) -> Answer:
+        async with writing(desk.db):
+            project = place.project(given)
+            memory = await walls.changeable(desk.db, place.speaker, project, given["id"])
+            await knowledge.forget(
+                desk.db, memory.id, now=desk.now(), session_id=place.session_number
+            )
+        words = f"Taken back: memory {memory.id}. A person can bring it back in the app."
+        return Answer(text=words, found={"id": memory.id, "deleted": True})
+
+    return use

@@ -1,0 +1,99 @@
+"""The tools that find what is known: by words, by what one is about to do, by number."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lamplighter.domain.agent import CONTEXT_LIMIT, MOST_CONTEXT
+from lamplighter.domain.client_offers import RESULTS_USUALLY
+from lamplighter.domain.markers import defused
+from lamplighter.domain.memory import Category, Memory
+from lamplighter.domain.search import Found, Wanted
+from lamplighter.domain.session import Session
+from lamplighter.domain.text import one_line, several_lines, shortened
+from lamplighter.mcp.desk import Place
+from lamplighter.mcp.tools.shown import NOTES, SHOWN_CHARS, line, said_of, session_values, values
+from lamplighter.usecases.toolbox import Answer, Use
+
+
+def mem_search(place: Place) -> Use:
+    """Return what searches the knowledge of a project."""
+
+    async def use(given: Mapping[str, Any]) -> Answer:
+        kinds = (Category(given["type"]),) if given.get("type") else ()
+        wanted = Wanted(
+            query=given["query"],
+            project=place.project(given),
+            categories=kinds,
+            limit=given.get("limit", RESULTS_USUALLY),
+        )
+        results = await place.knowing.search(wanted)
+        if not results.found:
+            return Answer(
+                text=f"Nothing in the project {wanted.project} holds these words.",
+                found={"results": []},
+            )
+        lines = [NOTES, *(_line(each) for each in results.found)]
+        if results.partial:
+            lines.append("Time ran out: there may be more. Fewer or rarer words find it.")
+        found = {"note": NOTES, "results": [_values(each) for each in results.found]}
+        return Answer(text="\n".join(lines), found=found)
+
+    return use
+
+
+def _line(found: Found) -> str:
+    match found.row:
+        case Memory():
+            return line(found.row)
+        case Session():
+            words = defused(shortened(one_line(found.text), SHOWN_CHARS))
+            return f"Session of {found.row.started_at:%Y-%m-%d}: {words}"
+    return defused(shortened(one_line(found.text), SHOWN_CHARS))
+
+
+def _values(found: Found) -> dict[str, Any]:
+    ranked = {"rank": found.rank, "score": round(found.score, 4)}
+    match found.row:
+        case Memory():
+            return {**values(found.row), **ranked}
+        case Session():
+            return {"type": "session", **session_values(found.row), **ranked}
+    return {"type": "event", "content": defused(one_line(found.text)), **ranked}
+
+
+def mem_context(place: Place) -> Use:
+    """Return what tells the context of what one is about to do."""
+
+    async def use(given: Mapping[str, Any]) -> Answer:
+        agent = place.speaker.agent
+        usual = agent.context_limit if agent else CONTEXT_LIMIT
+        limit = min(given.get("limit", usual), MOST_CONTEXT) if usual else 0
+        project = place.project(given)
+        told = await place.knowing.context(project, given.get("query", ""), limit=limit)
+        found = {
+            "context": told.text,
+            "sessions": [session_values(each) for each in told.sessions],
+            "memories": [
+                {**values(each.memory), "content": defused(one_line(each.content))}
+                for each in told.told
+            ],
+        }
+        if not told.text:
+            return Answer(text=f"Nothing is known yet in the project {project}.", found=found)
+        return Answer(text=f"{NOTES}\n{told.text}", found={"note": NOTES, **found})
+
+    return use
+
+
+def read_memory(place: Place) -> Use:
+    """Return what reads one memory whole."""
+
+    async def use(given: Mapping[str, Any]) -> Answer:
+        memory = await place.knowing.read(place.project(given), given["id"])
+        title = f" {defused(one_line(memory.title))}" if memory.title else ""
+        head = f"{memory.id}. [{memory.category}]{title} ({said_of(memory)})"
+        text = defused(several_lines(memory.observation))
+        found = {"note": NOTES, **values(memory, whole=True)}
+        return Answer(text="\n".join((NOTES, head, text)), found=found)
+
+    return use

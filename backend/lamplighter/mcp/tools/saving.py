@@ -1,0 +1,99 @@
+"""The tool that keeps knowledge; of a session of ours also what a marker would say."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lamplighter.domain.client_offers import MEM_SAVE
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.knowledge import Kept, Outcome
+from lamplighter.domain.memory import (
+    OPERATIONAL,
+    PROJECT,
+    Candidate,
+    Category,
+    Source,
+)
+from lamplighter.domain.session import Session
+from lamplighter.mcp.desk import Desk, Place
+from lamplighter.repository import sessions
+from lamplighter.usecases import saying
+from lamplighter.usecases.ingest import Ingest
+from lamplighter.usecases.toolbox import Answer, Use
+
+_WORDS: Final = {
+    Outcome.CREATED: "Kept: memory {id}.",
+    Outcome.UPDATED: "Replaced the earlier words of the topic: memory {id}, revision {revision}.",
+    Outcome.DEDUPLICATED: "Known already in these words: memory {id}, said {times} times.",
+}
+
+
+def mem_save(place: Place) -> Use:
+    """Return what keeps one piece of knowledge."""
+
+    async def use(given: Mapping[str, Any]) -> Answer:
+        category, session = Category(given["type"]), place.speaker.session
+        if session is not None and category in OPERATIONAL:
+            return await _marked(place.desk, session, given)
+        candidate = Candidate(
+            category=category,
+            service=given.get("service"),
+            observation=given["content"],
+            tier=session.tier if session else 0,
+            session_id=session.id if session else None,
+            source=Source.CLIENT,
+            source_ref=f"{place.speaker.known_as}, {MEM_SAVE.name}",
+            title=given.get("title", ""),
+            tags=tuple(given.get("tags", ())),
+            project=place.project(given),
+            scope=given.get("scope", PROJECT),
+            topic_key=given.get("topic_key"),
+        )
+        kept = await place.knowing.save(candidate, session_id=given.get("session_id"))
+        return _told(kept)
+
+    return use
+
+
+def _told(kept: Kept) -> Answer:
+    memory = kept.memory
+    words = _WORDS[kept.outcome].format(
+        id=memory.id, revision=memory.revision_count, times=memory.duplicate_count
+    )
+    found = {
+        "outcome": kept.outcome.value,
+        "id": memory.id,
+        "title": memory.title,
+        "project": memory.project,
+        "scope": memory.scope,
+        "topic_key": memory.topic_key,
+        "revision_count": memory.revision_count,
+        "duplicate_count": memory.duplicate_count,
+    }
+    return Answer(text=words, found=found)
+
+
+async def _marked(desk: Desk, session: Session, given: Mapping[str, Any]) -> Answer:
+    """Remember what a session of ours says as if it had printed a marker."""
+    taking = await _taking(desk, session)
+    return await saying.save(
+        taking, given["type"], given.get("service"), given["content"], now=desk.now()
+    )
+
+
+async def _taking(desk: Desk, session: Session) -> Ingest:
+    """Return how a session's words are taken in; raises Conflict when it has said all it may."""
+    held = await sessions.get(desk.db, session.id)
+    assert held is not None
+    if held.learned + held.reinforced + held.events >= desk.max_markers:
+        raise Conflict(f"This session has said {desk.max_markers:,} things; that is all it may.")
+    return Ingest(
+        desk.db,
+        held,
+        desk.redact,
+        desk.known(),
+        desk.max_markers,
+        desk.max_tier,
+        lexicon=desk.lexicon,
+        echo=desk.echo,
+        tool=MEM_SAVE.name,
+    )

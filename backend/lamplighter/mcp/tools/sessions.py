@@ -1,0 +1,52 @@
+"""The tools by which a client begins its session, sums it up, and ends it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lamplighter.domain.session import Session
+from lamplighter.mcp.desk import Place
+from lamplighter.mcp.tools.shown import session_values
+from lamplighter.usecases.toolbox import Answer, Use
+
+
+def mem_session_start(place: Place) -> Use:
+    """Return what begins a session."""
+
+    async def use(given: Mapping[str, Any]) -> Answer:
+        session = await place.knowing.start(
+            place.project(given), given.get("session_id", ""), given.get("directory")
+        )
+        words = f"Session {session.external_id} of the project {session.project}: "
+        words += "what you save belongs to it." if session.running else "it has ended already."
+        return _told(session, words)
+
+    return use
+
+
+def mem_session_summary(place: Place) -> Use:
+    """Return what writes down what a session did."""
+
+    async def use(given: Mapping[str, Any]) -> Answer:
+        session = await place.knowing.summarize(
+            place.project(given), given.get("session_id"), given["summary"]
+        )
+        return _told(session, f"Kept as the summary of session {session.external_id}.")
+
+    return use
+
+
+def mem_session_end(place: Place) -> Use:
+    """Return what ends a session."""
+
+    async def use(given: Mapping[str, Any]) -> Answer:
+        session = await place.knowing.end(
+            place.project(given), given.get("session_id"), given.get("summary", "")
+        )
+        kept = "its summary is kept" if session.summary else "it has no summary"
+        return _told(session, f"Session {session.external_id} has ended; {kept}.")
+
+    return use
+
+
+def _told(session: Session, words: str) -> Answer:
+    return Answer(text=words, found=session_values(session))

@@ -1,0 +1,99 @@
+"""Tools over MCP, whatever they are sent by: how they are listed, and how one is answered.
+
+Importing this loads the SDK, which takes a second and some memory: only who answers does.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from mcp import types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from lamplighter import __version__
+from lamplighter.domain.client_offers import CLIENT_OFFERS, HANDOFF, MEM_DELETE, WRITES
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.mcp.box import Box, Offered, Said
+
+NAME: Final = "lamplighter"
+FOUND: Final = "lamplighter/found"
+
+_HINTS: Final = {
+    each.name: types.ToolAnnotations(
+        read_only_hint=each.name not in WRITES,
+        destructive_hint=each is MEM_DELETE,
+        open_world_hint=False,
+    )
+    for each in CLIENT_OFFERS
+    if each is not HANDOFF
+}
+
+Context = ServerRequestContext[Any, Any]
+Find = Callable[[Context], Awaitable[Box]]
+"""Returns the tools of whoever asks; raises a LamplighterError saying why there are none."""
+
+Wants = Callable[[Context], bool]
+"""Says whether somebody wants values as structured content. A client that gets both words and
+values shows its model the values alone."""
+
+
+def never(_: Context) -> bool:
+    """Answer in words; what was found goes beside them, where no model is shown it."""
+    return False
+
+
+def server(
+    find: Find, *, values: Wants = never, instructions: str | None = None
+) -> Server[dict[str, Any]]:
+    """Return what answers by the tools of whoever asks, in words, and in values to who wants."""
+
+    async def listed(
+        context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        try:
+            box = await find(context)
+        except LamplighterError as error:
+            raise MCPError(types.INVALID_REQUEST, str(error)) from error
+        return types.ListToolsResult(tools=[_offer(each) for each in box.tools])
+
+    async def called(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        try:
+            box = await find(context)
+        except LamplighterError as error:
+            return _result(str(error), is_error=True)
+        said = await box.use(params.name, params.arguments or {})
+        return _answer(said, values=values(context))
+
+    return Server(
+        NAME,
+        version=__version__,
+        instructions=instructions,
+        on_list_tools=listed,
+        on_call_tool=called,
+    )
+
+
+def _offer(offered: Offered) -> types.Tool:
+    return types.Tool(
+        name=offered.name,
+        description=offered.about,
+        input_schema=dict(offered.schema),
+        annotations=_HINTS.get(offered.name),
+    )
+
+
+def _answer(said: Said, *, values: bool) -> types.CallToolResult:
+    found = None if said.found is None else dict(said.found)
+    return _result(said.text, is_error=said.is_error, found=found, values=values)
+
+
+def _result(
+    text: str, *, is_error: bool, found: dict[str, Any] | None = None, values: bool = False
+) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text)],
+        is_error=is_error,
+        structured_content=found if values and not is_error else None,
+        _meta=None if values or found is None else {FOUND: found},
+    )

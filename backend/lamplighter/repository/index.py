@@ -1,0 +1,215 @@
+"""What the index holds of the words of a query: bounded, and alike on both databases."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.query import Asked
+from lamplighter.domain.ranking import WEIGHTS, Corpus, Fields
+from lamplighter.domain.terms import is_single
+from lamplighter.repository.columns import NUMBER
+from lamplighter.repository.database import Database
+from lamplighter.repository.driver import DatabaseError
+from lamplighter.repository.index_condition import is_of_index
+from lamplighter.repository.index_schema import INDEX, VOCABULARY
+from lamplighter.repository.tables_search import FIELDS, STEP, term_totals, terms
+from lamplighter.repository.words import OneOf
+
+RANKED: Final = 200
+"""So many candidates are ranked with care."""
+
+COUNTED: Final = 3_000
+"""About so many matches are looked at; words that more have only move the order of those."""
+
+NEWEST: Final = 600
+"""Of words that everything holds only the newest matches are looked at."""
+
+SMALL: Final = 5_000
+"""Of so few documents the words are counted anew each time."""
+
+DRIFT: Final = 1.1
+DAMAGED: Final = (
+    "The index of the search is damaged. Stop Lamplighter and run `lamplighter migrate`: "
+    "it makes the index anew."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """What must hold of a document: one of `words`, all `phrases`, none of `without`.
+
+    Of each group of `scope` one of its terms.
+    """
+
+    words: tuple[str, ...] = ()
+    phrases: tuple[tuple[str, ...], ...] = ()
+    without: tuple[tuple[str, ...], ...] = ()
+    scope: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many documents hold each term, as counted when there were `documents` of them."""
+
+    documents: int = 0
+    holding: dict[str, int] = field(default_factory=dict)
+
+
+async def corpus(db: Database, found: Asked, scope: Sequence[str]) -> Corpus:
+    """Return how much is indexed, and how many documents hold each term of a query."""
+    rows = await db.fetch_all(sa.select(term_totals))
+    documents = sum(row["documents"] for row in rows)
+    size = sum(row["size"] for row in rows)
+    wanted = dict.fromkeys([*found.terms, *scope])
+    counts = db.counts if isinstance(db.counts, Counts) else Counts()
+    low, high = counts.documents / DRIFT, counts.documents * DRIFT
+    if documents < SMALL or not low <= documents <= high or len(counts.holding) > SMALL:
+        counts = Counts(documents)
+        db.counts = counts
+    missing = [each for each in wanted if each not in counts.holding]
+    if missing:
+        counts.holding |= await _holding(db, missing, set(scope))
+    return Corpus(documents, size / max(1, documents), counts.holding)
+
+
+async def candidates(
+    db: Database, matching: Matching, base: int, *, expected: int, conditions: Any = None
+) -> list[int]:
+    """Return what matches in one part of the index: the best, or the newest where it is much."""
+    part = _in_vectors(matching, base) if db.notifies else _in_index(matching, base)
+    query = part.newest(expected, conditions)
+    try:
+        return [row["id"] for row in await db.fetch_all(query)]
+    except DatabaseError as error:
+        if not is_of_index(str(error)):
+            raise
+        raise Unavailable(DAMAGED) from error
+
+
+async def fields(db: Database, ids: Sequence[int]) -> dict[int, Fields]:
+    """Return the terms that the index holds of some documents."""
+    query = sa.select(terms.c.id, *(terms.c[name] for name in FIELDS))
+    rows = await db.fetch_all(query.where(OneOf(terms.c.id, sa.literal(str(list(ids)), sa.Text))))
+    return {row["id"]: (row["title"], row["text"], row["keys"], row["around"]) for row in rows}
+
+
+async def _holding(db: Database, wanted: Sequence[str], scope: set[str]) -> dict[str, int]:
+    if not db.notifies:
+        vocabulary = sa.table(VOCABULARY, sa.column("term"), sa.column("doc"))
+        query = sa.select(vocabulary).where(vocabulary.c.term.in_(wanted))
+        found = {row["term"]: int(row["doc"]) for row in await db.fetch_all(query)}
+    else:
+        marked = {f"'={each}'" if each in scope else f"'{each}'": each for each in wanted}
+        asked = sa.func.unnest(sa.cast(list(marked), postgresql.ARRAY(sa.Text)))
+        each = asked.table_valued(sa.column("term", sa.Text), name="asked").render_derived()
+        holds = _VECTOR.op("@@")(sa.cast(each.c.term, postgresql.TSQUERY))
+        count = sa.select(sa.func.count()).select_from(_VECTORS).where(holds).scalar_subquery()
+        rows = await db.fetch_all(sa.select(each.c.term, count.label("doc")))
+        found = {marked[row["term"]]: int(row["doc"]) for row in rows}
+    return {each: found.get(each, 0) for each in wanted}
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The matches of one part of an index: their numbers, and what a rough order goes by."""
+
+    rows: Any
+    number: Any
+    rough: Any
+    matches: Any
+    base: int
+    hide: bool
+
+    def newest(self, expected: int, conditions: Any) -> sa.Select[Any]:
+        """Ask for those to rank: of a few all, of many the roughly best, of most the newest."""
+        few, many = expected <= RANKED, expected > COUNTED
+        within = self.number.between(self.base, self.base + STEP - 1)
+        columns = [self.number.label("id"), *([] if few or many else [self.rough.label("rough")])]
+        query = sa.select(*columns).select_from(self.rows).where(self.matches, within)
+        if conditions is not None:
+            query = query.where(conditions(self.number - self.base))
+        if many or few:
+            most = NEWEST if many else COUNTED
+            found: sa.Select[Any] = self._ordered(query, hide=not many).limit(most)
+            return found
+        inner = self._ordered(query, hide=True).limit(COUNTED).subquery()
+        ordered = sa.select(inner.c.id).order_by(inner.c.rough, inner.c.id.desc())
+        return ordered.limit(RANKED)
+
+    def _ordered(self, query: Any, *, hide: bool) -> Any:
+        if not (hide and self.hide):
+            return query.order_by(self.number.desc())
+        # or PostgreSQL would walk all rows backwards until it has enough
+        inner = query.cte("matching").prefix_with("MATERIALIZED", dialect="postgresql")
+        return sa.select(*inner.c).order_by(inner.c.id.desc())
+
+
+_VECTOR: Final = sa.column("vector", postgresql.TSVECTOR)
+_VECTORS: Final = sa.table("terms", sa.column("id", NUMBER), _VECTOR)
+
+
+def _in_index(matching: Matching, base: int) -> _Part:
+    rows = sa.table(INDEX, sa.column("rowid", NUMBER), sa.column(INDEX))
+    weights = [sa.literal_column(str(each), sa.Double) for each in (*WEIGHTS, 0)]
+    rough: Any = sa.func.bm25(sa.literal_column(INDEX), *weights, type_=sa.Double)
+    if not matching.words:
+        rough = sa.literal_column("0")
+    matches = rows.c[INDEX].op("MATCH", is_comparison=True)(sa.literal(_fts(matching), sa.Text))
+    return _Part(rows, rows.c.rowid, rough, matches, base, False)
+
+
+def _in_vectors(matching: Matching, base: int) -> _Part:
+    asked, ranked = (
+        sa.cast(sa.cast(sa.literal(text, sa.Text), sa.Text), postgresql.TSQUERY)
+        for text in (_ts(matching), _any(matching.words) if matching.words else "")
+    )
+    title, text, keys, around = WEIGHTS
+    weights: Any = sa.literal_column(f"'{{{around}, {keys}, {text}, {title}}}'::float4[]")
+    vector: Any = _VECTORS.c.vector
+    rough = -sa.func.ts_rank(weights, vector, ranked, 1, type_=sa.Double)
+    return _Part(_VECTORS, _VECTORS.c.id, rough, vector.op("@@")(asked), base, True)
+
+
+_SAID: Final = "{title text keys}"
+_WORDS: Final = "{title text keys around}"
+
+
+def _fts(matching: Matching) -> str:
+    """Write what must match as FTS5 reads it; terms hold nothing that it would take for words."""
+    every = [f"scope : ({' OR '.join(_quoted(each))})" for each in matching.scope]
+    if matching.words:
+        marked = (f'"{each}"{" *" if is_single(each) else ""}' for each in matching.words)
+        every.append(f"{_WORDS} : ({' OR '.join(marked)})")
+    every += [f'{_SAID} : ("{" ".join(each)}")' for each in matching.phrases]
+    text = " AND ".join(every)
+    if matching.without:
+        none = " OR ".join(f'"{" ".join(each)}"' for each in matching.without)
+        text = f"({text}) NOT {_SAID} : ({none})"
+    return text
+
+
+def _ts(matching: Matching) -> str:
+    """Write what must match as a `tsquery`."""
+    every = [_any([f"={each}" for each in group]) for group in matching.scope]
+    if matching.words:
+        every.append(_any(matching.words))
+    every += [f"({_phrase(each)})" for each in matching.phrases]
+    every += [f"!({_phrase(each)})" for each in matching.without]
+    return " & ".join(every)
+
+
+def _any(given: Sequence[str]) -> str:
+    marked = (f"'{each}':*" if is_single(each) else f"'{each}'" for each in given)
+    return f"({' | '.join(marked)})"
+
+
+def _phrase(given: Sequence[str]) -> str:
+    return " <-> ".join(f"'{each}':ABC" for each in given)
+
+
+def _quoted(given: Sequence[str]) -> list[str]:
+    return [f'"{each}"' for each in given]

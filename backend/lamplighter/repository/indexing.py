@@ -1,0 +1,209 @@
+"""What is written into the index of the search, in the transaction of its row."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from lamplighter.domain import scoping
+from lamplighter.domain.event import Event
+from lamplighter.domain.memory import Memory
+from lamplighter.domain.ranking import size_of
+from lamplighter.domain.search import Layer
+from lamplighter.domain.session import Session
+from lamplighter.domain.terms import terms as terms_of
+from lamplighter.repository.columns import NUMBER
+from lamplighter.repository.database import Database
+from lamplighter.repository.index_schema import NEIGHBOURS
+from lamplighter.repository.prepared import Statement
+from lamplighter.repository.tables import memories
+from lamplighter.repository.tables_search import ASIDE, BASES, FIELDS, STEP, terms, unindexed
+from lamplighter.repository.words import OneOf
+
+AROUND_TERMS: Final = 100
+"""How much of each neighbour counts: a page beside a line is to leave the line found."""
+
+LAST_POSITION: Final = 16_383
+COLUMNS: Final = (*FIELDS, "scope", "size")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the index holds of one row: its terms, with spaces between them."""
+
+    id: int
+    title: str
+    text: str
+    keys: str
+    scope: str
+    around: str = ""
+
+    @property
+    def size(self) -> float:
+        """How long it is."""
+        return size_of((self.title, self.text, self.keys, self.around))
+
+    @property
+    def said(self) -> str:
+        """What its neighbours are found by too."""
+        return " ".join(f"{self.title} {self.text}".split()[:AROUND_TERMS])
+
+
+def of_memory(memory: Memory) -> Entry:
+    """Return what the index holds of a memory."""
+    keys = " ".join((memory.service or "", memory.topic_key or "", *memory.tags))
+    return _entry(
+        memory.id + (0 if memory.active else ASIDE),
+        memory.title,
+        memory.observation,
+        keys,
+        scoping.of_memory(memory),
+    )
+
+
+def of_session(session: Session) -> Entry:
+    """Return what the index holds of a session that has a summary."""
+    keys = " ".join((session.agent or "", *(session.services or ())))
+    number = session.id + BASES[Layer.SESSION]
+    return _entry(number, "", session.summary, keys, scoping.of_session(session))
+
+
+def of_event(event: Event) -> Entry:
+    """Return what the index holds of an event."""
+    number = event.id + BASES[Layer.EVENT]
+    return _entry(number, "", event.text, event.service or "", scoping.of_event(event))
+
+
+async def written(db: Database, memory: Memory) -> None:
+    """Take in a memory that was just written, where something that is searched changed."""
+    if await db.fetch_all(_NOTED(id=memory.id)):
+        await put_memories(db, [memory])
+
+
+async def summarized(db: Database, session: Session) -> None:
+    """Take in a session whose summary was just written."""
+    entry = of_session(session)
+    if await db.fetch_all(_NOTED(id=entry.id)) and session.summary:
+        await put(db, entry)
+
+
+async def put_memories(db: Database, several: Sequence[Memory]) -> None:
+    """Put memories into the index, each with its neighbours of the same session beside it."""
+    entries: dict[int, Entry] = {each.id: of_memory(each) for each in several}
+    for number, entry in entries.items():
+        other = number if entry.id >= ASIDE else number + ASIDE
+        await db.execute(_REMOVE(id=other))
+    for each in several:
+        if each.session_id is None:
+            await put(db, entries[each.id])
+    sessions: dict[int, list[int]] = {}
+    for each in several:
+        if each.session_id is not None:
+            sessions.setdefault(each.session_id, []).append(each.id)
+    for session, ids in sessions.items():
+        await _put_beside(db, session, {each: entries[each] for each in ids})
+
+
+async def put(db: Database, entry: Entry) -> None:
+    """Put one entry into the index, in the place of what it held."""
+    values = {"id": entry.id, **{name: getattr(entry, name) for name in COLUMNS}}
+    if db.notifies:
+        await db.execute(_PUT_VECTOR(**values, vector=vector(entry)))
+    else:
+        await db.execute(_PUT(**values))
+
+
+async def _put_beside(db: Database, session: int, fresh: Mapping[int, Entry]) -> None:
+    rows = await db.fetch_all(_NEAR(session=session, first=min(fresh), last=max(fresh)))
+    order = sorted(row["id"] for row in rows)
+    held = await stored(db, [each for each in order if each not in fresh])
+    known = {**{entry.id % STEP: entry for entry in held}, **fresh}
+    order = [each for each in order if each in known]
+    for at, number in enumerate(order):
+        near = range(max(0, at - NEIGHBOURS), min(len(order), at + NEIGHBOURS + 1))
+        if not any(order[other] in fresh for other in near):
+            continue
+        beside = (known[order[other]] for other in near if other != at)
+        around = " ".join(each.said for each in beside if each.id < ASIDE)
+        if number in fresh or around != known[number].around:
+            await put(db, replace(known[number], around=around))
+
+
+async def stored(db: Database, ids: Sequence[int]) -> list[Entry]:
+    """Return what the index holds of some memories."""
+    if not ids:
+        return []
+    wanted = [*ids, *(each + ASIDE for each in ids)]
+    rows = await db.fetch_all(_STORED(ids=str(wanted)))
+    return [
+        Entry(**{name: row[name] for name in ("id", "title", "text", "keys", "scope", "around")})
+        for row in rows
+    ]
+
+
+def vector(entry: Entry) -> str:
+    """Return an entry as PostgreSQL's `tsvector` writes it; its terms hold nothing to quote."""
+    places: dict[str, list[str]] = {}
+    at = 0
+    for letter, text in zip("ABCD", (getattr(entry, name) for name in FIELDS), strict=True):
+        for term in text.split():
+            at += 1
+            places.setdefault(term, []).append(f"{min(at, LAST_POSITION)}{letter}")
+        at += 1  # no phrase reaches from one field into the next
+    words = (f"'{term}':{','.join(found)}" for term, found in places.items())
+    return " ".join((*words, *(f"'={term}'" for term in entry.scope.split())))
+
+
+def _entry(number: int, title: str, text: str, keys: str, scope: Iterable[str]) -> Entry:
+    title, text, keys = (" ".join(terms_of(each)) for each in (title, text, keys))
+    return Entry(number, title, text, keys, " ".join(dict.fromkeys(scope)))
+
+
+def _putting(made: Any, *, vector: bool) -> Statement:
+    columns = (*COLUMNS, *(("vector",) if vector else ()))
+    target = sa.table("terms", *(sa.column(name) for name in ("id", *columns)))
+    given: dict[str, Any] = {name: sa.bindparam(name, type_=_TYPES[name]) for name in _TYPES}
+    if vector:
+        literal = sa.cast(sa.bindparam("vector", type_=sa.Text), sa.Text)
+        given["vector"] = sa.cast(literal, postgresql.TSVECTOR)
+    insert = made(target).values(given)
+    fresh = {name: insert.excluded[name] for name in columns}
+    return Statement(insert.on_conflict_do_update(index_elements=["id"], set_=fresh))
+
+
+def _beside(way: Any, order: Any) -> Any:
+    inner = sa.select(memories.c.id).where(_OF_SESSION, way).order_by(order).limit(2 * NEIGHBOURS)
+    return sa.select(inner.subquery().c.id)
+
+
+_TYPES: Final[dict[str, Any]] = {
+    "id": NUMBER,
+    **dict.fromkeys((*FIELDS, "scope"), sa.Text),
+    "size": sa.Double,
+}
+_PUT: Final = _putting(sqlite.insert, vector=False)
+_PUT_VECTOR: Final = _putting(postgresql.insert, vector=True)
+_NUMBER: Final = sa.bindparam("id", type_=NUMBER)
+_FIRST: Final = sa.bindparam("first", type_=NUMBER)
+_LAST: Final = sa.bindparam("last", type_=NUMBER)
+_REMOVE: Final = Statement(sa.delete(terms).where(terms.c.id == _NUMBER))
+_NOTED: Final = Statement(
+    sa.delete(unindexed).where(unindexed.c.id == _NUMBER).returning(unindexed.c.id)
+)
+_OF_SESSION: Final = sa.func.coalesce(memories.c.session_id, sa.literal_column("0")) == (
+    sa.bindparam("session", type_=NUMBER)
+)
+_NEAR: Final = Statement(
+    sa.union_all(
+        _beside(memories.c.id < _FIRST, memories.c.id.desc()),
+        sa.select(memories.c.id).where(
+            _OF_SESSION, memories.c.id >= _FIRST, memories.c.id <= _LAST
+        ),
+        _beside(memories.c.id > _LAST, memories.c.id.asc()),
+    )
+)
+_STORED: Final = Statement(
+    sa.select(terms).where(OneOf(terms.c.id, sa.bindparam("ids", type_=sa.Text)))
+)

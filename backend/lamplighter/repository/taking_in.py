@@ -1,0 +1,90 @@
+"""Rows that wait to be indexed: written by hand, by one statement for many, or long ago."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.event import Event
+from lamplighter.domain.memory import Memory
+from lamplighter.domain.search import Layer
+from lamplighter.domain.session import Session
+from lamplighter.repository import indexing
+from lamplighter.repository.database import Database, writing
+from lamplighter.repository.deadline import Deadline
+from lamplighter.repository.driver import OperationalError
+from lamplighter.repository.found import rows
+from lamplighter.repository.memories import some
+from lamplighter.repository.tables_search import BASES, STEP, terms, unindexed
+
+AT_ONCE: Final = 100
+
+
+async def waits(db: Database, layers: Sequence[Layer] = tuple(Layer)) -> bool:
+    """Whether anything of some layers waits."""
+    query = sa.select(unindexed.c.id).where(_of(layers)).limit(1)
+    return await db.fetch_one(query) is not None
+
+
+async def take_in(
+    db: Database, layers: Sequence[Layer] = tuple(Layer), *, most: int = AT_ONCE
+) -> int:
+    """Index the newest of what waits; call it within `writing`. Returns how many."""
+    taken = 0
+    for layer in layers:
+        query = sa.select(unindexed.c.id).where(_of([layer])).order_by(unindexed.c.id.desc())
+        waiting = await db.fetch_all(query.limit(most - taken))
+        ids = [row["id"] - BASES[layer] for row in waiting]
+        if ids:
+            await _take(db, layer, ids)
+            taken += len(ids)
+        if taken >= most:
+            break
+    return taken
+
+
+async def take_noted(db: Database, ids: Sequence[int]) -> None:
+    """Index those of some memories that a statement for many of them changed."""
+    noted = sa.delete(unindexed).where(unindexed.c.id.in_(ids)).returning(unindexed.c.id)
+    changed = await db.fetch_all(noted) if ids else []
+    if changed:
+        await indexing.put_memories(db, await some(db, [row["id"] for row in changed]))
+
+
+async def catch_up(db: Database, layers: Sequence[Layer] = tuple(Layer), *, seconds: float) -> int:
+    """Index what waits, in short writes, for so long at most; returns how many rows.
+
+    Where nothing can be written now they wait on.
+    """
+    deadline, taken = Deadline(seconds), 0
+    with suppress(OperationalError):
+        while deadline.left and await waits(db, layers):
+            async with writing(db):
+                taken += await take_in(db, layers)
+    return taken
+
+
+async def _take(db: Database, layer: Layer, ids: list[int]) -> None:
+    held = (await rows(db, [each + BASES[layer] for each in ids])).values()
+    await indexing.put_memories(db, [each for each in held if isinstance(each, Memory)])
+    for each in held:
+        if isinstance(each, Event):
+            await indexing.put(db, indexing.of_event(each))
+        elif isinstance(each, Session):
+            await _put_session(db, each)
+    noted = [each + BASES[layer] for each in ids]
+    await db.execute(sa.delete(unindexed).where(unindexed.c.id.in_(noted)))
+
+
+async def _put_session(db: Database, session: Session) -> None:
+    entry = indexing.of_session(session)
+    if session.summary:
+        await indexing.put(db, entry)
+    else:
+        await db.execute(sa.delete(terms).where(terms.c.id == entry.id))
+
+
+def _of(layers: Sequence[Layer]) -> sa.ColumnElement[bool]:
+    ranges = (unindexed.c.id.between(BASES[each], BASES[each] + STEP - 1) for each in layers)
+    return sa.or_(sa.false(), *ranges)

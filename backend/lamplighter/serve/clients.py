@@ -1,0 +1,91 @@
+"""The tools of clients: in the web process, and over standard input and output."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+from lamplighter import clock
+from lamplighter.config import lexicon
+from lamplighter.config.settings import Settings
+from lamplighter.domain.access import ADMIN, Caller
+from lamplighter.domain.agent import checked_agent
+from lamplighter.domain.errors import Conflict, Invalid, Unavailable, Wrong
+from lamplighter.domain.reconcile import Echo
+from lamplighter.domain.relate import Lexicon
+from lamplighter.domain.service import Services
+from lamplighter.mcp.desk import Desk
+from lamplighter.repository import Database
+from lamplighter.serve import home
+from lamplighter.serve.access import within
+from lamplighter.usecases import access
+
+UNKNOWN = (
+    "LAMPLIGHTER_TOKEN lets nobody in (any more): "
+    "`lamplighter token create --agent NAME` makes one."
+)
+READS = "knowledge:read"
+
+
+def desk(
+    settings: Settings, db: Database, *, services: Callable[[], Services], words: Lexicon
+) -> Desk:
+    """Return what the clients of this process share."""
+    return Desk(
+        db=db,
+        now=clock.now,
+        redact=home.secrets(settings),
+        services=services,
+        agents=settings.agents,
+        window=timedelta(seconds=settings.dedup_window),
+        lexicon=words,
+        echo=Echo(settings.echo),
+        max_markers=settings.max_markers,
+        max_tier=settings.max_tier,
+    )
+
+
+def serve(
+    settings: Settings, *, token: str, agent: str = "", project: str = "", words: bool = False
+) -> None:
+    """Answer MCP over standard input and output until that ends; raises what hinders it.
+
+    `token` says who speaks. Without one it is whoever can read this home: a person, or
+    the agent that is named. With `words` answers hold no values beside them.
+    """
+    named = checked_agent(agent) if agent else None
+    home.prepare(settings)
+    known = lexicon.in_force(settings)
+    files = home.ServicesFile(settings.services)
+
+    async def answer(db: Database) -> None:
+        from lamplighter.mcp import stdio
+
+        here = desk(settings, db, services=files.last_good, words=known)
+
+        async def who() -> Caller:
+            return await _caller(db, token, named)
+
+        await here.speaker(await who(), project=project)  # what is wrong is told at once
+        async with home.tracing(settings, "mcp"):
+            await stdio.serve(here, who, project=project, values=not words)
+
+    asyncio.run(within(settings, answer))
+
+
+async def _caller(db: Database, token: str, agent: str | None) -> Caller:
+    """Return who speaks; raises Unavailable, Conflict, Invalid."""
+    if not token:
+        return Caller(kind="token", id=0, name="", scopes=(ADMIN,), agent=agent)
+    caller = await access.bearer(db, token, now=clock.now())
+    if caller is None:
+        raise Unavailable(UNKNOWN)
+    if not caller.may(READS):
+        raise Conflict(f"This token may not read knowledge: that needs the scope {READS}.")
+    if agent not in (None, caller.agent):
+        bound = caller.agent or caller.session_id
+        if bound is not None:
+            raise Invalid(Wrong("agent", f"is {caller.agent or 'none'} by the token, no other"))
+        return Caller(
+            kind=caller.kind, id=caller.id, name=caller.name, scopes=caller.scopes, agent=agent
+        )
+    return caller

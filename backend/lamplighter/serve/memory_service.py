@@ -1,0 +1,88 @@
+"""The memory service: the contract of AgentOps alone on a port, on the database of the home."""
+
+import ipaddress
+import logging
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+import uvicorn
+
+from lamplighter import clock
+from lamplighter.api.agentops.app import create_app
+from lamplighter.api.agentops.contract import Desk
+from lamplighter.config.settings import Settings
+from lamplighter.serve import access, home, web
+from lamplighter.serve.meaning import meaning
+
+logger = logging.getLogger(__name__)
+
+LOCALHOST: Final = "localhost"
+
+
+def run(
+    settings: Settings, *, port: int | None = None, host: str | None = None, strict: bool = False
+) -> None:
+    """Serve until asked to end; raises Unavailable when the port is taken.
+
+    On this machine alone nobody needs a token unless the settings say so; elsewhere
+    everybody does.
+    """
+    at = replace(
+        settings, host=settings.host if host is None else host, port=port or settings.memory_port
+    )
+    listening = web.bind(at.host, at.port, setting="LAMPLIGHTER_MEMORY_PORT")
+    access.prepare(settings)
+    tokens = wants_tokens(at)
+    app = create_app(
+        lambda: _desk(settings), strict=strict, tokens=tokens, hosts=access.known_hosts(at)
+    )
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        backlog=web.BACKLOG,
+        timeout_graceful_shutdown=web.SHUTDOWN_SECONDS,
+    )
+    who = "who shows a token" if tokens else "everybody on this machine"
+    signal.signal(signal.SIGTERM, _end)
+    logger.info("The memory service listens on %s to %s", access.url(at), who)
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def wants_tokens(settings: Settings) -> bool:
+    """Whether nobody is let in without a token: always where another machine can reach it."""
+    return settings.memory_tokens or not _only_here(settings.host)
+
+
+def _only_here(host: str) -> bool:
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host.lower() == LOCALHOST
+
+
+def _end(number: int, frame: object) -> None:
+    """End well: the server has done so by now, and hands the signal on."""
+    sys.exit(0)
+
+
+@asynccontextmanager
+async def _desk(settings: Settings) -> AsyncIterator[Desk]:
+    async with (
+        home.tracing(settings, "memory-service"),
+        home.database(settings) as db,
+        meaning(settings, db) as means,
+    ):
+        yield Desk(
+            db=db,
+            now=clock.now,
+            redact=home.secrets(settings),
+            window=timedelta(seconds=settings.dedup_window),
+            agents=settings.agents,
+            near=means.near,
+        )

@@ -1,0 +1,123 @@
+"""What this process counts of itself: no library is needed for it, only to show it.
+
+Every name keeps to Prometheus' conventions and is told of in docs/observability.md.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+from time import perf_counter
+from typing import Final
+
+MOST_SERIES: Final = 1_000
+OTHER: Final = "other"
+SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+Labels = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Counter:
+    """How often something happened, by its labels; more than it can hold is counted as other."""
+
+    name: str
+    about: str
+    labels: Labels = ()
+    series: dict[Labels, float] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def add(self, *values: str, by: float = 1.0) -> None:
+        """Count it."""
+        with self._lock:
+            where = _bounded(self.series, values)
+            self.series[where] = self.series.get(where, 0.0) + by
+
+
+@dataclass(slots=True)
+class Times:
+    """How often something took at most so long: `counts` are those up to each bound."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(SECONDS) + 1))
+    total: float = 0.0
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """Return how many took at most so long, for each bound."""
+        bounds = [*map(str, SECONDS), "+Inf"]
+        return [(bound, float(sum(self.counts[: at + 1]))) for at, bound in enumerate(bounds)]
+
+
+@dataclass(slots=True)
+class Histogram:
+    """How long something took, by its labels."""
+
+    name: str
+    about: str
+    labels: Labels = ()
+    series: dict[Labels, Times] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def took(self, seconds: float, *values: str) -> None:
+        """Count how long it took."""
+        with self._lock:
+            times = self.series.setdefault(_bounded(self.series, values), Times())
+            times.counts[bisect_left(SECONDS, seconds)] += 1
+            times.total += seconds
+
+    @contextmanager
+    def timed(self, *values: str) -> Iterator[None]:
+        """Count how long what is done meanwhile takes."""
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            self.took(perf_counter() - began, *values)
+
+
+REQUESTS: Final = Counter(
+    "lamplighter_http_requests",
+    "Requests that the web process answered.",
+    ("method", "route", "status"),
+)
+REQUEST_SECONDS: Final = Histogram(
+    "lamplighter_http_request_duration_seconds",
+    "How long an answer took.",
+    ("method", "route"),
+)
+SEARCHES: Final = Counter(
+    "lamplighter_searches",
+    "Searches of this process: whole, or partial because time ran out.",
+    ("outcome",),
+)
+SEARCH_SECONDS: Final = Histogram(
+    "lamplighter_search_duration_seconds", "How long a search of this process took."
+)
+INJECTIONS: Final = Counter(
+    "lamplighter_injections",
+    "Contexts that this process told clients, by profile.",
+    ("profile",),
+)
+INJECTED: Final = Counter(
+    "lamplighter_injected_memories",
+    "Memories in the contexts that this process told clients.",
+    ("profile",),
+)
+SAVES: Final = Counter(
+    "lamplighter_saves",
+    "Knowledge that this process kept: created, updated, deduplicated or refused.",
+    ("outcome",),
+)
+REMOTE: Final = Counter(
+    "lamplighter_remote_requests",
+    "Requests to memory services elsewhere: well, or failed.",
+    ("outcome",),
+)
+COUNTERS: Final = (REQUESTS, SEARCHES, INJECTIONS, INJECTED, SAVES, REMOTE)
+HISTOGRAMS: Final = (REQUEST_SECONDS, SEARCH_SECONDS)
+
+
+def _bounded(series: Mapping[Labels, object], values: Labels) -> Labels:
+    if values in series or len(series) < MOST_SERIES:
+        return values
+    return tuple(OTHER for _ in values)

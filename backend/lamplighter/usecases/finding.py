@@ -1,0 +1,270 @@
+"""Finding: the best of what is known for a query, with the reasons and in time."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain import ranking, scoping
+from lamplighter.domain.agent import project_of
+from lamplighter.domain.fusion import MEANING
+from lamplighter.domain.memory import Memory
+from lamplighter.domain.passage import passage
+from lamplighter.domain.query import Asked, asked
+from lamplighter.domain.ranking import KEY_SCORE, Corpus
+from lamplighter.domain.search import Found, Layer, Method, Near, Reason, Results, Wanted
+from lamplighter.domain.service import GENERAL, fold
+from lamplighter.repository import Database, index, reading, taking_in
+from lamplighter.repository.deadline import Deadline, Late, by
+from lamplighter.repository.found import Row, layer_of, rows
+from lamplighter.repository.index import COUNTED, Matching
+from lamplighter.repository.since import since
+from lamplighter.repository.tables_search import ASIDE, BASES
+from lamplighter.usecases import observed
+from lamplighter.usecases.fusing import Scored, with_meaning
+
+DEADLINE_SECONDS: Final = 0.25
+CATCHING_UP: Final = 0.4
+CATCHING_SECONDS: Final = 0.1
+"""The share of the time that may go to what waits to be indexed."""
+
+EVERYONE: Final = "global"
+GRACE_SECONDS: Final = 0.1
+READ: Final = 3
+READ_LEAST: Final = 30
+
+
+@observed.search
+async def find(
+    db: Database,
+    wanted: Wanted,
+    *,
+    now: datetime,
+    near: Near | None = None,
+    seconds: float = DEADLINE_SECONDS,
+) -> Results:
+    """Search all that is known; whatever is typed is a valid query.
+
+    After `seconds` it answers with what it has, and says what is missing.
+    """
+    question = asked(wanted, now=now)
+    if question.empty:
+        return Results()
+    deadline, layers = Deadline(seconds), _layers(question.wanted)
+    await caught_up(db, layers, seconds=seconds * CATCHING_UP)
+    scored, full, missing = await _by_words(db, question, layers, deadline)
+    if near is not None and question.terms and Layer.MEMORY in layers:
+        both = await with_meaning(scored, question, near, full=full)
+        missing += [MEANING] if both is None else []
+        scored = scored if both is None else both
+    found: list[Found] = []
+    try:
+        async with by(db, Deadline(max(deadline.left, GRACE_SECONDS))):
+            found = await _found(db, question, sorted(scored, key=_order))
+    except Late:
+        missing = [layer.value for layer in layers]
+    return Results(
+        found=tuple(found),
+        terms=question.terms,
+        partial=bool(missing),
+        missing=tuple(missing),
+    )
+
+
+async def caught_up(
+    db: Database, layers: Sequence[Layer] = (Layer.MEMORY,), *, seconds: float = CATCHING_SECONDS
+) -> None:
+    """Take in what waits to be indexed; within a transaction nothing is written."""
+    if not db.in_transaction:
+        await taking_in.catch_up(db, layers, seconds=seconds)
+
+
+async def _by_words(
+    db: Database, question: Asked, layers: Sequence[Layer], deadline: Deadline
+) -> tuple[list[Scored], float, list[str]]:
+    """Return what matches, what all words would score, and the layers for which time ran out."""
+    scored: list[Scored] = []
+    full = 0.0
+    late = [layer.value for layer in layers]
+    try:
+        async with reading(db):
+            async with by(db, deadline):
+                held = await _corpus(db, question, layers)
+                full = sum(held.weight(term) for term in question.terms)
+            for layer in layers:
+                async with by(db, deadline):
+                    scored += await _scored(db, question, layer, held)
+                late.remove(layer.value)
+    except Late:
+        pass
+    return scored, full, late
+
+
+def _layers(wanted: Wanted) -> list[Layer]:
+    """Return the layers that can hold what is wanted: only memories have a category."""
+    of_memories = wanted.categories or wanted.kind or wanted.tags or wanted.active is False
+    return [each for each in wanted.layers if each is Layer.MEMORY or not of_memories]
+
+
+def _scope(wanted: Wanted, layer: Layer) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of terms of which one each must hold of what is wanted."""
+    groups: list[tuple[str, ...]] = []
+    if wanted.project is not None:
+        everywhere = (scoping.EVERYWHERE,) if layer is Layer.MEMORY else ()
+        groups.append((scoping.of_project(wanted.project), *everywhere))
+    if wanted.service is not None:
+        general = (scoping.NO_SERVICE,) if wanted.general else ()
+        groups.append((*dict.fromkeys((_service(wanted.service), *general)),))
+    if wanted.categories:
+        groups.append(tuple(map(scoping.of_category, dict.fromkeys(wanted.categories))))
+    if wanted.kind is not None:
+        groups.append((scoping.of_kind(wanted.kind),))
+    groups += [(scoping.of_tag(tag),) for tag in wanted.tags]
+    return tuple(groups)
+
+
+def _service(name: str) -> str:
+    return scoping.of_service(None if fold(name) == GENERAL else name)
+
+
+async def _corpus(db: Database, question: Asked, layers: Sequence[Layer]) -> Corpus:
+    groups = {term for each in layers for group in _scope(question.wanted, each) for term in group}
+    return await index.corpus(db, question, sorted(groups))
+
+
+async def _scored(db: Database, question: Asked, layer: Layer, held: Corpus) -> list[Scored]:
+    """Return what matches in one layer, with what its words count."""
+    wanted, scope = question.wanted, _scope(question.wanted, layer)
+    conditions = None if wanted.since is None else since(layer, wanted.since)
+    words, expected = _telling(question.terms, scope, held)
+    matching = Matching(
+        words=words, phrases=question.phrases, without=question.without, scope=scope
+    )
+    numbers: list[int] = []
+    for base in _bases(layer, active=wanted.active):
+        numbers += await index.candidates(
+            db, matching, base, expected=expected, conditions=conditions
+        )
+        if layer is Layer.MEMORY and question.keys:
+            named = tuple(map(scoping.of_key, question.keys))
+            keyed = replace(matching, words=(), scope=(*scope, named))
+            numbers += await index.candidates(db, keyed, base, expected=0, conditions=conditions)
+    texts = await index.fields(db, list(dict.fromkeys(numbers)))
+    return [
+        Scored(number, tuple(ranking.by_words(fields, question.terms, held)))
+        for number, fields in texts.items()
+    ]
+
+
+def _bases(layer: Layer, *, active: bool | None) -> list[int]:
+    if layer is not Layer.MEMORY or active:
+        return [BASES[layer]]
+    return [ASIDE] if active is False else [BASES[layer], ASIDE]
+
+
+def _telling(
+    terms: Sequence[str], scope: Sequence[Sequence[str]], held: Corpus
+) -> tuple[tuple[str, ...], int]:
+    """Return the words by which to look, and about how many documents hold one of them.
+
+    The rarest: what more words would find besides would stand behind. They all count
+    for the order of what is found.
+    """
+    groups = (sum(held.holding.get(term, 0) for term in group) for group in scope)
+    inside = min(groups, default=held.documents)
+    share = inside / max(1, held.documents)
+    rarest = sorted(terms, key=lambda each: (held.holding.get(each, 0), each))
+    looked_for: list[str] = []
+    expected = 0.0
+    for term in rarest:
+        more = held.holding.get(term, 0) * share
+        if looked_for and expected + more > COUNTED and inside > COUNTED:
+            break
+        looked_for.append(term)
+        expected += more
+    if expected > COUNTED and inside > COUNTED:
+        looked_for = list(rarest)  # everything holds them all
+    return tuple(looked_for), round(min(expected, inside) if terms else inside)
+
+
+async def _found(db: Database, question: Asked, scored: Sequence[Scored]) -> list[Found]:
+    """Return the best of what matches, as it stands in its rows."""
+    limit = question.wanted.limit
+    at_once = max(READ_LEAST, READ * limit)
+    found: list[Found] = []
+    for start in range(0, len(scored), at_once):
+        part = scored[start : start + at_once]
+        held = await rows(db, [each.number for each in part])
+        found += [
+            _as_found(held[each.number], each, question)
+            for each in part
+            if each.number in held and _fits(held[each.number], question.wanted)
+        ]
+        if len(found) >= limit:
+            break
+    found.sort(key=lambda each: (-each.score, each.layer, -each.row.id))
+    return [
+        _shown(replace(each, rank=rank), question) for rank, each in enumerate(found[:limit], 1)
+    ]
+
+
+def _fits(row: Row, wanted: Wanted) -> bool:
+    """Whether a row is what is wanted: it may have changed since, or be found by meaning."""
+    if not isinstance(row, Memory):
+        return True
+    tags = {tag.casefold() for tag in row.tags}
+    return (
+        wanted.active in (None, row.active)
+        and wanted.kind in (None, row.kind)
+        and (not wanted.categories or row.category in wanted.categories)
+        and (wanted.project is None or _is_of_project(row, wanted.project))
+        and (wanted.service is None or _is_of_service(row, wanted.service, wanted))
+        and (wanted.since is None or row.updated_at >= wanted.since)
+        and all(tag.casefold().strip() in tags for tag in wanted.tags)
+    )
+
+
+def _is_of_project(row: Memory, project: str) -> bool:
+    return row.scope == EVERYONE or project_of(row.project) == project_of(project)
+
+
+def _is_of_service(row: Memory, service: str, wanted: Wanted) -> bool:
+    if row.service is None:
+        return wanted.general or fold(service) == GENERAL
+    return fold(row.service) == fold(service)
+
+
+def _as_found(row: Row, each: Scored, question: Asked) -> Found:
+    reasons = list(each.reasons)
+    means = [reason.what for reason in reasons] == [MEANING]
+    method = Method.MEANING if means else Method.WORDS if reasons else Method.RECENT
+    if isinstance(row, Memory) and row.topic_key and question.keys:
+        key = scoping.key_form(row.topic_key)
+        if any(key == asked or key.startswith(f"{asked}/") for asked in question.keys):
+            exact = 1.0 if key in question.keys else 0.5
+            reasons.append(Reason(f"topic key {row.topic_key}", KEY_SCORE * exact))
+            method = Method.TOPIC_KEY
+    reasons += ranking.by_name(row, question, ranking.total(each.reasons))
+    return Found(
+        layer=layer_of(each.number),
+        row=row,
+        rank=0,
+        score=ranking.total(reasons),
+        method=method,
+        text="",
+        reasons=tuple(reasons),
+    )
+
+
+def _shown(each: Found, question: Asked) -> Found:
+    """Return what was found with the passage that answers best."""
+    row = each.row
+    text = row.observation if isinstance(row, Memory) else getattr(row, "text", "")
+    if each.layer is Layer.SESSION:
+        text = getattr(row, "summary", "")
+    said, spans = passage(text, question.terms)
+    return replace(each, text=said, spans=spans)
+
+
+def _order(each: Scored) -> tuple[float, int]:
+    return -each.score, -each.number

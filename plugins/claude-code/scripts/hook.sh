@@ -1,0 +1,99 @@
+#!/bin/sh
+# Tells Lamplighter of one event and prints what it answers. A session never suffers by it:
+# whatever goes wrong here, it ends with nothing said and exit status 0.
+#
+#   hook.sh EVENT        the event as JSON on stdin, the answer as JSON on stdout
+#
+# The server and the token are the plugin's settings; without them LAMPLIGHTER_URL and
+# LAMPLIGHTER_TOKEN. LAMPLIGHTER_PLUGIN_OFF=1, or a file .lamplighter-off in the project or
+# above it, and nothing leaves this machine.
+
+exec 2>/dev/null
+umask 077
+event=$1
+url=${CLAUDE_PLUGIN_OPTION_SERVER_URL:-${LAMPLIGHTER_URL:-http://127.0.0.1:8080}}
+token=${CLAUDE_PLUGIN_OPTION_TOKEN:-$LAMPLIGHTER_TOKEN}
+state=${CLAUDE_PLUGIN_DATA:-${TMPDIR:-/tmp}/lamplighter-plugin-$(id -u)}
+here=${CLAUDE_PROJECT_DIR:-$PWD}
+
+[ "${LAMPLIGHTER_PLUGIN_OFF:-0}" = 0 ] || exit 0
+[ -n "$token" ] || exit 0
+
+# The project is the directory that git knows, of a worktree the one that it belongs to.
+root=''
+directory=$here
+while :; do
+    [ -e "$directory/.lamplighter-off" ] && exit 0
+    if [ -z "$root" ] && [ -d "$directory/.git" ]; then
+        root=$directory
+    elif [ -z "$root" ] && [ -f "$directory/.git" ]; then
+        read -r _ root <"$directory/.git"
+        case $root in
+        /*/.git/worktrees/*) root=${root%/.git/worktrees/*} ;;
+        *) root=$directory ;;
+        esac
+    fi
+    case $directory in '' | / | .) break ;; esac
+    directory=${directory%/*}
+done
+
+mkdir -p "$state" || exit 0
+
+# A server that hangs is asked again only after a minute.
+[ -z "$(find "$state/hangs" -mmin -1)" ] || exit 0
+
+case $event in
+PostToolUse | PostToolUseFailure)
+    [ -s "$state/tools" ] || exit 0 # no rule wants the answer of a tool
+    given=$(cat)
+    tool=$(printf '%s' "$given" | grep -o '"tool_name": *"[^"]*"' | head -n 1 | cut -d '"' -f 4)
+    printf '%s\n' "$tool" | tr '[:upper:]' '[:lower:]' | grep -Fqx -f "$state/tools" || exit 0
+    ;;
+*) given=$(cat) ;;
+esac
+
+case $event in
+SessionStart | UserPromptSubmit) seconds=3 ;;
+SessionEnd) seconds=1 ;;
+*) seconds=2 ;;
+esac
+
+# Where there is no curl, the command does the same.
+if ! command -v curl >/dev/null; then
+    command -v lamplighter >/dev/null && printf '%s' "$given" | lamplighter hook "$event"
+    exit 0
+fi
+
+one_line() {
+    printf '%s' "$1" | tr -d '\r\n'
+}
+
+# The token is not for the list of processes to show.
+heads=$state/heads.$$
+trap 'rm -f "$heads"' EXIT
+answer=$(
+    printf '%s' "$given" | curl --silent --fail --globoff --max-time "$seconds" \
+        --noproxy "127.0.0.1,localhost,::1,${NO_PROXY:-$no_proxy}" --dump-header "$heads" \
+        --header 'Content-Type: application/json' --header 'Expect:' --header @/dev/fd/3 \
+        --data-binary @- \
+        "${url%/}/api/v1/hooks/$event" 3<<EOF
+Authorization: Bearer $(one_line "$token")
+X-Lamplighter-Root: $(one_line "${root:-$here}")
+EOF
+)
+case $? in
+0) ;;
+28) : >"$state/hangs" && exit 0 ;;
+*) exit 0 ;;
+esac
+grep -q '^HTTP/[0-9.]* 200' "$heads" || exit 0
+
+if [ "$event" = SessionStart ]; then
+    grep -i '^x-lamplighter-tools:' "$heads" | cut -d : -f 2 | tr -d '\r' |
+        tr -s ' ' '\n' | grep . >"$state/tools.$$"
+    mv -f "$state/tools.$$" "$state/tools"
+fi
+case $answer in
+'{"hookSpecificOutput":{'*'}}') printf '%s\n' "$answer" ;;
+esac
+exit 0

@@ -1,0 +1,127 @@
+"""Agents as they are written in lamplighter.toml; each mistake is named with its place."""
+
+from pathlib import Path
+
+import pytest
+
+from lamplighter.config.settings import read_settings
+from lamplighter.domain.agent import Agent, agent_of
+from lamplighter.domain.errors import Invalid
+from lamplighter.domain.hooks import Hooks, InjectRule, SaveRule
+from lamplighter.domain.memory import Category
+
+GOOD = """
+interval = "5m"
+
+[agents.coder]
+project = "Media  Shelf"
+context_limit = 0
+auto_summarize = false
+auto_save = false
+auto_search = false
+memory_url = "http://memory.lan:7437/agentops/"
+memory_token = "lamp_1_abc"
+
+[[agents.coder.save_rules]]
+tool = "Bash"
+match_output = "error|panic|fatal"
+type = "bugfix"
+
+[[agents.coder.inject_rules]]
+tool = "bash"
+limit = 2
+
+[agents."Night.Watch"]
+"""
+
+
+def read(home: Path, text: str) -> tuple[Agent, ...]:
+    (home / "lamplighter.toml").write_text(text)
+    return read_settings({"LAMPLIGHTER_HOME": str(home)}).agents
+
+
+def test_agents_are_read_and_settings_beside_them_stay(tmp_path: Path) -> None:
+    found = read(tmp_path, GOOD)
+
+    saved = SaveRule(
+        tool="bash",
+        category=Category.BUGFIX,
+        match_output="error|panic|fatal",
+        project="media shelf",
+    )
+    assert found == (
+        Agent(
+            name="coder",
+            project="media shelf",
+            context_limit=0,
+            auto_summarize=False,
+            auto_save=False,
+            auto_search=False,
+            memory_url="http://memory.lan:7437/agentops",
+            memory_token="lamp_1_abc",
+            hooks=Hooks(save=(saved,), inject=(InjectRule(tool="bash", limit=2),)),
+        ),
+        Agent(name="night.watch"),
+    )
+    settings = read_settings({"LAMPLIGHTER_HOME": str(tmp_path)})
+    assert settings.interval == 300
+    assert settings.hooks == Hooks()
+    assert "lamp_1_abc" not in repr(found)
+
+
+def test_an_agent_that_no_table_tells_of_has_every_default(tmp_path: Path) -> None:
+    found = read(tmp_path, GOOD)
+
+    assert agent_of(found, " CODER ").project == "media shelf"
+    assert agent_of(found, "other") == Agent(name="other")
+    assert agent_of(found, "other").reads == "other"
+    assert (Agent(name="a").context_limit, Agent(name="a").auto_save) == (5, True)
+
+
+def test_without_agents_there_are_none(tmp_path: Path) -> None:
+    assert read(tmp_path, "port = 8081\n") == ()
+
+
+AGENT = "[agents.coder]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{AGENT}context_limit = 51\n", ":2: agents.coder, context_limit: is not a whole number"),
+        (f"{AGENT}context_limit = -1\n", "is not a whole number from 0 to 50"),
+        (f"{AGENT}context_limit = true\n", "context_limit: is not a whole number from 0 to 50"),
+        (f"{AGENT}\nauto_save = 'no'\n", ":3: agents.coder, auto_save: is neither true nor false"),
+        (f"{AGENT}autosave = true\n", ":2: agents.coder, autosave: is not a key; did you mean"),
+        (f"{AGENT}contextLimit = 3\n", ":2: agents.coder, contextLimit: is not a key"),
+        (f"{AGENT}project = 3\n", ":2: agents.coder, project: is not a text; put it in quotes"),
+        (f"{AGENT}project = ' '\n", ":2: agents.coder, project: names no project"),
+        (f"{AGENT}project = '{'x' * 101}'\n", "project: has at most 100 characters"),
+        (f"{AGENT}memory_url = 'memory:7437'\n", ":2: agents.coder, memory_url: is not an addre"),
+        (f"{AGENT}memory_url = 'http://'\n", "memory_url: is not an address such as http://mem"),
+        (f"{AGENT}memory_url = 'http://h:99999'\n", "memory_url: is not an address such as"),
+        (f"{AGENT}memory_url = 'http://[::1'\n", "memory_url: is not an address such as"),
+        (f"{AGENT}memory_url = 'http://u:p@h'\n", "memory_url: holds no password"),
+        (f"{AGENT}memory_url = 'http://h/?a=b'\n", "memory_url: holds no password, ? or #"),
+        (f"{AGENT}memory_token = 'a b'\n", ":2: agents.coder, memory_token: is no token"),
+        ("[agents.'a b']\n", ":1: agents.a b: has 1 to 64 small letters"),
+        ("[agents.a]\n[agents.A]\n", ":2: agents.A: is told of twice"),
+        ("agents = 3\n", "lamplighter.toml: agents: is written as [agents.NAME]"),
+        ("[agents]\ncoder = 3\n", "lamplighter.toml: agents: is written as [agents.NAME]"),
+        ("[agent.coder]\n", "lamplighter.toml: agent: is not a setting; did you mean agents?"),
+        (
+            f"{AGENT}[[agents.coder.save_rules]]\ntool = 'bash'\ntype = 'bugfix'\n"
+            "[[agents.coder.save_rules]]\ntool = 'bash'\ntype = 'timing'\n",
+            ":7: agents.coder.save_rules 2, type: 'timing' is not one of",
+        ),
+        (f"{AGENT}save_rules = 3\n", "agents.coder.save_rules: is written as [[agents.coder.sav"),
+        ("agents.coder.auto_save = 3\n", "lamplighter.toml: agents.coder, auto_save: is neither"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(Invalid) as raised:
+        read(tmp_path, text)
+
+    assert said in str(raised.value)
+    assert str(tmp_path) in str(raised.value)
+    assert "u:p@h" not in str(raised.value)

@@ -1,0 +1,100 @@
+"""What a person says to be so, told from what they only ask: by a table of everyday prompts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.corrections import MOST, Tone, said
+from lamplighter.domain.memory import Category
+
+TABLE = Path(__file__).parents[1] / "data" / "prompts.jsonl"
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in TABLE.read_text().splitlines()]
+
+
+def measured(part: str) -> tuple[float, float]:
+    """Return precision and recall over one part of the table."""
+    rows = [row for row in ROWS if row["part"] == part]
+    found = [bool(said(row["prompt"])) for row in rows]
+    right = sum(bool(row["tone"]) for row, each in zip(rows, found, strict=True) if each)
+    return right / sum(found), right / sum(bool(row["tone"]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("part", "precision", "recall"),
+    [("dev", 0.98, 0.98), ("held", 0.90, 0.84)],  # no rule was made for the part that is held back
+)
+def test_few_alarms_are_false_and_most_of_what_is_said_is_heard(
+    part: str, precision: float, recall: float
+) -> None:
+    found = measured(part)
+
+    assert found[0] >= precision
+    assert found[1] >= recall
+
+
+def test_the_table_is_large_and_mostly_of_what_says_nothing() -> None:
+    silent = [row for row in ROWS if not row["tone"]]
+
+    assert len({row["prompt"] for row in ROWS}) == len(ROWS) >= 250
+    assert len(silent) > len(ROWS) / 2
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row["part"] == "dev" and row["tone"]])
+def test_how_it_is_said_is_told_apart(row: dict[str, Any]) -> None:
+    assert [each.tone for each in said(row["prompt"])] == [row["tone"]]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "category"),
+    [
+        ("no, use pnpm here", Category.LEARNING),
+        ("always run the linter first", Category.PREFERENCE),
+        ("We decided to drop support for Python 3.9.", Category.DECISION),
+        ("remember that the CI has two cores", Category.LEARNING),
+    ],
+)
+def test_each_has_a_category_of_knowledge(prompt: str, category: Category) -> None:
+    assert [each.category for each in said(prompt)] == [category]
+
+
+def test_only_the_sentence_that_says_so_is_taken() -> None:
+    prompt = "Fix the login page. Never store the password in the session! Then run the tests."
+
+    assert [each.text for each in said(prompt)] == ["Never store the password in the session!"]
+
+
+def test_a_no_of_its_own_belongs_to_the_next_sentence() -> None:
+    assert [each.text for each in said("No. We keep the changelog by hand.")] == [
+        "No, We keep the changelog by hand."
+    ]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "```\nnever push to main\nalways rebase\n```\nwhat does this mean?",
+        "```\nnever push to main",
+        "> never push to main directly",
+        "/memory always use tabs",
+        "should we always use tabs?",
+        "$ we use tabs, not spaces",
+        "always " + "x" * 500,
+        "",
+    ],
+)
+def test_what_is_quoted_asked_or_endless_is_not_taken(prompt: str) -> None:
+    assert said(prompt) == []
+
+
+def test_the_same_is_taken_once_and_never_more_than_a_few() -> None:
+    many = "\n".join(f"never call service {number % 9} directly" for number in range(50))
+
+    assert len(said(many)) == MOST
+    assert [each.tone for each in said("never do that twice\n" * 9)] == [Tone.PREFERENCE]
+
+
+def test_a_long_prompt_takes_no_longer_than_its_beginning() -> None:
+    for prompt in ("no, " * 100_000, "a " * 400_000, "`" * 200_000, "we use " * 50_000):
+        assert len(said(prompt)) <= MOST

@@ -1,0 +1,50 @@
+"""Words and meaning in one score: the best by words stays so, unless meaning is clear."""
+
+import pytest
+
+from lamplighter.domain.fusion import FLOOR, WEIGHT, fused
+from lamplighter.domain.search import Reason
+
+
+def order(words: dict[int, float], meaning: dict[int, float]) -> list[int]:
+    return [each.id for each in fused(words, meaning)]
+
+
+@pytest.mark.parametrize(
+    ("words", "meaning", "expected"),
+    [
+        ({1: 9.0, 2: 3.0}, {}, [1, 2]),
+        ({}, {1: 0.3, 2: 0.8}, [2, 1]),
+        ({1: 9.0}, {2: 0.8}, [1, 2]),
+        ({1: 9.0, 2: 8.0}, {2: 0.8, 1: 0.3}, [2, 1]),
+        ({1: 9.0, 2: 2.0}, {2: 0.8, 1: 0.3}, [1, 2]),
+        ({}, {}, []),
+        ({2: 5.0, 1: 5.0}, {}, [1, 2]),
+    ],
+    ids=["words", "meaning", "exact", "close", "far", "nothing", "ties"],
+)
+def test_the_order(words: dict[int, float], meaning: dict[int, float], expected: list[int]) -> None:
+    assert order(words, meaning) == expected
+
+
+def test_a_score_says_what_it_is_made_of() -> None:
+    best, second = fused({1: 8.0, 2: 4.0}, {1: FLOOR + 0.5, 3: -0.2})[:2]
+
+    assert best.score == pytest.approx(1.0)
+    assert best.reasons == (Reason("words", 1 - WEIGHT), Reason("meaning", WEIGHT))
+    assert second.reasons == (Reason("words", round((1 - WEIGHT) / 2, 4)),)
+
+
+def test_scores_stay_within_0_and_1_whatever_is_given() -> None:
+    found = fused({1: 1e9, 2: 0.0}, {3: -1.0, 4: 1.0, 5: FLOOR})
+
+    assert all(0 <= each.score <= 1 for each in found)
+    assert {each.id for each in found} == {1, 2, 3, 4, 5}
+
+
+def test_a_chance_word_among_many_does_not_stand_before_what_is_meant() -> None:
+    words, meaning = {1: 3.0}, {2: 0.7, 1: 0.2}
+
+    assert [each.id for each in fused(words, meaning)] == [1, 2]
+    assert [each.id for each in fused(words, meaning, full=20.0)] == [2, 1]
+    assert [each.id for each in fused({1: 19.0}, meaning, full=20.0)] == [1, 2]

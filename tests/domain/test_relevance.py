@@ -1,0 +1,58 @@
+"""Which memories are near enough to a prompt to be told beside it."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from lamplighter.domain.memory import Category, Memory, MemoryId
+from lamplighter.domain.relevance import near
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+POOL = Memory(
+    id=MemoryId(1),
+    category=Category.CONFIG,
+    service=None,
+    title="Size of the pool",
+    observation="The Postgres pool holds 20 connections; pgbouncer stands before it.",
+    topic_key="config/db/pool",
+    confidence=0.7,
+    active=True,
+    tier=0,
+    session_id=None,
+    created_at=NOON,
+    updated_at=NOON,
+)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "why does the postgres pool run out of connections?",
+        "raise the pool to 40 connections",
+        "look at config/db/pool again",
+        "does pgbouncer limit connections here?",
+    ],
+)
+def test_what_is_about_the_same_is_near(prompt: str) -> None:
+    assert near(prompt, POOL)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "fix the failing test",
+        "please add a button to the page",
+        "what is the size of this file?",
+        "continue",
+        "",
+        "the stands at the fair",
+        "add a pool table to the game with balls, cues, pockets, physics, sounds and a score",
+    ],
+)
+def test_what_only_shares_everyday_words_is_not(prompt: str) -> None:
+    assert not near(prompt, POOL)
+
+
+def test_an_ending_makes_no_other_word_and_another_word_does() -> None:
+    assert near("postgres connection refused", POOL)
+    assert not near("the postman collects", POOL)

@@ -1,0 +1,97 @@
+"""The codes: the nearest by the vectors themselves are among the likely ones."""
+
+import numpy as np
+import pytest
+
+from lamplighter.domain.meaning import Placed
+from lamplighter.embedding.codes import Codes, Only, code, packed, unpacked
+
+DIMENSIONS = 384
+COUNT = 5_000
+CHANCE = np.random.default_rng(7)
+# of groups, as texts are: each near some others
+CENTRES = CHANCE.standard_normal((100, DIMENSIONS))
+VECTORS = (CENTRES[np.arange(COUNT) % 100] + CHANCE.standard_normal((COUNT, DIMENSIONS))).astype(
+    np.float32
+)
+VECTORS /= np.linalg.norm(VECTORS, axis=1, keepdims=True)
+
+
+def placed(number: int, **changed: object) -> Placed:
+    values = {
+        "active": number % 10 > 0,
+        "everywhere": number % 1_000 == 1,
+        "project": ("ops", "Shop")[number % 2],
+        "service": (None, "svc1", "svc2", "svc3", "svc4")[number % 5],
+        "category": ("timing", "decision", "bugfix")[number % 3],
+    }
+    return Placed(number + 1, number, code(VECTORS[number]), **{**values, **changed})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def codes() -> Codes:
+    found = Codes(DIMENSIONS)
+    for start in range(0, COUNT, 777):
+        found.put([placed(number) for number in range(start, min(start + 777, COUNT))])
+    return found
+
+
+def test_the_ten_nearest_are_among_the_likely_ones(codes: Codes) -> None:
+    asked = VECTORS[:50] + 0.05 * CHANCE.standard_normal((50, DIMENSIONS)).astype(np.float32)
+    exact = np.argsort(-(asked @ VECTORS.T), axis=1)[:, :10]
+
+    found = [codes.nearest(each, 100, Only(active=None)) for each in asked]
+
+    held = [len(set(likely) & set(true)) for likely, true in zip(found, exact, strict=True)]
+    assert sum(held) >= 0.98 * 500
+
+
+@pytest.mark.parametrize(
+    ("only", "fits"),
+    [
+        (Only(), lambda each: each.active),
+        (Only(active=False), lambda each: not each.active),
+        (Only(project="SHOP"), lambda each: each.active and each.project == "Shop"),
+        (Only(service="svc2"), lambda each: each.active and each.service in (None, "svc2")),
+        (Only(categories=("bugfix",)), lambda each: each.active and each.category == "bugfix"),
+    ],
+    ids=["active", "inactive", "project", "service", "category"],
+)
+def test_what_is_left_out_leaves_as_many_as_are_asked_for(codes: Codes, only: Only, fits) -> None:  # type: ignore[no-untyped-def]
+    found = codes.nearest(VECTORS[0], 100, only)
+
+    assert len(found) == 100
+    assert all(fits(placed(number)) or placed(number).everywhere for number in found)
+
+
+def test_what_is_true_everywhere_is_found_from_every_project(codes: Codes) -> None:
+    assert 1 in codes.nearest(VECTORS[1], 10, Only(project="elsewhere"))
+
+
+def test_what_changed_is_found_as_it_is_now_and_what_is_gone_is_not(codes: Codes) -> None:
+    codes.put([placed(11, active=False)])
+    codes.drop([12, 13, 99_999])
+
+    assert len(codes) == COUNT - 2
+    assert codes.nearest(VECTORS[11], 1, Only()) != [11]
+    assert codes.nearest(VECTORS[11], 1, Only(active=False)) == [11]
+    assert 12 not in codes.nearest(VECTORS[12], 1_000, Only(active=None))
+
+
+def test_dropping_all_but_a_few_keeps_those_few(codes: Codes) -> None:
+    left = {5, 1_234, 4_999}
+    codes.drop(set(range(COUNT)) - left)
+
+    assert set(codes.nearest(VECTORS[5], 10, Only(active=None))) == left
+    assert all(codes.nearest(VECTORS[each], 1, Only(active=None)) == [each] for each in left)
+
+
+def test_nothing_is_near_where_nothing_is_kept() -> None:
+    assert Codes(DIMENSIONS).nearest(VECTORS[0], 10, Only()) == []
+
+
+def test_a_vector_is_kept_in_two_bytes_a_dimension() -> None:
+    kept = packed(VECTORS[3])
+
+    assert len(kept) == 2 * DIMENSIONS
+    assert np.allclose(unpacked([kept, kept], DIMENSIONS)[1], VECTORS[3], atol=1e-3)

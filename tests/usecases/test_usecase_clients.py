@@ -1,0 +1,176 @@
+"""Sessions of clients: begun once, ended with a summary, closed when they fall silent."""
+
+from datetime import timedelta
+
+import pytest
+from examples import LATER, NOON, OPEN, SECRETIVE
+
+from lamplighter.domain.errors import Conflict, Invalid, NotFound
+from lamplighter.domain.memory import Candidate, Category, Source
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import Plan, Session, Status, Trigger
+from lamplighter.domain.summary import Message
+from lamplighter.repository import Database, sessions, statistics, writing
+from lamplighter.usecases import clients, knowledge, overview
+from lamplighter.usecases import sessions as lifecycle
+from lamplighter.usecases.clients import Opening
+
+TALK = [
+    Message("user", "Deploy the new memory service to staging"),
+    Message("assistant", "It is deployed."),
+    Message("tool", "42 lines"),
+    Message("user", "Can you verify the deployment rolled out cleanly?"),
+]
+DAY = timedelta(days=1)
+SUMMARY = (
+    'Session with 3 messages. Started: "Deploy the new memory service to staging" — '
+    'Ended: "Can you verify the deployment rolled out cleanly?"'
+)
+
+
+async def begun(db: Database, name: str = "s1", project: str = "MyProj") -> Session:
+    session, _ = await clients.start(db, Opening(external_id=name, project=project), now=NOON)
+    return session
+
+
+async def test_a_session_begun_twice_is_the_same_one(db: Database) -> None:
+    first, new = await clients.start(db, Opening(external_id="s1", project="MyProj"), now=NOON)
+    again, newer = await clients.start(db, Opening(external_id=" s1 ", project="x"), now=LATER)
+
+    assert (new, newer) == (True, False)
+    assert again == first
+    assert (first.project, first.trigger, first.tier) == ("myproj", Trigger.CLIENT, 0)
+
+
+@pytest.mark.parametrize("name", ["", " \n", "x" * 201])
+async def test_a_session_has_a_name(db: Database, name: str) -> None:
+    with pytest.raises(Invalid):
+        await begun(db, name)
+
+
+async def test_an_agent_does_not_speak_in_a_session_of_another_project(db: Database) -> None:
+    await begun(db, project="theirs")
+
+    with pytest.raises(Conflict):
+        await clients.start(db, Opening(external_id="s1", project="ours", agent="a"), now=LATER)
+    with pytest.raises(NotFound):
+        await clients.end(db, "s1", TALK, redact=OPEN, project="ours", now=LATER)
+
+
+async def test_the_end_leaves_a_summary(db: Database) -> None:
+    await begun(db)
+
+    ended = await clients.end(db, "s1", TALK, redact=OPEN, now=LATER)
+
+    assert (ended.status, ended.summary, ended.messages) == (Status.COMPLETED, SUMMARY, 3)
+    assert await clients.recent(db, "MYPROJ", limit=5) == [ended]
+
+
+async def test_the_words_of_a_client_stand_in_the_place_of_ours(db: Database) -> None:
+    await begun(db)
+
+    ended = await clients.end(db, "s1", TALK, redact=OPEN, summary="All went well", now=LATER)
+
+    assert ended.summary == "All went well"
+
+
+async def test_a_session_that_went_on_has_the_newer_summary_and_loses_none(db: Database) -> None:
+    await begun(db)
+    await clients.end(db, "s1", TALK[:2], redact=OPEN, now=NOON)
+
+    longer = await clients.end(db, "s1", TALK, redact=OPEN, now=LATER)
+    again = await clients.end(db, "s1", [], redact=OPEN, now=LATER)
+
+    assert longer.summary == again.summary == SUMMARY
+    assert again.messages == 3
+
+
+async def test_without_messages_or_where_it_is_switched_off_there_is_none(db: Database) -> None:
+    await begun(db)
+    assert (await clients.end(db, "s1", [], redact=OPEN, now=NOON)).summary == ""
+    ended = await clients.end(db, "s1", TALK, redact=OPEN, summarize=False, now=NOON)
+    assert ended.summary == ""
+    with pytest.raises(NotFound):
+        await clients.end(db, "nobody", TALK, redact=OPEN, now=NOON)
+
+
+async def test_what_nobody_may_read_is_not_in_it(db: Database) -> None:
+    await begun(db)
+    talk = [Message("user", "Use hunter2-hunter2 " + "x" * 200 + "<private>my cat</private>")]
+
+    ended = await clients.end(db, "s1", talk, redact=SECRETIVE, now=LATER)
+
+    assert "hunter2" not in ended.summary
+    assert "cat" not in ended.summary
+
+
+async def test_a_client_that_falls_silent_is_interrupted_after_a_day(db: Database) -> None:
+    silent = await begun(db, "silent")
+    asking = await begun(db, "asking")
+    saving = await begun(db, "saving")
+    await clients.ask(db, asking, "Where is the log?", redact=OPEN, now=NOON + DAY)
+    said = Candidate(
+        category=Category.DECISION,
+        service=None,
+        observation="We log to stderr",
+        tier=0,
+        session_id=saving.id,
+        source=Source.CLIENT,
+        project="myproj",
+    )
+    await knowledge.keep(db, said, now=NOON + DAY, redact=OPEN)
+
+    early = await clients.close_silent(db, now=NOON + DAY - timedelta(seconds=1))
+    late = await clients.close_silent(db, now=NOON + DAY + timedelta(hours=1))
+
+    assert (early, late) == (0, 1)
+    closed = await clients.found(db, silent.external_id or "")
+    assert (closed.status, closed.reason) == (Status.INTERRUPTED, clients.SILENT)
+    assert (await clients.found(db, "asking")).running
+    assert (await clients.found(db, "saving")).running
+    ended = await clients.end(db, "silent", TALK, redact=OPEN, now=NOON + 2 * DAY)
+    assert (ended.status, ended.reason) == (Status.COMPLETED, "")
+
+
+async def test_sessions_of_clients_are_none_of_ours(db: Database) -> None:
+    plan = Plan(tier=2)
+    async with writing(db):
+        ours = await sessions.insert(db, plan, model=None, epoch=0, now=NOON)
+    await begun(db)
+
+    seen = await overview.overview(db, Services(), since=NOON - DAY, now=LATER)
+
+    assert await sessions.running(db) == [ours]
+    assert seen.running == ours
+    assert seen.ran.by_tier == {2: 1}
+    with pytest.raises(Conflict):
+        await lifecycle.stop(db, (await clients.found(db, "s1")).id, now=LATER)
+    days = await statistics.days_run(db, first=NOON.date())
+    assert [(each.tier, each.count) for each in days] == [(2, 1)]
+
+
+async def test_prompts_are_kept_masked_and_found(db: Database) -> None:
+    session = await begun(db)
+    asked = "Why does <private>my</private> jellyfin answer 503 with hunter2-hunter2?"
+    kept = await clients.ask(db, session, asked, redact=SECRETIVE, now=NOON)
+    later = await clients.ask(db, session, "Restart jellyfin", redact=OPEN, now=LATER)
+    other = await begun(db, "s2", "other")
+    await clients.ask(db, other, "jellyfin too", redact=OPEN, now=LATER)
+
+    assert kept.content.startswith("Why does [REDACTED] jellyfin")
+    assert "hunter2" not in kept.content
+    assert await clients.asked(db, "jellyfin 503", "myproj", limit=5) == [kept, later]
+    assert await clients.asked(db, "", "myproj", limit=1) == [later]
+    assert len(await clients.asked(db, "jellyfin", None, limit=5)) == 3
+    with pytest.raises(Invalid):
+        await clients.ask(db, session, " \n", redact=OPEN, now=NOON)
+    with pytest.raises(NotFound):
+        await clients.forget_prompt(db, kept.id, project="other")
+    await clients.forget_prompt(db, kept.id)
+    assert await clients.asked(db, "503", "myproj", limit=5) == []
+
+
+async def test_a_very_long_prompt_is_cut(db: Database) -> None:
+    kept = await clients.ask(db, await begun(db), "x" * 60_000, redact=OPEN, now=NOON)
+
+    assert kept.content == "x" * 50_000 + "... [truncated]"

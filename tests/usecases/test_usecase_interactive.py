@@ -1,0 +1,297 @@
+"""An interactive session: what its hooks bring is kept, and what is known is told it."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+from examples import LATER, NOON, OPEN, SECRETIVE, held
+
+from lamplighter.domain.agent import Agent
+from lamplighter.domain.errors import NotFound
+from lamplighter.domain.hooks import Hooks, SaveRule, Used
+from lamplighter.domain.memory import Candidate, Category, Kind, Memory, Source, Trust
+from lamplighter.domain.session import Session, Status
+from lamplighter.repository import Database, client_prompts, exposures, retellings, sessions
+from lamplighter.usecases import interactive
+from lamplighter.usecases.clients import Opening
+from lamplighter.usecases.interactive import Rules
+from lamplighter.usecases.knowledge import keep
+
+OPENING = Opening(
+    external_id="5f0c", project="Lantern", agent="claude-code", directory="/home/ann/lantern"
+)
+BY = Rules(agent=Agent(name="claude-code"), redact=OPEN)
+POOL = Candidate(
+    category=Category.CONFIG,
+    service=None,
+    observation="The Postgres pool holds 20 connections.",
+    tier=0,
+    session_id=None,
+    source=Source.CLIENT,
+    topic_key="config/db/pool",
+    project="lantern",
+)
+ASKED = "why does the postgres pool run out of connections?"
+
+
+async def joined(db: Database, at: datetime = NOON, **more: Any) -> Session:
+    return await interactive.joined(db, replace(OPENING, **more), now=at)
+
+
+async def known(db: Database, **more: Any) -> Memory:
+    return (await keep(db, replace(POOL, **more), now=NOON, redact=OPEN)).memory
+
+
+async def prompted(db: Database, session: Session, words: str, by: Rules = BY) -> str:
+    return await interactive.told_beside(db, session, words, by, now=LATER)
+
+
+async def row(db: Database, session: Session) -> Session:
+    found = await sessions.get(db, session.id)
+    assert found is not None
+    return found
+
+
+async def test_a_session_is_the_same_one_by_its_name(db: Database) -> None:
+    first = await joined(db)
+    again = await joined(db, LATER)
+
+    assert again == first
+    assert (first.project, first.agent, first.tier) == ("lantern", "claude-code", 0)
+    assert first.status is Status.RUNNING
+
+
+async def test_a_session_of_another_agent_is_not_there(db: Database) -> None:
+    await joined(db)
+
+    with pytest.raises(NotFound):
+        await joined(db, agent="stranger")
+
+
+async def test_a_session_starts_with_what_is_known_and_it_is_kept_byte_for_byte(
+    db: Database,
+) -> None:
+    memory = await known(db)
+    session = await joined(db)
+
+    text = await interactive.told_at_start(db, session, BY, now=LATER)
+
+    assert POOL.observation in text
+    kept = await exposures.prompt(db, session.id)
+    assert kept is not None
+    assert kept.injected == text
+    assert [(each.memory_id, each.position) for each in await exposures.of(db, session.id)] == [
+        (memory.id, 0)
+    ]
+
+
+async def test_a_session_that_starts_anew_is_told_again_and_both_are_kept(db: Database) -> None:
+    await known(db)
+    session = await joined(db)
+    first = await interactive.told_at_start(db, session, BY, now=NOON)
+    await known(db, observation="The pool holds 40.", topic_key="other")
+
+    again = await interactive.told_at_start(db, session, BY, now=LATER)
+
+    assert "The pool holds 40." in again
+    assert first != again
+    assert [each.injected for each in await retellings.of(db, session.id)] == [again]
+
+
+async def test_a_prompt_is_told_what_is_near_once_in_a_session(db: Database) -> None:
+    memory = await known(db)
+    session = await joined(db)
+
+    first, second = await prompted(db, session, ASKED), await prompted(db, session, ASKED)
+
+    assert f"- [config] {POOL.observation} (#{memory.id})" in first
+    assert "Verify a memory" in first
+    assert second == ""
+    assert await exposures.told_of(db, session.id, [memory.id]) == {memory.id}
+    assert [each.query for each in await retellings.of(db, session.id)] == [ASKED]
+
+
+async def test_what_the_start_told_is_not_told_beside_a_prompt(db: Database) -> None:
+    await known(db)
+    session = await joined(db)
+    await interactive.told_at_start(db, session, BY, now=NOON)
+
+    assert await prompted(db, session, ASKED) == ""
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"project": "other"},
+        {"source": Source.CAPTURED, "trust": Trust.UNVERIFIED},
+        {"observation": "Fix the failing test, please use the other branch.", "topic_key": "x"},
+    ],
+    ids=["another project's", "unverified", "of everyday words"],
+)
+async def test_silence_is_better_than_noise(db: Database, more: dict[str, Any]) -> None:
+    await known(db, **more)
+    session = await joined(db)
+
+    assert await prompted(db, session, ASKED) == ""
+    assert await prompted(db, session, "please fix the failing test on the other branch") == ""
+
+
+@pytest.mark.parametrize(
+    ("off", "start"),
+    [({"context_limit": 0}, ""), ({"auto_search": False}, None)],
+    ids=["context_limit", "auto_search"],
+)
+async def test_what_an_agent_may_not_be_told_it_is_not(
+    db: Database, off: dict[str, Any], start: str | None
+) -> None:
+    await known(db)
+    session, by = await joined(db), replace(BY, agent=Agent(name="claude-code", **off))
+
+    assert await prompted(db, session, ASKED, by) == ""
+    if start is not None:
+        assert await interactive.told_at_start(db, session, by, now=LATER) == start
+
+
+async def test_what_a_person_says_to_be_so_is_kept_raw(db: Database) -> None:
+    session = await joined(db)
+
+    await prompted(db, session, "No, use pnpm here. Fix the build.")
+
+    [memory] = await held(db)
+    assert memory.observation == "No, use pnpm here."
+    assert (memory.category, memory.kind) == (Category.LEARNING, Kind.EPISODIC)
+    assert (memory.source, memory.trust) == (Source.CAPTURED, Trust.UNVERIFIED)
+    assert (memory.distilled, memory.confidence, memory.tags) == (False, 0.6, ("correction",))
+    assert (memory.project, memory.session_id) == ("lantern", session.id)
+    assert memory.source_ref == f"session {session.id}, a prompt"
+    assert (await row(db, session)).learned == 1
+
+
+async def test_said_again_it_is_counted_and_without_auto_save_it_is_not_kept(
+    db: Database,
+) -> None:
+    session = await joined(db)
+    silent = replace(BY, agent=Agent(name="claude-code", auto_save=False))
+    await prompted(db, session, "we use tabs, not spaces", silent)
+    assert await held(db) == []
+
+    for _ in range(2):
+        await prompted(db, session, "we use tabs, not spaces")
+
+    assert [each.duplicate_count for each in await held(db)] == [2]
+
+
+async def test_secrets_and_private_parts_are_never_kept(db: Database) -> None:
+    session, by = await joined(db), replace(BY, redact=SECRETIVE)
+    words = "remember that the db password is hunter2-hunter2 <private>and mine is x7</private>"
+
+    await prompted(db, session, words, by)
+    await interactive.answered(db, session, f"I saw: {words}", by, now=LATER)
+    await interactive.ended(db, await row(db, session), by, now=LATER)
+
+    everything = [
+        *(each.observation for each in await held(db)),
+        *(each.content for each in await client_prompts.newest(db, None, limit=9)),
+        (await row(db, session)).response,
+        (await row(db, session)).summary,
+    ]
+    assert len(everything) == 4
+    assert all("[REDACTED" in each for each in everything)
+    assert not any("hunter2" in each or "x7" in each for each in everything)
+
+
+RULES = Hooks(save=(SaveRule(tool="bash", category=Category.BUGFIX, match_output="fatal|panic"),))
+HOOKED = replace(BY, agent=Agent(name="claude-code", hooks=RULES))
+USE = Used("Bash", '{"command": "git push"}')
+
+
+async def test_the_answer_of_a_tool_is_kept_where_a_rule_says_so(db: Database) -> None:
+    session = await joined(db)
+
+    for output in ("ok", "fatal: no route"):
+        await interactive.used(db, session, USE, output, HOOKED, ref="toolu_1", now=NOON)
+
+    [memory] = await held(db)
+    assert memory.title == "bash: fatal: no route"
+    assert (memory.project, memory.trust) == ("lantern", Trust.UNVERIFIED)
+    assert memory.source_ref == f"session {session.id}, toolu_1"
+
+
+async def test_a_tool_in_a_loop_and_many_words_fill_no_database(db: Database) -> None:
+    session, by = await joined(db), replace(HOOKED, most=3)
+
+    for number in range(6):
+        output = f"fatal: {number}"
+        await interactive.used(db, session, USE, output, by, ref="", now=NOON)
+        await prompted(db, session, f"never call service {number} directly", by)
+
+    assert len(await held(db)) == 3
+
+
+async def test_the_end_leaves_a_summary_of_what_the_hooks_brought(db: Database) -> None:
+    session = await joined(db)
+    await prompted(db, session, "Deploy the service to staging")
+    await interactive.answered(db, session, "Done.", BY, now=LATER)
+    await prompted(db, session, "Can you verify it?")
+    await interactive.answered(db, session, "It is up.", BY, now=LATER)
+
+    await interactive.ended(db, await row(db, session), BY, now=LATER)
+
+    found = await row(db, session)
+    assert found.summary == (
+        'Session with 4 messages. Started: "Deploy the service to staging" — '
+        'Ended: "Can you verify it?"'
+    )
+    assert (found.status, found.response, found.turns) == (Status.COMPLETED, "It is up.", 2)
+
+
+async def test_a_resumed_session_is_the_same_and_its_summary_goes_on(db: Database) -> None:
+    session = await joined(db)
+    await prompted(db, session, "First thing")
+    await interactive.ended(db, session, BY, now=LATER)
+
+    again = await joined(db, LATER)
+    assert (again.id, again.status, again.resumed) == (session.id, Status.RUNNING, 1)
+    await prompted(db, again, "Last thing")
+    await interactive.ended(db, again, BY, now=LATER)
+
+    assert (await row(db, session)).summary == (
+        'Session with 2 messages. Started: "First thing" — Ended: "Last thing"'
+    )
+
+
+async def test_an_agent_may_leave_no_summary(db: Database) -> None:
+    session = await joined(db)
+    by = replace(BY, agent=Agent(name="claude-code", auto_summarize=False))
+    await prompted(db, session, "Hello there", by)
+
+    await interactive.summarized(db, session, by, now=LATER)
+    await interactive.ended(db, session, by, now=LATER)
+
+    assert (await row(db, session)).summary == ""
+
+
+async def test_before_it_is_compacted_a_session_leaves_what_it_was(db: Database) -> None:
+    session = await joined(db)
+    await prompted(db, session, "A long task")
+
+    await interactive.summarized(db, session, BY, now=LATER)
+
+    found = await row(db, session)
+    assert found.running
+    assert found.summary == 'Session with 1 message. Started: "A long task" — Ended: "A long task"'
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("plain", "plain"),
+        ({"stdout": "a", "stderr": "b", "interrupted": False}, "a\nb"),
+        ([{"type": "text", "text": "c"}], "text\nc"),
+        (None, ""),
+        (7, ""),
+    ],
+)
+def test_the_words_of_a_tool_s_answer(given: Any, words: str) -> None:
+    assert interactive.words_in(given) == words

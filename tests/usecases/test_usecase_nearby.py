@@ -1,0 +1,263 @@
+"""Search by meaning: what is kept of each memory, how it is caught up, and what is found by it."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+import sqlalchemy as sa
+
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.meaning import Progress
+from lamplighter.domain.memory import Candidate, Category, Memory
+from lamplighter.domain.search import Wanted
+from lamplighter.embedding import Vector
+from lamplighter.embedding.minilm import MiniLM
+from lamplighter.repository import Database, embeddings, memories, reading, tables, writing
+from lamplighter.usecases import nearby
+from lamplighter.usecases.embed import Embedder
+from lamplighter.usecases.nearby import Nearby
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+SLOW = Candidate(
+    category=Category.TIMING,
+    service="jellyfin",
+    observation="Takes a minute before it answers after a restart",
+    tier=1,
+    session_id=None,
+)
+POOL = replace(
+    SLOW,
+    category=Category.DECISION,
+    service=None,
+    project="shop",
+    observation="The pool of connections is limited to 40",
+)
+CAKE = replace(SLOW, service="ovens", observation="Chocolate cake wants 40 minutes in the oven")
+ASKED = "slow to come up again"
+
+
+async def kept(db: Database, *candidates: Candidate) -> list[Memory]:
+    async with writing(db):
+        return [await memories.insert(db, each, now=NOON) for each in candidates]
+
+
+async def caught_up(embedder: Embedder) -> None:
+    await embedder.begin()
+    while await embedder.step():
+        pass
+
+
+@pytest.fixture
+def embedder(db: Database, model: MiniLM) -> Embedder:
+    return Embedder(db, model, lambda: NOON)
+
+
+@pytest.fixture
+def near(db: Database, model: MiniLM) -> Nearby:
+    return Nearby(db, model, within=60)
+
+
+async def test_what_means_the_same_is_found_whatever_its_words(
+    db: Database, embedder: Embedder, near: Nearby
+) -> None:
+    cake, slow, pool = await kept(db, CAKE, SLOW, POOL)
+    await caught_up(embedder)
+
+    found = await near(ASKED)
+
+    assert found[0][0] == slow.id
+    assert {number for number, _ in found} == {cake.id, slow.id, pool.id}
+    assert found == sorted(found, key=lambda each: -each[1])
+    assert near.progress == Progress(3, 3)
+
+
+async def test_only_what_is_wanted_is_found(db: Database, embedder: Embedder, near: Nearby) -> None:
+    cake, slow, pool = await kept(db, CAKE, SLOW, POOL)
+    await caught_up(embedder)
+
+    async def numbers(**wanted: object) -> set[int]:
+        return {each for each, _ in await near(ASKED, wanted=Wanted(query=ASKED, **wanted))}  # type: ignore[arg-type]
+
+    assert await numbers(project="shop") == {pool.id}
+    assert await numbers(service="ovens") == {cake.id}
+    assert await numbers(service="ovens", general=True) == {cake.id, pool.id}
+    assert await numbers(categories=(Category.TIMING,)) == {cake.id, slow.id}
+
+
+async def test_of_some_memories_each_is_compared(
+    db: Database, embedder: Embedder, near: Nearby
+) -> None:
+    cake, _, pool = await kept(db, CAKE, SLOW, POOL)
+    await caught_up(embedder)
+
+    found = await near(ASKED, [pool.id, cake.id, 99])
+
+    assert {number for number, _ in found} == {pool.id, cake.id}
+
+
+async def test_what_is_written_changed_and_deleted_is_followed(
+    db: Database, embedder: Embedder, near: Nearby
+) -> None:
+    (cake,) = await kept(db, CAKE)
+    await caught_up(embedder)
+    await near(ASKED)
+
+    (slow,) = await kept(db, SLOW)
+    async with writing(db):
+        changed = replace(cake, observation="A minute passes until it answers again", version=2)
+        await memories.update(db, changed, now=NOON)
+    assert [number for number, _ in await near(ASKED)] == []  # of these words nothing is kept yet
+    while await embedder.step():
+        pass
+    assert {number for number, _ in await near(ASKED)} == {cake.id, slow.id}
+
+    async with writing(db):
+        await memories.delete(db, slow, now=NOON)
+    assert [number for number, _ in await near(ASKED)] == [cake.id]
+    assert await embeddings.vectors(db, near.embedding.name, [slow.id]) == []
+
+
+async def test_what_is_told_no_more_is_left_out_at_once(
+    db: Database, embedder: Embedder, near: Nearby
+) -> None:
+    (slow,) = await kept(db, SLOW)
+    await caught_up(embedder)
+    active = Wanted(query=ASKED)
+    assert [number for number, _ in await near(ASKED, wanted=active)] == [slow.id]
+
+    async with writing(db):
+        await memories.update(db, replace(slow, active=False, version=2), now=NOON)
+
+    assert await near(ASKED, wanted=active) == []
+    assert len(await near(ASKED, wanted=replace(active, active=None))) == 1
+
+
+async def test_what_was_written_by_hand_is_embedded_too(
+    db: Database, embedder: Embedder, near: Nearby
+) -> None:
+    await caught_up(embedder)
+    row = {"category": "timing", "observation": SLOW.observation, "created_at": NOON}
+    async with writing(db):
+        await db.execute(sa.insert(tables.memories).values(**row, **BY_HAND))
+
+    assert await embedder.step()
+
+    assert len(await near(ASKED)) == 1
+
+
+async def test_nothing_is_embedded_twice_and_a_rest_is_caught_up(
+    db: Database, embedder: Embedder, model: MiniLM
+) -> None:
+    await kept(db, *(replace(CAKE, observation=f"Cake {number}") for number in range(70)))
+    await embedder.begin()
+    await embedder.step()
+    assert await embedder.progress() == Progress(32, 70)
+
+    other = Embedder(db, model, lambda: NOON)
+    await caught_up(other)
+
+    assert other.done == 38
+    assert await other.progress() == Progress(70, 70)
+    await caught_up(embedder)
+    assert embedder.done == 32
+
+
+async def test_a_vector_of_another_model_is_replaced(
+    db: Database, embedder: Embedder, near: Nearby, model: MiniLM
+) -> None:
+    await kept(db, SLOW)
+    await caught_up(Embedder(db, Renamed(model), lambda: NOON))
+    assert await near(ASKED) == []
+
+    await caught_up(embedder)
+
+    assert len(await near(ASKED)) == 1
+    async with reading(db):
+        assert len(await db.fetch_all(sa.select(tables.embeddings))) == 1
+
+
+async def test_a_memory_that_changes_while_it_is_embedded_is_embedded_again(
+    db: Database, model: MiniLM, near: Nearby
+) -> None:
+    (slow,) = await kept(db, SLOW)
+
+    class Meanwhile(Renamed):
+        async def embed(self, texts: Sequence[str], *, aside: bool = False) -> list[Vector]:
+            now = replace(slow, observation="Bakes cakes", version=2)
+            async with writing(db):
+                await memories.update(db, now, now=NOON)
+            return await self.model.embed(texts, aside=aside)
+
+    embedder = Embedder(db, Meanwhile(model, model.name), lambda: NOON)
+    await embedder.begin()
+    await embedder.step()
+    assert embedder.done == 0
+
+    while await embedder.step():
+        pass
+
+    assert embedder.done == 1
+    ((number, nearness),) = await near("Bakes cakes")
+    assert number == slow.id
+    assert nearness > 0.5
+
+
+async def test_a_feed_that_is_gone_too_far_is_read_anew(
+    db: Database, embedder: Embedder, near: Nearby, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await kept(db, SLOW)
+    await caught_up(embedder)
+    await near(ASKED)
+    monkeypatch.setattr(nearby, "FOLLOWED", 2)
+
+    await kept(db, *(replace(CAKE, observation=f"Cake {number}") for number in range(5)))
+    await caught_up(embedder)
+
+    assert len(await near(ASKED)) == 6
+
+
+async def test_a_late_answer_is_none(db: Database, model: MiniLM) -> None:
+    class Late(Renamed):
+        async def embed(self, texts: Sequence[str], *, aside: bool = False) -> list[Vector]:
+            await asyncio.sleep(30)
+            raise AssertionError("it was waited for")
+
+    with pytest.raises(TimeoutError):
+        await Nearby(db, Late(model), within=0.01)(ASKED)
+
+
+async def test_a_model_that_cannot_be_used_ends_the_work_and_says_why(
+    db: Database, model: MiniLM
+) -> None:
+    class Broken(Renamed):
+        async def embed(self, texts: Sequence[str], *, aside: bool = False) -> list[Vector]:
+            raise Unavailable("model.onnx is not the file it should be")
+
+    await kept(db, SLOW)
+    embedder = Embedder(db, Broken(model), lambda: NOON)
+
+    async with asyncio.timeout(30):
+        await embedder.run()
+
+    assert embedder.problem == "model.onnx is not the file it should be"
+
+
+class Renamed:
+    """The model under another name."""
+
+    dimensions = MiniLM.dimensions
+
+    def __init__(self, model: MiniLM, name: str = "another") -> None:
+        self.model, self.name = model, name
+
+    async def embed(self, texts: Sequence[str], *, aside: bool = False) -> list[Vector]:
+        return await self.model.embed(texts, aside=aside)
+
+    def close(self) -> None:
+        """It is another's."""
+
+
+BY_HAND = {"updated_at": NOON, "confidence": 0.7}

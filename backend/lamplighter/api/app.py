@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, ExceptionHandler
 
 from lamplighter.api import approvals, login, openapi, reviews, web
 from lamplighter.api.agentops import app as agentops
@@ -77,17 +77,7 @@ def create_app(
             *web.routes(web_directory),
         ],
         middleware=[Middleware(Observed), Middleware(Guard, hosts=hosts)],
-        exception_handlers={
-            HTTPException: _on_http,
-            Invalid: _on_invalid,
-            NotFound: _on_not_found,
-            Conflict: _on_conflict,
-            Stale: _on_stale,
-            Unavailable: _on_unavailable,
-            OperationalError: _on_locked,
-            TimeoutError: _on_locked,
-            Exception: _on_anything,
-        },
+        exception_handlers=_answers(),
         lifespan=lifespan,
     )
 
@@ -102,6 +92,21 @@ def desk_of(here: Door) -> Desk:
         agents=here.agents,
         near=here.near,
     )
+
+
+def _answers() -> dict[Any, ExceptionHandler]:
+    """Return how each kind of error is answered."""
+    return {
+        HTTPException: _on_http,
+        Invalid: _on_invalid,
+        NotFound: _on_not_found,
+        Conflict: _on_conflict,
+        Stale: _on_stale,
+        Unavailable: _on_unavailable,
+        OperationalError: _on_locked,
+        TimeoutError: _on_locked,
+        Exception: _on_anything,
+    }
 
 
 def api_routes() -> list[BaseRoute]:

@@ -66,7 +66,8 @@ def serve(
             return await _caller(db, token, named)
 
         await here.speaker(await who(), project=project)  # what is wrong is told at once
-        await stdio.serve(here, who, project=project, values=not words)
+        async with home.tracing(settings, "mcp"):
+            await stdio.serve(here, who, project=project, values=not words)
 
     asyncio.run(within(settings, answer))
 

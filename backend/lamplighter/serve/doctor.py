@@ -112,6 +112,10 @@ def _at_odds(found: Condition) -> Iterator[Sign]:
     if found.locked:
         advice = "Find who holds it (`fuser` on the file, `pg_locks`): until it ends writes wait."
         yield judged("database", False, "The database is locked by another program", advice)
+    if found.index:
+        advice = "Stop Lamplighter and run `lamplighter migrate`: it makes the index anew."
+        words = f"The index of the search is damaged: {found.index}"
+        yield judged("database", False, words, advice)
     told = vitals.clock(found.newest, now=clock.now())
     if not told.ok:
         yield told

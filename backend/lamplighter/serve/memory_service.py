@@ -73,7 +73,11 @@ def _end(number: int, frame: object) -> None:
 
 @asynccontextmanager
 async def _desk(settings: Settings) -> AsyncIterator[Desk]:
-    async with home.database(settings) as db, meaning(settings, db) as means:
+    async with (
+        home.tracing(settings, "memory-service"),
+        home.database(settings) as db,
+        meaning(settings, db) as means,
+    ):
         yield Desk(
             db=db,
             now=clock.now,

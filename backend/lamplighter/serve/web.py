@@ -23,6 +23,7 @@ from lamplighter.mcp.endpoint import Endpoint
 from lamplighter.repository.feed import listening, run_directory
 from lamplighter.serve import access, clients, home
 from lamplighter.serve.health import Health
+from lamplighter.serve.indexing import indexing
 from lamplighter.serve.inforce import InForce
 from lamplighter.serve.meaning import meaning
 
@@ -90,10 +91,12 @@ async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> Async
     directory = run_directory(settings.home)
     services = home.ServicesFile(settings.services)
     async with (
+        home.tracing(settings, "web"),
         home.database(settings) as db,
         endpoint.open(clients.desk(settings, db, services=services.last_good, words=words)),
         listening(settings.database_url, directory) as listener,
         meaning(settings, db) as means,
+        indexing(db),
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)
         yield Door(

@@ -15,7 +15,9 @@ from benchmarks import (
     memory,
     pages,
     processes,
+    quality,
     relate,
+    search,
     sessions,
     spawned,
 )
@@ -31,7 +33,9 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "overview": glance.run,
     "pages": pages.run,
     "processes": processes.run,
+    "quality": quality.run,
     "relate": relate.run,
+    "search": search.run,
     "sessions": sessions.run,
     "spawned": lambda: asyncio.run(spawned.run()),
 }
@@ -39,7 +43,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
 
 def main() -> None:
     """Print one JSON line a benchmark."""
-    for name in sys.argv[1:] or ALL:
+    for name in [each for each in sys.argv[1:] if not each.startswith("-")] or ALL:
         print(json.dumps({"benchmark": name, **ALL[name]()}), flush=True)
 
 

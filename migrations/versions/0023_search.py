@@ -5,7 +5,7 @@ from alembic import op
 
 from lamplighter.repository import index_schema
 from lamplighter.repository.columns import NUMBER, TEXT
-from lamplighter.repository.tables_search import FIELDS, STEP
+from lamplighter.repository.tables_search import FIELDS
 
 revision = "0023"
 down_revision = "0022"
@@ -34,9 +34,5 @@ def upgrade() -> None:
     sqlite = op.get_bind().dialect.name == "sqlite"
     for statement in index_schema.SQLITE if sqlite else index_schema.POSTGRES:
         op.execute(sa.text(statement.replace(":", r"\:")))
-    for rows in (
-        "SELECT id FROM memories",
-        f"SELECT id + {STEP} FROM sessions WHERE summary <> ''",
-        f"SELECT id + {2 * STEP} FROM events",
-    ):
-        op.execute(f"INSERT INTO unindexed (id) {rows}")
+    for statement in index_schema.NOTE_ALL:
+        op.execute(statement)

@@ -265,7 +265,8 @@ def test_the_tables_in_code_are_the_tables_in_the_database(migrated: Path) -> No
     )
     found = sa.inspect(engine)
 
-    assert set(found.get_table_names()) - {"alembic_version"} == set(metadata.tables)
+    ours = {name for name in found.get_table_names() if not name.startswith(("terms_",))}
+    assert ours - {"alembic_version"} == set(metadata.tables)
     for name, table in metadata.tables.items():
         assert [
             (column.name, kind_of_column(column.type), column.nullable) for column in table.columns

@@ -166,11 +166,11 @@ async def test_what_we_know_of_a_tools_arguments_is_told_and_kept(db: Database) 
     slow, by_hand = held_ids[SLOW_START.observation], held_ids["Restart jellyfin by hand"]
     assert told.splitlines() == [
         HEADING,
-        "- [timing] Restart jellyfin by hand (confidence: 0.9)",
         "- [timing] Takes 60s to start after restart (confidence: 0.7)",
+        "- [timing] Restart jellyfin by hand (confidence: 0.9)",
     ]
     assert await search_rows(db) == [
-        (1, "look", "Jellyfin http", [{"id": by_hand, "rank": 1}, {"id": slow, "rank": 2}])
+        (1, "look", "Jellyfin http", [{"id": slow, "rank": 1}, {"id": by_hand, "rank": 2}])
     ]
 
 

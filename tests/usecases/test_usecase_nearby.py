@@ -82,7 +82,8 @@ async def test_only_what_is_wanted_is_found(db: Database, embedder: Embedder, ne
         return {each for each, _ in await near(ASKED, wanted=Wanted(query=ASKED, **wanted))}  # type: ignore[arg-type]
 
     assert await numbers(project="shop") == {pool.id}
-    assert await numbers(service="ovens") == {cake.id, pool.id}
+    assert await numbers(service="ovens") == {cake.id}
+    assert await numbers(service="ovens", general=True) == {cake.id, pool.id}
     assert await numbers(categories=(Category.TIMING,)) == {cake.id, slow.id}
 
 

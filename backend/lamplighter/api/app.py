@@ -61,13 +61,7 @@ def create_app(
             app.state.door = here
             app.state.callers = callers = Callers(here.db, here.now)
             app.state.attempts = Attempts()
-            app.state.desk = Desk(
-                db=here.db,
-                now=here.now,
-                redact=here.redact,
-                window=here.window,
-                agents=here.agents,
-            )
+            app.state.desk = desk_of(here)
             tasks = [asyncio.create_task(work) for work in (here.hub.follow(), callers.note())]
             yield
             for task in tasks:
@@ -101,6 +95,18 @@ def _answers() -> dict[Any, ExceptionHandler]:
         TimeoutError: _on_locked,
         Exception: _on_anything,
     }
+
+
+def desk_of(here: Door) -> Desk:
+    """Return what the contract of AgentOps works with in this process."""
+    return Desk(
+        db=here.db,
+        now=here.now,
+        redact=here.redact,
+        window=here.window,
+        agents=here.agents,
+        near=here.near,
+    )
 
 
 def api_routes() -> list[BaseRoute]:

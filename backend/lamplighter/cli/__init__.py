@@ -14,12 +14,16 @@ from lamplighter.cli import (
     access,
     approvals,
     halt,
+    hook,
     knowing,
     mcp,
+    memories,
     memory,
     memory_service,
     notify,
     reviews,
+    search,
+    transfer,
     vectors,
 )
 from lamplighter.cli.words import in_words, refuse, settings_in_force
@@ -50,10 +54,16 @@ main.add_command(notify.notify)
 main.add_command(halt.resume)
 main.add_command(knowing.context)
 main.add_command(knowing.audit)
+main.add_command(search.search)
 main.add_command(memory.memory)
 main.add_command(vectors.vectors)
 main.add_command(memory_service.memory_service)
 main.add_command(mcp.mcp)
+main.add_command(transfer.export)
+for command in memories.COMMANDS:
+    memory.memory.add_command(command)
+main.add_command(transfer.import_)
+main.add_command(hook.hook)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -187,13 +197,17 @@ def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
 @main.command()
 @in_words
 def migrate() -> None:
-    """Bring the database to the newest revision."""
+    """Bring the database to the newest revision, and mend the index of the search."""
+    from lamplighter.repository import index_condition
     from lamplighter.repository import migrate as migration
     from lamplighter.serve import home
 
     settings = settings_in_force()
     before = migration.revision_of(settings.database_url)
     home.prepare(settings)
+    wrong = index_condition.mend(settings.database_url)
+    if wrong:
+        click.echo(f"Made the index of the search anew: {terminal(wrong)}")
     after = migration.revision_of(settings.database_url)
     click.echo(f"At revision {after}." if before == after else f"Migrated to revision {after}.")
 

@@ -7,6 +7,7 @@ of words.
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 SHORTEST, LONGEST = 3, 64
@@ -103,7 +104,7 @@ def _consonants(word: str) -> list[bool]:
 def _measure(word: str) -> int:
     """Count how often a consonant follows a vowel."""
     found = _consonants(word)
-    return sum(1 for before, after in zip(found, found[1:], strict=False) if after and not before)
+    return sum(1 for before, after in pairwise(found) if after and not before)
 
 
 def _has_vowel(word: str) -> bool:

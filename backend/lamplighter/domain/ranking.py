@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.memory import Memory
 from lamplighter.domain.query import Asked
 from lamplighter.domain.search import Reason
 from lamplighter.domain.service import fold
@@ -74,9 +73,9 @@ def by_name(row: object, asked: Asked, score: float) -> list[Reason]:
     for name in _names(row):
         if name and set(terms(name)) <= set(asked.terms):
             found.append(Reason(f"names {name}", OF_SERVICE * score))
-    if asked.wanted.general and asked.wanted.service and isinstance(row, Memory) and row.service:
-        if fold(row.service) == fold(asked.wanted.service):
-            found.append(Reason(f"of {row.service}", OF_SERVICE * score + 1.0))
+    wanted, own = asked.wanted, getattr(row, "service", None)
+    if wanted.general and wanted.service and own and fold(own) == fold(wanted.service):
+        found.append(Reason(f"of {own}", OF_SERVICE * score + 1.0))
     if asked.period is not None and asked.period.holds(moment_of(row)):
         found.append(Reason(f"from {asked.period.words}", OF_PERIOD * score))
     return found

@@ -1,10 +1,10 @@
 """The search: what is asked of all that is known, what is found, and what a session was shown."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
 from lamplighter.domain.event import Event
 from lamplighter.domain.memory import Category, Kind, Memory
@@ -94,10 +94,17 @@ class Results:
         return [each.row for each in self.found if isinstance(each.row, Memory)]
 
 
-Near = Callable[[str, Sequence[int] | None], Awaitable[Sequence[tuple[int, float]]]]
-"""Return the memories nearest in meaning to a text with how near each is, nearest first.
+class Near(Protocol):
+    """Finds memories by what they mean; raises TimeoutError, or Unavailable when it cannot."""
 
-With ids only those are compared, and each of them that is known is returned."""
+    async def __call__(
+        self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
+    ) -> Sequence[tuple[int, float]]:
+        """Return the memories nearest in meaning to a text with how near each is, nearest first.
+
+        With ids only those are compared, and each of them that is known is returned; else
+        those among the `wanted` that are likely nearest.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from lamplighter.domain.porter import stem
@@ -81,7 +82,7 @@ def _of_name(name: str) -> tuple[Word, ...]:
     for run in _RUN.finditer(name):
         cuts = [run.start() + hump.start() for hump in _HUMP.finditer(run[0])]
         places = [run.start(), *cuts, run.end()]
-        for start, end in zip(places, places[1:], strict=False):
+        for start, end in pairwise(places):
             found += _of_piece(name, start, end)
     if len(name) > NAME_CHARS:  # no name, but a text without spaces
         return tuple(found)

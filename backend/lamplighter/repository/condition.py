@@ -7,25 +7,32 @@ from pathlib import Path
 from typing import Final
 
 from lamplighter.repository import driver
+from lamplighter.repository.index_condition import is_of_index, of_file
 
 LOCKED_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What was found: `check` is "ok" or the first damage, `newest` the time of the last change."""
+    """What was found: `check` is "ok" or the first damage, `newest` the time of the last change.
+
+    `index` is what is wrong with the index of the search, empty for nothing.
+    """
 
     check: str
     locked: bool
     newest: datetime | None
+    index: str = ""
 
 
 def condition(path: Path) -> Condition:
     """Look at a database file; raises the driver's error when it cannot be read."""
     with closing(driver.connect(str(path), busy_seconds=LOCKED_SECONDS)) as connection:
-        check = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(100)").fetchall()]
+        check = next((each for each in found if not is_of_index(each)), "ok")
         newest = _newest(connection) if check == "ok" else None
-        return Condition(check, _locked(connection), newest)
+        index = of_file(connection) if check == "ok" else ""
+        return Condition(check, _locked(connection), newest, index)
 
 
 def _newest(connection: driver.Connection) -> datetime | None:

@@ -7,6 +7,7 @@ import asyncpg
 
 from lamplighter.repository.columns import moment
 from lamplighter.repository.condition import Condition
+from lamplighter.repository.index_condition import of_server
 from lamplighter.repository.postgres import OURS, WRITER, connect, our_errors
 
 READ_ONLY: Final = (
@@ -37,9 +38,9 @@ async def looked_at(url: str) -> Condition:
                 return Condition("this user may not write to its tables", False, None)
             held = await connection.fetchval("SELECT to_regclass('changes') IS NOT NULL")
             newest = await connection.fetchval(NEWEST) if held else None
-            return Condition(
-                "ok", await _locked(connection), None if newest is None else moment(newest)
-            )
+            at = None if newest is None else moment(newest)
+            index = await of_server(connection)
+            return Condition("ok", await _locked(connection), at, index)
         finally:
             await connection.close()
 

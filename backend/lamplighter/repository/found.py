@@ -25,6 +25,11 @@ def layer_of(number: int) -> Layer:
     return PARTS.get(number // STEP, Layer.MEMORY)
 
 
+def memory_of(number: int) -> int:
+    """Return the memory that a number of the index is of."""
+    return number % STEP
+
+
 async def rows(db: Database, numbers: Iterable[int]) -> dict[int, Row]:
     """Return the rows of some numbers of the index; of those that are gone or damaged none."""
     of: dict[Layer, dict[int, int]] = {}

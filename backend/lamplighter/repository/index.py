@@ -7,11 +7,14 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
+from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.query import Asked
 from lamplighter.domain.ranking import WEIGHTS, Corpus, Fields
 from lamplighter.domain.terms import is_single
 from lamplighter.repository.columns import NUMBER
 from lamplighter.repository.database import Database
+from lamplighter.repository.driver import DatabaseError
+from lamplighter.repository.index_condition import is_of_index
 from lamplighter.repository.index_schema import INDEX, VOCABULARY
 from lamplighter.repository.tables_search import FIELDS, STEP, term_totals, terms
 from lamplighter.repository.words import OneOf
@@ -29,6 +32,10 @@ SMALL: Final = 5_000
 """Of so few documents the words are counted anew each time."""
 
 DRIFT: Final = 1.1
+DAMAGED: Final = (
+    "The index of the search is damaged. Stop Lamplighter and run `lamplighter migrate`: "
+    "it makes the index anew."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +82,12 @@ async def candidates(
     """Return what matches in one part of the index: the best, or the newest where it is much."""
     part = _in_vectors(matching, base) if db.notifies else _in_index(matching, base)
     query = part.newest(expected, conditions)
-    return [row["id"] for row in await db.fetch_all(query)]
+    try:
+        return [row["id"] for row in await db.fetch_all(query)]
+    except DatabaseError as error:
+        if not is_of_index(str(error)):
+            raise
+        raise Unavailable(DAMAGED) from error
 
 
 async def fields(db: Database, ids: Sequence[int]) -> dict[int, Fields]:
@@ -122,7 +134,8 @@ class _Part:
             query = query.where(conditions(self.number - self.base))
         if many or few:
             most = NEWEST if many else COUNTED
-            return self._ordered(query, hide=not many).limit(most)
+            found: sa.Select[Any] = self._ordered(query, hide=not many).limit(most)
+            return found
         inner = self._ordered(query, hide=True).limit(COUNTED).subquery()
         ordered = sa.select(inner.c.id).order_by(inner.c.rough, inner.c.id.desc())
         return ordered.limit(RANKED)
@@ -141,7 +154,7 @@ _VECTORS: Final = sa.table("terms", sa.column("id", NUMBER), _VECTOR)
 
 def _in_index(matching: Matching, base: int) -> _Part:
     rows = sa.table(INDEX, sa.column("rowid", NUMBER), sa.column(INDEX))
-    weights = (sa.literal_column(str(each)) for each in (*WEIGHTS, 0))
+    weights = [sa.literal_column(str(each), sa.Double) for each in (*WEIGHTS, 0)]
     rough: Any = sa.func.bm25(sa.literal_column(INDEX), *weights, type_=sa.Double)
     if not matching.words:
         rough = sa.literal_column("0")
@@ -155,7 +168,7 @@ def _in_vectors(matching: Matching, base: int) -> _Part:
         for text in (_ts(matching), _any(matching.words) if matching.words else "")
     )
     title, text, keys, around = WEIGHTS
-    weights = sa.literal_column(f"'{{{around}, {keys}, {text}, {title}}}'::float4[]")
+    weights: Any = sa.literal_column(f"'{{{around}, {keys}, {text}, {title}}}'::float4[]")
     vector: Any = _VECTORS.c.vector
     rough = -sa.func.ts_rank(weights, vector, ranked, 1, type_=sa.Double)
     return _Part(_VECTORS, _VECTORS.c.id, rough, vector.op("@@")(asked), base, True)

@@ -160,16 +160,35 @@ SQLITE: Final = (
         for name, moment, when, what in _SQLITE
     ),
 )
+DROP_SQLITE: Final = (
+    *(f"DROP TRIGGER IF EXISTS {name}" for name in TRIGGERS),
+    f"DROP TABLE IF EXISTS {VOCABULARY}",
+    f"DROP TABLE IF EXISTS {INDEX}",
+)
+POSTGRES_TRIGGERS: Final = tuple(
+    statement
+    for name, moment, rows, what in _POSTGRES
+    for statement in (
+        f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS"
+        f" $body$ BEGIN {what} RETURN NULL; END $body$",
+        f"CREATE OR REPLACE TRIGGER {name} AFTER {moment} {rows} EXECUTE FUNCTION {name}()",
+    )
+)
 POSTGRES: Final = (
     "ALTER TABLE terms ADD COLUMN vector tsvector NOT NULL DEFAULT ''",
     "CREATE INDEX idx_terms_vector ON terms USING gin (vector) WITH (fastupdate = off)",
-    *(
-        statement
-        for name, moment, rows, what in _POSTGRES
-        for statement in (
-            f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS"
-            f" $body$ BEGIN {what} RETURN NULL; END $body$",
-            f"CREATE TRIGGER {name} AFTER {moment} {rows} EXECUTE FUNCTION {name}()",
-        )
-    ),
+    *POSTGRES_TRIGGERS,
+)
+NOTE_ALL: Final = tuple(
+    f"INSERT INTO unindexed (id) {rows} ON CONFLICT DO NOTHING"
+    for rows in (
+        "SELECT id FROM memories WHERE true",
+        f"SELECT id + {STEP} FROM sessions WHERE summary <> ''",
+        f"SELECT id + {_EVENTS} FROM events WHERE true",
+    )
+)
+COUNT_ANEW: Final = (
+    "UPDATE term_totals SET"
+    f" documents = (SELECT count(*) FROM terms WHERE terms.id / {STEP} = part),"
+    f" size = (SELECT coalesce(sum(terms.size), 0) FROM terms WHERE terms.id / {STEP} = part)"
 )

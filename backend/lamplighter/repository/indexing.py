@@ -91,7 +91,7 @@ async def summarized(db: Database, session: Session) -> None:
 
 async def put_memories(db: Database, several: Sequence[Memory]) -> None:
     """Put memories into the index, each with its neighbours of the same session beside it."""
-    entries = {each.id: of_memory(each) for each in several}
+    entries: dict[int, Entry] = {each.id: of_memory(each) for each in several}
     for number, entry in entries.items():
         other = number if entry.id >= ASIDE else number + ASIDE
         await db.execute(_REMOVE(id=other))
@@ -148,7 +148,8 @@ def vector(entry: Entry) -> str:
     places: dict[str, list[str]] = {}
     at = 0
     for letter, text in zip("ABCD", (getattr(entry, name) for name in FIELDS), strict=True):
-        for at, term in enumerate(text.split(), at + 1):
+        for term in text.split():
+            at += 1
             places.setdefault(term, []).append(f"{min(at, LAST_POSITION)}{letter}")
         at += 1  # no phrase reaches from one field into the next
     words = (f"'{term}':{','.join(found)}" for term, found in places.items())
@@ -156,8 +157,8 @@ def vector(entry: Entry) -> str:
 
 
 def _entry(number: int, title: str, text: str, keys: str, scope: Iterable[str]) -> Entry:
-    said = (" ".join(terms_of(each)) for each in (title, text, keys))
-    return Entry(number, *said, " ".join(dict.fromkeys(scope)))
+    title, text, keys = (" ".join(terms_of(each)) for each in (title, text, keys))
+    return Entry(number, title, text, keys, " ".join(dict.fromkeys(scope)))
 
 
 def _putting(made: Any, *, vector: bool) -> Statement:
@@ -177,7 +178,11 @@ def _beside(way: Any, order: Any) -> Any:
     return sa.select(inner.subquery().c.id)
 
 
-_TYPES: Final = {"id": NUMBER, **dict.fromkeys((*FIELDS, "scope"), sa.Text), "size": sa.Double}
+_TYPES: Final[dict[str, Any]] = {
+    "id": NUMBER,
+    **dict.fromkeys((*FIELDS, "scope"), sa.Text),
+    "size": sa.Double,
+}
 _PUT: Final = _putting(sqlite.insert, vector=False)
 _PUT_VECTOR: Final = _putting(postgresql.insert, vector=True)
 _NUMBER: Final = sa.bindparam("id", type_=NUMBER)

@@ -23,6 +23,7 @@ from lamplighter.mcp.endpoint import Endpoint
 from lamplighter.repository.feed import listening, run_directory
 from lamplighter.serve import access, clients, home
 from lamplighter.serve.health import Health
+from lamplighter.serve.indexing import indexing
 from lamplighter.serve.inforce import InForce
 from lamplighter.serve.meaning import meaning
 
@@ -95,6 +96,7 @@ async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> Async
         endpoint.open(clients.desk(settings, db, services=services.last_good, words=words)),
         listening(settings.database_url, directory) as listener,
         meaning(settings, db) as means,
+        indexing(db),
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)
         yield Door(

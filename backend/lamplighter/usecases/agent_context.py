@@ -32,6 +32,7 @@ from lamplighter.repository import (
 )
 from lamplighter.usecases import clients, observed
 from lamplighter.usecases.search import find
+from lamplighter.usecases.walls import finds
 
 BEYOND: Final = 10
 """How many more are looked at, so that one can see what was left out."""
@@ -129,7 +130,10 @@ async def _results(
         plain=True,
         limit=limit + BEYOND,
     )
-    return await find(db, wanted, now=now, near=near)
+    results = await find(db, wanted, now=now, near=near)
+    # the walls between projects do not hang on how well a search keeps to them
+    inside = (each for each in results.found if finds(project, each.row))
+    return replace(results, found=tuple(inside))
 
 
 def _chosen(results: Results, limit: int) -> tuple[list[Told], list[tuple[Memory, str]]]:

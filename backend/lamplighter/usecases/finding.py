@@ -1,11 +1,13 @@
 """Finding: the best of what is known for a query, with the reasons and in time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from lamplighter.domain import ranking, scoping
+from lamplighter.domain.agent import project_of
+from lamplighter.domain.fusion import MEANING
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.passage import passage
 from lamplighter.domain.query import Asked, asked
@@ -19,27 +21,17 @@ from lamplighter.repository.index import COUNTED, Matching
 from lamplighter.repository.since import since
 from lamplighter.repository.tables_search import ASIDE, BASES
 from lamplighter.usecases import observed
+from lamplighter.usecases.fusing import Scored, with_meaning
 
 DEADLINE_SECONDS: Final = 0.25
 CATCHING_UP: Final = 0.4
+CATCHING_SECONDS: Final = 0.1
 """The share of the time that may go to what waits to be indexed."""
 
+EVERYONE: Final = "global"
 GRACE_SECONDS: Final = 0.1
 READ: Final = 3
 READ_LEAST: Final = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """One thing that matches: its number in the index, and what counts for it."""
-
-    number: int
-    reasons: tuple[Reason, ...]
-
-    @property
-    def score(self) -> float:
-        """What the reasons add up to."""
-        return ranking.total(self.reasons)
 
 
 @observed.search
@@ -59,34 +51,53 @@ async def find(
     if question.empty:
         return Results()
     deadline, layers = Deadline(seconds), _layers(question.wanted)
-    if not db.in_transaction:
-        await taking_in.catch_up(db, layers, seconds=seconds * CATCHING_UP)
-    scored: list[Scored] = []
+    await caught_up(db, layers, seconds=seconds * CATCHING_UP)
+    scored, full, missing = await _by_words(db, question, layers, deadline)
+    if near is not None and question.terms and Layer.MEMORY in layers:
+        both = await with_meaning(scored, question, near, full=full)
+        missing += [MEANING] if both is None else []
+        scored = scored if both is None else both
     found: list[Found] = []
-    missing: list[str] = []
-    async with reading(db):
-        try:
-            async with by(db, deadline):
-                held = await _corpus(db, question, layers)
-            for layer in layers:
-                missing.append(layer.value)
-                async with by(db, deadline):
-                    scored += await _scored(db, question, layer, held)
-                missing.pop()
-        except Late:
-            deadline = Deadline(GRACE_SECONDS)
-            missing = missing or [layer.value for layer in layers]
-        try:
-            async with by(db, deadline):
-                found = await _found(db, question, sorted(scored, key=_order))
-        except Late:
-            missing = [layer.value for layer in layers]
+    try:
+        async with by(db, Deadline(max(deadline.left, GRACE_SECONDS))):
+            found = await _found(db, question, sorted(scored, key=_order))
+    except Late:
+        missing = [layer.value for layer in layers]
     return Results(
         found=tuple(found),
         terms=question.terms,
         partial=bool(missing),
         missing=tuple(missing),
     )
+
+
+async def caught_up(
+    db: Database, layers: Sequence[Layer] = (Layer.MEMORY,), *, seconds: float = CATCHING_SECONDS
+) -> None:
+    """Take in what waits to be indexed; within a transaction nothing is written."""
+    if not db.in_transaction:
+        await taking_in.catch_up(db, layers, seconds=seconds)
+
+
+async def _by_words(
+    db: Database, question: Asked, layers: Sequence[Layer], deadline: Deadline
+) -> tuple[list[Scored], float, list[str]]:
+    """Return what matches, what all words would score, and the layers for which time ran out."""
+    scored: list[Scored] = []
+    full = 0.0
+    late = [layer.value for layer in layers]
+    try:
+        async with reading(db):
+            async with by(db, deadline):
+                held = await _corpus(db, question, layers)
+                full = sum(held.weight(term) for term in question.terms)
+            for layer in layers:
+                async with by(db, deadline):
+                    scored += await _scored(db, question, layer, held)
+                late.remove(layer.value)
+    except Late:
+        pass
+    return scored, full, late
 
 
 def _layers(wanted: Wanted) -> list[Layer]:
@@ -198,19 +209,35 @@ async def _found(db: Database, question: Asked, scored: Sequence[Scored]) -> lis
 
 
 def _fits(row: Row, wanted: Wanted) -> bool:
-    """Whether a row still is what is wanted: it may have changed since it was indexed."""
+    """Whether a row is what is wanted: it may have changed since, or be found by meaning."""
     if not isinstance(row, Memory):
         return True
-    if wanted.active is not None and row.active != wanted.active:
-        return False
-    named = None if row.service is None else fold(row.service)
-    of_service = None if wanted.service is None else fold(wanted.service)
-    return of_service in (None, named or GENERAL) or (wanted.general and named is None)
+    tags = {tag.casefold() for tag in row.tags}
+    return (
+        wanted.active in (None, row.active)
+        and wanted.kind in (None, row.kind)
+        and (not wanted.categories or row.category in wanted.categories)
+        and (wanted.project is None or _is_of_project(row, wanted.project))
+        and (wanted.service is None or _is_of_service(row, wanted.service, wanted))
+        and (wanted.since is None or row.updated_at >= wanted.since)
+        and all(tag.casefold().strip() in tags for tag in wanted.tags)
+    )
+
+
+def _is_of_project(row: Memory, project: str) -> bool:
+    return row.scope == EVERYONE or project_of(row.project) == project_of(project)
+
+
+def _is_of_service(row: Memory, service: str, wanted: Wanted) -> bool:
+    if row.service is None:
+        return wanted.general or fold(service) == GENERAL
+    return fold(row.service) == fold(service)
 
 
 def _as_found(row: Row, each: Scored, question: Asked) -> Found:
     reasons = list(each.reasons)
-    method = Method.WORDS if reasons else Method.RECENT
+    means = [reason.what for reason in reasons] == [MEANING]
+    method = Method.MEANING if means else Method.WORDS if reasons else Method.RECENT
     if isinstance(row, Memory) and row.topic_key and question.keys:
         key = scoping.key_form(row.topic_key)
         if any(key == asked or key.startswith(f"{asked}/") for asked in question.keys):

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamplighter.api import audit, bulk, events, memories, relate, shapes, similar
+from lamplighter.api import audit, bulk, events, memories, relate, search, shapes, similar
 from lamplighter.api.routes.op import op
 
 OPS: Final = (
@@ -141,6 +141,15 @@ OPS: Final = (
         shapes.Memory,
         problems=(404, 409, 412),
         matches=True,
+    ),
+    op(
+        "GET",
+        "/search",
+        "memories:read",
+        search.index,
+        "Search memories, the summaries of sessions, and events on request.",
+        shapes.FoundPage,
+        query=shapes.SearchQuery,
     ),
     op(
         "GET",

@@ -31,6 +31,7 @@ from lamplighter.api.shapes.halt import Halt as Halt
 from lamplighter.api.shapes.halt import HaltIn as HaltIn
 from lamplighter.api.shapes.halt import Pulled as Pulled
 from lamplighter.api.shapes.hooks import HookAnswer as HookAnswer
+from lamplighter.api.shapes.hooks import ProjectContext as ProjectContext
 from lamplighter.api.shapes.memories import AsOfQuery as AsOfQuery
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed
@@ -58,6 +59,8 @@ from lamplighter.api.shapes.reviews import ReviewCase as ReviewCase
 from lamplighter.api.shapes.reviews import ReviewChange as ReviewChange
 from lamplighter.api.shapes.reviews import ReviewPage as ReviewPage
 from lamplighter.api.shapes.reviews import ReviewQuery as ReviewQuery
+from lamplighter.api.shapes.search import FoundPage as FoundPage
+from lamplighter.api.shapes.search import SearchQuery as SearchQuery
 from lamplighter.api.shapes.services import ActionOut as ActionOut
 from lamplighter.api.shapes.services import CheckOut as CheckOut
 from lamplighter.api.shapes.services import Cleared as Cleared

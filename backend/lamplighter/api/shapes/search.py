@@ -1,0 +1,66 @@
+"""The search: what is asked, and what is found."""
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from lamplighter.api.shapes.events import Event
+from lamplighter.api.shapes.kinds import Name, Words
+from lamplighter.api.shapes.memories import Memory
+from lamplighter.api.shapes.sessions import Session
+from lamplighter.domain.memory import Category, Kind
+
+LayerName = Literal["memory", "session", "event"]
+"""Where something is found."""
+
+
+class SearchQuery(Struct):
+    """What is looked for; any text is a valid `q`. `layers` is a list with commas between."""
+
+    q: str = ""
+    project: Name | None = None
+    service: Name | None = None
+    category: list[Category] = []
+    kind: Kind | None = None
+    tag: Annotated[list[Name], Meta(max_length=20)] = []
+    since: Words | None = None
+    layers: Words = "memory,session"
+    state: Literal["active", "inactive", "all"] = "active"
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+
+
+class SearchReason(Struct):
+    """One part of a score."""
+
+    what: str
+    score: float
+
+
+class SearchHit(Struct):
+    """One thing that was found, with its row and the reasons that add up to its score.
+
+    `text` is the passage that answers best, `spans` where in it the words stand: pairs of
+    positions, counted in characters.
+    """
+
+    layer: LayerName
+    rank: int
+    score: float
+    method: Literal["topic_key", "words", "meaning", "recent"]
+    reasons: list[SearchReason]
+    text: str
+    spans: list[list[int]]
+    memory: Memory | UnsetType = UNSET
+    session: Session | UnsetType = UNSET
+    event: Event | UnsetType = UNSET
+
+
+class FoundPage(Struct):
+    """What was found, best first; `partial` says that time ran out, `missing` what was left out."""
+
+    items: list[SearchHit]
+    next: None
+    seq: int
+    terms: list[str]
+    partial: bool
+    missing: list[str]

@@ -1,0 +1,109 @@
+"""`lamplighter search`: the best of what is known for some words."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+
+from lamplighter.cli.words import in_words, refuse, settings_in_force
+from lamplighter.domain.event import Event
+from lamplighter.domain.memory import GENERAL, Category, Kind, Memory
+from lamplighter.domain.search import Found, Layer, Results, Wanted
+from lamplighter.domain.session import Session
+from lamplighter.domain.text import terminal
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True)
+@click.option("--project", help="Of this project, and what is true of all.")
+@click.option("--service", help="Of this service only; `general` for those of none.")
+@click.option("--category", type=click.Choice(list(Category)), help="Of this category only.")
+@click.option("--kind", type=click.Choice(list(Kind)), help="Kept in this way only.")
+@click.option("--layers", default="memory,session", show_default=True, help="And `event`.")
+@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
+@click.option("--all", "inactive_too", is_flag=True, help="Inactive memories too.")
+@click.option("--why", is_flag=True, help="Show what each score is made of.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@in_words
+def search(
+    words: Sequence[str],
+    layers: str,
+    limit: int,
+    *,
+    inactive_too: bool,
+    why: bool,
+    as_json: bool,
+    **narrowed: str | None,
+) -> None:
+    """Search all that is known: any words, "a phrase", -without, service:NAME, type:decision.
+
+    Put -- before words that begin with a minus. Exit status 1: nothing was found.
+    """
+    from lamplighter.serve import searching
+
+    category, kind = narrowed["category"], narrowed["kind"]
+    wanted = Wanted(
+        query=" ".join(words),
+        layers=_layers(layers),
+        project=narrowed["project"],
+        service=narrowed["service"],
+        categories=(Category(category),) if category else (),
+        kind=Kind(kind) if kind else None,
+        active=None if inactive_too else True,
+        limit=limit,
+    )
+    found = searching.search(settings_in_force(), wanted)
+    if as_json:
+        from lamplighter.domain.plain_search import results
+
+        click.echo(json.dumps(results(found), ensure_ascii=False))
+    else:
+        for line in _lines(found, why=why):
+            click.echo(line)
+    sys.exit(0 if found.found else 1)
+
+
+def _layers(given: str) -> tuple[Layer, ...]:
+    names = [each.strip() for each in given.split(",") if each.strip()]
+    if not names or not set(names) <= set(Layer):
+        refuse(f"--layers: is one or more of {', '.join(Layer)}, with commas between")
+    return tuple(Layer(each) for each in dict.fromkeys(names))
+
+
+def _lines(found: Results, *, why: bool) -> Iterator[str]:
+    if not found.found:
+        yield "Nothing is known that holds these words."
+    for each in found.found:
+        yield f"{each.rank:>2}. {terminal(_head(each))}"
+        yield f"    {_marked(each)}"
+        if why:
+            parts = (f"{reason.what} {reason.score:.2f}" for reason in each.reasons)
+            yield terminal(f"    {each.score:.2f} = {' + '.join(parts) or 'newest'}")
+    if found.partial:
+        yield f"Time ran out; left out: {', '.join(found.missing)}."
+
+
+def _head(each: Found) -> str:
+    row = each.row
+    if isinstance(row, Session):
+        return f"session {row.id}  {row.project}  {row.started_at:%Y-%m-%d}"
+    if isinstance(row, Event):
+        return f"event {row.id}  {row.service or GENERAL}/{row.level}  {row.created_at:%Y-%m-%d}"
+    assert isinstance(row, Memory)
+    state = "" if row.active else "  inactive"
+    title = f"  {row.title}" if row.title else ""
+    return f"memory {row.id}  {row.service or GENERAL}/{row.category}{state}{title}"
+
+
+def _marked(each: Found) -> str:
+    """Return the passage on one line, the words that were looked for in bold."""
+    parts, at = [], 0
+    for start, end in each.spans:
+        parts += [_shown(each.text[at:start]), click.style(_shown(each.text[start:end]), bold=True)]
+        at = end
+    return "".join((*parts, _shown(each.text[at:])))
+
+
+def _shown(text: str) -> str:
+    return terminal(text.replace("\n", " "))

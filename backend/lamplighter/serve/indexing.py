@@ -1,0 +1,41 @@
+"""The index of the search in the background: what waits is taken in, in short writes."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+from lamplighter.repository import Database, taking_in
+from lamplighter.repository.driver import Error
+
+logger = logging.getLogger(__name__)
+
+START_SECONDS: Final = 2.0  # who has just started wants the first page first
+SLICE_SECONDS: Final = 0.05
+PAUSE_SECONDS: Final = 0.05
+REST_SECONDS: Final = 2.0
+AGAIN_SECONDS: Final = 60.0
+
+
+@asynccontextmanager
+async def indexing(db: Database, *, start: float = START_SECONDS) -> AsyncIterator[None]:
+    """Take in what waits as long as this lasts."""
+    task = asyncio.create_task(run(db, start=start))
+    yield
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def run(db: Database, *, start: float = START_SECONDS) -> None:
+    """Take in what waits, again and again; between two writes others have their turn."""
+    await asyncio.sleep(start)
+    while True:
+        try:
+            taken = await taking_in.catch_up(db, seconds=SLICE_SECONDS)
+        except (Error, TimeoutError) as error:
+            logger.warning("What waits cannot be indexed now: %s", error)
+            await asyncio.sleep(AGAIN_SECONDS)
+            continue
+        await asyncio.sleep(PAUSE_SECONDS if taken else REST_SECONDS)

@@ -44,13 +44,19 @@ def fused(
     """
     weight = weight if words else 1.0
     weight = weight if meaning else 0.0
-    by_words = _shares(words, least=GOOD_PART * full)
-    by_meaning = _shares(meaning, floor=FLOOR)
+    scale, nearest = scale_of(words, full), max(meaning.values(), default=0.0)
+    by_words = {number: score / scale for number, score in words.items()}
+    by_meaning = {number: _above(near, nearest) for number, near in meaning.items()}
     found = [
         _sum(number, (1 - weight) * by_words.get(number, 0.0), weight * by_meaning.get(number, 0.0))
         for number in {**words, **meaning}
     ]
     return sorted(found, key=lambda each: (-each.score, each.id))
+
+
+def scale_of(words: Mapping[int, float], full: float) -> float:
+    """Return the score of words that counts as 1."""
+    return max(max(words.values(), default=0.0), GOOD_PART * full) or 1.0
 
 
 def _sum(number: int, words: float, meaning: float) -> Fused:
@@ -59,10 +65,6 @@ def _sum(number: int, words: float, meaning: float) -> Fused:
     return Fused(number, words + meaning, reasons)
 
 
-def _shares(
-    scores: Mapping[int, float], *, floor: float = 0.0, least: float = 0.0
-) -> dict[int, float]:
-    best = max(max(scores.values(), default=0.0), least) - floor
-    if best <= 0:
-        return {}
-    return {number: max(0.0, score - floor) / best for number, score in scores.items()}
+def _above(near: float, nearest: float) -> float:
+    """Return how near something is as a share of the nearest, above what all texts share."""
+    return max(0.0, near - FLOOR) / (nearest - FLOOR) if nearest > FLOOR else 0.0

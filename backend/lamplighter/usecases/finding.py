@@ -52,9 +52,9 @@ async def find(
         return Results()
     deadline, layers = Deadline(seconds), _layers(question.wanted)
     await caught_up(db, layers, seconds=seconds * CATCHING_UP)
-    scored, missing = await _by_words(db, question, layers, deadline)
+    scored, full, missing = await _by_words(db, question, layers, deadline)
     if near is not None and question.terms and Layer.MEMORY in layers:
-        both = await with_meaning(scored, question, near)
+        both = await with_meaning(scored, question, near, full=full)
         missing += [MEANING] if both is None else []
         scored = scored if both is None else both
     found: list[Found] = []
@@ -81,21 +81,23 @@ async def caught_up(
 
 async def _by_words(
     db: Database, question: Asked, layers: Sequence[Layer], deadline: Deadline
-) -> tuple[list[Scored], list[str]]:
-    """Return what matches, and the layers for which time ran out."""
+) -> tuple[list[Scored], float, list[str]]:
+    """Return what matches, what all words would score, and the layers for which time ran out."""
     scored: list[Scored] = []
+    full = 0.0
     late = [layer.value for layer in layers]
     try:
         async with reading(db):
             async with by(db, deadline):
                 held = await _corpus(db, question, layers)
+                full = sum(held.weight(term) for term in question.terms)
             for layer in layers:
                 async with by(db, deadline):
                     scored += await _scored(db, question, layer, held)
                 late.remove(layer.value)
     except Late:
         pass
-    return scored, late
+    return scored, full, late
 
 
 def _layers(wanted: Wanted) -> list[Layer]:

@@ -29,7 +29,8 @@ async def with_meaning(
 ) -> list[Scored] | None:
     """Return what matches with what meaning counts, and what only it finds; None when it is late.
 
-    `full` is what a text with all the words of the query would score. A phrase and a word that must not stand there are about words: then it adds nothing.
+    `full` is what a text with all the words of the query would score. A phrase and a word
+    that must not stand there are about words: then it adds nothing.
     """
     text = question.wanted.query
     by_words = {memory_of(each.number): each for each in scored if _is_memory(each)}

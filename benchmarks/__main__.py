@@ -15,10 +15,12 @@ from benchmarks import (
     memory,
     pages,
     processes,
+    quality,
     relate,
     search,
     sessions,
     spawned,
+    vectors,
 )
 
 ALL: dict[str, Callable[[], dict[str, Any]]] = {
@@ -32,10 +34,12 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "overview": glance.run,
     "pages": pages.run,
     "processes": processes.run,
+    "quality": quality.run,
     "relate": relate.run,
     "search": search.run,
     "sessions": sessions.run,
     "spawned": lambda: asyncio.run(spawned.run()),
+    "vectors": vectors.run,
 }
 
 

@@ -220,6 +220,24 @@ interface Marker extends Row {
   created_at: Time
 }
 
+/** An agent that keeps its knowledge here. */
+interface AgentState {
+  name: string
+  project: string
+  declared: boolean
+  context_limit: number
+  auto_save: boolean
+  auto_search: boolean
+  auto_summarize: boolean
+  save_rules: number
+  inject_rules: number
+  memory_url: string
+  last_seen_at: Time | null
+  sessions: number
+  running: number
+  saved: number
+}
+
 /** What a session asks a person for: one command, run at most once. */
 interface Approval extends Row {
   state: "open" | "approved" | "denied" | "expired" | "used" | "replaced" | "withdrawn"
@@ -445,6 +463,7 @@ interface SettingsState {
 
 interface AccessToken extends Row {
   name: string
+  agent: string | null
   scopes: string[]
   created_at: Time
   expires_at: Time | null

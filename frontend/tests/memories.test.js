@@ -24,6 +24,7 @@ test("what an address may not say is left out", () => {
       service: "",
       category: "timing",
       project: "",
+      session: "",
       state: "",
       view: "",
       sort: "",

@@ -14,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
+from lamplighter.api.agentops import openapi as agentops
+from lamplighter.api.agentops.table import PATHS, PREFIX
 from lamplighter.api.app import create_app
 from lamplighter.api.routes import ANY, DOCS, DOCUMENT, LOGIN, OPS, Op
 from lamplighter.domain.access import READS, SCOPES, SESSION_SCOPES, granted
@@ -30,6 +32,7 @@ CLOSED = [op for op in OPS if op.scope is not None]
 SCOPED = [op for op in CLOSED if op.scope != ANY]
 CHANGING = [op for op in CLOSED if op.method != "GET"]
 ALONE = [scope for scope in SCOPES if ":" in scope]
+AGENTOPS = {f"{PREFIX}{path}" for path in (*PATHS, agentops.DOCUMENT)}
 OTHERS = {DOCUMENT, DOCS, LOGIN, "/{path:path}", "/assets"}
 GIVES = "POST /api/v1/tokens"  # and nobody gives what they do not hold: a test of its own
 PAGES = ["/", "/overview", "/sessions/7", "/assets/index.js", "/favicon.ico", DOCS]
@@ -295,7 +298,7 @@ def test_every_route_of_the_application_is_in_the_list_or_known_here(tmp_path: P
     found = {route.path for route in app.routes if isinstance(route, Route | Mount)}
 
     assert len(app.routes) == len({*map(str, app.routes)})
-    assert found == {op.path for op in OPS} | OTHERS
+    assert found == {op.path for op in OPS} | OTHERS | AGENTOPS
     assert {op.scope for op in OPS} <= {None, ANY, *SCOPES}
 
 

@@ -1,1 +1,101 @@
 """A desk on a database, and those who speak at it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from lamplighter.domain.access import SESSION_SCOPES, Caller
+from lamplighter.domain.agent import Agent
+from lamplighter.domain.memory import Candidate, Category, Memory, Source
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.service import Service, Services
+from lamplighter.domain.session import Plan, Session
+from lamplighter.mcp.desk import Desk
+from lamplighter.mcp.tools import tools_of
+from lamplighter.repository import Database, leases, sessions, writing
+from lamplighter.usecases import knowledge
+from lamplighter.usecases.remember import Manner, remember
+from lamplighter.usecases.toolbox import Answer, Tools
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SERVICES = Services((Service(name="Web", depends_on=("db",)), Service(name="db")))
+SECRETIVE = Redactor({"hunter2-hunter2": "DB_PASSWORD"})
+WAL = {
+    "type": "decision",
+    "title": "WAL mode for SQLite",
+    "content": "WAL lets reads go on while one writes.",
+}
+
+
+def desk(db: Database, *agents: Agent, **more: Any) -> Desk:
+    given = {"redact": SECRETIVE, "now": lambda: NOON, "services": lambda: SERVICES} | more
+    return Desk(db=db, agents=agents, **given)
+
+
+def person(*scopes: str, number: int = 1) -> Caller:
+    return Caller(kind="token", id=number, name="ann", scopes=scopes or ("knowledge:write",))
+
+
+def agent(name: str, *scopes: str, number: int = 2) -> Caller:
+    scopes = scopes or ("knowledge:write",)
+    return Caller(kind="token", id=number, name=name, scopes=scopes, agent=name)
+
+
+def session_caller(session: Session, number: int = 3) -> Caller:
+    return Caller(kind="session", id=number, name="", scopes=SESSION_SCOPES, session_id=session.id)
+
+
+async def opened(db: Database, *, tier: int = 2, **more: Any) -> Session:
+    """Open a session as the supervisor does."""
+    async with writing(db):
+        leader = await leases.get(db) or await leases.take(
+            db, pid=1, engine="exec", interval_seconds=60, dry_run=False, now=NOON
+        )
+        plan = Plan(tier=tier, engine="exec", **more)
+        return await sessions.insert(db, plan, model=None, epoch=leader.epoch, now=NOON)
+
+
+async def box(here: Desk, caller: Caller, *, project: str = "") -> Tools:
+    """Return the tools of a caller."""
+    return tools_of(here, await here.speaker(caller, project=project))
+
+
+async def names(here: Desk, caller: Caller) -> set[str]:
+    return {each.name for each in (await box(here, caller)).tools}
+
+
+async def used(tools: Tools, name: str, **given: Any) -> dict[str, Any]:
+    """Use a tool that does what it is asked, and return its values."""
+    answer = await tools.use(name, given)
+    assert not answer.is_error, answer.text
+    assert answer.found is not None
+    return dict(answer.found)
+
+
+async def said(tools: Tools, name: str, **given: Any) -> str:
+    """Use a tool that does what it is asked, and return its words."""
+    answer = await tools.use(name, given)
+    assert not answer.is_error, answer.text
+    return answer.text
+
+
+async def refused(tools: Tools, name: str, **given: Any) -> str:
+    """Use a tool that does not do what it is asked, and return why."""
+    answer: Answer = await tools.use(name, given)
+    assert answer.is_error, answer.text
+    return answer.text
+
+
+async def kept(db: Database, text: str, *, project: str, **more: Any) -> Memory:
+    """Let a client of a project keep something."""
+    given = {"category": Category.DISCOVERY, "service": None, "tier": 0, "session_id": None} | more
+    candidate = Candidate(observation=text, project=project, source=Source.CLIENT, **given)
+    now, window = NOON, timedelta(0)
+    return (await knowledge.keep(db, candidate, now=now, redact=SECRETIVE, window=window)).memory
+
+
+async def learned(db: Database, text: str, *, service: str | None = None) -> Memory:
+    """Let a person write down something operational."""
+    candidate = Candidate(
+        category=Category.BEHAVIOR, service=service, observation=text, tier=0, session_id=None
+    )
+    return (await remember(db, candidate, now=NOON, manner=Manner(redact=SECRETIVE))).memory

@@ -40,3 +40,11 @@ def test_scores_stay_within_0_and_1_whatever_is_given() -> None:
 
     assert all(0 <= each.score <= 1 for each in found)
     assert {each.id for each in found} == {1, 2, 3, 4, 5}
+
+
+def test_a_chance_word_among_many_does_not_stand_before_what_is_meant() -> None:
+    words, meaning = {1: 3.0}, {2: 0.7, 1: 0.2}
+
+    assert [each.id for each in fused(words, meaning)] == [1, 2]
+    assert [each.id for each in fused(words, meaning, full=20.0)] == [2, 1]
+    assert [each.id for each in fused({1: 19.0}, meaning, full=20.0)] == [1, 2]

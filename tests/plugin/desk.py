@@ -102,7 +102,9 @@ class Desk:
         (self.path / "claude" / "settings.json").write_text(json.dumps(settings))
         (self.path / "claude" / ".credentials.json").write_text(json.dumps(secrets))
 
-    def claude(self, *words: str, api: str = "http://127.0.0.1:9", **more: str) -> Done:
+    def claude(
+        self, *words: str, prompt: str = "", api: str = "http://127.0.0.1:9", **more: str
+    ) -> Done:
         """Run the CLI in the project."""
         env = {
             "CLAUDE_CONFIG_DIR": str(self.path / "claude"),
@@ -115,12 +117,14 @@ class Desk:
             "CLAUDE_CODE_MAX_RETRIES": "0",
             **more,
         }
-        return self._run([cli(), *words], env, "", cwd=self.project)
+        return self._run([cli(), *words], env, prompt, cwd=self.project)
 
-    def asks(self, prompt: str, *words: str, api: str, **more: str) -> Done:
-        """Run one session of the CLI with the plugin."""
-        flags = ("--plugin-dir", str(PLUGIN), "-p", "--output-format", "stream-json", "--verbose")
-        return self.claude(*flags, *words, prompt, api=api, **more)
+    def asks(self, prompt: str, *words: str, api: str, plugin: bool = True, **more: str) -> Done:
+        """Run one session of the CLI, with the plugin."""
+        flags = ["-p", "--output-format", "stream-json", "--verbose", *words]
+        if plugin:
+            flags = ["--plugin-dir", str(PLUGIN), *flags]
+        return self.claude(*flags, prompt=prompt, api=api, **more)
 
     def _run(self, argv: list[str], env: dict[str, str], given: str, *, cwd: Path) -> Done:
         base = {"PATH": os.environ["PATH"], "HOME": str(self.path), "LANG": "C.UTF-8"}

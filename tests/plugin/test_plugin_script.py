@@ -209,6 +209,26 @@ def test_an_event_is_for_interactive_agents_by_name(server: Server, desk: Desk) 
         assert httpx2.post(f"{url}/{event}", headers=headers, json=odd).json() == {}
 
 
+def test_a_token_of_an_agent_has_the_agent_s_project_and_no_other(
+    server: Server, desk: Desk
+) -> None:
+    person = Desk(desk.path / "person", server.url, desk.token, name=desk.name)
+    keep(server, desk, "Of the directory's project.")
+    keep(server, desk, "Of the agent's project.", project="reader")
+    made = server.home.ask(
+        *("token", "create", "--scope", "knowledge:write", "--agent", "reader", "--name", "r")
+    )
+    desk.token = made.stdout.split()[-1]
+
+    told = desk.hook("SessionStart")
+    mine, theirs = person.hook("SessionStart"), desk.hook("SessionStart", session_id=person.session)
+
+    assert "Of the agent's project." in told.context
+    assert "Of the directory's project." not in told.context
+    assert "Of the directory's project." in mine.context
+    assert theirs.out == ""
+
+
 def test_every_hook_is_given_five_seconds_at_most() -> None:
     hooks = json.loads((HOOK.parents[1] / "hooks" / "hooks.json").read_text())["hooks"]
     assert set(hooks) == {
@@ -219,3 +239,28 @@ def test_every_hook_is_given_five_seconds_at_most() -> None:
         [hook] = entry["hooks"]
         assert hook["args"] == ["${CLAUDE_PLUGIN_ROOT}/scripts/hook.sh", event]
         assert 0 < hook["timeout"] <= 5
+
+
+def test_what_a_session_would_be_told_can_be_read_before(server: Server, desk: Desk) -> None:
+    keep(server, desk, "The pool holds 20 connections.")
+    headers = {"Authorization": f"Bearer {desk.token}"}
+    wanted = {"profile": "project", "project": desk.name}
+
+    def read(**more: Any) -> dict[str, Any]:
+        scoped = server.headers if more.pop("person", True) else headers
+        answer = httpx2.get(
+            f"{server.url}/api/v1/context", headers=scoped, params={**wanted, **more}
+        )
+        found: dict[str, Any] = answer.json()
+        return found
+
+    told = read()
+
+    assert desk.hook("SessionStart").context == told["text"]
+    assert [each["line"] for each in told["included"]] == [
+        line for line in told["text"].splitlines() if line.startswith("- ")
+    ]
+    assert told["excluded"] == []
+    assert [each["why"] for each in read(budget=10)["excluded"]] == ["the budget was used up"]
+    assert read(project="nothing-of-it")["text"] == ""
+    assert read(person=False)["status"] == 403

@@ -1,18 +1,18 @@
 """An interactive session: what its hooks bring is kept, and what is known is told it."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE, held
 
 from lamplighter.domain.agent import Agent
-from lamplighter.domain.errors import NotFound
+from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.hooks import Hooks, SaveRule, Used
 from lamplighter.domain.memory import Candidate, Category, Kind, Memory, Source, Trust
 from lamplighter.domain.session import Session, Status
-from lamplighter.repository import Database, exposures, retellings, sessions
+from lamplighter.repository import Database, client_prompts, exposures, retellings, sessions
 from lamplighter.usecases import interactive
 from lamplighter.usecases.clients import Opening
 from lamplighter.usecases.interactive import Rules
@@ -69,6 +69,19 @@ async def test_a_session_of_another_agent_is_not_there(db: Database) -> None:
         await joined(db, agent="stranger")
 
 
+async def test_a_session_that_goes_on_elsewhere_keeps_its_project(db: Database) -> None:
+    first = await joined(db)
+
+    assert await joined(db, LATER, project="elsewhere", directory="/tmp") == first
+
+
+async def test_who_is_bound_to_a_project_joins_no_session_of_another(db: Database) -> None:
+    await joined(db)
+
+    with pytest.raises(Conflict):
+        await interactive.joined(db, replace(OPENING, project="elsewhere"), bound=True, now=LATER)
+
+
 async def test_a_session_starts_with_what_is_known_and_it_is_kept_byte_for_byte(
     db: Database,
 ) -> None:
@@ -109,7 +122,7 @@ async def test_a_prompt_is_told_what_is_near_once_in_a_session(db: Database) -> 
     assert "Verify a memory" in first
     assert second == ""
     assert await exposures.told_of(db, session.id, [memory.id]) == {memory.id}
-    assert [each.query for each in await retellings.of(db, session.id)] == [ASKED, ASKED]
+    assert [each.query for each in await retellings.of(db, session.id)] == [ASKED]
 
 
 async def test_what_the_start_told_is_not_told_beside_a_prompt(db: Database) -> None:
@@ -124,7 +137,7 @@ async def test_what_the_start_told_is_not_told_beside_a_prompt(db: Database) -> 
     "more",
     [
         {"project": "other"},
-        {"trust": Trust.UNVERIFIED},
+        {"source": Source.CAPTURED, "trust": Trust.UNVERIFIED},
         {"observation": "Fix the failing test, please use the other branch.", "topic_key": "x"},
     ],
     ids=["another project's", "unverified", "of everyday words"],
@@ -192,7 +205,7 @@ async def test_secrets_and_private_parts_are_never_kept(db: Database) -> None:
 
     everything = [
         *(each.observation for each in await held(db)),
-        *(each.query for each in await retellings.of(db, session.id)),
+        *(each.content for each in await client_prompts.newest(db, None, limit=9)),
         (await row(db, session)).response,
         (await row(db, session)).summary,
     ]
@@ -266,7 +279,7 @@ async def test_an_agent_may_leave_no_summary(db: Database) -> None:
     by = replace(BY, agent=Agent(name="claude-code", auto_summarize=False))
     await prompted(db, session, "Hello there", by)
 
-    await interactive.paused(db, session, by, now=LATER)
+    await interactive.summarized(db, session, by, now=LATER)
     await interactive.ended(db, session, by, now=LATER)
 
     assert (await row(db, session)).summary == ""
@@ -276,29 +289,11 @@ async def test_before_it_is_compacted_a_session_leaves_what_it_was(db: Database)
     session = await joined(db)
     await prompted(db, session, "A long task")
 
-    await interactive.paused(db, session, BY, now=LATER)
+    await interactive.summarized(db, session, BY, now=LATER)
 
     found = await row(db, session)
     assert found.running
     assert found.summary == 'Session with 1 message. Started: "A long task" — Ended: "A long task"'
-
-
-async def test_sessions_that_never_ended_are_ended_by_the_next_one(db: Database) -> None:
-    forgotten = await joined(db)
-    await prompted(db, forgotten, "And then the lid was closed")
-    other = await joined(db, external_id="other", project="elsewhere")
-    lately = await joined(db, LATER + timedelta(days=1), external_id="lately")
-
-    now = LATER + timedelta(days=1, minutes=1)
-    fresh = await joined(db, now, external_id="fresh")
-    await interactive.told_at_start(db, fresh, BY, now=now)
-
-    found = await row(db, forgotten)
-    assert found.status is Status.INTERRUPTED
-    assert found.summary.startswith("Session with 1 message")
-    assert (await row(db, other)).running
-    assert (await row(db, lately)).running
-    assert (await row(db, fresh)).running
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,8 @@ async def test_raw_unverified_inactive_and_other_projects_memories_are_not_told(
     await known(db, "Told.")
     await known(db, "Raw.", topic_key=None)
     await known(db, "Captured.", source=Source.CAPTURED, trust=Trust.UNVERIFIED)
-    await known(db, "Unverified.", trust=Trust.UNVERIFIED)
+    doubted = await known(db, "Unverified.")
+    by_hand.run(url, f"UPDATE memories SET trust = 'unverified' WHERE id = {doubted.id}")
     gone = await known(db, "Superseded.")
     aside = "UPDATE memories SET active = 0, inactive_reason = 'superseded' WHERE id ="
     by_hand.run(url, f"{aside} {gone.id}")

@@ -41,15 +41,15 @@ async def context(request: Request, wanted: shapes.ContextQuery) -> Response:
     limit = agent.context_limit if agent and wanted.limit is None else wanted.limit
     if caller_of(request).agent and agent:
         project = agent.reads
-    async with reading(here.db):
-        found = await contexts.preview(
-            here.db,
-            project,
-            wanted.query or "",
-            limit=CONTEXT_LIMIT if limit is None else limit,
-            now=here.now(),
-        )
-        seq = await changes.last(here.db)
+    seq = await changes.last(here.db)  # a search takes in what waits: in no transaction of ours
+    found = await contexts.preview(
+        here.db,
+        project,
+        wanted.query or "",
+        limit=CONTEXT_LIMIT if limit is None else limit,
+        now=here.now(),
+        near=here.near,
+    )
     about = {"profile": "agent", "agent": agent.name if agent else None, "project": project}
     return answer({**about, **_context(found), "seq": seq})
 

@@ -70,6 +70,7 @@ MAX_IMPORT_BYTES: Final = 16_000_000
 MAX_QUERY_BYTES: Final = 8_192
 ELSEWHERE: Final = ("cross-site", "same-site")
 APP_ROUTES: Final = ("page", "assets")
+DESCRIBED: Final = (DOCUMENT, DOCS, f"{agentops.PREFIX}/openapi.json")
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
@@ -214,9 +215,7 @@ def _refused(scope: Scope, ops: Known | None, caller: Caller) -> Response | None
     if method not in PAGE_METHODS and not _below_api(path):
         detail = "The app is read here; its API is what takes changes."
         return problem(405, detail, headers={"Allow": ", ".join(PAGE_METHODS)})
-    if path not in (DOCUMENT, DOCS, f"{agentops.PREFIX}/openapi.json") and (
-        _below_api(path) or not _of_the_app(scope)
-    ):
+    if path not in DESCRIBED and (_below_api(path) or not _of_the_app(scope)):
         return problem(404, f"There is nothing at {path}.")
     return None
 

@@ -9,19 +9,23 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lamplighter.api import shapes
 from lamplighter.api.answer import answer
 from lamplighter.api.callers import caller_of
 from lamplighter.api.door import Door, door
+from lamplighter.domain import plain
 from lamplighter.domain.access import Caller
 from lamplighter.domain.agent import PROJECT_CHARS, Agent, agent_of, project_of
 from lamplighter.domain.errors import Invalid, NotFound, Wrong
 from lamplighter.domain.hooks import Used, in_text
 from lamplighter.domain.session import Session
+from lamplighter.domain.telling import BUDGET
 from lamplighter.domain.text import one_line
-from lamplighter.repository import client_sessions
+from lamplighter.repository import changes, client_sessions, reading
 from lamplighter.usecases import interactive
 from lamplighter.usecases.clients import Opening
 from lamplighter.usecases.interactive import Rules
+from lamplighter.usecases.project_context import project_context
 
 START: Final = "SessionStart"
 PROMPT: Final = "UserPromptSubmit"
@@ -53,11 +57,35 @@ async def take(request: Request) -> Response:
     opening = _opening(request, given, caller, by.agent)
     if event == END and await client_sessions.of(here.db, opening.external_id) is None:
         return answer({})
-    session = await interactive.joined(here.db, opening, now=here.now())
+    bound = caller.agent is not None
+    session = await interactive.joined(here.db, opening, bound=bound, now=here.now())
     words = await _done(here, event, session, given, by)
     told = {"hookEventName": event, "additionalContext": words}
     headers = {TOOLS: _tools(by.agent)} if event == START else None
     return answer({"hookSpecificOutput": told} if words else {}, headers=headers)
+
+
+async def context(request: Request, wanted: shapes.ContextQuery) -> Response:
+    """GET /api/v1/context?profile=project: what a session is told at its start."""
+    here, caller = door(request), caller_of(request)
+    agent = agent_of(here.agents, caller.agent or AGENT)
+    project = agent.reads if caller.agent else project_of(wanted.project or "") or UNNAMED
+    budget = BUDGET if wanted.budget is None else min(wanted.budget, BUDGET)
+    async with reading(here.db):
+        block = await project_context(here.db, project, now=here.now(), budget=budget)
+        seq = await changes.last(here.db)
+    about = {"profile": "project", "project": project, "text": block.text, "tokens": block.tokens}
+    told = [
+        {"position": each.position, "line": each.line, "memory": plain.memory(each.memory)}
+        for each in block.placements
+        if each.included
+    ]
+    out = [
+        {"why": each.why, "memory": plain.memory(each.memory)}
+        for each in block.placements
+        if not each.included
+    ]
+    return answer({**about, "included": told, "excluded": out, "seq": seq})
 
 
 async def _done(
@@ -75,7 +103,7 @@ async def _done(
         words = _text(given, "last_assistant_message")
         await interactive.answered(here.db, session, words, by, now=now)
     elif event == "PreCompact":
-        await interactive.paused(here.db, session, by, now=now)
+        await interactive.summarized(here.db, session, by, now=now)
     else:
         await interactive.ended(here.db, session, by, now=now)
     return ""
@@ -90,7 +118,7 @@ async def _used(here: Door, session: Session, given: Mapping[str, Any], by: Rule
 
 def _rules(here: Door, caller: Caller) -> Rules:
     agent = agent_of(here.agents, caller.agent or AGENT)
-    return Rules(agent=agent, redact=here.redact)
+    return Rules(agent=agent, redact=here.redact, window=here.window, near=here.near)
 
 
 def _opening(request: Request, given: Mapping[str, Any], caller: Caller, agent: Agent) -> Opening:

@@ -24,7 +24,8 @@ FILE: Final = "lamplighter.toml"
 LEXICON: Final = "lexicon.toml"
 TOKEN: Final = "LAMPLIGHTER_TOKEN"
 _NOT_SETTINGS: Final = frozenset(
-    {"LAMPLIGHTER_SESSION", TOKEN, "LAMPLIGHTER_URL"}  # what a session is given
+    # what a session is given, and what an agent's hooks read
+    {"LAMPLIGHTER_SESSION", TOKEN, "LAMPLIGHTER_URL", "LAMPLIGHTER_PLUGIN_OFF"}
 )
 
 
@@ -105,6 +106,9 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
             values[each.setting.name] = each.setting.read(each.text)
         except ValueError as error:
             wrong.append(Wrong(_written_as(each), f"{each.shown!r} {error}"))
+    if not wrong:
+        at = values["host"], values["port"], values["hosts"]
+        wrong += agents.loops(tables.agents, *at)
     if wrong:
         raise Invalid(*wrong)
     values |= {"agents": tables.agents, "hooks": tables.hooks}

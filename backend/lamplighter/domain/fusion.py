@@ -12,7 +12,8 @@ from typing import Final
 from lamplighter.domain.search import Reason
 
 WEIGHT: Final = 0.35
-FLOOR: Final = 0.15
+FLOOR: Final = 0.2
+GOOD_PART: Final = 0.7
 WORDS: Final = "words"
 MEANING: Final = "meaning"
 
@@ -27,23 +28,35 @@ class Fused:
 
 
 def fused(
-    words: Mapping[int, float], meaning: Mapping[int, float], *, weight: float = WEIGHT
+    words: Mapping[int, float],
+    meaning: Mapping[int, float],
+    *,
+    full: float = 0.0,
+    weight: float = WEIGHT,
 ) -> list[Fused]:
     """Return memories by both scores, best first; more is better in each.
 
-    The scores of words count as shares of the query's best, those of meaning (how near, -1
-    to 1) as shares of the best above what unrelated texts have in common anyway. Where one
-    side is empty the other decides alone.
+    `full` is what a memory with all the words of the query would score. The scores of words
+    count as shares of the query's best, but of a good part of `full` at least: where the best
+    holds one word of six, by chance perhaps, meaning decides. The scores of meaning (how near,
+    -1 to 1) count as shares of the best above what unrelated texts have in common anyway.
+    Where one side is empty the other decides alone.
     """
     weight = weight if words else 1.0
     weight = weight if meaning else 0.0
-    by_words = _shares(words, floor=0.0)
-    by_meaning = _shares(meaning, floor=FLOOR)
+    scale, nearest = scale_of(words, full), max(meaning.values(), default=0.0)
+    by_words = {number: score / scale for number, score in words.items()}
+    by_meaning = {number: _above(near, nearest) for number, near in meaning.items()}
     found = [
         _sum(number, (1 - weight) * by_words.get(number, 0.0), weight * by_meaning.get(number, 0.0))
         for number in {**words, **meaning}
     ]
     return sorted(found, key=lambda each: (-each.score, each.id))
+
+
+def scale_of(words: Mapping[int, float], full: float) -> float:
+    """Return the score of words that counts as 1."""
+    return max(max(words.values(), default=0.0), GOOD_PART * full) or 1.0
 
 
 def _sum(number: int, words: float, meaning: float) -> Fused:
@@ -52,8 +65,6 @@ def _sum(number: int, words: float, meaning: float) -> Fused:
     return Fused(number, words + meaning, reasons)
 
 
-def _shares(scores: Mapping[int, float], *, floor: float) -> dict[int, float]:
-    best = max(scores.values(), default=0.0) - floor
-    if best <= 0:
-        return {}
-    return {number: max(0.0, score - floor) / best for number, score in scores.items()}
+def _above(near: float, nearest: float) -> float:
+    """Return how near something is as a share of the nearest, above what all texts share."""
+    return max(0.0, near - FLOOR) / (nearest - FLOOR) if nearest > FLOOR else 0.0

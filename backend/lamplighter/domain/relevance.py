@@ -7,19 +7,15 @@ second prompt of a developer say nothing here, an identifier says much.
 import re
 from typing import Final
 
-from lamplighter.domain.keywords import keywords
 from lamplighter.domain.memory import Memory
+from lamplighter.domain.terms import STOP, is_name, terms
 
 LEAST: Final = 2.0
 LEAST_SHARE: Final = 0.2
 _NAMED: Final = 2.0
-_IDENTIFIER: Final = re.compile(r".*[a-z].*[-_./\d]|.*[-_./\d].*[a-z]", re.DOTALL)
-_PARTS: Final = re.compile(r"[-_./]+")
-_STEM_CHARS: Final = 4
-_ENDING_CHARS: Final = 3
+_NUMBERED: Final = re.compile(r"[^\W\d].*\d|\d.*[^\W\d]|\d{3}")
 _EVERYDAY: Final = frozenset(
-    re.findall(
-        r"\w+",
+    terms(
         """
         about actually add again all already also always and any anything app
         application back because been before being better both branch build bug button
@@ -44,32 +40,12 @@ _EVERYDAY: Final = frozenset(
 
 def near(prompt: str, memory: Memory) -> bool:
     """Whether enough of what a prompt is about is what a memory is about."""
-    asked = {each: _weight(each) for each in keywords(prompt) if each not in _EVERYDAY}
-    held = _held(memory)
-    found = sum(weight for each, weight in asked.items() if _among(each, held))
+    asked = {each: _weight(each) for each in terms(prompt) if each not in STOP | _EVERYDAY}
+    said = (memory.title, memory.observation, memory.service, memory.topic_key, *memory.tags)
+    held = frozenset(terms(" ".join(filter(None, said))))
+    found = sum(weight for each, weight in asked.items() if each in held)
     return found >= LEAST and found >= LEAST_SHARE * sum(asked.values())
 
 
-def _held(memory: Memory) -> frozenset[str]:
-    said = (memory.title, memory.observation, memory.service, memory.topic_key, *memory.tags)
-    found = keywords(" ".join(filter(None, said)))
-    return frozenset([*found, *(part for each in found for part in _PARTS.split(each))])
-
-
-def _weight(word: str) -> float:
-    return _NAMED if _IDENTIFIER.fullmatch(word) else 1.0
-
-
-def _among(word: str, held: frozenset[str]) -> bool:
-    return word in held or any(_alike(word, each) for each in held)
-
-
-def _alike(one: str, other: str) -> bool:
-    """Whether two words have one beginning and differ in their ending at most."""
-    short, long = sorted((one, other), key=len)
-    if len(short) < _STEM_CHARS or len(long) - len(short) > _ENDING_CHARS:
-        return False
-    same = len(short) if long.startswith(short) else len(short) - 1
-    return (
-        same >= _STEM_CHARS and short[:same] == long[:same] and short.isalpha() and long.isalpha()
-    )
+def _weight(term: str) -> float:
+    return _NAMED if is_name(term) or _NUMBERED.search(term) else 1.0

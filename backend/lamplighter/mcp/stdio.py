@@ -1,8 +1,14 @@
 """The tools of clients over standard input and output: for a client that starts us itself."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
+import anyio
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
 from lamplighter.domain.access import Caller
 from lamplighter.mcp.box import Box
@@ -10,20 +16,72 @@ from lamplighter.mcp.desk import Desk
 from lamplighter.mcp.told import INSTRUCTIONS
 from lamplighter.mcp.tools import tools_of
 from lamplighter.mcp.wire import Context, server
+from lamplighter.usecases.toolbox import TOOL_SECONDS
+
+if TYPE_CHECKING:
+    from mcp.shared._stream_protocols import ReadStream, WriteStream
 
 Who = Callable[[], Awaitable[Caller]]
 """Returns who speaks, asked anew with each use; raises a LamplighterError when nobody may."""
+
+LAST_SECONDS: Final = TOOL_SECONDS + 5
 
 
 async def serve(desk: Desk, who: Who, *, project: str, values: bool = True) -> None:
     """Answer until standard input ends; standard output holds nothing but answers.
 
-    Without `values` they are words alone.
+    Without `values` they are words alone. What was asked before the end is answered.
     """
 
     async def box(_: Context) -> Box:
         return tools_of(desk, await desk.speaker(await who(), project=project))
 
     answering = server(box, values=lambda _: values, instructions=INSTRUCTIONS)
-    async with stdio_server() as (read, write):
-        await answering.run(read, write, answering.create_initialization_options())
+    asked, asks = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    answers, answered = anyio.create_memory_object_stream[SessionMessage](0)
+    waiting = _Waiting()
+    async with stdio_server() as (read, write), asyncio.TaskGroup() as group:
+        asking = group.create_task(_ask(read, asked, waiting))
+        group.create_task(_answer(answered, write, waiting))
+        async with answers:
+            await answering.run(asks, answers, answering.create_initialization_options())
+        asking.cancel()
+
+
+class _Waiting:
+    """How many questions wait for their answer."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.none = asyncio.Event()
+        self.none.set()
+
+    def add(self, number: int) -> None:
+        self.count = max(0, self.count + number)
+        self.none.set() if self.count == 0 else self.none.clear()
+
+
+async def _ask(
+    read: "ReadStream[SessionMessage | Exception]",
+    asked: "WriteStream[SessionMessage | Exception]",
+    waiting: _Waiting,
+) -> None:
+    """Hand the questions on; the end of them only when each is answered: it ends what is asked."""
+    async with asked:
+        async for message in read:
+            if isinstance(message, SessionMessage) and isinstance(message.message, JSONRPCRequest):
+                waiting.add(1)
+            await asked.send(message)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_SECONDS):
+                await waiting.none.wait()
+
+
+async def _answer(
+    answered: "ReadStream[SessionMessage]", write: "WriteStream[SessionMessage]", waiting: _Waiting
+) -> None:
+    async with write:
+        async for message in answered:
+            await write.send(message)
+            if isinstance(message.message, JSONRPCResponse | JSONRPCError):
+                waiting.add(-1)

@@ -32,6 +32,12 @@ async def get(db: Database, prompt_id: int) -> ClientPrompt | None:
     return None if row is None else _prompt(row)
 
 
+async def of(db: Database, session_id: int) -> list[ClientPrompt]:
+    """Return what was asked in a session, oldest first."""
+    query = sa.select(client_prompts).where(_HELD.session_id == session_id).order_by(_HELD.id)
+    return [_prompt(row) for row in await db.fetch_all(query)]
+
+
 async def delete(db: Database, prompt_id: int) -> None:
     """Remove a prompt for good."""
     await db.execute(sa.delete(client_prompts).where(_HELD.id == prompt_id))

@@ -1,16 +1,19 @@
 """Sessions of interactive agents, which tell us by hooks what happens in them."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.change import Op
 from lamplighter.domain.memory import Source
-from lamplighter.domain.session import Session, Status, Trigger
+from lamplighter.domain.session import Session, Status
+from lamplighter.repository import indexing
 from lamplighter.repository.database import Database
 from lamplighter.repository.sessions import from_row, tell
-from lamplighter.repository.tables import memories, retellings, sessions
+from lamplighter.repository.tables import client_prompts, memories, sessions
+
+BEGINNING_CHARS: Final = 1_000
 
 
 async def reopen(db: Database, session_id: int, *, now: datetime) -> Session:
@@ -41,26 +44,29 @@ async def answered(db: Database, session_id: int, words: str, *, now: datetime) 
     return await _told(db, statement, now=now)
 
 
-async def summarize(db: Database, session_id: int, summary: str, *, now: datetime) -> Session:
-    """Keep a session's summary as it is now."""
+async def summarize(
+    db: Database, session_id: int, summary: str, *, messages: int, now: datetime
+) -> Session:
+    """Keep a session's summary as it is now, so that it can be found."""
     statement = (
         sa.update(sessions)
         .where(sessions.c.id == session_id)
-        .values(summary=summary, version=sessions.c.version + 1)
+        .values(summary=summary, messages=messages, version=sessions.c.version + 1)
         .returning(sessions)
     )
-    return await _told(db, statement, now=now)
+    session = await _told(db, statement, now=now)
+    await indexing.summarized(db, session)
+    return session
 
 
 async def asked(db: Database, session_id: int) -> list[str]:
-    """Return what a person asked in a session, oldest first."""
+    """Return how what a person asked in a session begins, oldest first."""
     query = (
-        sa.select(retellings.c.query)
-        .where(retellings.c.session_id == session_id)
-        .where(retellings.c.query != "")
-        .order_by(retellings.c.id)
+        sa.select(sa.func.substr(client_prompts.c.content, 1, BEGINNING_CHARS).label("words"))
+        .where(client_prompts.c.session_id == session_id)
+        .order_by(client_prompts.c.id)
     )
-    return [row["query"] for row in await db.fetch_all(query)]
+    return [row["words"] for row in await db.fetch_all(query)]
 
 
 async def caught(db: Database, session_id: int) -> int:
@@ -72,26 +78,6 @@ async def caught(db: Database, session_id: int) -> int:
         .where(memories.c.source == Source.CAPTURED)
     )
     return int(await db.fetch_val(query))
-
-
-async def forsaken(db: Database, project: str, *, before: datetime, limit: int) -> list[Session]:
-    """Return the sessions of a project that run on paper and have said nothing for long."""
-    last = (
-        sa.select(sa.func.max(retellings.c.at))
-        .where(retellings.c.session_id == sessions.c.id)
-        .scalar_subquery()
-    )
-    query = (
-        sa.select(sessions)
-        .where(sessions.c.project == project)
-        .where(sessions.c.trigger == Trigger.CLIENT)
-        .where(sessions.c.status == Status.RUNNING)
-        .where(sessions.c.directory.is_not(None))
-        .where(sa.func.coalesce(last, sessions.c.started_at) < before)
-        .order_by(sessions.c.id)
-        .limit(limit)
-    )
-    return [from_row(row) for row in await db.fetch_all(query)]
 
 
 async def _told(db: Database, statement: Any, *, now: datetime) -> Session:

@@ -15,7 +15,7 @@ from lamplighter.repository.tables import exposures, history, reviews
 from lamplighter.repository.words import Seconds
 
 _CENTS: Final = 100
-_NOBODY: Final = sa.literal_column("0")  # as the index by source has it
+_NOBODY: Final[sa.ColumnElement[int]] = sa.literal_column("0")  # as the index by source has it
 
 
 class View(StrEnum):

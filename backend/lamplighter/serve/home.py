@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+from lamplighter import __version__, telemetry
 from lamplighter.config import prices
 from lamplighter.config import services as services_file
 from lamplighter.config.services import ServicesError
@@ -135,6 +136,13 @@ def telling(settings: Settings) -> Telling | None:
 def brake(settings: Settings) -> Brake:
     """Return what can halt everything in this home."""
     return Brake(settings.home / halt.FILE, secrets(settings))
+
+
+@asynccontextmanager
+async def tracing(settings: Settings, part: str) -> AsyncIterator[None]:
+    """Collect the spans of one of our processes, where the environment says to whom."""
+    with telemetry.tracing(part, __version__, redact=secrets(settings)):
+        yield
 
 
 @asynccontextmanager

@@ -213,6 +213,7 @@ async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
     lock = _lease(settings.database_url)
     directory = run_directory(settings.home)
     async with (
+        home.tracing(settings, "supervisor"),
         home.database(settings) as db,
         listening(settings.database_url, directory) as listener,
         Doors() as doors,

@@ -91,6 +91,7 @@ async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> Async
     directory = run_directory(settings.home)
     services = home.ServicesFile(settings.services)
     async with (
+        home.tracing(settings, "web"),
         home.database(settings) as db,
         endpoint.open(clients.desk(settings, db, services=services.last_good, words=words)),
         listening(settings.database_url, directory) as listener,
@@ -132,7 +133,7 @@ async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> Async
             agents=settings.agents,
             window=timedelta(seconds=settings.dedup_window),
             brake=home.brake(settings),
-            near=means.near,
+            near=means.answers,
         )
 
 

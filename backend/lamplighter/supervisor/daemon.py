@@ -26,7 +26,7 @@ from lamplighter.repository import (
 )
 from lamplighter.repository.driver import OperationalError
 from lamplighter.repository.feed import Waking
-from lamplighter.supervisor import runner
+from lamplighter.supervisor import runner, traced
 from lamplighter.supervisor.lease import Lease
 from lamplighter.supervisor.workshop import Workshop
 from lamplighter.usecases import chain, clients, halt
@@ -131,7 +131,8 @@ class Supervisor:
             return False
         session = self._going_on.pop(0)
         try:
-            session = await runner.go_on(self.shop, session, self._services, draining=self.draining)
+            going = runner.go_on(self.shop, session, self._services, draining=self.draining)
+            session = await traced.told(session.plan, going)
         except OperationalError:
             self._going_on.insert(0, session)
             raise
@@ -240,6 +241,7 @@ class Supervisor:
         plan = request.plan(engine=self.rounds.usual(request.tier))
         await self._chain(replace(plan, dry_run=plan.dry_run or self.rounds.dry_run), request)
 
+    @traced.chain
     async def _chain(self, plan: Plan, request: Request | None) -> None:
         """Run a session, and the next tier's for as long as one hands on.
 
@@ -262,7 +264,7 @@ class Supervisor:
 
     async def _run(self, plan: Plan, request: Request | None) -> Session | None:
         try:
-            session = await runner.run(
+            running = runner.run(
                 self.shop,
                 plan,
                 self._services,
@@ -270,6 +272,7 @@ class Supervisor:
                 draining=self.draining,
                 why_not=self._why_not(plan),
             )
+            session = await traced.told(plan, running)
         except Conflict:
             return None  # its request was taken back
         except Halted:

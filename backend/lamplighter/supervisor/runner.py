@@ -13,7 +13,7 @@ from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Request, Session, Status
 from lamplighter.engines import Engine, Task, Trait, process, tool_names
 from lamplighter.repository import sessions
-from lamplighter.supervisor import caps, follow, gateway, resume, tasks, tools
+from lamplighter.supervisor import caps, follow, gateway, resume, tasks, tools, traced
 from lamplighter.supervisor.files import Heard
 from lamplighter.supervisor.gate import Gate
 from lamplighter.supervisor.patience import patiently
@@ -103,6 +103,7 @@ async def go_on(
     return await _work(shop, begun, services, session.budget_usd, draining)
 
 
+@traced.about_it
 async def _work(
     shop: Workshop,
     begun: lifecycle.Opened,
@@ -153,6 +154,7 @@ async def _run(
 ) -> Session:
     session = task.session
     watch = Watch(shop.limits, draining, turns=task.max_turns, dollars=task.budget_usd)
+    watch.told.session = session
     if session.resumed:  # its time counts from its beginning
         watch.began -= (shop.now() - session.started_at).total_seconds()
     exit_code: int | None = None
@@ -161,9 +163,9 @@ async def _run(
         output, scratch = shop.files.make(session.id), shop.files.scratch(session.id)
         async with AsyncExitStack() as doors:
             task = await _equipped(shop, engine, replace(task, scratch=str(scratch)), box, doors)
-            env: dict[str, str] = {}
+            env = traced.environment()
             if Trait.DOOR not in engine.traits:  # else its tools are all that it reaches us by
-                env = await _way_in(shop, session, draining)
+                env |= await _way_in(shop, session, draining)
             going: Task | None = task
             while going is not None:
                 command = engine.command(going)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from lamplighter import telemetry
 from lamplighter.domain.errors import Deposed
 from lamplighter.repository.driver import Error
 from lamplighter.supervisor.gate import Gate
@@ -30,6 +31,7 @@ class Toolbox:
     tools: tuple[Tool, ...] = field(default=())
     recall: Recall | None = None
     tell: Tell | None = None
+    _trace: Mapping[str, str] = field(default_factory=telemetry.traceparent)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     async def use(self, name: str, given: Mapping[str, Any]) -> Answer:
@@ -41,7 +43,8 @@ class Toolbox:
         try:
             async with self._turns:
                 known = await self._known(name, given)
-                answer = await used(found, given)
+                with telemetry.about(session=self.gate.session.id):
+                    answer = await used(found, given, self._trace)
         finally:
             self.gate.using -= 1
         told = replace(answer, text=f"{answer.text}\n\n{known}") if known else answer

@@ -9,6 +9,7 @@ from typing import Final
 from lamplighter.domain.caps import MAX_TURNS, overspent
 from lamplighter.domain.session import Status
 from lamplighter.engines.process import Run
+from lamplighter.supervisor.traced import Turns
 from lamplighter.usecases.ingest import MAX_MARKERS, Taken
 
 AFTER_RESULT_SECONDS: Final = 30.0
@@ -66,6 +67,7 @@ class Watch:
     next_step: float = 0.0
     far: int = 0
     grace: float | None = None
+    told: Turns = field(default_factory=Turns)
 
     def halt(self, reason: str, run: Run) -> None:
         """Begin to stop because of a halt, which waits less long for each step."""
@@ -77,6 +79,8 @@ class Watch:
         self.heard = time.monotonic()
         if self.spent is not None:  # it goes on although it may not
             self.spent = self.spent[0], 0.0
+        if taken.spent is not None:
+            self.told.take(taken.spent)
         if taken.spent is not None and self.spent is None:
             why = overspent(taken.spent, turns=self.turns, dollars=self.dollars)
             self.spent = (why, self.heard + self.limits.last_word) if why else None

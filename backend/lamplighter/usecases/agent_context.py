@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from lamplighter import telemetry
 from lamplighter.domain import agent_block
 from lamplighter.domain.admit import Redact
 from lamplighter.domain.agent import CONTEXT_LIMIT, MOST_CONTEXT, project_of
@@ -21,10 +22,17 @@ from lamplighter.domain.memory import Memory
 from lamplighter.domain.search import Layer, Method, Near, Results, Wanted
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import one_line
-from lamplighter.repository import Database, reading, recency, retellings, writing
-from lamplighter.usecases import clients
-from lamplighter.usecases.finding import caught_up
+from lamplighter.repository import (
+    Database,
+    access_counts,
+    reading,
+    recency,
+    retellings,
+    writing,
+)
+from lamplighter.usecases import clients, observed
 from lamplighter.usecases.search import find
+from lamplighter.usecases.walls import finds
 
 BEYOND: Final = 10
 """How many more are looked at, so that one can see what was left out."""
@@ -65,11 +73,16 @@ async def agent_context(
     """Return what a client of a project is told: the best for its query, then the newest.
 
     The query is cut to 500 characters, each content to 300; `limit` is 0 to 50. What a
-    session is told is kept, byte for byte, with the reason for each memory.
+    session is told is kept, byte for byte, with the reason for each memory; that a memory
+    was told is counted.
     """
-    found = await preview(db, project, query, limit=limit, now=now, near=near)
-    found = replace(found, query=redact(found.query))
-    await _keep(db, found, session_id, now=now)
+    with telemetry.span("memory.inject", {"lamplighter.project": project_of(project)}) as span:
+        found = await preview(db, project, query, limit=limit, now=now, near=near)
+        found = replace(found, query=redact(found.query))
+        ways = [(each.memory, each.method.value) for each in found.told]
+        observed.injected(span, "agent", ways, found.tokens)
+        await access_counts.count(db, [memory.id for memory, _ in ways], now)
+        await _keep(db, found, session_id, now=now)
     return found
 
 
@@ -85,11 +98,10 @@ async def preview(
     """Return what a client of a project would be told; nothing is kept of it."""
     limit = min(max(limit, 0), MOST_CONTEXT)
     query = one_line(query)[:QUERY_CHARS]
-    await caught_up(db)
+    results = await _results(db, project_of(project), query, limit, now=now, near=near)
+    told, out = _chosen(results, limit)
     async with reading(db):
         sessions = await clients.recent(db, project, limit=SESSIONS)
-        results = await _results(db, project_of(project), query, limit, now=now, near=near)
-        told, out = _chosen(results, limit)
         held = [each.memory.id for each in told]
         if len(told) < limit:
             newest = await recency.newest(
@@ -118,7 +130,10 @@ async def _results(
         plain=True,
         limit=limit + BEYOND,
     )
-    return await find(db, wanted, now=now, near=near)
+    results = await find(db, wanted, now=now, near=near)
+    # the walls between projects do not hang on how well a search keeps to them
+    inside = (each for each in results.found if finds(project, each.row))
+    return replace(results, found=tuple(inside))
 
 
 def _chosen(results: Results, limit: int) -> tuple[list[Told], list[tuple[Memory, str]]]:

@@ -21,6 +21,7 @@ from lamplighter.repository.found import Row, layer_of, rows
 from lamplighter.repository.index import COUNTED, Matching
 from lamplighter.repository.since import since
 from lamplighter.repository.tables_search import ASIDE, BASES
+from lamplighter.usecases import observed
 from lamplighter.usecases.fusing import Scored, with_meaning
 from lamplighter.usecases.fusing import scored as as_scored
 
@@ -29,6 +30,7 @@ CATCHING_UP: Final = 0.4
 CATCHING_SECONDS: Final = 0.1
 """The share of the time that may go to what waits to be indexed."""
 
+VECTORS: Final = "vectors"
 EVERYONE: Final = "global"
 GRACE_SECONDS: Final = 0.1
 READ_TERMS: Final = 30_000
@@ -39,6 +41,7 @@ READ: Final = 3
 READ_LEAST: Final = 30
 
 
+@observed.search
 async def find(
     db: Database,
     wanted: Wanted,
@@ -56,11 +59,11 @@ async def find(
         return Results()
     deadline, layers = Deadline(seconds), _layers(question.wanted)
     await caught_up(db, layers, seconds=seconds * CATCHING_UP)
-    scored, missing = await _by_words(db, question, layers, deadline)
+    scored, full, missing = await _by_words(db, question, layers, deadline)
+    without: list[str] = []
     if near is not None and question.terms and Layer.MEMORY in layers:
-        both = await with_meaning(scored, question, near)
-        missing += [MEANING] if both is None else []
-        scored = scored if both is None else both
+        both = await with_meaning(scored, question, near, full=full)
+        without, scored = ([VECTORS], scored) if both is None else ([], both)
     found: list[Found] = []
     try:
         async with by(db, Deadline(max(deadline.left, GRACE_SECONDS))):
@@ -71,7 +74,7 @@ async def find(
         found=tuple(found),
         terms=question.terms,
         partial=bool(missing),
-        missing=tuple(missing),
+        missing=(*missing, *without),
     )
 
 
@@ -85,19 +88,21 @@ async def caught_up(
 
 async def _by_words(
     db: Database, question: Asked, layers: Sequence[Layer], deadline: Deadline
-) -> tuple[list[Scored], list[str]]:
-    """Return what matches, and the layers for which time ran out."""
+) -> tuple[list[Scored], float, list[str]]:
+    """Return what matches, what all words would score, and the layers for which time ran out."""
     scored: list[Scored] = []
+    full = 0.0
     late = [layer.value for layer in layers]
     try:
         async with by(db, deadline):
             held = await _corpus(db, question, layers)
+            full = sum(held.weight(term) for term in question.terms)
             for layer in layers:
                 scored += await _scored(db, question, layer, held)
                 late.remove(layer.value)
     except Late:
         pass
-    return scored, late
+    return scored, full, late
 
 
 def _layers(wanted: Wanted) -> list[Layer]:

@@ -4,6 +4,7 @@ What a person says to be so is kept raw; a prompt is told what is near to it; th
 leaves a summary made of what the hooks brought.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -20,11 +21,13 @@ from lamplighter.domain.memory import Candidate, Memory, Source, Trust
 from lamplighter.domain.relevance import near as is_near
 from lamplighter.domain.search import Layer, Near, Wanted
 from lamplighter.domain.session import Session, Status
-from lamplighter.domain.summary import USER, Message, summary_of
-from lamplighter.domain.telling import VERIFY, told
+from lamplighter.domain.summary import USER, Message, counted, summary_of
+from lamplighter.domain.telling import BUDGET, VERIFY, told
 from lamplighter.domain.text import one_line, several_lines, shortened, without_private
 from lamplighter.repository import (
     Database,
+    access_counts,
+    client_sessions,
     exposures,
     interactive_sessions,
     retellings,
@@ -33,16 +36,14 @@ from lamplighter.repository import (
 )
 from lamplighter.usecases import clients, hooks, knowledge
 from lamplighter.usecases.clients import Opening
+from lamplighter.usecases.finding import find
 from lamplighter.usecases.project_context import project_context
-from lamplighter.usecases.search import find
 
 QUERY_CHARS: Final = 500
 TOLD: Final = 3
 LOOKED_AT: Final = 12
 ANSWER_CHARS: Final = 20_000
 CONFIDENCE: Final = 0.6
-FORSAKEN: Final = timedelta(hours=24)
-FORSAKEN_AT_ONCE: Final = 20
 NEAR: Final = "near to the prompt"
 HEADING: Final = "Lamplighter remembers of this. "
 
@@ -62,12 +63,16 @@ class Rules:
         return self.redact(without_private(text))
 
 
-async def joined(db: Database, opening: Opening, *, now: datetime) -> Session:
+async def joined(db: Database, opening: Opening, *, bound: bool = False, now: datetime) -> Session:
     """Return a client's session, begun or resumed where need be; raises NotFound.
 
-    A session of another agent is not there.
+    A session of another agent is not there. One that goes on in another directory keeps
+    its project, unless who speaks is `bound` to one: then it raises Conflict.
     """
     async with writing(db):
+        held = await client_sessions.of(db, clients.checked_id(opening.external_id))
+        if held is not None and not bound:
+            opening = replace(opening, project=held.project)
         session, _ = await clients.start(db, opening, now=now)
         if session.agent != opening.agent or session.directory is None:
             raise NotFound(f"There is no session {one_line(opening.external_id)!r} of yours.")
@@ -81,15 +86,22 @@ async def told_at_start(db: Database, session: Session, by: Rules, *, now: datet
     if by.agent.context_limit == 0:
         return ""
     async with writing(db):
-        await _settle(db, session, by, now=now)
         block = await project_context(db, session.project, now=now)
         if await exposures.prompt(db, session.id) is None:
             prompt = exposures.Prompt(
-                system="", injected=block.text, message="", tokens=block.tokens, budget=0
+                system="", injected=block.text, message="", tokens=block.tokens, budget=BUDGET
             )
             await exposures.insert(db, session.id, prompt, block.placements)
         elif block.text:
-            await _retold(db, session, block, "", now=now)
+            await retellings.insert(
+                db,
+                session.id,
+                block.text,
+                block.placements,
+                query="",
+                tokens=block.tokens,
+                now=now,
+            )
     return block.text
 
 
@@ -98,22 +110,41 @@ async def told_beside(
 ) -> str:
     """Return what is known that is near to a prompt, each memory once in a session; it is kept.
 
-    What the prompt says to be so is kept too.
+    The prompt is kept too, and what it says to be so.
     """
     prompt = by.clean(prompt)
     async with writing(db):
+        with suppress(Invalid):  # nothing of it is left to say
+            await clients.ask(db, session, prompt, redact=by.redact, now=now)
         await _keep_said(db, session, prompt, by, now=now)
-        found = await _near(db, session, prompt, by, now=now)
-        block = _beside(found)
-        await _retold(db, session, block, several_lines(prompt)[:QUERY_CHARS], now=now)
+    query = one_line(prompt)[:QUERY_CHARS]
+    found = await _found(db, session, query, by, now=now)
+    if not found:
+        return ""
+    async with writing(db):
+        before = await exposures.told_of(db, session.id, [each.id for each in found])
+        fresh = [each for each in found if each.id not in before]
+        block = _beside(fresh[: min(TOLD, by.agent.context_limit)])
+        if block.text:
+            await retellings.insert(
+                db,
+                session.id,
+                block.text,
+                block.placements,
+                query=query,
+                tokens=block.tokens,
+                now=now,
+            )
+            await access_counts.count(db, [each.memory.id for each in block.placements], now)
     return block.text
 
 
 async def answered(db: Database, session: Session, words: str, by: Rules, *, now: datetime) -> None:
-    """Keep the last words of the agent."""
+    """Keep the last words of the agent, and what the session is about so far."""
     kept = shortened(several_lines(by.clean(words)), ANSWER_CHARS)
     async with writing(db):
-        await interactive_sessions.answered(db, session.id, kept, now=now)
+        session = await interactive_sessions.answered(db, session.id, kept, now=now)
+        await summarized(db, session, by, now=now)
 
 
 async def used(
@@ -138,41 +169,30 @@ async def used(
     return kept
 
 
-async def paused(db: Database, session: Session, by: Rules, *, now: datetime) -> None:
-    """Keep a summary of a session so far: what it was told is about to be compacted."""
+async def summarized(db: Database, session: Session, by: Rules, *, now: datetime) -> None:
+    """Keep the summary of a session so far: it may be compacted, and may never say it ends."""
     async with writing(db):
-        words = await _summary(db, session, by)
+        words, count = await _summary(db, session, by)
         if words:
-            await interactive_sessions.summarize(db, session.id, words, now=now)
+            await interactive_sessions.summarize(db, session.id, words, messages=count, now=now)
 
 
 async def ended(db: Database, session: Session, by: Rules, *, now: datetime) -> None:
     """End a session with the summary of what its hooks brought."""
-    await _end(db, session, Status.COMPLETED, by, now=now)
-
-
-async def _settle(db: Database, session: Session, by: Rules, *, now: datetime) -> None:
-    """End sessions that never said that they end: their terminals were closed."""
-    since = now - FORSAKEN
-    for each in await interactive_sessions.forsaken(
-        db, session.project, before=since, limit=FORSAKEN_AT_ONCE
-    ):
-        if each.id != session.id and each.agent == session.agent:
-            await _end(db, each, Status.INTERRUPTED, by, now=now)
-
-
-async def _end(db: Database, session: Session, status: Status, by: Rules, *, now: datetime) -> None:
     async with writing(db):
-        words = await _summary(db, session, by)
-        await sessions.end(db, session.id, status, summary=words, now=now)
+        words, count = await _summary(db, session, by)
+        await client_sessions.end(
+            db, session.id, Status.COMPLETED, summary=words, messages=count, now=now
+        )
 
 
-async def _summary(db: Database, session: Session, by: Rules) -> str:
+async def _summary(db: Database, session: Session, by: Rules) -> tuple[str, int]:
     if not by.agent.auto_summarize:
-        return ""
+        return "", 0
     asked = await interactive_sessions.asked(db, session.id)
     answers = [Message("assistant", "")] * (session.turns or 0)
-    return by.redact(summary_of([*(Message(USER, each) for each in asked), *answers]))
+    messages = [*(Message(USER, each) for each in asked), *answers]
+    return summary_of(messages, by.redact), counted(messages)
 
 
 async def _keep_said(
@@ -210,24 +230,25 @@ async def _count(db: Database, session: Session, kept: int, *, now: datetime) ->
         await sessions.brought(db, session.id, learned=kept, reinforced=0, events=0, now=now)
 
 
-async def _near(
-    db: Database, session: Session, prompt: str, by: Rules, *, now: datetime
+async def _found(
+    db: Database, session: Session, query: str, by: Rules, *, now: datetime
 ) -> list[Memory]:
-    """Return the memories near to a prompt that the session was not told yet, best first."""
-    query, most = one_line(prompt)[:QUERY_CHARS], min(TOLD, by.agent.context_limit)
-    if not query or most < 1 or not by.agent.auto_search:
+    """Return the memories near to a prompt, best first."""
+    if not query or by.agent.context_limit < 1 or not by.agent.auto_search:
         return []
-    wanted = Wanted(query=query, layers=(Layer.MEMORY,), project=session.project, limit=LOOKED_AT)
+    wanted = Wanted(
+        query=query,
+        layers=(Layer.MEMORY,),
+        project=session.project,
+        plain=True,
+        limit=LOOKED_AT,
+    )
     results = await find(db, wanted, now=now, near=by.near)
-    fit = [
+    return [
         each
         for each in results.memories
-        if each.trust is not Trust.UNVERIFIED
-        and (each.project == session.project or each.scope == "global")
-        and is_near(query, each)
+        if each.trust is not Trust.UNVERIFIED and is_near(query, each)
     ]
-    before = await exposures.told_of(db, session.id, [each.id for each in fit])
-    return [each for each in fit if each.id not in before][:most]
 
 
 def _beside(found: list[Memory]) -> Block:
@@ -240,14 +261,6 @@ def _beside(found: list[Memory]) -> Block:
         for at, (memory, line) in enumerate(zip(found, lines, strict=True))
     )
     return Block(text, tokens(text), tuple(placed), len(found))
-
-
-async def _retold(
-    db: Database, session: Session, block: Block, query: str, *, now: datetime
-) -> None:
-    await retellings.insert(
-        db, session.id, block.text, block.placements, query=query, tokens=block.tokens, now=now
-    )
 
 
 def words_in(given: Any) -> str:

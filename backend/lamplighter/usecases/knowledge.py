@@ -40,7 +40,7 @@ from lamplighter.repository import (
     writing,
 )
 from lamplighter.repository import timeline as timelines
-from lamplighter.usecases import curate
+from lamplighter.usecases import curate, observed
 
 WINDOW: Final = timedelta(minutes=15)
 ALWAYS: Final = timedelta(days=36_500)
@@ -50,6 +50,7 @@ REVISED: Final = "revised"
 FORGOTTEN: Final = "forgotten"
 
 
+@observed.save
 async def keep(
     db: Database,
     candidate: Candidate,
@@ -146,9 +147,9 @@ async def correct(
 ) -> Memory:
     """Change the words of a memory for a client; raises NotFound, Invalid.
 
-    Its confidence, its service and whether it is told are a person's to change.
+    Its project, its confidence, its service and whether it is told are a person's to change.
     """
-    change = replace(change, confidence=None, service=None, active=None, pinned=None)
+    change = replace(change, confidence=None, service=None, active=None, pinned=None, project=None)
     async with writing(db):
         memory = await get(db, memory_id)
         change = admitted_edit(change, memory.category, redact)

@@ -6,19 +6,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.meaning import Progress
 from lamplighter.domain.search import Wanted
 from lamplighter.embedding import Embedding, Vector
-from lamplighter.repository import Database, changes, embeddings, reading
+from lamplighter.repository import Database, changes, embeddings
+from lamplighter.repository.deadline import Deadline, Late, by
 
 if TYPE_CHECKING:
-    from lamplighter.embedding.codes import Codes
+    from lamplighter.embedding.codes import Codes, Only
 
 READ_AT_ONCE: Final = 2_000
 FOLLOWED: Final = 500
-RESCORED: Final = 200
+RESCORED: Final = 240
 WITHIN_SECONDS: Final = 0.25
 COUNT_SECONDS: Final = 5.0
+ASKED: Final = 64
+ENOUGH: Final = 0.9
+"""Of fewer, those whose meaning is kept would stand before better ones for that alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Stands for `Nearby` where no model is installed; words alone are searched."""
+
+    why: str
+
+    async def __call__(
+        self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
+    ) -> Sequence[tuple[int, float]]:
+        """Say why there is no answer."""
+        raise Unavailable(self.why)
 
 
 @dataclass(slots=True)
@@ -37,15 +55,17 @@ class Nearby:
     """Finds memories by meaning; what it knows of them is read once and then follows the feed.
 
     It answers within `within` seconds or raises TimeoutError, and raises Unavailable when it
-    cannot answer at all: then words alone are searched.
+    cannot answer, or while the meaning of many memories is not kept yet: then words alone are
+    searched.
     """
 
     db: Database
     embedding: Embedding
     within: float = WITHIN_SECONDS
-    _known: Known | None = None
+    enough: float = ENOUGH
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
     _reading: asyncio.Task[Known] | None = None
+    _asked: dict[str, Vector] = field(default_factory=dict)
 
     async def __call__(
         self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
@@ -55,46 +75,58 @@ class Nearby:
         With ids only those are compared, and each of them that is known is returned; else
         those among the `wanted` that are likely nearest.
         """
-        async with asyncio.timeout(self.within):
-            (vector,) = await self.embedding.embed([query])
+        if ids is not None and not ids:
+            return []
+        deadline = Deadline(self.within)
+        vector = await self._vector(query, deadline)
+        try:
             if ids is None:
-                ids = await self._likely(vector, wanted)
-            return await self._compared(vector, ids)
+                known = await self._follow(deadline)
+                if self.progress.share < self.enough:
+                    raise Unavailable("The meaning of too few memories is kept yet.")
+                ids = known.codes.nearest(vector, RESCORED, _only(wanted))
+            async with by(self.db, deadline):
+                return await self._compared(vector, ids)
+        except Late as late:
+            raise TimeoutError from late
 
     @property
     def progress(self) -> Progress:
         """Of how many memories the meaning is known here."""
-        known = self._known
+        known = self._ready
         return Progress(len(known.codes), known.total) if known else Progress(0, 0)
 
     @property
     def nbytes(self) -> int:
         """How much memory the codes take."""
-        return self._known.codes.nbytes if self._known else 0
+        return self._ready.codes.nbytes if self._ready else 0
+
+    @property
+    def _ready(self) -> Known | None:
+        done = self._reading is not None and self._reading.done()
+        return self._reading.result() if self._reading and done else None
 
     def close(self) -> None:
         """End what the model runs in."""
+        if self._reading is not None:
+            self._reading.cancel()
         self.embedding.close()
 
     async def prepare(self) -> None:
         """Load the model and read what is kept, before anybody asks."""
         await self.embedding.embed(["ready"])
-        await self._follow()
+        self._reading = self._reading or asyncio.create_task(self._read())
+        await asyncio.shield(self._reading)
 
-    async def _likely(self, vector: Vector, wanted: Wanted | None) -> list[int]:
-        from lamplighter.embedding.codes import Only
-
-        known = await self._follow()
-        only = Only(active=None)
-        if wanted is not None:
-            only = Only(
-                active=wanted.active,
-                project=wanted.project,
-                service=wanted.service,
-                general=getattr(wanted, "general", True),
-                categories=wanted.categories,
-            )
-        return known.codes.nearest(vector, RESCORED, only)
+    async def _vector(self, query: str, deadline: Deadline) -> Vector:
+        """Return the vector of a query; of one that was asked just now it is known."""
+        if query not in self._asked:
+            async with asyncio.timeout(deadline.left):
+                (vector,) = await self.embedding.embed([query])
+            self._asked[query] = vector
+            if len(self._asked) > ASKED:
+                self._asked.pop(next(iter(self._asked)))
+        return self._asked[query]
 
     async def _compared(self, vector: Vector, ids: Sequence[int]) -> list[tuple[int, float]]:
         """Compare with the vectors themselves."""
@@ -107,23 +139,23 @@ class Nearby:
         found = zip((number for number, _ in kept), map(float, near), strict=True)
         return sorted(found, key=lambda each: (-each[1], each[0]))
 
-    async def _follow(self) -> Known:
-        """Return what is known, as things are now; the first time all of it is read.
+    async def _follow(self, deadline: Deadline) -> Known:
+        """Return what is known, as things are now; what changed too much is read anew."""
+        while True:
+            known = await self._whole(deadline)
+            # a connection first: who holds the lock must never wait for one
+            async with by(self.db, deadline), self._one:
+                heard = await embeddings.heard(self.db, known.seq, most=FOLLOWED)
+                if not heard.anew:
+                    await self._catch_up(known, heard)
+                    return known
+            self._reading = None
 
-        That goes on when whoever asked has given up: the next one finds it done.
-        """
-        if self._known is None:
-            if self._reading is None or self._reading.done():
-                self._reading = asyncio.create_task(self._read())
-            self._known = await asyncio.shield(self._reading)
-        known = self._known
-        async with self._one, reading(self.db):
-            heard = await embeddings.heard(self.db, known.seq, most=FOLLOWED)
-            if not heard.anew:
-                await self._catch_up(known, heard)
-                return known
-        self._known = self._reading = None
-        return await self._follow()
+    async def _whole(self, deadline: Deadline) -> Known:
+        """Return what was read. Reading goes on when who asked gives up: the next finds it."""
+        if self._reading is None or (self._reading.done() and self._reading.exception()):
+            self._reading = asyncio.create_task(self._read())
+        return await asyncio.wait_for(asyncio.shield(self._reading), deadline.left)
 
     async def _read(self) -> Known:
         from lamplighter.embedding.codes import Codes
@@ -149,3 +181,17 @@ class Nearby:
             known.codes.put(rows)
             known.newest = rows[-1].id
             await asyncio.sleep(0)
+
+
+def _only(wanted: Wanted | None) -> "Only":
+    from lamplighter.embedding.codes import Only
+
+    if wanted is None:
+        return Only(active=None)
+    return Only(
+        active=wanted.active,
+        project=wanted.project,
+        service=wanted.service,
+        general=wanted.general,
+        categories=wanted.categories,
+    )

@@ -31,6 +31,7 @@ from lamplighter.repository import (
     searches,
     writing,
 )
+from lamplighter.usecases import observed
 from lamplighter.usecases.fade import apply_due
 from lamplighter.usecases.naming import spelled
 from lamplighter.usecases.review import open_review
@@ -65,6 +66,7 @@ class Manner:
     looked: frozenset[str] = frozenset()
 
 
+@observed.write("memory.remember")
 async def remember(
     db: Database, candidate: Candidate, *, now: datetime, manner: Manner
 ) -> Remembered:

@@ -12,7 +12,7 @@ from lamplighter.domain.service import Services
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import several_lines
 from lamplighter.repository import Database, approvals, escalations, exposures, retellings, writing
-from lamplighter.usecases import recall
+from lamplighter.usecases import observed, recall
 from lamplighter.usecases import sessions as lifecycle
 
 WAITING: Final = 20
@@ -59,6 +59,8 @@ async def retell(db: Database, about: About, query: str, *, now: datetime) -> To
                 tokens=block.tokens,
                 now=now,
             )
+            told = [each.memory for each in block.placements if each.included]
+            observed.told("ops", told, block.tokens)
         handed = await escalations.of(db, [session.id])
         wanted = approvals.Filter(state=ApprovalState.OPEN, session=session.id)
         waiting = await approvals.page(db, wanted, limit=WAITING)

@@ -31,7 +31,7 @@ from lamplighter.repository import (
     tokens,
     writing,
 )
-from lamplighter.usecases import act, chain, recall
+from lamplighter.usecases import act, chain, observed, recall
 from lamplighter.usecases.fade import fade
 from lamplighter.usecases.prompts import system_prompt
 
@@ -182,6 +182,7 @@ async def begin(
         await exposures.insert(db, session.id, prompt, block.placements)
         await leases.tell(db, session_id=session.id, now=now)
     told = tuple(each.memory for each in block.placements if each.included)
+    observed.told("ops", told, block.tokens)
     return Opened(session, prompt, told, handoff)
 
 

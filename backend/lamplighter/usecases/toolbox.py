@@ -18,6 +18,7 @@ from lamplighter.domain.redact import Redactor
 from lamplighter.domain.takes import taken
 from lamplighter.domain.text import shortened
 from lamplighter.repository.driver import Error
+from lamplighter.usecases import observed
 
 logger = logging.getLogger(__name__)
 
@@ -93,8 +94,21 @@ def safe(answer: Answer, redact: Redactor) -> Answer:
     )
 
 
-async def used(used: Tool, given: Mapping[str, Any]) -> Answer:
-    """Use a tool; what goes wrong is an answer, never an exception."""
+async def used(
+    used: Tool, given: Mapping[str, Any], parent: Mapping[str, str] | None = None
+) -> Answer:
+    """Use a tool; what goes wrong is an answer, never an exception.
+
+    `parent` is the span of its session where that is at work elsewhere.
+    """
+    with observed.using(used.name, parent) as span:
+        answer = await _answered(used, given)
+        if answer.is_error:
+            span.failed("tool_error")
+        return answer
+
+
+async def _answered(used: Tool, given: Mapping[str, Any]) -> Answer:
     try:
         async with asyncio.timeout(used.seconds):
             return await used.use(taken(used.schema, given))

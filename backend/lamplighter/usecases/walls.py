@@ -4,16 +4,22 @@ from typing import Final
 
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory import OPERATIONAL, InactiveReason, Memory, MemoryId
+from lamplighter.domain.session import Session
 from lamplighter.domain.speaker import Speaker
 from lamplighter.repository import Database, memories
 
 GLOBAL: Final = "global"
 
 
-def finds(project: str, memory: Memory) -> bool:
-    """Whether a project finds a memory: its own ones and the global ones of all, not deleted."""
-    mine = memory.project == project or memory.scope == GLOBAL
-    return mine and memory.inactive_reason is not InactiveReason.DELETED
+def finds(project: str, row: object) -> bool:
+    """Whether a project finds a row: its own ones and the global memories of all, not deleted."""
+    match row:
+        case Memory():
+            mine = row.project == project or row.scope == GLOBAL
+            return mine and row.inactive_reason is not InactiveReason.DELETED
+        case Session():
+            return row.project == project
+    return False
 
 
 async def found(db: Database, project: str, memory_id: int) -> Memory:

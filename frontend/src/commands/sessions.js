@@ -6,7 +6,8 @@ import { t } from "../texts.js"
  * @param {any} stores
  */
 export function sessionsCommands({ router, session, log, runNow, sessions, toasts }) {
-  const here = () => router.page === "session" && Boolean(session?.row)
+  const open = () => router.page === "session" && Boolean(session?.row)
+  const here = () => open() && !session.ofClient
   const listed = () => router.page === "sessions"
   return [
     { keys: "f", label: t("sessions.keyFollow"), when: () => here() && session.running, run: follow },
@@ -23,7 +24,7 @@ export function sessionsCommands({ router, session, log, runNow, sessions, toast
       when: listed,
       run: () => sessions.filter({ group: sessions.grouped ? "" : "chain" }),
     },
-    { keys: "]", label: t("sessions.keyNewer"), when: here, run: () => router.go(`/sessions/${router.id + 1}`) },
+    { keys: "]", label: t("sessions.keyNewer"), when: open, run: () => router.go(`/sessions/${router.id + 1}`) },
     {
       keys: "[",
       label: t("sessions.keyOlder"),

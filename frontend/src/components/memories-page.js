@@ -103,6 +103,8 @@ export function memoriesPage(store) {
       else opening = setTimeout(open, DOUBLE_MS)
     },
 
+    sessionWords: () => t("memories.ofSession", { id: memories.filters.session }),
+
     views: () =>
       VIEWS.map((name) => ({
         name,

@@ -1,10 +1,12 @@
-import { duration } from "../format.js"
+import { duration, serviceNames } from "../format.js"
 import { costWords, tokenWords } from "../spending.js"
 import { wish } from "../stores/approvals.js"
 import { sortWords } from "../log/rail.js"
+import { changedLines, paired, turnsOf } from "../retold.js"
 import { t } from "../texts.js"
 import { attempt } from "./attempt.js"
 import { remember } from "./remember.js"
+import { clientWords } from "./sessions-page.js"
 
 const ENDED_BADLY = ["failed", "timed_out", "interrupted", "stopped"]
 
@@ -17,6 +19,15 @@ export function sessionPage(store) {
   return {
     ...output({ log, toasts: store("toasts") }),
     reason: () => (session.row && !badly(session.row) ? session.row.reason : ""),
+    ofClient: () => session.ofClient,
+    /** Can it be stopped, run again, compared with what would be told? */
+    ours: () => Boolean(session.row) && !session.ofClient,
+    about: () => (session.ofClient ? clientWords(session.row) : serviceNames(session.row.services)),
+    noSummary: () => t(session.running ? "session.summaryLater" : "session.noSummary"),
+    moreSaved: () =>
+      session.savedCount > session.saved.length ? t("session.allSaved", { n: session.savedCount }) : "",
+    savedAddress: () => `/memories?${new URLSearchParams({ session: String(session.id), sort: "created" })}`,
+    ...retold({ session }),
     bad: () => Boolean(session.row && badly(session.row)),
     stopping: () => Boolean(session.row?.stopping),
     stop() {
@@ -100,6 +111,52 @@ export function sessionPage(store) {
     rawIs: () => (session.part === "raw" ? "true" : null),
     quietWords: () => t(session.running ? "session.quietRunning" : "session.quiet"),
   }
+}
+
+/** What it was told anew, in words. @param {{session: any}} with_ */
+function retold({ session }) {
+  /** @type {{told: any, turns: any[]}} what was made of what was read last */
+  let made = { told: null, turns: [] }
+  return {
+    /** Newest first; what it said before stands beside each. */
+    turns() {
+      const { told } = session
+      if (made.told !== told) made = { told, turns: retoldOf(told) }
+      return made.turns
+    },
+
+    retoldWords: () => t("session.retold", { n: session.told.retold?.length ?? 0 }),
+    turnWords: (/** @type {{turn: number}} */ { turn }) => t("session.turn", { n: turn }),
+
+    /** @param {{gone: string[], come: string[], stayed: number, moved: boolean}} each */
+    changeWords({ gone, come, stayed, moved }) {
+      if (moved) return t("session.reordered")
+      if (!gone.length && !come.length) return t("session.unchanged")
+      return [
+        come.length ? t("session.came", { n: come.length }) : "",
+        gone.length ? t("session.went", { n: gone.length }) : "",
+        stayed ? t("session.stayed", { n: stayed }) : "",
+      ]
+        .filter(Boolean)
+        .join(", ")
+    },
+
+    /** @param {{memory_id: number, position: number | null, why: string}} memory */
+    placedWords: ({ memory_id: id, position, why }) =>
+      t(position === null ? "session.leftOut" : "session.placed", { id: String(id), why }),
+
+    untold: () => t(session.ofClient ? "session.untoldClient" : "session.untold"),
+    untoldWhy: () => t(session.ofClient ? "session.untoldClientWhy" : "session.untoldWhy"),
+  }
+}
+
+/** @param {{injected: string, retold?: import("../retold.js").Retold[]}} told */
+function retoldOf({ injected, retold = [] }) {
+  const turns = turnsOf(injected, retold).map((each) => {
+    const lines = changedLines(each.before, each.injected)
+    return { ...each, ...lines, newest: each.turn === retold.length, lines: paired(lines) }
+  })
+  return turns.reverse()
 }
 
 /** What had the focus is gone once the page is drawn anew: something else takes it. @param {() => Element | null | undefined} next */

@@ -1,8 +1,26 @@
-import { exact, statusWords, tierWords } from "../format.js"
+import { exact, serviceNames, statusWords, tierWords } from "../format.js"
 import { dollars, ofModel } from "../spending.js"
 import { t } from "../texts.js"
 import { attempt } from "./attempt.js"
 import { onControl, revealIn } from "./rows.js"
+
+const LONGEST = 160
+
+/** Is it a client's own, that nobody here started and nobody here can stop? @param {Session} row */
+export function ofClient({ trigger }) {
+  return trigger === "client"
+}
+
+/** Whose it is, and in which project. @param {Session} row */
+export function clientWords({ agent, project }) {
+  return agent ? t("sessions.ofAgent", { agent, project }) : t("sessions.ofProject", { project })
+}
+
+/** @param {string} text */
+function shortened(text) {
+  const letters = [...text]
+  return letters.length > LONGEST ? `${letters.slice(0, LONGEST).join("")}…` : text
+}
 
 /** @param {(name: string) => any} store */
 export function sessionsPage(store) {
@@ -26,10 +44,18 @@ export function sessionsPage(store) {
     group: () => sessions.filter({ group: sessions.grouped ? "" : "chain" }),
 
     /** @param {Session} row @param {Session[]} chain */
-    tierOf: (row, chain) =>
-      sessions.grouped && chain.length > 1
+    tierOf(row, chain) {
+      if (ofClient(row)) return t("sessions.noTier")
+      return sessions.grouped && chain.length > 1
         ? t("sessions.tiers", { from: chain[0].tier, to: chain[chain.length - 1].tier })
-        : tierWords(row.tier),
+        : tierWords(row.tier)
+    },
+
+    /** What it is about: services, or whose knowledge. @param {Session} row */
+    aboutOf: (row) => (ofClient(row) ? clientWords(row) : serviceNames(row.services)),
+
+    /** What a client's session left: its summary. @param {Session} row */
+    saidOf: (row) => (ofClient(row) ? shortened(row.summary) : ""),
 
     /** @param {Session} each @param {Session} row */
     isThis: (each, row) => (!sessions.grouped && each.id === row.id ? "true" : null),
@@ -45,12 +71,14 @@ export function sessionsPage(store) {
 
     /** @param {Session} row */
     costOf(row) {
+      if (ofClient(row)) return ""
       if (row.cost_usd === null) return ofModel(row) ? t("sessions.costUnknown") : ""
       return row.cost_usd || ofModel(row) ? dollars(row.cost_usd) : ""
     },
 
     /** @param {Session} row */
-    engineOf: ({ engine, model }) => (model ? t("sessions.engine", { engine, model }) : engine),
+    engineOf: ({ engine, model, trigger }) =>
+      engine === trigger ? "" : model ? t("sessions.engine", { engine, model }) : engine,
 
     /** @param {Session} row */
     turnsOf: ({ turns }) => (turns ? t("sessions.turns", { n: turns }) : ""),

@@ -12,8 +12,8 @@ const THEMES = ["system", "light", "dark"]
 export function settingsPage(store) {
   const [settings, tokens] = ["settings", "tokens"].map(store)
   return {
-    /** Both answers are there: one must not push the other down. */
-    known: () => settings.phase !== "loading" && tokens.phase !== "loading",
+    /** All answers are there: one must not push the other down. */
+    known: () => settings.phase !== "loading" && tokens.phase !== "loading" && store("agents").phase !== "loading",
 
     again: () => settings.load(),
     themes: () => THEMES,
@@ -54,6 +54,11 @@ export function settingsPage(store) {
       await tokens.revoke(token)
       if (!tokens.living.some((/** @type {AccessToken} */ { id }) => id === token.id)) focusOn("new-token")
     },
+
+    memoriesOf: (/** @type {AgentState} */ { project }) => `/memories?${new URLSearchParams({ project })}`,
+    projectWords: (/** @type {AgentState} */ { project }) => t("settings.agentProject", { project }),
+    remoteWords: (/** @type {AgentState} */ { memory_url: url }) => t("settings.agentRemote", { url }),
+    switchesLabel: (/** @type {AgentState} */ { name }) => t("settings.agentMay", { name }),
 
     /** @param {AccessToken} token */
     revokeLabel: (token) => t("settings.revokeLabel", { name: tokens.name(token) }),

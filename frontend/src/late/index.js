@@ -6,6 +6,7 @@ import { searchPage } from "../components/search-page.js"
 import { revealIn } from "../components/rows.js"
 import { sessionPage } from "../components/session-page.js"
 import { settingsPage } from "../components/settings-page.js"
+import { agents } from "../stores/agents.js"
 import { chain } from "../stores/chain.js"
 import { cooldowns } from "../stores/cooldowns.js"
 import { deciding } from "../stores/deciding.js"
@@ -63,9 +64,10 @@ function first(el) {
 }
 
 /** @param {any} with_ */
-function ofSettings({ add, api, confirm, toasts }) {
+function ofSettings({ add, api, clock, confirm, toasts }) {
   const keyring = add("tokens", tokens({ api, confirm, toasts }))
-  return { settings: add("settings", settings({ api, tokens: keyring })) }
+  const known = add("agents", agents({ api, clock }))
+  return { settings: add("settings", settings({ api, tokens: keyring, agents: known })) }
 }
 
 /** @param {any} with_ */
@@ -112,6 +114,7 @@ function ofSession({ add, api, feed, engines }) {
   const linked = add("chain", chain({ api, feed }))
   const one = add("session", session({ api, feed, log: add("log", log({ api })), chain: linked, engines }))
   feed.on("session", (/** @type {Change} */ change) => (one.follow(change), linked.follow(change)))
+  feed.on("memory", (/** @type {Change} */ change) => one.followMemory(change))
   feed.on("event", (/** @type {Change} */ change) => one.followEvent(change))
   feed.on("marker", (/** @type {Change} */ change) => one.followMarker(change))
   feed.on("review", (/** @type {Change} */ change) => one.followReview(change))

@@ -25,6 +25,7 @@ export function memoryFilters(params) {
     service: params.get("service") ?? "",
     category: params.get("category") ?? "",
     project: params.get("project") ?? "",
+    session: /^[1-9]\d{0,14}$/.test(params.get("session") ?? "") ? (params.get("session") ?? "") : "",
     state: as_of && state === "review" ? "" : state,
     view: as_of ? "" : one("view", VIEWS),
     sort: one("sort", SORTS),
@@ -43,13 +44,14 @@ function moment(text) {
 /** @typedef {ReturnType<typeof memoryFilters>} MemoryFilters */
 
 /** Would the server list this memory under these filters? Of views and reviews only the server can say. @param {Memory} memory @param {MemoryFilters} filters */
-export function memoryMatches(memory, { q, service, category, project, state, view }) {
+export function memoryMatches(memory, { q, service, category, project, session, state, view }) {
   return (
     !view &&
     state !== "review" &&
     (!q || `${memory.title}\n${memory.observation}`.toLowerCase().includes(q.toLowerCase())) &&
     (!project || memory.project === project.toLowerCase()) &&
     (!service || (memory.service ?? "general") === service) &&
+    (!session || String(memory.session_id) === session) &&
     (!category || memory.category === category) &&
     (!state || memory.active === (state === "active"))
   )
@@ -276,7 +278,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
     },
 
     clear() {
-      router.go(router.with({ q: "", service: "", category: "", project: "", state: "", view: "" }))
+      router.go(router.with({ q: "", service: "", category: "", project: "", session: "", state: "", view: "" }))
     },
 
     /** A row as it will be once the server has said so; nothing newer is overwritten. @param {Memory} row */

@@ -3,6 +3,7 @@ import { railOf, tallyOf } from "../log/rail.js"
 import { newestFirst } from "./events.js"
 
 const PARTS = ["raw", "told", "events"]
+const SAVED = 100
 
 const READ_AGAIN_MS = 1_000
 const FEW = 60
@@ -26,31 +27,48 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     only: "",
     few: FEW,
     hash: "",
+    /** What a client's session saved: the newest, and how many in all. */
+    saved: /** @type {Memory[]} */ ([]),
+    savedCount: 0,
+    savedKnown: false,
+    savedProblem: "",
     told: /** @type {any} */ (NO_PROMPT),
     toldPhase: "loading",
     railed: false,
     phase: "closed",
     problem: "",
-    part: "output",
+    /** The part that the address asks for. */
+    asked: "output",
     timer: /** @type {any} */ (null),
 
     get running() {
       return this.row?.status === "running"
     },
 
+    /** Is it one of a client, which prints nothing here and obeys nobody here? */
+    get ofClient() {
+      return this.row?.trigger === "client"
+    },
+
+    /** What is shown: of a client's session what it left, or what it was told. */
+    get part() {
+      return this.ofClient && this.asked !== "told" ? "saved" : this.asked
+    },
+
     /** @param {number} id @param {string} part @param {string} [hash] */
     visit(id, part, hash = "") {
-      const before = this.part
-      this.part = PARTS.includes(part) ? part : "output"
+      const before = this.asked
+      this.asked = PARTS.includes(part) ? part : "output"
       const anew = id !== this.id
+      if (!anew && this.asked === "told" && before !== "told" && this.row) this.loadPrompt(id)
       if (anew) this.open(id)
-      else if ((before === "raw") !== (this.part === "raw")) log.open(id, this.form)
+      else if ((before === "raw") !== (this.asked === "raw")) log.open(id, this.form)
       if (anew || hash !== this.hash) this.point(hash)
     },
 
     /** Whether its output is shown as a person reads it, or as it stands in the file. */
     get form() {
-      return this.part === "raw" ? "raw" : "whole"
+      return this.asked === "raw" ? "raw" : "whole"
     },
 
     /** Go to the line that the address names: by its place, or by the marker or the memory it came to. @param {string} hash */
@@ -73,6 +91,10 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
         searches: [],
         only: "",
         few: FEW,
+        saved: [],
+        savedCount: 0,
+        savedKnown: false,
+        savedProblem: "",
         told: NO_PROMPT,
         toldPhase: "loading",
         railed: false,
@@ -103,6 +125,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
         return
       }
       if (this.id !== id) return
+      if (this.ofClient) return Promise.all([this.loadSaved(id), this.loadPrompt(id)])
       await Promise.all([
         this.loadMarkers(id),
         this.loadEvents(id),
@@ -153,6 +176,31 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     },
 
     /** @param {number} id */
+    async loadSaved(id) {
+      try {
+        const page = await api.get("/memories", { session: id, sort: "created", limit: SAVED })
+        if (this.id !== id) return
+        Object.assign(this, { saved: page.items, savedCount: page.total, savedKnown: true, savedProblem: "" })
+        feed.replay(page.seq, "memory", this.followMemory.bind(this))
+      } catch (problem) {
+        if (this.id === id) this.savedProblem = /** @type {Error} */ (problem).message
+      }
+    },
+
+    /** What it saves shows at once. @param {Change} change */
+    followMemory({ op, id, row }) {
+      if (!this.ofClient || !this.savedKnown) return
+      const held = this.saved.some((each) => each.id === id)
+      if (op === "deleted" && held) {
+        this.saved = this.saved.filter((each) => each.id !== id)
+        this.savedCount -= 1
+      } else if (op !== "batch" && row?.session_id === this.id) {
+        if (!held) this.savedCount += 1
+        this.saved = held ? kept(this.saved, row) : [row, ...this.saved]
+      }
+    },
+
+    /** @param {number} id */
     async loadEvents(id) {
       const page = await api.get("/events", { session: id, limit: 200 }).catch(() => null)
       if (!page || this.id !== id) return
@@ -172,11 +220,13 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     keepReading() {
       timers.clearTimeout(this.timer)
       if (this.id === null) return
+      if (this.ofClient) return
       if (this.running || this.phase === "loading" || !log.complete || !log.whole) this.readOn()
       this.timer = timers.setTimeout(() => this.keepReading(), READ_AGAIN_MS)
     },
 
     readOn() {
+      if (this.ofClient) return
       if (this.id !== null && this.phase === "ready") log.read(this.id)
     },
 
@@ -186,7 +236,9 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       const on = row.turns !== this.row?.turns || row.status !== this.row?.status
       this.take(row)
       this.readOn()
-      if (on && this.railed) this.loadSearches(id)
+      if (this.ofClient || !on || !this.railed) return
+      this.loadSearches(id)
+      this.loadPrompt(id)
     },
 
     /** @param {Change} change */

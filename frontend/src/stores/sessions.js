@@ -11,7 +11,7 @@ export function sessionFilters(params) {
   const [status, tier, trigger] = ["status", "tier", "trigger"].map((name) => params.get(name) ?? "")
   return {
     status: STATUSES.includes(status) ? status : "",
-    tier: ["1", "2", "3"].includes(tier) ? tier : "",
+    tier: ["0", "1", "2", "3"].includes(tier) ? tier : "",
     trigger: TRIGGERS.includes(trigger) ? trigger : "",
     service: params.get("service") ?? "",
     from: moment(params.get("from")),

@@ -23,9 +23,9 @@ export function rangeWords({ range, default: usual }) {
 
 /**
  * What is in force, and the line that would change it: settings are read at the start, so nothing is changed here.
- * @param {{api: Api, tokens: any}} with_
+ * @param {{api: Api, tokens: any, agents?: any}} with_
  */
-export function settings({ api, tokens }) {
+export function settings({ api, tokens, agents }) {
   return {
     phase: "loading",
     problem: "",
@@ -39,6 +39,7 @@ export function settings({ api, tokens }) {
 
     visit() {
       tokens.load()
+      agents?.load()
       return this.load()
     },
 

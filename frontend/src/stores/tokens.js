@@ -3,7 +3,7 @@ import { t } from "../texts.js"
 
 export const WIDE = ["read", "write", "admin"]
 export const NARROW = [
-  ...["memories", "reviews", "events", "sessions", "cooldowns", "health"].flatMap((noun) => [
+  ...["memories", "knowledge", "reviews", "events", "sessions", "cooldowns", "health"].flatMap((noun) => [
     `${noun}:read`,
     `${noun}:write`,
   ]),
@@ -24,7 +24,7 @@ export function lastsWords({ revoked_at: revoked, expires_at: expires }, now) {
 }
 
 function empty() {
-  return { name: "", scopes: ["read"], days: "" }
+  return { name: "", scopes: ["read"], days: "", agent: "" }
 }
 
 /**
@@ -105,7 +105,7 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
     },
 
     async create() {
-      const { name, scopes, days } = this.draft
+      const { name, scopes, days, agent } = this.draft
       const lasts = String(days ?? "").trim()
       this.saving = true
       this.errors = {}
@@ -114,6 +114,7 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
         this.minted = await api.post("/tokens", {
           name,
           scopes: [...scopes],
+          ...(agent.trim() ? { agent: agent.trim() } : {}),
           ...(lasts ? { days: Number(lasts) } : {}),
         })
         this.open = false

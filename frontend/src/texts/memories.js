@@ -12,6 +12,7 @@ export const memories = {
   editOne: "Edit memory {id}",
   rising: "Sorted upward. Turn the order round",
   falling: "Sorted downward. Turn the order round",
+  ofSession: "Of session {id}",
   fading: "Fading within 30 days",
   unused: "Never used",
   single: "Only one source",

@@ -19,6 +19,7 @@ from lamplighter.api.agentops.openapi import DOCUMENT, openapi
 from lamplighter.api.agentops.table import PREFIX, below, entries_at, routes
 from lamplighter.api.answer import answer, problem
 from lamplighter.api.callers import Callers
+from lamplighter.api.observed import Observed
 from lamplighter.domain.access import Caller
 from lamplighter.repository.driver import Error, OperationalError
 from lamplighter.usecases import clients
@@ -72,7 +73,8 @@ def create_app(
             *routes("", strict=strict),
         ],
         middleware=[
-            Middleware(Guard, hosts=hosts, stopped=_stopped(tokens), theirs=lambda path: True)
+            Middleware(Observed),
+            Middleware(Guard, hosts=hosts, stopped=_stopped(tokens), theirs=lambda path: True),
         ],
         lifespan=lifespan,
     )

@@ -87,6 +87,14 @@ class TopicIn(Struct):
     content: str | None = None
 
 
+class ImportIn(Struct):
+    """An export of AgentOps' memory service, or of engram."""
+
+    sessions: list[dict[str, Any]] | None = None
+    observations: list[dict[str, Any]] | None = None
+    prompts: list[dict[str, Any]] | None = None
+
+
 class MigrateIn(Struct):
     """Two names of one project."""
 

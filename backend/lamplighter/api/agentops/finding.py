@@ -20,9 +20,9 @@ from lamplighter.api.answer import answer
 from lamplighter.domain import suggest
 from lamplighter.domain.agent import CONTEXT_LIMIT
 from lamplighter.domain.memory import Memory
-from lamplighter.domain.search import MOST, Found, Layer, Wanted
+from lamplighter.domain.search import MOST, Found, Layer, Method, Wanted
 from lamplighter.usecases.agent_context import AgentContext, agent_context
-from lamplighter.usecases.search import find
+from lamplighter.usecases.finding import find
 
 FOUND: Final = 10
 MORE: Final = 4
@@ -86,6 +86,7 @@ async def _hits(request: Request, wanted: SearchQuery) -> list[dict[str, Any]]:
         (each, each.row)
         for each in results.found
         if isinstance(each.row, Memory)
+        and each.method is not Method.RECENT  # a query without words finds nothing, as theirs
         and words.fits(each.row, kind=wanted.type, scope=wanted.scope)
     ][:limit]
     shown = await rows.observations(here.db, [memory for _, memory in found])

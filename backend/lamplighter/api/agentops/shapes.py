@@ -1,5 +1,7 @@
 """What is answered by this contract."""
 
+from typing import Any
+
 from msgspec import Struct
 
 
@@ -154,6 +156,28 @@ class Topic(Struct):
     """A topic key that would fit."""
 
     topic_key: str
+
+
+class Export(Struct):
+    """All that is known."""
+
+    version: str
+    exported_at: str
+    sessions: list[dict[str, Any]]
+    observations: list[dict[str, Any]]
+    prompts: list[dict[str, Any]]
+
+
+class Imported(Struct):
+    """What was taken in, in the words of both; `errors` are the rows that were not."""
+
+    imported_sessions: int
+    imported_observations: int
+    sessions_imported: int
+    observations_imported: int
+    prompts_imported: int
+    unchanged: int
+    errors: list["FieldError"]
 
 
 class Migrated(Struct):

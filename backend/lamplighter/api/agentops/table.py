@@ -234,6 +234,21 @@ ENTRIES: Final = (
         shapes.Topic,
         query=asked.TopicIn,
     ),
+    _reads(
+        "/export",
+        moving.out,
+        "Read all of it, as engram exports it.",
+        shapes.Export,
+        query=asked.ProjectQuery,
+    ),
+    _writes(
+        "POST",
+        "/import",
+        moving.bring,
+        "Take in an export of AgentOps or engram.",
+        shapes.Imported,
+        body=asked.ImportIn,
+    ),
     _writes(
         "POST",
         "/projects/migrate",

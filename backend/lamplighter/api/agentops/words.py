@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from lamplighter.domain.foreign import TYPES
 from lamplighter.domain.memory import OPERATIONAL, PROJECT, Category, Memory
 from lamplighter.domain.text import one_line
 
@@ -13,20 +14,12 @@ MANUAL: Final = "manual"
 MOST_TAGS: Final = 20
 KNOWN: Final = {each.value: each for each in Category if each not in OPERATIONAL}
 LIKE: Final = {
-    "adr": Category.ARCHITECTURE,
-    "bug": Category.BUGFIX,
-    "configuration": Category.CONFIG,
-    "convention": Category.PATTERN,
-    "design": Category.ARCHITECTURE,
-    "fix": Category.BUGFIX,
-    "incident": Category.BUGFIX,
+    **TYPES,
     "procedure": Category.PATTERN,
     "prompt": Category.DISCOVERY,
-    "refactor": Category.ARCHITECTURE,
     "session_summary": Category.DISCOVERY,
-    "setup": Category.CONFIG,
 }
-"""What other types are most like; all the rest (manual, lesson, ...) is something learned."""
+"""What types are most like; all the rest (manual, lesson, ...) is something learned."""
 
 
 def folded(said: str) -> str:
@@ -36,8 +29,7 @@ def folded(said: str) -> str:
 
 def category_of(said: str) -> Category:
     """Return the category of a type, whatever it is."""
-    said = folded(said)
-    return KNOWN.get(said) or LIKE.get(said, Category.LEARNING)
+    return LIKE.get(folded(said), Category.LEARNING)
 
 
 def scope_of(said: str) -> str:

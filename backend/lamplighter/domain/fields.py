@@ -1,0 +1,101 @@
+"""The fields of a row of JSON, each read as what it is to be; what is wrong is named."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from lamplighter.domain.errors import Invalid, Wrong
+
+E = TypeVar("E", bound=StrEnum)
+
+
+@dataclass(slots=True)
+class Fields:
+    """Reads a row; `check` raises Invalid with every field that was wrong."""
+
+    given: Mapping[str, Any]
+    wrong: list[Wrong] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, given: Any) -> "Fields":
+        """Return the fields of a row; raises Invalid where it is none."""
+        if not isinstance(given, dict):
+            raise Invalid(Wrong("row", "is not a JSON object"))
+        return cls(given)
+
+    def text(self, name: str, otherwise: str = "", *, needed: bool = False) -> str:
+        """Return a text; null and what is missing is `otherwise`."""
+        value = self.given.get(name)
+        if value is None or (needed and value == ""):
+            if needed:
+                self.wrong.append(Wrong(name, "is missing"))
+            return otherwise
+        if not isinstance(value, str):
+            self.wrong.append(Wrong(name, "is not text"))
+            return otherwise
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return a list of texts; one text is a list of those between its commas."""
+        value = self.given.get(name)
+        if isinstance(value, str):
+            value = [each.strip() for each in value.split(",")]
+        if value is None:
+            return ()
+        if not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
+            self.wrong.append(Wrong(name, "is not a list of texts"))
+            return ()
+        return tuple(each for each in value if each)
+
+    def moment(self, name: str, *, needed: bool = False) -> datetime | None:
+        """Return a moment; one without a zone is UTC."""
+        text = self.text(name, needed=needed)
+        if not text:
+            return None
+        try:
+            read = datetime.fromisoformat(text)
+            return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+        except (ValueError, OverflowError):
+            self.wrong.append(Wrong(name, f"is not a time: {text[:40]!r}"))
+            return None
+
+    def count(self, name: str, least: int = 1) -> int:
+        """Return a whole number of at least `least`, which is what a missing one is."""
+        value = self.given.get(name, least)
+        if value is None:
+            return least
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**53:
+            self.wrong.append(Wrong(name, f"is not a whole number of at least {least}"))
+            return least
+        return value
+
+    def share(self, name: str) -> float:
+        """Return a number from 0 to 1."""
+        value = self.given.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            self.wrong.append(Wrong(name, "is not a number from 0 to 1"))
+            return 0.0
+        return float(value)
+
+    def flag(self, name: str, *, otherwise: bool = False) -> bool:
+        """Return yes or no."""
+        value = self.given.get(name, otherwise)
+        if not isinstance(value, bool):
+            self.wrong.append(Wrong(name, "is neither true nor false"))
+            return otherwise
+        return value
+
+    def word(self, name: str, known: type[E], otherwise: E) -> E:
+        """Return one of some words."""
+        value = self.given.get(name, otherwise)
+        if value not in list(known):
+            self.wrong.append(Wrong(name, f"is not one of {', '.join(known)}"))
+            return otherwise
+        return known(value)
+
+    def check(self) -> None:
+        """Raise Invalid where anything was wrong."""
+        if self.wrong:
+            raise Invalid(*self.wrong)

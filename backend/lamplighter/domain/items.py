@@ -1,0 +1,127 @@
+"""The items of a JSON document as it is read: one at a time, however large the document is.
+
+Text is fed in, what is whole comes out; nothing is read here.
+"""
+
+import json
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+MAX_ITEM_CHARS: Final = 4_000_000
+_BLANK: Final = " \t\r\n"
+_OF_NUMBERS: Final = "0123456789.eE+-"
+
+
+class NotJson(ValueError):
+    """The document is not what it should be; what stands behind the place cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A value of the document: `name` is its key, `index` its place in a list, from 1."""
+
+    name: str
+    index: int | None
+    value: Any
+
+
+@dataclass(slots=True)
+class Items:
+    """Takes the text of one JSON object in pieces; gives its values, those of lists one by one."""
+
+    _text: str = ""
+    _at: int = 0
+    _before: int = 0
+    _name: str | None = None
+    _index: int | None = None
+    _begun: bool = False
+    _ended: bool = False
+    _whole: bool = False
+    _decoder: json.JSONDecoder = field(default_factory=json.JSONDecoder)
+
+    def feed(self, text: str) -> Iterator[Item]:
+        """Take a piece and give what is whole now; raises NotJson."""
+        self._text = self._text[self._at :] + text
+        self._before += self._at
+        self._at = 0
+        yield from self._read()
+        if len(self._text) - self._at > MAX_ITEM_CHARS:
+            raise self._wrong("is no JSON, or larger than one row may be")
+
+    def close(self) -> Iterator[Item]:
+        """Say that this was all, and give what is left; raises NotJson."""
+        self._whole = True
+        yield from self._read()
+        if not self._ended:
+            raise self._wrong("ends before its end")
+        if self._sign() is not None:
+            raise self._wrong("has something behind its end")
+
+    def _read(self) -> Iterator[Item]:
+        while not self._ended and (sign := self._sign()) is not None:
+            if not self._begun:
+                if sign != "{":
+                    raise self._wrong("is not a JSON object")
+                self._begun, self._at = True, self._at + 1
+            elif self._index is not None:
+                if sign in ",]":
+                    self._at += 1
+                    self._index = None if sign == "]" else self._index
+                    self._name = None if sign == "]" else self._name
+                elif (found := self._value()) is None:
+                    return
+                else:
+                    self._index += 1
+                    yield Item(self._name or "", self._index, found[0])
+            elif not (yield from self._pair(sign)):
+                return
+
+    def _pair(self, sign: str) -> Generator[Item, None, bool]:
+        """Read a part of `"name": value`; returns False when more text is needed."""
+        if self._name is None:
+            if sign in ",}":
+                self._at += 1
+                self._ended = sign == "}"
+                return True
+            found = self._value()
+            if found is None:
+                return False
+            self._name = str(found[0])
+        elif sign == ":":
+            self._at += 1
+        elif sign == "[":
+            self._index, self._at = 0, self._at + 1
+        else:
+            found = self._value()
+            if found is None:
+                return False
+            name, self._name = self._name, None
+            yield Item(name, None, found[0])
+        return True
+
+    def _sign(self) -> str | None:
+        """Return the next character that is not blank, without taking it."""
+        while self._at < len(self._text) and self._text[self._at] in _BLANK:
+            self._at += 1
+        return self._text[self._at] if self._at < len(self._text) else None
+
+    def _value(self) -> tuple[Any] | None:
+        """Take a value; None when its end is not here yet."""
+        try:
+            value, end = self._decoder.raw_decode(self._text, self._at)
+        except RecursionError as error:
+            raise self._wrong("is nested too deeply") from error
+        except ValueError as error:
+            if self._whole:
+                raise self._wrong("is no JSON") from error
+            return None
+        if not self._whole and isinstance(value, int | float):
+            behind = self._text[end : end + 1]
+            if not behind or behind in _OF_NUMBERS:
+                return None  # it may go on
+        self._at = end
+        return (value,)
+
+    def _wrong(self, what: str) -> NotJson:
+        return NotJson(f"character {self._before + self._at + 1:,}: {what}")

@@ -1,0 +1,111 @@
+"""What imports brought: which row of elsewhere each memory came of, and what it said then."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.memory import Memory, MemoryId
+from lamplighter.domain.records import SessionRecord
+from lamplighter.domain.session import Session, Status, Trigger
+from lamplighter.repository.client_sessions import ENGINE
+from lamplighter.repository.database import Database
+from lamplighter.repository.memories import from_row
+from lamplighter.repository.prepared import Statement, inserting
+from lamplighter.repository.sessions import from_row as session_from
+from lamplighter.repository.sessions import tell
+from lamplighter.repository.tables import imports, memories, sessions
+
+_COLUMNS: Final = tuple(each.name for each in fields(Memory) if each.name != "id")
+_INSERT: Final = inserting(memories, *_COLUMNS, returning=True)
+_NATIVE: Final = Statement(
+    sa.select(memories)
+    .where(memories.c.id == sa.bindparam("id"))
+    .where(memories.c.created_at == sa.bindparam("created_at", type_=memories.c.created_at.type))
+    .where(~sa.exists().where(imports.c.memory_id == memories.c.id))
+)
+
+
+async def known(db: Database, refs: Sequence[str]) -> dict[str, tuple[MemoryId, str]]:
+    """Return which memories came of these rows, and what each row said when it came last."""
+    query = sa.select(imports).where(imports.c.ref.in_(refs))
+    rows = await db.fetch_all(query)
+    return {row["ref"]: (MemoryId(row["memory_id"]), row["said"]) for row in rows}
+
+
+async def refs_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
+    """Return what those of some memories that were imported are called where they come from."""
+    query = sa.select(imports).where(imports.c.memory_id.in_(ids))
+    rows = await db.fetch_all(query.order_by(imports.c.at.desc(), imports.c.ref.desc()))
+    return {row["memory_id"]: row["ref"] for row in rows}
+
+
+async def note(db: Database, came: Mapping[str, tuple[MemoryId, str]], *, now: datetime) -> None:
+    """Keep which memory came of each of some rows, and what the row says now."""
+    if not came:
+        return
+    await db.execute(sa.delete(imports).where(imports.c.ref.in_(list(came))))
+    values = [
+        {"ref": ref, "memory_id": memory_id, "said": said, "at": now}
+        for ref, (memory_id, said) in came.items()
+    ]
+    await db.execute(sa.insert(imports).values(values))
+
+
+async def native(db: Database, memory_id: int, created_at: datetime) -> Memory | None:
+    """Return the memory of a number, where it is the one that was made here at that moment.
+
+    One that was imported is not: it may have the moment of another one, and its number.
+    """
+    row = await db.fetch_one(_NATIVE(id=memory_id, created_at=created_at))
+    return None if row is None else from_row(row)
+
+
+async def by_words(db: Database, hashes: Collection[str]) -> dict[tuple[str, str], list[MemoryId]]:
+    """Return the active memories of some words, by these and their project."""
+    query = (
+        sa.select(memories.c.id, memories.c.content_hash, memories.c.project)
+        .where(memories.c.content_hash.in_(list(hashes)))
+        .where(memories.c.active == 1)
+        .order_by(memories.c.id)
+    )
+    found: dict[tuple[str, str], list[MemoryId]] = {}
+    for row in await db.fetch_all(query):
+        same = found.setdefault((row["content_hash"], row["project"]), [])
+        same.append(MemoryId(row["id"]))
+    return found
+
+
+async def insert(db: Database, memory: Memory) -> Memory:
+    """Keep a memory as it is, under a number of its own; who calls tells the feed."""
+    values: dict[str, Any] = {name: getattr(memory, name) for name in _COLUMNS}
+    return from_row(await db.fetch_one(_INSERT(**{**values, "tags": list(memory.tags)})))
+
+
+async def insert_session(db: Database, record: SessionRecord, *, now: datetime) -> Session:
+    """Keep a client's session as one that has ended."""
+    began = record.started_at or now
+    statement = (
+        sa.insert(sessions)
+        .values(
+            external_id=record.external_id,
+            project=record.project,
+            agent=record.agent,
+            directory=record.directory,
+            tier=0,
+            engine=ENGINE,
+            trigger=Trigger.CLIENT,
+            status=Status.COMPLETED,
+            started_at=began,
+            ended_at=record.ended_at or began,
+            summary=record.summary,
+            prompt=record.prompt,
+        )
+        .returning(sessions)
+    )
+    session = session_from(await db.fetch_one(statement))
+    await tell(db, session, Op.CREATED, now=now)
+    return session

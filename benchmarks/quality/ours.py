@@ -1,0 +1,119 @@
+"""The product as it comes: real memories in a real database, found by its one search."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import sqlalchemy as sa
+
+from benchmarks.quality.sets import BEGAN, NOTES, Entry, Set
+from lamplighter.domain.memory import Candidate, Category
+from lamplighter.domain.search import Layer, Wanted
+from lamplighter.embedding import Vector
+from lamplighter.embedding.codes import unpacked
+from lamplighter.embedding.minilm import MiniLM
+from lamplighter.repository import Database, embeddings, memories, migrate, writing
+from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.tables import sessions
+from lamplighter.usecases.embed import Embedder
+from lamplighter.usecases.nearby import Nearby
+from lamplighter.usecases.search import find
+
+MOST: Final = 100
+NOW: Final = BEGAN + timedelta(days=400)
+AT_ONCE: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A database with the entries of a set, and the numbers of their memories in order."""
+
+    db: Database
+    near: Nearby
+    ids: tuple[int, ...]
+
+    async def vectors(self) -> Vector:
+        """Return the vectors of the entries, in their order."""
+        kept = dict(await embeddings.vectors(self.db, self.near.embedding.name, self.ids))
+        return unpacked([kept[each] for each in self.ids], self.near.embedding.dimensions)
+
+    async def asked(self, found: Set) -> Vector:
+        """Return the vectors of the questions."""
+        return np.stack(await self.near.embedding.embed([each.text for each in found.questions]))
+
+    def way(self, found: Set, *, meaning: bool) -> Callable[[int], Awaitable[list[int]]]:
+        """Return the search of the product, with or without meaning."""
+        places = {number: at for at, number in enumerate(self.ids)}
+
+        async def order(number: int) -> list[int]:
+            query = found.questions[number].text
+            wanted = Wanted(query=query, layers=(Layer.MEMORY,), project=found.name, limit=MOST)
+            near = self.near if meaning else None
+            results = await find(self.db, wanted, now=NOW, near=near)
+            return [places[each.id] for each in results.memories]
+
+        return order
+
+
+@asynccontextmanager
+async def filled(directory: Path, found: Set, model: MiniLM) -> AsyncIterator[Filled]:
+    """Keep the entries of a set as memories, as clients would, and embed them."""
+    url = sqlite_url(directory / f"{found.name}.db")
+    migrate.upgrade(url)
+    async with Database(url) as db:
+        ids: list[int] = []
+        async with writing(db):
+            for number in sorted({e.session for e in found.entries if e.session is not None}):
+                await db.execute(sa.insert(sessions).values(_session(number)))
+        for start in range(0, len(found.entries), AT_ONCE):
+            async with writing(db):
+                for each in found.entries[start : start + AT_ONCE]:
+                    memory = await memories.insert(db, _candidate(found, each), now=each.at)
+                    ids.append(memory.id)
+        embedder = Embedder(db, model, lambda: NOW)
+        await embedder.begin()
+        while await embedder.step():
+            pass
+        near = Nearby(db, model, within=60)
+        await near.prepare()
+        yield Filled(db, near, tuple(ids))
+
+
+def _candidate(found: Set, each: Entry) -> Candidate:
+    return Candidate(
+        category=Category.DISCOVERY if found.name == NOTES else Category.LEARNING,
+        service=each.service,
+        observation=each.text,
+        project=found.name,
+        tier=0,
+        session_id=None if each.session is None else each.session + 1,
+    )
+
+
+def _session(number: int) -> dict[str, object]:
+    return {
+        "id": number + 1,
+        "project": "talks",
+        "tier": 0,
+        "engine": "client",
+        "trigger": "client",
+        "status": "completed",
+        "reason": "",
+        "prompt": "",
+        "dry_run": False,
+        "started_at": BEGAN,
+        "response": "",
+        "summary": "",
+        "log_offset": 0,
+        "learned": 0,
+        "reinforced": 0,
+        "events": 0,
+        "ignored": 0,
+        "leader_epoch": 0,
+        "version": 1,
+        "resumed": 0,
+    }

@@ -1,0 +1,79 @@
+"""The contract of AgentOps and its description are one, on both of its mounts."""
+
+from collections.abc import Iterator
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.checks import (
+    content_type_conformance,
+    not_a_server_error,
+    response_schema_conformance,
+    status_code_conformance,
+    unsupported_method,
+)
+
+from lamplighter.api.agentops.openapi import openapi
+from lamplighter.api.agentops.table import PREFIX
+from living import Home
+from memory_service import MemoryService
+from postgres_server import PostgresServer
+
+EACH = 5
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+    unsupported_method,
+]
+bounded = settings(
+    max_examples=EACH,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+strict = schemathesis.openapi.from_dict(openapi(prefix=PREFIX, strict=True, tokens=False))
+lenient = schemathesis.openapi.from_dict(openapi(prefix="", strict=False, tokens=False))
+
+
+@pytest.fixture(scope="module")
+def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryService]:
+    started = MemoryService(Home(tmp_path_factory.mktemp("strict") / "home"))
+    yield started
+    ended(started)
+
+
+@pytest.fixture(scope="module")
+def on_postgres(
+    postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MemoryService]:
+    more = {"LAMPLIGHTER_DATABASE_URL": postgres.create("contract", "migrated")}
+    started = MemoryService(Home(tmp_path_factory.mktemp("lenient") / "home", more))
+    yield started
+    ended(started)
+
+
+def ended(service: MemoryService) -> None:
+    """End a service that has met nothing it did not expect."""
+    service.kill()
+    assert "Traceback" not in service.log
+    assert "failed" not in service.log
+
+
+@strict.parametrize()
+@bounded
+def test_no_strict_answer_differs_from_the_description(
+    case: schemathesis.Case, on_sqlite: MemoryService
+) -> None:
+    case.validate_response(case.call(base_url=on_sqlite.url, timeout=20), checks=CHECKS)
+
+
+@lenient.parametrize()
+@bounded
+def test_no_lenient_answer_differs_from_the_description(
+    case: schemathesis.Case, on_postgres: MemoryService
+) -> None:
+    case.validate_response(case.call(base_url=on_postgres.url, timeout=20), checks=CHECKS)

@@ -1,0 +1,158 @@
+"""`lamplighter mcp`: a real process that answers on standard output, without a server."""
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from desks import WAL
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from lamplighter.domain.client_offers import CLIENT_OFFERS
+from living import Home
+
+ARGV = ["-m", "lamplighter", "mcp"]
+NAMES = [each.name for each in CLIENT_OFFERS]
+BEGIN = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "by hand", "version": "1"},
+    },
+}
+BEGUN = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+LIST = {"jsonrpc": "2.0", "id": 9, "method": "tools/list"}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    made = Home(tmp_path_factory.mktemp("stdio") / "home")
+    (made.path / "lamplighter.toml").write_text('[agents.hermes]\nproject = "shop"\n')
+    return made
+
+
+@pytest.fixture(scope="module")
+def token(home: Home) -> str:
+    return home.ask("token", "create", "--agent", "hermes").stdout.strip()
+
+
+@asynccontextmanager
+async def client(home: Home, *words: str, token: str = "") -> AsyncIterator[Client]:
+    env = {**home.env, "LAMPLIGHTER_TOKEN": token}
+    started = StdioServerParameters(command=sys.executable, args=[*ARGV, *words], env=env)
+    async with Client(stdio_client(started)) as asked:
+        yield asked
+
+
+def by_hand(
+    home: Home, *lines: Any, words: tuple[str, ...] = (), token: str = ""
+) -> subprocess.CompletedProcess[bytes]:
+    """Write lines to its standard input, end that, and return how it ended."""
+    said = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in lines]
+    return subprocess.run(
+        [sys.executable, *ARGV, *words],
+        input=b"".join(each + b"\n" for each in said),
+        env={**home.env, "LAMPLIGHTER_TOKEN": token},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+
+async def test_the_sdk_s_client_keeps_and_finds_as_the_token_says(home: Home, token: str) -> None:
+    async with client(home, token=token) as asked:
+        offered = await asked.list_tools()
+        await asked.call_tool("mem_session_start", {"session_id": "stdio-1"})
+        saved = await asked.call_tool("mem_save", WAL)
+        found = await asked.call_tool("mem_search", {"query": "reads go on"})
+        bad = await asked.call_tool("mem_save", {"type": "idea"})
+
+    assert [each.name for each in offered.tools] == NAMES
+    assert saved.structured_content is not None
+    number = saved.structured_content["id"]
+    rows = home.rows(
+        "SELECT m.project, s.external_id, s.agent FROM memories m "
+        "JOIN sessions s ON s.id = m.session_id WHERE m.id = ?",
+        number,
+    )
+    assert rows == [("shop", "stdio-1", "hermes")]
+    assert found.structured_content is not None
+    assert [each["id"] for each in found.structured_content["results"]] == [number]
+    assert bad.is_error
+
+
+async def test_without_a_token_it_is_whoever_may_read_the_home(home: Home) -> None:
+    async with client(home, "--project", "Blog", "--words") as asked:
+        saved = await asked.call_tool("mem_save", WAL)
+    async with client(home, "--agent", "Hermes") as asked:
+        also = await asked.call_tool("mem_save", {**WAL, "content": "Said by the agent."})
+
+    assert saved.structured_content is None
+    assert also.structured_content is not None
+    kept = home.rows("SELECT project, source_ref FROM memories ORDER BY id DESC LIMIT 2")
+    assert kept == [("shop", "agent hermes, mem_save"), ("blog", "this machine, mem_save")]
+
+
+def test_nothing_but_answers_is_written_and_it_ends_with_its_input(home: Home) -> None:
+    odd = [b"no json", b"", b"[1]", b'{"jsonrpc": "2.0", "id": 3}', b"\xff\xfe", b"[" * 20_000]
+    calls: list[dict[str, Any]] = [
+        {"name": 5},
+        {"name": "mem_search", "arguments": "x"},
+        {"name": "mem_search", "arguments": {"query": "x" * 1_000_000}},
+        {"name": "nothing"},
+    ]
+    asked = [
+        {"jsonrpc": "2.0", "id": 20 + number, "method": "tools/call", "params": each}
+        for number, each in enumerate(calls)
+    ]
+
+    ended = by_hand(home, BEGIN, BEGUN, *odd, *asked, LIST)
+
+    assert ended.returncode == 0, ended.stderr
+    answers = {}
+    for line in ended.stdout.splitlines():
+        answer = json.loads(line)
+        assert answer["jsonrpc"] == "2.0"
+        answers[answer.get("id")] = answer
+    assert [each["name"] for each in answers[9]["result"]["tools"]] == NAMES
+    for number in (20, 21):
+        assert "error" in answers[number] or answers[number]["result"]["isError"]
+    assert answers[22]["result"]["content"][0]["text"].startswith("Not done. query: is longer ")
+    assert answers[23]["result"]["isError"]
+
+
+@pytest.mark.parametrize(
+    ("words", "shown", "told"),
+    [
+        ((), "lamp_1_thissecretisnotthatofanytoken", "LAMPLIGHTER_TOKEN lets nobody in"),
+        ((), "nonsense", "LAMPLIGHTER_TOKEN lets nobody in"),
+        (("--agent", "other"), "hermes", "agent: is hermes by the token, no other"),
+        (("--project", "other"), "hermes", "project: is shop for agent hermes, no other"),
+        (("--agent", "a b"), "", "agent: has 1 to 64 small letters"),
+    ],
+)
+def test_what_hinders_it_is_told_on_standard_error(
+    home: Home, token: str, words: tuple[str, ...], shown: str, told: str
+) -> None:
+    ended = by_hand(home, BEGIN, words=words, token=token if shown == "hermes" else shown)
+
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert told in ended.stderr.decode()
+
+
+async def test_a_token_that_is_revoked_is_told_with_the_next_use(home: Home) -> None:
+    made = json.loads(home.ask("token", "create", "--agent", "gone", "--json").stdout)
+    async with client(home, token=made["token"]) as asked:
+        assert not (await asked.call_tool("mem_stats", {})).is_error
+        home.ask("token", "revoke", str(made["id"]))
+        answer = await asked.call_tool("mem_stats", {})
+
+    assert answer.is_error
+    assert "lets nobody in (any more)" in answer.content[0].text

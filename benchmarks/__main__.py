@@ -17,6 +17,7 @@ from benchmarks import (
     processes,
     quality,
     relate,
+    search,
     sessions,
     spawned,
     vectors,
@@ -35,6 +36,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "processes": processes.run,
     "quality": quality.run,
     "relate": relate.run,
+    "search": search.run,
     "sessions": sessions.run,
     "spawned": lambda: asyncio.run(spawned.run()),
     "vectors": vectors.run,
@@ -43,7 +45,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
 
 def main() -> None:
     """Print one JSON line a benchmark."""
-    for name in sys.argv[1:] or ALL:
+    for name in [each for each in sys.argv[1:] if not each.startswith("-")] or ALL:
         print(json.dumps({"benchmark": name, **ALL[name]()}), flush=True)
 
 

@@ -1,5 +1,20 @@
-"""`python -m lamplighter`."""
+"""`lamplighter`, and `python -m lamplighter`."""
 
-from lamplighter.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run the command; a hook is part of somebody's session, and loads none of the others."""
+    if sys.argv[1:2] == ["hook"]:
+        import os
+
+        from lamplighter.hook import run
+
+        sys.exit(run(sys.argv[2:], os.environ, sys.stdin.buffer))
+    from lamplighter.cli import main as commands
+
+    commands()
+
+
+if __name__ == "__main__":
+    main()

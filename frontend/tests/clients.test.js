@@ -71,7 +71,7 @@ test("a row of a client tells whose it is, and no services, tier or engine", () 
   const page = sessionsPage(store)
 
   assert.equal(clientWords(CLIENT), "coder, in shop")
-  assert.equal(clientWords({ ...CLIENT, agent: null }), "in shop")
+  assert.equal(clientWords({ ...CLIENT, agent: null }), "a client, in shop")
   assert.deepEqual([page.aboutOf(CLIENT), page.tierOf(CLIENT, [CLIENT])], ["coder, in shop", "no tier"])
   assert.deepEqual([page.aboutOf(OPS), page.saidOf(OPS)], ["all services", ""])
   assert.equal(page.saidOf({ ...CLIENT, summary: "x".repeat(500) }).length, 161)

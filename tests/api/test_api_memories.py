@@ -303,6 +303,7 @@ def test_the_history_tells_who_changed_what(client: httpx2.Client) -> None:
         "decayed_weeks": 0,
         "title": "",
         "tags": [],
+        "project": "ops",
         "scope": "project",
         "topic_key": None,
         "updated_at": made["updated_at"],

@@ -58,7 +58,7 @@ async def test_what_another_project_keeps_is_not_found_read_or_changed(
             assert str(theirs.project) not in told.split(), (who, name)
         for name, given in taken.items():
             words = await refused(tools, name, **given)
-            assert words.startswith(f"Not done. There is no memory {theirs.id} in the project")
+            assert words.startswith(f"Not done. There is no memory {theirs.id}")
         # the same topic and the same words are another memory there
         saved = {"type": "discovery", "title": "x", "content": CANARY, "topic_key": "canary/key"}
         mine = await used(tools, "mem_save", **saved)

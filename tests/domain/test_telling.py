@@ -87,3 +87,10 @@ def test_an_empty_section_has_no_heading() -> None:
 def test_a_text_is_measured_as_it_is_written() -> None:
     for text in ("a", 'a"b\\c\n', "Grüße 木", ""):
         assert written(text) == len(json.dumps(text, ensure_ascii=False)) - 2
+
+
+def test_where_there_is_no_room_at_all_nothing_is_told() -> None:
+    block = fitted("## Head", [Section("One", [RULE])], "Foot.", budget=3)
+
+    assert (block.text, block.tokens, block.total) == ("", 0, 1)
+    assert [each.why for each in block.placements] == [NO_ROOM]

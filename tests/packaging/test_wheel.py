@@ -117,7 +117,7 @@ def test_the_wheel_says_what_it_is(wheel: Path) -> None:
     assert (told["Name"], told["Version"]) == ("lamplighter", __version__)
     assert told["License-Expression"] == "Apache-2.0"
     assert told["Requires-Python"] == ">=3.11"
-    assert entries.split() == ["[console_scripts]", "lamplighter", "=", "lamplighter.cli:main"]
+    assert entries.split() == ["[console_scripts]", "lamplighter", "=", "lamplighter.__main__:main"]
     assert tag == "py3-none-any"
     required = [each for each in told.get_all("Requires-Dist", []) if "extra ==" not in each]
     wanted = {re.split(r"[\[<>=;]", each)[0] for each in required}

@@ -219,3 +219,28 @@ def test_every_hook_is_given_five_seconds_at_most() -> None:
         [hook] = entry["hooks"]
         assert hook["args"] == ["${CLAUDE_PLUGIN_ROOT}/scripts/hook.sh", event]
         assert 0 < hook["timeout"] <= 5
+
+
+def test_what_a_session_would_be_told_can_be_read_before(server: Server, desk: Desk) -> None:
+    keep(server, desk, "The pool holds 20 connections.")
+    headers = {"Authorization": f"Bearer {desk.token}"}
+    wanted = {"profile": "project", "project": desk.name}
+
+    def read(**more: Any) -> dict[str, Any]:
+        scoped = server.headers if more.pop("person", True) else headers
+        answer = httpx2.get(
+            f"{server.url}/api/v1/context", headers=scoped, params={**wanted, **more}
+        )
+        found: dict[str, Any] = answer.json()
+        return found
+
+    told = read()
+
+    assert desk.hook("SessionStart").context == told["text"]
+    assert [each["line"] for each in told["included"]] == [
+        line for line in told["text"].splitlines() if line.startswith("- ")
+    ]
+    assert told["excluded"] == []
+    assert [each["why"] for each in read(budget=10)["excluded"]] == ["the budget was used up"]
+    assert read(project="nothing-of-it")["text"] == ""
+    assert read(person=False)["status"] == 403

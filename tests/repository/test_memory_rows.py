@@ -388,6 +388,7 @@ async def test_the_history_tells_each_change_with_what_it_was_before(db: Databas
         "decayed_weeks": 0,
         "title": "",
         "tags": [],
+        "project": "ops",
         "scope": "project",
         "topic_key": None,
     }

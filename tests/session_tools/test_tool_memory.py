@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolboxes import box, refused, used
 
-from lamplighter.domain.memory import Candidate, Category, Trust
+from lamplighter.domain.memory import Candidate, Category, Source, Trust
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.search import Hit
@@ -19,6 +19,7 @@ from lamplighter.repository import Database, memories, searches, sessions, writi
 from lamplighter.repository.memories import Filter, Sort
 from lamplighter.usecases import observe
 from lamplighter.usecases.ingest import Ingest
+from lamplighter.usecases.knowledge import keep
 from lamplighter.usecases.remember import Manner, remember
 
 START = {"category": "timing", "observation": "Takes 60s to start", "service": "web"}
@@ -255,3 +256,33 @@ async def test_a_session_that_searches_without_end_is_stopped(
     words = await refused(box(db, session), "read_memory", id=1)
 
     assert words == "Not done. This session has searched 2 times; that is all it may."
+
+
+async def test_what_other_projects_keep_is_neither_found_nor_read(db: Database) -> None:
+    theirs = await elsewhere(db, "Canary of another project")
+    everybody = await elsewhere(db, "Canary for everybody", scope="global")
+    tools = box(db, await opened(db))
+
+    found = await used(tools, "mem_search", query="canary")
+    read = await used(tools, "read_memory", id=everybody)
+
+    assert found.found is not None
+    assert [each["id"] for each in found.found["hits"]] == [everybody]
+    assert "for everybody" in read.text
+    words = await refused(tools, "read_memory", id=theirs)
+    assert words == f"Not done. There is no memory {theirs}."
+
+
+async def elsewhere(db: Database, text: str, **more: str) -> int:
+    """Let a client of another project keep something."""
+    said = Candidate(
+        category=Category.LEARNING,
+        service=None,
+        observation=text,
+        tier=0,
+        session_id=None,
+        source=Source.CLIENT,
+        project="elsewhere",
+        **more,  # type: ignore[arg-type]
+    )
+    return (await keep(db, said, now=NOON, redact=Redactor())).memory.id

@@ -2,12 +2,9 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from collected import Collected, masked
 from opentelemetry.trace import StatusCode
 
 from lamplighter import telemetry
@@ -15,46 +12,6 @@ from lamplighter.telemetry import traces
 
 PARENT = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
 COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
-
-
-class Taken(SpanExporter):
-    """Takes spans in, in memory."""
-
-    def __init__(self) -> None:
-        self.spans: list[ReadableSpan] = []
-
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        self.spans += spans
-        return SpanExportResult.SUCCESS
-
-
-def masked(text: str) -> str:
-    return text.replace("hunter2", "***")
-
-
-class Collected:
-    """What was told once tracing has ended."""
-
-    def __init__(self) -> None:
-        self.exporter = Taken()
-
-    def __enter__(self) -> "Collected":
-        self._here = telemetry.tracing("web", "1", redact=masked, exporter=self.exporter)
-        self._here.__enter__()
-        return self
-
-    def __exit__(self, *why: Any) -> None:
-        self._here.__exit__(*why)
-
-    def named(self, name: str) -> ReadableSpan:
-        [found] = [each for each in self.exporter.spans if each.name == name]
-        return found
-
-
-@pytest.fixture
-def collected() -> Iterator[Collected]:
-    yield Collected()
-    assert traces._tracer is None
 
 
 def test_a_span_goes_on_from_the_one_of_who_asks(collected: Collected) -> None:

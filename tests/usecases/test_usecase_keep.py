@@ -356,13 +356,21 @@ async def test_a_client_corrects_words_and_nothing_else(db: Database) -> None:
     after = await knowledge.correct(
         db,
         memory.id,
-        Edit(observation="It holds 40", confidence=1.0, active=False, pinned=True, service="x"),
+        Edit(
+            observation="It holds 40",
+            confidence=1.0,
+            active=False,
+            pinned=True,
+            service="x",
+            project="another",
+        ),
         now=LATER,
         redact=OPEN,
     )
 
     assert after.observation == "It holds 40"
     assert (after.confidence, after.active, after.pinned, after.service) == (0.7, True, False, None)
+    assert after.project == memory.project
     assert (await steps(db, memory))[0].actor == "client"
     for change, field in (
         (Edit(category=Category.TIMING), "category"),

@@ -65,6 +65,7 @@ async def test_secrets_are_masked_in_all_its_words(db: Database) -> None:
         ({"title": ""}, {"title": ""}),
         ({"tags": ("db",)}, {"tags": ("db",)}),
         ({"tags": ()}, {"tags": ()}),
+        ({"project": " My-Shop "}, {"project": "my-shop"}),
         ({"scope": "global"}, {"scope": "global"}),
         ({"topic_key": "config/db/size"}, {"topic_key": "config/db/size"}),
         ({"topic_key": NO_KEY}, {"topic_key": None}),
@@ -89,7 +90,14 @@ async def test_each_field_is_edited_and_undone(
 async def test_its_fields_are_as_they_were_at_a_moment(db: Database) -> None:
     memory = await made(db)
     await edited(
-        db, memory, title="Pool", tags=("db",), scope="global", topic_key=NO_KEY, confidence=0.9
+        db,
+        memory,
+        title="Pool",
+        tags=("db",),
+        project="shop",
+        scope="global",
+        topic_key=NO_KEY,
+        confidence=0.9,
     )
 
     then = await memories.get(db, memory.id, at=NOON + timedelta(seconds=1))
@@ -156,7 +164,14 @@ async def test_a_topic_key_has_one_current_memory(db: Database) -> None:
     first = await made(db)
     other = await made(db, topic_key="config/db/size")
 
-    for act in (made(db), edited(db, other, topic_key="Config/DB/pool")):
+    away = await made(db, project="shop")
+    refuse = (
+        made(db),
+        edited(db, other, topic_key="Config/DB/pool"),
+        edited(db, away, project="ops"),
+    )
+
+    for act in refuse:
         with pytest.raises(Invalid) as refused:
             await act
         [wrong] = refused.value.wrong
@@ -164,7 +179,7 @@ async def test_a_topic_key_has_one_current_memory(db: Database) -> None:
             "topic_key",
             f"is that of memory {first.id}: correct that one instead",
         )
-    assert await held(db) == [first, other]
+    assert await held(db) == [first, other, away]
 
 
 async def test_a_topic_key_is_free_where_nobody_holds_it_any_more(db: Database) -> None:

@@ -258,6 +258,7 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
         "decayed_weeks": 0,
         "title": "",
         "tags": "[]",
+        "project": "ops",
         "scope": "project",
         "topic_key": None,
     }

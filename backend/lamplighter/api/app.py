@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, ExceptionHandler
 
 from lamplighter.api import approvals, login, openapi, reviews, web
 from lamplighter.api.agentops import app as agentops
@@ -61,14 +61,7 @@ def create_app(
             app.state.door = here
             app.state.callers = callers = Callers(here.db, here.now)
             app.state.attempts = Attempts()
-            app.state.desk = Desk(
-                db=here.db,
-                now=here.now,
-                redact=here.redact,
-                window=here.window,
-                agents=here.agents,
-                near=here.near,
-            )
+            app.state.desk = desk_of(here)
             tasks = [asyncio.create_task(work) for work in (here.hub.follow(), callers.note())]
             yield
             for task in tasks:
@@ -84,19 +77,36 @@ def create_app(
             *web.routes(web_directory),
         ],
         middleware=[Middleware(Observed), Middleware(Guard, hosts=hosts)],
-        exception_handlers={
-            HTTPException: _on_http,
-            Invalid: _on_invalid,
-            NotFound: _on_not_found,
-            Conflict: _on_conflict,
-            Stale: _on_stale,
-            Unavailable: _on_unavailable,
-            OperationalError: _on_locked,
-            TimeoutError: _on_locked,
-            Exception: _on_anything,
-        },
+        exception_handlers=_answers(),
         lifespan=lifespan,
     )
+
+
+def desk_of(here: Door) -> Desk:
+    """Return what the contract of AgentOps works with in this process."""
+    return Desk(
+        db=here.db,
+        now=here.now,
+        redact=here.redact,
+        window=here.window,
+        agents=here.agents,
+        near=here.near,
+    )
+
+
+def _answers() -> dict[Any, ExceptionHandler]:
+    """Return how each kind of error is answered."""
+    return {
+        HTTPException: _on_http,
+        Invalid: _on_invalid,
+        NotFound: _on_not_found,
+        Conflict: _on_conflict,
+        Stale: _on_stale,
+        Unavailable: _on_unavailable,
+        OperationalError: _on_locked,
+        TimeoutError: _on_locked,
+        Exception: _on_anything,
+    }
 
 
 def api_routes() -> list[BaseRoute]:

@@ -9,19 +9,23 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lamplighter.api import shapes
 from lamplighter.api.answer import answer
 from lamplighter.api.callers import caller_of
 from lamplighter.api.door import Door, door
+from lamplighter.domain import plain
 from lamplighter.domain.access import Caller
 from lamplighter.domain.agent import PROJECT_CHARS, Agent, agent_of, project_of
 from lamplighter.domain.errors import Invalid, NotFound, Wrong
 from lamplighter.domain.hooks import Used, in_text
 from lamplighter.domain.session import Session
+from lamplighter.domain.telling import BUDGET
 from lamplighter.domain.text import one_line
-from lamplighter.repository import client_sessions
+from lamplighter.repository import changes, client_sessions, reading
 from lamplighter.usecases import interactive
 from lamplighter.usecases.clients import Opening
 from lamplighter.usecases.interactive import Rules
+from lamplighter.usecases.project_context import project_context
 
 START: Final = "SessionStart"
 PROMPT: Final = "UserPromptSubmit"
@@ -58,6 +62,29 @@ async def take(request: Request) -> Response:
     told = {"hookEventName": event, "additionalContext": words}
     headers = {TOOLS: _tools(by.agent)} if event == START else None
     return answer({"hookSpecificOutput": told} if words else {}, headers=headers)
+
+
+async def context(request: Request, wanted: shapes.ContextQuery) -> Response:
+    """GET /api/v1/context?profile=project: what a session is told at its start."""
+    here, caller = door(request), caller_of(request)
+    agent = agent_of(here.agents, caller.agent or AGENT)
+    project = agent.reads if caller.agent else project_of(wanted.project or "") or UNNAMED
+    budget = BUDGET if wanted.budget is None else min(wanted.budget, BUDGET)
+    async with reading(here.db):
+        block = await project_context(here.db, project, now=here.now(), budget=budget)
+        seq = await changes.last(here.db)
+    about = {"profile": "project", "project": project, "text": block.text, "tokens": block.tokens}
+    told = [
+        {"position": each.position, "line": each.line, "memory": plain.memory(each.memory)}
+        for each in block.placements
+        if each.included
+    ]
+    out = [
+        {"why": each.why, "memory": plain.memory(each.memory)}
+        for each in block.placements
+        if not each.included
+    ]
+    return answer({**about, "included": told, "excluded": out, "seq": seq})
 
 
 async def _done(

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter import __version__
-from lamplighter.api import agents, ask, shapes
+from lamplighter.api import agents, ask, hooks, shapes
 from lamplighter.api.answer import answer, problem
 from lamplighter.api.door import door
 from lamplighter.domain import moments, plain
@@ -31,6 +31,8 @@ async def context(request: Request) -> Response:
     here, wanted = door(request), ask.query(request, shapes.ContextQuery)
     if wanted.profile == "agent":
         return await agents.context(request, wanted)
+    if wanted.profile == "project":
+        return await hooks.context(request, wanted)
     known, now = here.services(), here.now()
     what_if = WhatIf(
         without=previews.numbers(wanted.without), at=moments.past(wanted.as_of, "as_of", now=now)

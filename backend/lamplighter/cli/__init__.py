@@ -14,13 +14,16 @@ from lamplighter.cli import (
     access,
     approvals,
     halt,
+    hook,
     knowing,
     mcp,
+    memories,
     memory,
     memory_service,
     notify,
     reviews,
     search,
+    transfer,
     vectors,
 )
 from lamplighter.cli.words import in_words, refuse, settings_in_force
@@ -56,6 +59,11 @@ main.add_command(memory.memory)
 main.add_command(vectors.vectors)
 main.add_command(memory_service.memory_service)
 main.add_command(mcp.mcp)
+main.add_command(transfer.export)
+for command in memories.COMMANDS:
+    memory.memory.add_command(command)
+main.add_command(transfer.import_)
+main.add_command(hook.hook)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""`lamplighter memory`: what memories say, judged without a server."""
+"""`lamplighter memory`, and how two observations stand to each other, judged without a server."""
 
 import json
 import sys
@@ -20,7 +20,7 @@ LINE_BYTES: Final = 1024 * 1024
 
 @click.group()
 def memory() -> None:
-    """Ask about memories."""
+    """List, add, change and compare memories."""
 
 
 @memory.command()

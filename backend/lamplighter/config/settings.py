@@ -24,7 +24,8 @@ FILE: Final = "lamplighter.toml"
 LEXICON: Final = "lexicon.toml"
 TOKEN: Final = "LAMPLIGHTER_TOKEN"
 _NOT_SETTINGS: Final = frozenset(
-    {"LAMPLIGHTER_SESSION", TOKEN, "LAMPLIGHTER_URL"}  # what a session is given
+    # what a session is given, and what an agent's hooks read
+    {"LAMPLIGHTER_SESSION", TOKEN, "LAMPLIGHTER_URL", "LAMPLIGHTER_PLUGIN_OFF"}
 )
 
 

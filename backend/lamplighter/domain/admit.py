@@ -77,6 +77,8 @@ def admitted_edit(edit: Edit, category: Category, redact: Redact) -> Edit:
         edit = replace(edit, title=_title(edit.title, redact, wrong))
     if edit.tags is not None:
         edit = replace(edit, tags=_tags(edit.tags, redact, wrong))
+    if edit.project is not None:
+        edit = replace(edit, project=_project(edit.project, wrong))
     if edit.topic_key is not None:
         edit = replace(edit, topic_key=_key(edit.topic_key, redact, wrong))
     if wrong:

@@ -22,7 +22,11 @@ from lamplighter.domain.memory import (
 from lamplighter.domain.records import MANUAL, AnyRecord, PromptRecord, Record, SessionRecord
 from lamplighter.domain.session import Session
 
+ENGRAM: Final = "engram:"
 GLOBAL: Final = "global"
+PERSONAL: Final = "personal"
+"""What is found from every project, in engram's words."""
+
 VERSION: Final = "0.1.0"
 TYPES: Final = {
     **{category.value: category for category in Category if category not in OPERATIONAL},
@@ -61,7 +65,8 @@ def _observation(row: Fields, project: str) -> Record:
     category, tags = category_of(row.text("type"))
     created, number = row.moment("created_at"), row.count("id", 0)
     sync = row.text("sync_id")
-    own = f"{number}@{plain.at(created) or ''}"
+    own = f"observation:{number}@{plain.at(created) or ''}"
+    ref = row.text("ref") or (f"{ENGRAM}{sync}" if sync else own)
     said = Candidate(
         category=category,
         service=None,
@@ -74,11 +79,11 @@ def _observation(row: Fields, project: str) -> Record:
         title=row.text("title"),
         tags=(*row.texts("tags"), *tags),
         project=row.text("project").strip() or project,
-        scope=GLOBAL if row.text("scope") in (GLOBAL, "personal") else PROJECT,
+        scope=GLOBAL if row.text("scope") in (GLOBAL, PERSONAL) else PROJECT,
         topic_key=row.text("topic_key") or None,
     )
     found = Record(
-        ref=f"engram:{sync}" if sync else f"observation:{own}",
+        ref=ref,
         candidate=said,
         session=_session_of(row.text("session_id")),
         created_at=created,
@@ -87,7 +92,6 @@ def _observation(row: Fields, project: str) -> Record:
         revision_count=row.count("revision_count"),
         duplicate_count=row.count("duplicate_count"),
         deleted=row.given.get("deleted_at") is not None,
-        native=None if created is None else (number, created),
     )
     row.check()
     return found
@@ -135,8 +139,8 @@ def no_session(project: str, *, now: datetime) -> dict[str, Any]:
     return {"id": MANUAL, "project": project, "directory": "", "started_at": plain.at(now)}
 
 
-def observation_row(each: Memory, session: str | None) -> dict[str, Any]:
-    """Return a memory of knowledge as AgentOps writes an observation."""
+def observation_row(each: Memory, session: str | None, ref: str) -> dict[str, Any]:
+    """Return a memory of knowledge as AgentOps writes an observation; `ref` is ours alone."""
     row: Mapping[str, Any] = {
         "id": each.id,
         "session_id": session or MANUAL,
@@ -153,14 +157,18 @@ def observation_row(each: Memory, session: str | None) -> dict[str, Any]:
         "last_seen_at": plain.at(each.last_seen_at or each.updated_at),
         "created_at": plain.at(each.created_at),
         "updated_at": plain.at(each.updated_at),
+        "ref": ref,
     }
     return {name: value for name, value in row.items() if value is not None}
 
 
-def synced_row(each: Memory, session: str | None) -> dict[str, Any]:
+def synced_row(each: Memory, session: str | None, ref: str) -> dict[str, Any]:
     """Return a memory of knowledge as engram writes an observation."""
     stamp = f"{each.created_at:%Y%m%d%H%M%S%f}"
-    return {**observation_row(each, session), "sync_id": f"obs-{MANUAL}-{each.id}-{stamp}"}
+    scope = PERSONAL if each.scope == GLOBAL else each.scope
+    own = f"obs-{MANUAL}-{each.id}-{stamp}"
+    sync = ref.removeprefix(ENGRAM) if ref.startswith(ENGRAM) else own
+    return {**observation_row(each, session, ref), "scope": scope, "sync_id": sync}
 
 
 def prompt_row(each: Session, content: str, at: datetime) -> dict[str, Any]:

@@ -194,6 +194,7 @@ class Edit:
     pinned: bool | None = None
     title: str | None = None
     tags: tuple[str, ...] | None = None
+    project: str | None = None
     scope: str | None = None
     topic_key: str | None = None
 
@@ -268,6 +269,7 @@ def _with_words(memory: Memory, edit: Edit) -> Memory:
         service=_given(memory.service, edit.service, none=GENERAL),
         title=memory.title if edit.title is None else edit.title,
         tags=memory.tags if edit.tags is None else edit.tags,
+        project=edit.project or memory.project,
         scope=edit.scope or memory.scope,
         topic_key=_given(memory.topic_key, edit.topic_key, none=NO_KEY),
     )

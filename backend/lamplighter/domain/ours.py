@@ -23,7 +23,7 @@ from lamplighter.domain.memory import (
     Source,
     Trust,
 )
-from lamplighter.domain.records import AnyRecord, Record, SessionRecord, standing_of
+from lamplighter.domain.records import AnyRecord, Record, SessionRecord, ref_of, standing_of
 from lamplighter.domain.session import Session
 
 FORMAT: Final = "lamplighter"
@@ -44,9 +44,9 @@ def session_line(each: Session) -> str:
     return _line({"session": {**told, **times}})
 
 
-def memory_line(each: Memory, session: str | None) -> str:
+def memory_line(each: Memory, session: str | None, ref: str) -> str:
     """Return the line of a memory; `session` is what its client calls its session."""
-    more = {"session": session, "decayed_weeks": each.decayed_weeks}
+    more = {"session": session, "decayed_weeks": each.decayed_weeks, "ref": ref}
     return _line({"memory": {**plain.memory(each), **more}})
 
 
@@ -81,6 +81,7 @@ def _memory(row: Fields) -> Record:
     created = row.moment("created_at", needed=True)
     updated = row.moment("updated_at", needed=True)
     number, session = row.count("id"), row.text("session") or None
+    ref = row.text("ref")
     row.check()
     assert created is not None
     assert updated is not None
@@ -88,12 +89,11 @@ def _memory(row: Fields) -> Record:
         id=MemoryId(number), created_at=created, updated_at=updated, **words, **standing_of(rest)
     )
     return Record(
-        ref=f"{FORMAT}:{number}@{plain.at(created)}",
+        ref=ref or ref_of(whole),
         candidate=Candidate(**words, confidence=whole.confidence),
         session=session,
         created_at=created,
         updated_at=updated,
-        native=(number, created),
         whole=whole,
     )
 

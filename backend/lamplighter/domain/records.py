@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from lamplighter.domain import plain
 from lamplighter.domain.knowledge import as_said, revised
 from lamplighter.domain.memory import (
     ACTIVE_THRESHOLD,
@@ -23,13 +25,20 @@ MANUAL: Final = "lamplighter"
 """The session that an export names for what no client's session kept."""
 
 
+_NATIVE: Final = re.compile(rf"{MANUAL}:(\d{{1,18}})@(\d{{4}}-\S+Z)", re.ASCII)
+
+
+def ref_of(memory: Memory) -> str:
+    """Return what a memory that was first kept here is called everywhere."""
+    return f"{MANUAL}:{memory.id}@{plain.at(memory.created_at)}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A memory that an import brings; `ref` is what it is called where it comes from.
+    """A memory that an import brings; `ref` is what it was called where it was first kept.
 
-    `session` is the client's name of its session. `native` is the number and the moment of
-    the memory that it is an export of, where it is one of ours. `whole` is the memory as it
-    stood there, where all of it is told; else it is knowledge that nobody here thought over.
+    `session` is the client's name of its session. `whole` is the memory as it stood there,
+    where all of it is told; else it is knowledge that nobody here thought over.
     """
 
     ref: str
@@ -41,8 +50,18 @@ class Record:
     revision_count: int = 1
     duplicate_count: int = 1
     deleted: bool = False
-    native: tuple[int, datetime] | None = None
     whole: Memory | None = None
+
+    @property
+    def native(self) -> tuple[int, datetime] | None:
+        """The number and the moment of the memory of a home that it is an export of."""
+        found = _NATIVE.fullmatch(self.ref)
+        if found is None:
+            return None
+        try:
+            return int(found[1]), datetime.fromisoformat(found[2])
+        except ValueError:
+            return None
 
     @property
     def _source(self) -> Candidate | Memory:

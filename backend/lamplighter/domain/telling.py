@@ -78,6 +78,8 @@ def fitted(head: str, sections: Sequence[Section], foot: str, *, budget: int = B
         for section, memory in zip(sections, row, strict=True):
             if memory is not None:
                 room.offer(section.heading, memory)
+    if room.left < 0:
+        return Block(placements=tuple(room.out), total=len(room.out))
     lines = [head]
     chosen: list[Placement] = []
     for section in sections:

@@ -33,6 +33,7 @@ SETTINGS: Final = {
     "pinned": "pin",
     "title": "title",
     "tags": "tags",
+    "project": "project",
     "scope": "scope",
     "topic_key": "topic key",
 }

@@ -4,6 +4,7 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import Final
 
+from lamplighter.domain.client_offers import MEM_SEARCH, READ_MEMORY
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.knowledge import Kept
 from lamplighter.domain.memory import Candidate, Memory
@@ -12,9 +13,10 @@ from lamplighter.domain.session import Session
 from lamplighter.domain.speaker import Speaker
 from lamplighter.domain.text import one_line
 from lamplighter.mcp.desk import Desk
-from lamplighter.repository import client_sessions, open_sessions, writing
+from lamplighter.repository import access_counts, client_sessions, open_sessions, writing
 from lamplighter.usecases import clients, knowledge, search, walls
 from lamplighter.usecases.agent_context import AgentContext, agent_context
+from lamplighter.usecases.search import Asker
 
 NONE_OPEN: Final = "You have no open session: begin one with mem_session_start, or name it."
 ID_BYTES: Final = 6
@@ -40,8 +42,12 @@ class Local:
 
     async def search(self, wanted: Wanted) -> Results:
         """Find what is kept in the project that is wanted, and the global of all."""
+        if self.speaker.session is not None:
+            asker = self._asker(self.speaker.session, MEM_SEARCH.name)
+            return await search.shown(self.desk.db, wanted, asker, now=self.desk.now())
         query = self.desk.redact(wanted.query)
-        found = await search.find(self.desk.db, replace(wanted, query=query), now=self.desk.now())
+        asked, desk = replace(wanted, query=query), self.desk
+        found = await search.find(desk.db, asked, now=desk.now(), near=desk.near)
         # the walls between projects do not hang on how well a search keeps to them
         kept = [each for each in found.found if walls.finds(wanted.project or "", each.row)]
         return replace(found, found=tuple(kept[: wanted.limit]))
@@ -57,11 +63,19 @@ class Local:
             now=desk.now(),
             session_id=session.id if session else None,
             redact=desk.redact,
+            near=desk.near,
         )
 
     async def read(self, project: str, memory_id: int) -> Memory:
         """Return one memory whole; raises NotFound."""
-        return await walls.found(self.desk.db, project, memory_id)
+        desk, session = self.desk, self.speaker.session
+        if session is not None:
+            asker = self._asker(session, READ_MEMORY.name)
+            memory = await search.read(desk.db, memory_id, asker, now=desk.now())
+        else:
+            memory = await walls.found(desk.db, project, memory_id)
+        await access_counts.count(desk.db, [memory.id], desk.now())
+        return memory
 
     async def start(self, project: str, session_id: str, directory: str | None) -> Session:
         """Begin a session; begun twice it is the same one."""
@@ -134,6 +148,11 @@ class Local:
         if agent is None:  # two people's programs are not told apart by their project
             return None
         return await open_sessions.newest(self.desk.db, project, agent.name)
+
+    def _asker(self, session: Session, tool: str) -> Asker:
+        return Asker(
+            session_id=session.id, tool=tool, redact=self.desk.redact, project=session.project
+        )
 
     def _mine(self, session: Session, project: str) -> bool:
         agent = self.speaker.agent.name if self.speaker.agent else None

@@ -233,6 +233,7 @@ def state(memory: Memory | None) -> dict[str, Any] | None:
         "decayed_weeks": memory.decayed_weeks,
         "title": memory.title,
         "tags": Json.written(list(memory.tags)),  # as its column holds it
+        "project": memory.project,
         "scope": memory.scope,
         "topic_key": memory.topic_key,
     }

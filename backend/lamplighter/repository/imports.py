@@ -26,6 +26,7 @@ _NATIVE: Final = Statement(
     sa.select(memories)
     .where(memories.c.id == sa.bindparam("id"))
     .where(memories.c.created_at == sa.bindparam("created_at", type_=memories.c.created_at.type))
+    .where(~sa.exists().where(imports.c.memory_id == memories.c.id))
 )
 
 
@@ -36,6 +37,13 @@ async def known(db: Database, refs: Sequence[str]) -> dict[str, tuple[MemoryId, 
     return {row["ref"]: (MemoryId(row["memory_id"]), row["said"]) for row in rows}
 
 
+async def refs_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
+    """Return what those of some memories that were imported are called where they come from."""
+    query = sa.select(imports).where(imports.c.memory_id.in_(ids))
+    rows = await db.fetch_all(query.order_by(imports.c.at.desc(), imports.c.ref.desc()))
+    return {row["memory_id"]: row["ref"] for row in rows}
+
+
 async def note(db: Database, ref: str, memory_id: MemoryId, said: str, *, now: datetime) -> None:
     """Keep which memory came of a row, and what the row says now."""
     await db.execute(sa.delete(imports).where(imports.c.ref == ref))
@@ -43,7 +51,10 @@ async def note(db: Database, ref: str, memory_id: MemoryId, said: str, *, now: d
 
 
 async def native(db: Database, memory_id: int, created_at: datetime) -> Memory | None:
-    """Return the memory of a number, where it is the one that was made at that moment."""
+    """Return the memory of a number, where it is the one that was made here at that moment.
+
+    One that was imported is not: it may have the moment of another one, and its number.
+    """
     row = await db.fetch_one(_NATIVE(id=memory_id, created_at=created_at))
     return None if row is None else from_row(row)
 

@@ -103,6 +103,7 @@ def state_of(values: Values) -> Object:
         *_pair("decayed_weeks", now.get("decayed_weeks", held.decayed_weeks)),
         *_pair("title", held.title),
         *_pair("tags", sa.type_coerce(held.tags, sa.Text)),
+        *_pair("project", held.project),
         *_pair("scope", held.scope),
         *_pair("topic_key", held.topic_key),
     )

@@ -17,7 +17,7 @@ from lamplighter.repository.tables import history, memories
 
 KEPT: Final = (
     *("observation", "confidence", "active", "category", "service", "inactive_reason", "pinned"),
-    *("trust", "updated_at", "decayed_weeks", "title", "tags", "scope", "topic_key"),
+    *("trust", "updated_at", "decayed_weeks", "title", "tags", "project", "scope", "topic_key"),
 )
 """What an entry of the history keeps of a memory; entries of old keep less."""
 

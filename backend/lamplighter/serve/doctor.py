@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 import httpx2
@@ -49,6 +50,7 @@ def look(settings: Settings) -> list[Sign]:
         looks.roots,
         looks.notifications,
         _web,
+        _memory_service,
     )
     return [sign for each in every for sign in looks.seen(each, settings)]
 
@@ -202,3 +204,20 @@ def _web(settings: Settings) -> Iterator[Sign]:
         return
     leads = "a supervisor leads" if found["state"] != "away" else "no supervisor leads"
     yield judged("web", True, f"Web process {address}: takes this home's token; {leads}")
+
+
+def _memory_service(settings: Settings) -> Iterator[Sign]:
+    """Ask what answers on the port of the memory service whether it is ours."""
+    at = replace(settings, port=settings.memory_port)
+    address = access.url(at)
+    if not web.answers(at):
+        yield judged("memory_service", True, f"Memory service {address}: does not run")
+        return
+    advice = "Something else, perhaps engram, listens there. Set LAMPLIGHTER_MEMORY_PORT."
+    try:
+        found = httpx2.get(f"{address}/health", trust_env=False, timeout=ASKING_SECONDS).json()
+        ours = isinstance(found, dict) and found.get("service") == "lamplighter"
+    except (httpx2.HTTPError, ValueError):
+        ours = False
+    words = "answers" if ours else "does not answer as ours does"
+    yield judged("memory_service", ours, f"Memory service {address}: {words}", advice)

@@ -2,6 +2,8 @@
 
 import ipaddress
 import logging
+import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -15,6 +17,7 @@ from lamplighter.api.agentops.app import create_app
 from lamplighter.api.agentops.contract import Desk
 from lamplighter.config.settings import Settings
 from lamplighter.serve import access, home, web
+from lamplighter.serve.meaning import meaning
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +37,7 @@ def run(
     )
     listening = web.bind(at.host, at.port, setting="LAMPLIGHTER_MEMORY_PORT")
     access.prepare(settings)
-    tokens = settings.memory_tokens or not only_here(at.host)
+    tokens = wants_tokens(at)
     app = create_app(
         lambda: _desk(settings), strict=strict, tokens=tokens, hosts=access.known_hosts(at)
     )
@@ -47,24 +50,39 @@ def run(
         timeout_graceful_shutdown=web.SHUTDOWN_SECONDS,
     )
     who = "who shows a token" if tokens else "everybody on this machine"
+    signal.signal(signal.SIGTERM, _end)
     logger.info("The memory service listens on %s to %s", access.url(at), who)
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def only_here(host: str) -> bool:
-    """Whether an address is reached from this machine alone."""
+def wants_tokens(settings: Settings) -> bool:
+    """Whether nobody is let in without a token: always where another machine can reach it."""
+    return settings.memory_tokens or not _only_here(settings.host)
+
+
+def _only_here(host: str) -> bool:
     with suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
     return host.lower() == LOCALHOST
 
 
+def _end(number: int, frame: object) -> None:
+    """End well: the server has done so by now, and hands the signal on."""
+    sys.exit(0)
+
+
 @asynccontextmanager
 async def _desk(settings: Settings) -> AsyncIterator[Desk]:
-    async with home.tracing(settings, "memory-service"), home.database(settings) as db:
+    async with (
+        home.tracing(settings, "memory-service"),
+        home.database(settings) as db,
+        meaning(settings, db) as means,
+    ):
         yield Desk(
             db=db,
             now=clock.now,
             redact=home.secrets(settings),
             window=timedelta(seconds=settings.dedup_window),
             agents=settings.agents,
+            near=means.answers,
         )

@@ -1,10 +1,12 @@
 """The search for the command line: with or without a running server."""
 
 import asyncio
+from contextlib import suppress
 from typing import Final
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
+from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.search import Results, Wanted
 from lamplighter.repository import Database, taking_in
 from lamplighter.serve import home, meaning
@@ -12,6 +14,7 @@ from lamplighter.serve.access import within
 from lamplighter.usecases.search import find
 
 CATCHING_SECONDS: Final = 5.0
+PREPARING_SECONDS: Final = 5.0
 SECONDS: Final = 2.0
 
 
@@ -24,6 +27,9 @@ def search(settings: Settings, wanted: Wanted) -> Results:
         if near is not None:
             near.within = SECONDS  # the model has to be loaded for this one search
         try:
+            if near is not None:
+                with suppress(TimeoutError, Unavailable):
+                    await asyncio.wait_for(near.prepare(), PREPARING_SECONDS)
             return await find(db, wanted, now=clock.now(), near=near, seconds=SECONDS)
         finally:
             if near is not None:

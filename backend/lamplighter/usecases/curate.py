@@ -7,10 +7,12 @@ from typing import Final
 
 from lamplighter.domain.admit import Redact, admitted, admitted_edit, misplaced
 from lamplighter.domain.errors import Invalid, NotFound, Stale, Wrong
+from lamplighter.domain.knowledge import forgotten
 from lamplighter.domain.memory import (
     GENERAL,
     Candidate,
     Edit,
+    InactiveReason,
     Memory,
     MemoryId,
     edited,
@@ -101,6 +103,18 @@ async def delete(db: Database, memory_id: int, *, version: int | None, now: date
         await remove(db, memory, _by("deleted"), now=now)
 
 
+async def set_aside(db: Database, memory_id: int, *, now: datetime) -> Memory:
+    """Delete a memory so that it can be restored: no session is told it. Raises NotFound."""
+    async with writing(db):
+        memory = await get(db, memory_id)
+        if memory.inactive_reason is InactiveReason.DELETED:
+            return memory
+        gone = forgotten(memory)
+        await memories.update(db, gone, now=now)
+        await history.append(db, memory, gone, _by("forgotten"), now=now)
+        return gone
+
+
 async def remove(db: Database, memory: Memory, why: history.Why, *, now: datetime) -> None:
     """Remove a memory and all that says its words; part of a transaction."""
     await memories.delete(db, memory, now=now)
@@ -121,10 +135,14 @@ async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
 
 async def check_key(db: Database, memory: Memory, changed: Memory) -> None:
     """Raise Invalid where another memory holds the key that a change would give this one."""
-    held, wanted = ((each.scope, each.topic_key, each.active) for each in (memory, changed))
+    held, wanted = (_held(each) for each in (memory, changed))
     if held != wanted and changed.active:
         place = changed.topic_key, changed.project, changed.scope
         await _check_key(db, *place, without=memory.id)
+
+
+def _held(memory: Memory) -> tuple[object, ...]:
+    return memory.project, memory.scope, memory.topic_key, memory.active
 
 
 async def _check_key(

@@ -10,7 +10,8 @@ from typing import Any, Final
 from lamplighter.domain import foreign, ours, plain
 from lamplighter.domain.agent import project_of
 from lamplighter.domain.memory import OPERATIONS, Memory
-from lamplighter.repository import Database, client_prompts, exports, reading
+from lamplighter.domain.records import ref_of
+from lamplighter.repository import Database, client_prompts, exports, imports, reading
 
 Write = Callable[[str], object]
 Step = Callable[[int, int], object]
@@ -69,8 +70,8 @@ class _Export:
             self.done.sessions += len(sessions)
             for session in sessions:
                 self.write(ours.session_line(session))
-        async for memory, name in self._memories(told=False):
-            self.write(ours.memory_line(memory, name))
+        async for each in self._memories(told=False):
+            self.write(ours.memory_line(*each))
 
     async def document(self, *, now: datetime) -> None:
         engram = self.form is Form.ENGRAM
@@ -80,9 +81,7 @@ class _Export:
         self.write(f"{head[:-1]},\n")
         await self._list("sessions", self._sessions(now=now))
         self.write(",\n")
-        await self._list(
-            "observations", (row(memory, name) async for memory, name in self._memories(told=True))
-        )
+        await self._list("observations", (row(*each) async for each in self._memories(told=True)))
         if engram:
             self.write(",\n")
             await self._list("prompts", self._prompts())
@@ -103,12 +102,13 @@ class _Export:
                 for each in await client_prompts.of(self.db, session.id):
                     yield foreign.prompt_row(session, each.content, each.created_at)
 
-    async def _memories(self, *, told: bool) -> AsyncIterator[tuple[Memory, str | None]]:
+    async def _memories(self, *, told: bool) -> AsyncIterator[tuple[Memory, str | None, str]]:
         total = await exports.count(self.db, project=self.project, told=told)
         async for found in exports.all_memories(self.db, project=self.project, told=told):
             names = await exports.names_of(self.db, _ids(found))
+            refs = await imports.refs_of(self.db, [each.id for each in found])
             for memory in found:
-                yield memory, names.get(memory.session_id or 0)
+                yield memory, names.get(memory.session_id or 0), refs.get(memory.id, ref_of(memory))
             self.done.memories += len(found)
             self.step(self.done.memories, total)
 

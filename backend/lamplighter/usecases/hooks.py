@@ -21,6 +21,7 @@ from lamplighter.domain.transcript import Item, Line, ToolResult, ToolUse
 from lamplighter.repository import Database, events, searches, writing
 from lamplighter.usecases.finding import find
 from lamplighter.usecases.knowledge import WINDOW, learn, said_again
+from lamplighter.usecases.walls import finds
 
 logger = logging.getLogger(__name__)
 
@@ -136,8 +137,16 @@ async def recalled(
     if rule is None:
         return ""
     asked = redact(query(given))
-    wanted = Wanted(query=asked, layers=(Layer.MEMORY,), plain=True, limit=rule.limit)
-    found = (await find(db, wanted, now=now)).memories
+    wanted = Wanted(
+        query=asked,
+        layers=(Layer.MEMORY,),
+        project=session.project,
+        plain=True,
+        limit=rule.limit,
+    )
+    found = [
+        each for each in (await find(db, wanted, now=now)).memories if finds(session.project, each)
+    ]
     lines = _lines(found)
     shown = [Hit(each.id, rank) for rank, each in enumerate(found[: len(lines)], 1)]
     async with writing(db):

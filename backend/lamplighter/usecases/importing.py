@@ -43,6 +43,8 @@ class Became(StrEnum):
     SKIPPED = "skipped"
     SESSION = "session"
     PROMPT = "prompt"
+    KNOWN = "known"
+    """A session or a prompt that was there already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +128,13 @@ class Importing:
     ) -> tuple[Became, MemoryId | None]:
         if known is not None and known[1] == record.said:
             return Became.UNCHANGED, known[0]
-        held = await self._held(record, known)
+        own = None if known is not None else await self._own(record)
+        held = own or await self._held(record, known)
         if held is not None:
-            return await self._revise(held, record, place, again=known is not None), held.id
+            became = await self._revise(held, record, place, again=known is not None)
+            if own is None:  # by its own number a memory is found again anyway
+                await self._note(record, held.id)
+            return became, held.id
         if record.deleted:
             return Became.SKIPPED, None
         same = await self._same_words(record)
@@ -137,14 +143,18 @@ class Importing:
             return Became.UNCHANGED, same
         return Became.CREATED, await self._create(record, place)
 
+    async def _own(self, record: Record) -> Memory | None:
+        """Return the memory that a record is an export of."""
+        if record.native is None:
+            return None
+        own = await imports.native(self.db, *record.native)
+        knowledge = own is not None and own.category not in OPERATIONAL
+        return own if record.whole is not None or knowledge else None
+
     async def _held(self, record: Record, known: tuple[MemoryId, str] | None) -> Memory | None:
         """Return the memory that a record is a form of: by where it comes from, or its key."""
         if known is not None:
             return await memories.get(self.db, known[0])
-        if record.native is not None:
-            own = await imports.native(self.db, *record.native)
-            if own is not None and (record.whole or own.category not in OPERATIONAL):
-                return own
         said = record.candidate
         aside = record.deleted or (record.whole is not None and not record.whole.active)
         if said.topic_key is None or aside:
@@ -167,13 +177,11 @@ class Importing:
         changed = record.revised(held, now=self.now)
         stays = not held.active and record.whole is None
         if changed == held or stays or record.deleted or (not again and record.behind(held)):
-            await self._note(record, held.id)
             return Became.UNCHANGED
         await curate.check_key(self.db, held, changed)
         if not self.dry:
             await memories.update(self.db, changed, now=self.now)
             await history.append(self.db, held, changed, self._why(REVISED, place), now=self.now)
-            await self._note(record, held.id)
         return Became.REVISED
 
     async def _create(self, record: Record, place: str) -> MemoryId | None:
@@ -193,7 +201,7 @@ class Importing:
     async def _session(self, record: SessionRecord) -> Became:
         name = one_line(record.external_id)
         if await client_sessions.of(self.db, name) is not None:
-            return Became.UNCHANGED
+            return Became.KNOWN
         if not self.dry:
             wanted = replace(
                 record,
@@ -209,11 +217,11 @@ class Importing:
     async def _prompt(self, record: PromptRecord) -> Became:
         held = await client_sessions.of(self.db, one_line(record.session))
         if held is None:
-            return Became.UNCHANGED
+            return Became.KNOWN
         said = admitted_prompt(record.content, self.redact)
         asked = {each.content for each in await client_prompts.of(self.db, held.id)}
         if said in (held.prompt, *asked):
-            return Became.UNCHANGED
+            return Became.KNOWN
         if not self.dry:
             await client_prompts.insert(self.db, held.id, held.project, said, now=self.now)
         return Became.PROMPT

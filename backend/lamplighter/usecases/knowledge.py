@@ -147,9 +147,9 @@ async def correct(
 ) -> Memory:
     """Change the words of a memory for a client; raises NotFound, Invalid.
 
-    Its confidence, its service and whether it is told are a person's to change.
+    Its project, its confidence, its service and whether it is told are a person's to change.
     """
-    change = replace(change, confidence=None, service=None, active=None, pinned=None)
+    change = replace(change, confidence=None, service=None, active=None, pinned=None, project=None)
     async with writing(db):
         memory = await get(db, memory_id)
         change = admitted_edit(change, memory.category, redact)

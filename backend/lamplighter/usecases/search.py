@@ -1,18 +1,19 @@
 """Search: what a session asks of the memories, and what it is shown; each is kept."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.admit import Redact
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.memory import Memory, MemoryId
-from lamplighter.domain.search import Hit, Layer, Wanted
+from lamplighter.domain.memory import OPERATIONS, Memory, MemoryId
+from lamplighter.domain.search import Hit, Layer, Results, Wanted
 from lamplighter.domain.text import one_line
 from lamplighter.repository import Database, memories, searches, writing
 from lamplighter.usecases.finding import find
 from lamplighter.usecases.naming import spelled
+from lamplighter.usecases.walls import finds
 
 MOST: Final = 200
 """A session that searches without end is shown nothing more."""
@@ -23,12 +24,13 @@ __all__ = ["Asker", "find", "read", "search"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Who searches: a session, by one of its tools."""
+    """Who searches: a session, by one of its tools. It finds what its project finds."""
 
     session_id: int
     tool: str
     redact: Redact
     known: Sequence[str] = ()
+    project: str = OPERATIONS
 
 
 async def search(
@@ -38,22 +40,34 @@ async def search(
 
     Of a `service` its own, and those that are true of all.
     """
-    query = one_line(asker.redact(query))
-    await _bounded(db, asker)
     name = await spelled(db, service, asker.known)
     wanted = Wanted(query=query, layers=(Layer.MEMORY,), service=name, general=True, limit=limit)
-    found = (await find(db, wanted, now=now)).memories
+    return (await shown(db, wanted, asker, now=now)).memories
+
+
+async def shown(db: Database, wanted: Wanted, asker: Asker, *, now: datetime) -> Results:
+    """Find what is wanted for a session, and keep what it is shown of the memories.
+
+    The walls between projects do not hang on how well a search keeps to them.
+    """
+    query = one_line(asker.redact(wanted.query))
+    await _bounded(db, asker)
+    wanted = replace(wanted, query=query, project=asker.project)
+    results = await find(db, wanted, now=now)
+    inside = [each for each in results.found if finds(asker.project, each.row)]
+    results = replace(results, found=tuple(inside))
     async with writing(db):
         await _bounded(db, asker)
-        await _keep(db, asker, query, found, now=now)
-    return found
+        await _keep(db, asker, query, results.memories, now=now)
+    return results
 
 
 async def read(db: Database, memory_id: int, asker: Asker, *, now: datetime) -> Memory:
-    """Return one memory, active or not; raises NotFound."""
+    """Return one memory of the session's project, active or not; raises NotFound."""
     async with writing(db):
         await _bounded(db, asker)
-        found = await memories.get(db, MemoryId(memory_id))
+        held = await memories.get(db, MemoryId(memory_id))
+        found = held if held and finds(asker.project, held) else None
         await _keep(db, asker, str(memory_id), [found] if found else [], now=now)
     if found is None:
         raise NotFound(f"There is no memory {memory_id}.")

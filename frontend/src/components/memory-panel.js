@@ -1,5 +1,5 @@
 import { t } from "../texts.js"
-import { THRESHOLD, confidence, isOperational, past } from "../format.js"
+import { THRESHOLD, confidence, isOperational, past, tierWords } from "../format.js"
 import { newSide, oldSide, wordDiff } from "../diff.js"
 import { decidedWords, saidWords } from "../outcomes.js"
 import { historyWords } from "../past.js"
@@ -50,6 +50,12 @@ export function memoryPanel(store) {
     knowledge: () => !isOperational(memory.row.category),
     titled: () => Boolean(memory.row.title),
     topic: () => memory.row.topic_key ?? "",
+
+    /** Who wrote it: a tier, a person, or the door that a client came in by. */
+    source() {
+      const { tier, source, session_id: session } = memory.row
+      return tier || (!session && source === "operator") ? tierWords(tier) : source
+    },
 
     /** Whose it is: what concerns everybody is told everywhere. */
     project() {

@@ -71,6 +71,7 @@ export function sessionsPage(store) {
 
     /** @param {Session} row */
     costOf(row) {
+      if (ofClient(row)) return ""
       if (row.cost_usd === null) return ofModel(row) ? t("sessions.costUnknown") : ""
       return row.cost_usd || ofModel(row) ? dollars(row.cost_usd) : ""
     },

@@ -8,7 +8,7 @@ export const session = {
   untoldClient: "It was told nothing",
   untoldClientWhy: "Its client asked for no context while it was open.",
   retold: { one: "once", other: "{n} times" },
-  turn: "Time {n}",
+  turn: "Update {n}",
   came: { one: "{n} line new", other: "{n} lines new" },
   went: { one: "{n} gone", other: "{n} gone" },
   stayed: { one: "{n} stayed", other: "{n} stayed" },

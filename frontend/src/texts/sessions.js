@@ -25,7 +25,7 @@ export const sessions = {
   keyWrap: "Wrap long lines, or not",
   noTier: "no tier",
   ofAgent: "{agent}, in {project}",
-  ofProject: "in {project}",
+  ofProject: "a client, in {project}",
   notAsked: "Not started. {why}",
   scope: "Only {names}.",
   scopeAll: "None chosen means all of them.",

@@ -90,7 +90,7 @@ OPS: Final = (
         state.context,
         "Read what the next session would be told.",
         shapes.Context,
-        or_gives=(shapes.AgentContext,),
+        or_gives=(shapes.AgentContext, shapes.ProjectContext),
         query=shapes.ContextQuery,
         problems=(404,),
     ),

@@ -31,6 +31,7 @@ from lamplighter.api.shapes.halt import Halt as Halt
 from lamplighter.api.shapes.halt import HaltIn as HaltIn
 from lamplighter.api.shapes.halt import Pulled as Pulled
 from lamplighter.api.shapes.hooks import HookAnswer as HookAnswer
+from lamplighter.api.shapes.hooks import ProjectContext as ProjectContext
 from lamplighter.api.shapes.memories import AsOfQuery as AsOfQuery
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed

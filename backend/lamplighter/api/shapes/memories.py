@@ -137,6 +137,7 @@ class MemoryEdit(Struct):
     pinned: bool | UnsetType = UNSET
     title: str | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
+    project: Name | UnsetType = UNSET
     scope: Scope | UnsetType = UNSET
     topic_key: str | UnsetType | None = UNSET
 

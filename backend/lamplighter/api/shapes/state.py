@@ -39,13 +39,14 @@ class ContextQuery(Struct):
     """What the next session would be told; with `without` or `as_of`: what it would be then.
 
     `against` is `now` or the number of a session: what the answer is compared with.
-    Of `profile=agent` are `agent`, `project`, `query` and `limit`; the rest is of `ops`.
+    Of `profile=agent` are `agent`, `project`, `query` and `limit`, of `profile=project`
+    `project` and `budget`; the rest is of `ops`.
     """
 
     tier: Tier = 1
     services: Words | None = None
     budget: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
-    profile: Literal["ops", "agent"] = "ops"
+    profile: Literal["ops", "agent", "project"] = "ops"
     sections: Literal["all", "operational"] = "all"
     dry_run: bool = False
     without: Annotated[str, Meta(max_length=4000)] | None = None

@@ -35,7 +35,13 @@ class Bench:
         """Return who searches the memories by a tool."""
         gate = self.gate
         known = [each.name for each in gate.services]
-        return Asker(session_id=gate.session.id, tool=tool, redact=gate.redact, known=known)
+        return Asker(
+            session_id=gate.session.id,
+            tool=tool,
+            redact=gate.redact,
+            known=known,
+            project=gate.session.project,
+        )
 
     def near(self, name: str) -> Service:
         """Return a service in scope, or one that those depend on; raises NotFound, Conflict."""

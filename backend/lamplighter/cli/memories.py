@@ -1,0 +1,236 @@
+"""`lamplighter memory list`, `add`, `edit`, `delete`, `history` and `restore`."""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import click
+
+from lamplighter.cli.words import in_words, refuse, settings_in_force
+from lamplighter.domain import plain
+from lamplighter.domain.memory import (
+    GENERAL,
+    INITIAL_CONFIDENCE,
+    OPERATIONAL,
+    OPERATIONS,
+    Candidate,
+    Category,
+    Edit,
+    Kind,
+    Memory,
+    Source,
+    Trust,
+)
+from lamplighter.domain.text import one_line, shortened, terminal
+
+LEAST_WIDTH: Final = 20
+WHERE_CHARS: Final = 16
+TOLD: Final = ("confidence", "active", "pinned", "category", "service", "title", "scope")
+CATEGORIES: Final = click.Choice([each.value for each in Category])
+SCOPES: Final = click.Choice(["project", "global"])
+SORTS: Final = ("confidence", "updated", "created", "service", "category", "state", "source")
+JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.command(name="list")
+@click.option("--q", help="Only those that say this.")
+@click.option("--service", help="Only those of this service; `general` for those of none.")
+@click.option("--category", type=CATEGORIES)
+@click.option("--kind", type=click.Choice([each.value for each in Kind]))
+@click.option("--project", help="Only those of this project.")
+@click.option("--scope", type=SCOPES)
+@click.option(
+    "--state",
+    type=click.Choice(["active", "inactive", "review", "all"]),
+    default="all",
+    show_default=True,
+)
+@click.option("--view", type=click.Choice(["fading", "unused", "single", "edited"]))
+@click.option("--as-of", help="As they stood then: 2026-01-01T12:00:00Z.")
+@click.option("--sort", type=click.Choice(SORTS), default=SORTS[0], show_default=True)
+@click.option("--order", type=click.Choice(["asc", "desc"]))
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@JSON
+@in_words
+def list_(*, as_json: bool, **asked: Any) -> None:
+    """List memories, the surest first."""
+    from lamplighter.serve import memories
+
+    found, total = memories.listed(settings_in_force(), memories.Asked(**asked))
+    if as_json:
+        items = [plain.memory(each) for each in found]
+        click.echo(json.dumps({"items": items, "total": total}, ensure_ascii=False))
+        return
+    for line in _table(found):
+        click.echo(line)
+    if not found:
+        click.echo("There is no such memory.", err=True)
+    elif total > len(found):
+        click.echo(f"{total - len(found):,} more: --limit", err=True)
+
+
+@click.command()
+@click.argument("category", type=CATEGORIES)
+@click.argument("text")
+@click.option("--service", help="The service that it is true of.")
+@click.option("--confidence", type=float, default=INITIAL_CONFIDENCE, show_default=True)
+@click.option("--title", default="")
+@click.option("--tag", "tags", multiple=True, help="May be given several times.")
+@click.option("--project", default=OPERATIONS, show_default=True)
+@click.option("--scope", type=SCOPES, default="project", show_default=True)
+@click.option("--topic-key", help="What it is the current version of: config/db/pool.")
+@JSON
+@in_words
+def add(category: str, text: str, *, as_json: bool, **given: Any) -> None:
+    """Add a memory of CATEGORY that says TEXT (- reads standard input)."""
+    from lamplighter.serve import memories
+
+    candidate = Candidate(
+        category=Category(category),
+        observation=_said(text),
+        tier=0,
+        session_id=None,
+        source=Source.OPERATOR,
+        trust=Trust.TRUSTED,
+        **given,
+    )
+    made = memories.add(settings_in_force(), candidate)
+    _show(made, "Added", as_json=as_json)
+
+
+@click.command()
+@click.argument("number", type=int)
+@click.option("--text", help="What it says (- reads standard input).")
+@click.option("--confidence", type=float)
+@click.option("--category", type=CATEGORIES)
+@click.option("--service", help="`general` for none.")
+@click.option("--active/--inactive", default=None, help="Whether sessions are told it.")
+@click.option("--pin/--unpin", "pinned", default=None, help="Whether it never fades.")
+@click.option("--title")
+@click.option("--tag", "tags", multiple=True, help="All of its tags; `--tag ''` for none.")
+@click.option("--scope", type=SCOPES)
+@click.option("--topic-key", help="`--topic-key ''` takes it away.")
+@JSON
+@in_words
+def edit(
+    number: int, *, text: str | None, tags: tuple[str, ...], as_json: bool, **given: Any
+) -> None:
+    """Change a memory; what is left out stays as it is."""
+    from lamplighter.serve import memories
+
+    change = Edit(
+        observation=None if text is None else _said(text),
+        tags=tuple(filter(None, tags)) if tags else None,
+        **{**given, "category": Category(given["category"]) if given["category"] else None},
+    )
+    if change == Edit():
+        refuse("Nothing to change: say what, as in --confidence 0.9.")
+    changed = memories.edit(settings_in_force(), number, change)
+    _show(changed, "Changed", as_json=as_json)
+
+
+@click.command()
+@click.argument("number", type=int)
+@click.option("--soft", is_flag=True, help="So that it can be restored: nobody is told it.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@in_words
+def delete(number: int, *, soft: bool, yes: bool) -> None:
+    """Delete a memory: for good, with all that says its words."""
+    from lamplighter.serve import memories
+
+    settings = settings_in_force()
+    held = memories.shown(settings, number)
+    if not yes:
+        click.echo(_line(held, _width()))
+        way = "so that it can be restored" if soft else "for good"
+        click.confirm(f"Delete memory {number} {way}?", abort=True, err=True)
+    memories.delete(settings, number, soft=soft)
+    again = f"; `lamplighter memory restore {number}` brings it back" if soft else ""
+    click.echo(f"Deleted memory {number}{again}.")
+
+
+@click.command()
+@click.argument("number", type=int)
+@JSON
+@in_words
+def restore(number: int, *, as_json: bool) -> None:
+    """Make a memory active again that was put aside or deleted softly."""
+    from lamplighter.serve import memories
+
+    _show(memories.restore(settings_in_force(), number), "Restored", as_json=as_json)
+
+
+@click.command()
+@click.argument("number", type=int)
+@JSON
+@in_words
+def history(number: int, *, as_json: bool) -> None:
+    """Show who changed a memory, when and why, newest first."""
+    from lamplighter.serve import memories
+
+    found = memories.steps(settings_in_force(), number)
+    if as_json:
+        click.echo(json.dumps({"items": found}, ensure_ascii=False))
+        return
+    for each in found:
+        for line in _step(each):
+            click.echo(terminal(line))
+
+
+def _said(text: str) -> str:
+    return sys.stdin.read() if text == "-" else text
+
+
+def _show(held: Memory, done: str, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(plain.memory(held), ensure_ascii=False))
+    else:
+        click.echo(f"{done} memory {held.id}.")
+
+
+def _table(found: Sequence[Memory]) -> Iterator[str]:
+    width = _width()
+    if found:
+        yield f"{'ID':>6}  CONF  {'WHAT':<12}  {'WHERE':<{WHERE_CHARS}}  SAYS"[:width]
+    for each in found:
+        yield _line(each, width)
+
+
+def _line(each: Memory, width: int) -> str:
+    own = each.service or GENERAL if each.category in OPERATIONAL else each.project
+    where = shortened(one_line(own), WHERE_CHARS)
+    title = f"{each.title}: " if each.title else ""
+    aside = "" if each.active else f"({each.inactive_reason or 'inactive'}) "
+    head = f"{each.id:>6}  {each.confidence:.2f}  {each.category:<12}  {where:<{WHERE_CHARS}}  "
+    words = one_line(f"{aside}{title}{each.observation}")
+    return terminal(head + shortened(words, max(LEAST_WIDTH, width - len(head))))
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def _step(each: dict[str, Any]) -> Iterator[str]:
+    by = f"session {each['session_id']}" if each["session_id"] else each["actor"]
+    at = each["at"][:16].replace("T", " ")
+    why = f": {one_line(each['reason'])}" if each["reason"] else ""
+    yield f"version {each['version']}  {at}Z  {each['cause']} by {by}{why}"
+    before, after = each["before"], each["after"]
+    if after is None:
+        return
+    if before is None or before["observation"] != after["observation"]:
+        yield f"    says: {one_line(after['observation'])}"
+    for name in TOLD if before else ():
+        if before.get(name) != after.get(name):
+            yield f"    {name}: {_value(before.get(name))} -> {_value(after.get(name))}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.2f}" if isinstance(value, float) else one_line(str(value or "none"))
+
+
+COMMANDS: Final = (list_, add, edit, delete, restore, history)

@@ -1,0 +1,156 @@
+"""Memories for the command line: with or without a running server, which hears of each change."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Final, TypeVar
+
+from lamplighter import clock
+from lamplighter.config.settings import Settings
+from lamplighter.domain import moments, plain
+from lamplighter.domain.agent import project_of
+from lamplighter.domain.memory import GENERAL, Candidate, Category, Edit, Kind, Memory
+from lamplighter.domain.service import fold
+from lamplighter.repository import Database, history, memories, reading
+from lamplighter.repository.memories import Filter, Order, Sort, View
+from lamplighter.serve import home
+from lamplighter.serve.access import within
+from lamplighter.usecases import curate
+from lamplighter.usecases.naming import spelled
+
+T = TypeVar("T")
+SOON: Final = timedelta(days=30)
+STEPS: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Which memories are asked for, in the words of the command line; None asks for all."""
+
+    q: str | None = None
+    service: str | None = None
+    category: str | None = None
+    kind: str | None = None
+    project: str | None = None
+    scope: str | None = None
+    state: str = "all"
+    view: str | None = None
+    as_of: str | None = None
+    sort: str = "confidence"
+    order: str | None = None
+    limit: int = 50
+
+    def filter(self) -> Filter:
+        """Return it as the repository takes it, but for the service."""
+        return Filter(
+            q=self.q,
+            category=None if self.category is None else Category(self.category),
+            kind=None if self.kind is None else Kind(self.kind),
+            project=None if self.project is None else project_of(self.project),
+            scope=self.scope,
+            active={"active": True, "inactive": False}.get(self.state),
+            in_review=self.state == "review",
+            view=None if self.view is None else View(self.view),
+            by=clock.now() + SOON,
+        )
+
+
+def listed(settings: Settings, asked: Asked) -> tuple[list[Memory], int]:
+    """Return the first memories of those that are asked for, and how many there are."""
+    at = moments.past(asked.as_of, "as_of", now=clock.now())
+    sort = Sort(asked.sort)
+    falling = sort.falling if asked.order is None else asked.order == "desc"
+    order = Order(sort, backward=falling != sort.falling)
+
+    async def ask(db: Database) -> tuple[list[Memory], int]:
+        async with reading(db):
+            wanted = asked.filter()
+            if asked.service is not None:
+                wanted = replace(wanted, service=await _spelled(db, settings, asked.service))
+            found = await memories.page(db, wanted, sort=order, limit=asked.limit, at=at)
+            return found.items, await memories.count(db, wanted, at=at)
+
+    return _within(settings, ask)
+
+
+def add(settings: Settings, candidate: Candidate) -> Memory:
+    """Keep what a person knows; raises Invalid."""
+    return _within(
+        settings,
+        lambda db: curate.create(db, candidate, **_manner(settings)),
+    )
+
+
+def edit(settings: Settings, memory_id: int, change: Edit) -> Memory:
+    """Change a memory; raises Invalid, NotFound."""
+    return _within(
+        settings,
+        lambda db: curate.edit(db, memory_id, change, version=None, **_manner(settings)),
+    )
+
+
+def shown(settings: Settings, memory_id: int) -> Memory:
+    """Return a memory; raises NotFound."""
+    return _within(settings, lambda db: curate.get(db, memory_id))
+
+
+def delete(settings: Settings, memory_id: int, *, soft: bool) -> None:
+    """Delete a memory: for good, or (`soft`) so that it can be restored; raises NotFound."""
+    now = clock.now()
+
+    async def ask(db: Database) -> None:
+        if soft:
+            await curate.set_aside(db, memory_id, now=now)
+        else:
+            await curate.delete(db, memory_id, version=None, now=now)
+
+    _within(settings, ask)
+
+
+def restore(settings: Settings, memory_id: int) -> Memory:
+    """Make a memory active again; raises Invalid, NotFound."""
+    return edit(settings, memory_id, Edit(active=True))
+
+
+def steps(settings: Settings, memory_id: int) -> list[dict[str, Any]]:
+    """Return the newest changes of a memory as JSON, newest first; raises NotFound."""
+
+    async def ask(db: Database) -> list[dict[str, Any]]:
+        async with reading(db):
+            found = await history.of(db, memory_id, limit=STEPS)
+            if not found.items:
+                await curate.get(db, memory_id)
+            return [_step(each) for each in found.items]
+
+    return _within(settings, ask)
+
+
+def _step(each: history.Entry) -> dict[str, Any]:
+    return {
+        "id": each.id,
+        "version": each.version,
+        "at": plain.at(each.at),
+        "actor": each.actor,
+        "session_id": each.session_id,
+        "cause": each.cause,
+        "reason": each.reason,
+        "before": each.before,
+        "after": each.after,
+    }
+
+
+def _manner(settings: Settings) -> Mapping[str, Any]:
+    known = [each.name for each in home.ServicesFile(settings.services).last_good()]
+    return {"now": clock.now(), "redact": home.secrets(settings), "known": known}
+
+
+async def _spelled(db: Database, settings: Settings, service: str) -> str:
+    known = [each.name for each in home.ServicesFile(settings.services).last_good()]
+    name = GENERAL if fold(service) == GENERAL else service
+    return await spelled(db, name, known) or GENERAL
+
+
+def _within(settings: Settings, ask: Callable[[Database], Awaitable[T]]) -> T:
+    home.prepare(settings)
+    return asyncio.run(within(settings, ask))

@@ -1,0 +1,180 @@
+"""Agents by their tokens: each keeps to its own project, and its switches count here too."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from living import Home
+from memory_service import MemoryService
+
+SETTINGS = """
+[agents.coder]
+project = "Code"
+context_limit = 1
+
+[agents.quiet]
+auto_summarize = false
+auto_save = false
+auto_search = false
+context_limit = 0
+"""
+TALK = {"messages": [{"role": "user", "content": "Deploy it"}]}
+
+Speak = Callable[[str], httpx2.Client]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    home = Home(tmp_path_factory.mktemp("agents") / "home")
+    (home.path / "lamplighter.toml").write_text(SETTINGS)
+    return home
+
+
+@pytest.fixture(scope="module")
+def service(home: Home) -> Iterator[MemoryService]:
+    started = MemoryService(home)
+    yield started
+    started.kill()
+
+
+@pytest.fixture(scope="module")
+def anybody(service: MemoryService) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=service.url, timeout=20) as asking:
+        yield asking
+
+
+@pytest.fixture(scope="module")
+def speak(home: Home, service: MemoryService) -> Iterator[Speak]:
+    clients: list[httpx2.Client] = []
+
+    def client(agent: str) -> httpx2.Client:
+        words = ("token", "create", "--scope", "knowledge:write", "--agent", agent, "--json")
+        done = home.ask(*words)
+        assert done.returncode == 0, done.stderr
+        way_in = {"Authorization": f"Bearer {json.loads(done.stdout)['token']}"}
+        clients.append(httpx2.Client(base_url=service.url, headers=way_in, timeout=20))
+        return clients[-1]
+
+    yield client
+    for each in clients:
+        each.close()
+
+
+@pytest.fixture(scope="module")
+def coder(speak: Speak) -> httpx2.Client:
+    return speak("coder")
+
+
+@pytest.fixture(scope="module")
+def quiet(speak: Speak) -> httpx2.Client:
+    return speak("quiet")
+
+
+def saved(asking: httpx2.Client, content: str, **more: Any) -> int:
+    answer = asking.post("/observations", json={"content": content, "title": "T", **more})
+    assert answer.status_code == 201, answer.text
+    return int(answer.json()["id"])
+
+
+def test_an_agent_keeps_in_its_project_whatever_it_says(
+    coder: httpx2.Client, anybody: httpx2.Client
+) -> None:
+    number = saved(coder, "We deploy on Fridays", project="elsewhere")
+
+    row = anybody.get(f"/observations/{number}").json()
+    assert row["project"] == "code"
+    assert row["session_id"] == "manual-save-code"
+    session = anybody.get("/sessions/manual-save-code").json()
+    assert session["project"] == "code"
+    assert coder.get("/project/current", params={"cwd": "/srv/x"}).json()["project"] == "code"
+
+
+def test_an_agent_sees_and_changes_nothing_of_another_project(
+    coder: httpx2.Client, anybody: httpx2.Client
+) -> None:
+    mine = saved(coder, "unheardof of ours")
+    theirs = saved(anybody, "unheardof of theirs", project="theirs", session_id="theirs-1")
+    wide = saved(anybody, "unheardof of all", project="theirs", scope="global")
+    anybody.post("/sessions/theirs-1/end", json=TALK)
+    anybody.post("/prompts", json={"session_id": "theirs-1", "content": "unheardof?"})
+    prompt = anybody.get("/prompts/recent", params={"project": "theirs"}).json()[0]["id"]
+
+    found = coder.get("/search", params={"q": "unheardof", "project": "theirs"}).json()
+    listed = coder.get("/observations/recent", params={"project": "theirs"}).json()
+    context = coder.get("/context", params={"query": "unheardof", "project": "theirs"}).json()
+
+    assert {mine, wide} <= {row["id"] for row in found}
+    assert theirs not in {row["id"] for row in found}
+    assert theirs not in {row["id"] for row in listed}
+    assert context["recent_sessions"] == []
+    assert len(context["recent_observations"]) == 1
+    assert coder.get(f"/observations/{wide}").status_code == 200
+    for number in (theirs, wide):
+        assert coder.patch(f"/observations/{number}", json={"title": "x"}).status_code == 404
+        assert coder.delete(f"/observations/{number}").status_code == 404
+    for path in (
+        f"/observations/{theirs}",
+        "/sessions/theirs-1",
+        f"/timeline?observation_id={theirs}",
+    ):
+        assert coder.get(path).status_code == 404
+    assert coder.post("/sessions/theirs-1/end", json=TALK).status_code == 404
+    assert coder.delete(f"/prompts/{prompt}").status_code == 404
+    for path in ("/sessions", "/observations", "/prompts", "/observations/passive"):
+        said = {"id": "theirs-1", "session_id": "theirs-1", "content": "x", "title": "x"}
+        assert coder.post(path, json=said).status_code == 409
+    assert coder.get("/prompts/recent").json() == []
+    sessions = coder.get("/sessions/recent", params={"project": "theirs"}).json()
+    assert {row["project"] for row in sessions} == {"code"}
+    assert coder.get("/stats").json()["projects"] == ["code"]
+    exported = coder.get("/export", params={"project": "theirs"}).json()
+    assert {row["project"] for row in exported["observations"]} == {"code"}
+    moving = {"old_project": "theirs", "new_project": "code"}
+    assert coder.post("/projects/migrate", json=moving).status_code == 403
+    assert coder.post("/import", json={}).status_code == 403
+
+
+def test_nobody_removes_for_good_without_the_scope(
+    coder: httpx2.Client, anybody: httpx2.Client, service: MemoryService
+) -> None:
+    number = saved(coder, "To be removed")
+
+    for asking in (coder, anybody):
+        answer = asking.delete(f"/observations/{number}", params={"hard": "true"})
+        assert answer.status_code == 403
+        assert "memories:write" in answer.json()["error"]
+    machine = httpx2.delete(
+        f"{service.url}/observations/{number}?hard=true", headers=service.headers, timeout=20
+    )
+    assert machine.json() == {"id": number, "status": "deleted", "hard_delete": True}
+
+
+def test_each_switch_does_what_it_says(quiet: httpx2.Client, anybody: httpx2.Client) -> None:
+    saved(anybody, "unheardof quiet", project="quiet", session_id="quiet-0")
+
+    assert quiet.post("/observations", json={"content": "x"}).status_code == 403
+    assert quiet.post("/observations/passive", json={"content": "x"}).status_code == 403
+    assert quiet.get("/search", params={"q": "unheardof"}).status_code == 403
+    told = quiet.get("/context", params={"query": "unheardof", "limit": 50}).json()
+    assert told["recent_observations"] == []
+    quiet.post("/sessions", json={"id": "quiet-1"})
+    ended = quiet.post("/sessions/quiet-1/end", json=TALK).json()
+    assert (ended["summary"], ended["status"]) == ("", "completed")
+
+
+def test_a_limit_of_the_context_is_one_an_agent_cannot_raise(
+    coder: httpx2.Client, anybody: httpx2.Client
+) -> None:
+    for each in range(3):
+        saved(coder, f"Something {each}")
+
+    def told(asking: httpx2.Client, **params: Any) -> int:
+        answer = asking.get("/context", params={"project": "code", **params})
+        return len(answer.json()["recent_observations"])
+
+    assert told(coder) == told(coder, limit=50) == 1
+    assert told(anybody, limit=0) == 0
+    assert told(anybody, limit=3) == 3

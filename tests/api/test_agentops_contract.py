@@ -1,0 +1,307 @@
+"""The contract of AgentOps: what holds for each of its routes, on both of its mounts."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx2
+import msgspec
+import pytest
+
+from lamplighter.api.agentops.contract import Entry
+from lamplighter.api.agentops.openapi import openapi
+from lamplighter.api.agentops.shapes import Failure
+from lamplighter.api.agentops.table import ENTRIES, PREFIX, READ, WRITE
+from lamplighter.api.guard import HEADERS
+from living import Home, Server
+from memory_service import MemoryService
+
+NUMBERS = itertools.count(1)
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+GUARDED = [each for each in ENTRIES if each.scope]
+WITH_BODY = [each for each in ENTRIES if each.body]
+
+
+def name(entry: Entry) -> str:
+    return f"{entry.method} {entry.path}"
+
+
+every = pytest.mark.parametrize("entry", ENTRIES, ids=name)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    return Home(tmp_path_factory.mktemp("contract") / "home")
+
+
+@pytest.fixture(scope="module")
+def web(home: Home) -> Iterator[Server]:
+    server = Server(home)
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def strict(web: Server) -> Iterator[httpx2.Client]:
+    address = f"{web.url}{PREFIX}"
+    with httpx2.Client(base_url=address, headers=web.headers, timeout=20) as asking:
+        yield asking
+
+
+@pytest.fixture(scope="module")
+def lenient(home: Home) -> Iterator[httpx2.Client]:
+    service = MemoryService(home)
+    with httpx2.Client(base_url=service.url, timeout=20) as asking:
+        yield asking
+    service.kill()
+
+
+@pytest.fixture(params=["strict", "lenient"])
+def asking(request: pytest.FixtureRequest) -> httpx2.Client:
+    found: httpx2.Client = request.getfixturevalue(request.param)
+    return found
+
+
+def failure(answer: httpx2.Response, status: int) -> dict[str, Any]:
+    """Return what an answer says went wrong; it has the form of this contract."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/json"
+    body: dict[str, Any] = answer.json()
+    assert body["error"]
+    msgspec.convert(body, Failure, strict=True)
+    return body
+
+
+def made(asking: httpx2.Client) -> dict[str, Any]:
+    """Keep an observation in a session of its own, and a prompt."""
+    word = f"p{next(NUMBERS)}"
+    given = {
+        "session_id": f"s-{word}",
+        "type": "decision",
+        "title": f"Title {word}",
+        "content": f"Content {word}",
+        "project": word,
+    }
+    saved = asking.post("/observations", json=given).json()
+    prompt = asking.post("/prompts", json={**given, "content": f"Ask {word}"}).json()
+    return {**given, "id": saved["id"], "prompt": prompt["id"]}
+
+
+def asked(asking: httpx2.Client, entry: Entry, **more: Any) -> httpx2.Response:
+    """Ask as an existing client does."""
+    row = made(asking)
+    number = row["prompt"] if "/prompts/" in entry.path else row["id"]
+    path = entry.path.replace("{id:path}", row["session_id"]).replace("{id}", str(number))
+    bodies: dict[str, dict[str, Any]] = {
+        "SessionIn": {"id": f"s{next(NUMBERS)}", "project": row["project"], "directory": "/srv"},
+        "EndIn": {"messages": [{"role": "user", "content": "Deploy it"}]},
+        "ObservationIn": {**row, "content": f"More {row['content']}", "tool_name": "bash"},
+        "ObservationEdit": {"title": "Another title"},
+        "PassiveIn": {**row, "content": "## Key Learnings:\n- The pool is shared by all workers"},
+        "PromptIn": {**row, "content": "What is it?"},
+        "TopicIn": {"type": "decision", "title": "The pool"},
+        "MigrateIn": {"old_project": row["project"], "new_project": f"{row['project']}-new"},
+        "ImportIn": {"sessions": [], "observations": [], "prompts": []},
+    }
+    params = {
+        "q": row["title"],
+        "query": row["title"],
+        "project": row["project"],
+        "observation_id": row["id"],
+        "title": "The pool",
+        "cwd": "/srv/app",
+        "limit": 5,
+    }
+    if entry.query:
+        known = {field.encode_name for field in msgspec.structs.fields(entry.query)}
+        more.setdefault("params", {key: value for key, value in params.items() if key in known})
+    if entry.body and not {"json", "content"} & more.keys():
+        more["json"] = bodies[entry.body.__name__]
+    return asking.request(entry.method, path, **more)
+
+
+def shaped(asking: httpx2.Client, entry: Entry) -> tuple[int, Any]:
+    """Return the status and the form of a good answer."""
+    is_strict = PREFIX in str(asking.base_url)
+    gives = entry.gives if is_strict or entry.gives_lenient is None else entry.gives_lenient
+    kind = list[gives] if entry.many and gives is entry.gives else gives  # type: ignore[valid-type]
+    lenient_status = entry.status_lenient or entry.status
+    return entry.status if is_strict else lenient_status, kind
+
+
+@every
+def test_a_good_request_is_answered_in_its_shape(asking: httpx2.Client, entry: Entry) -> None:
+    status, kind = shaped(asking, entry)
+
+    answer = asked(asking, entry)
+
+    assert answer.status_code == status, answer.text
+    if kind is not None:
+        assert msgspec.to_builtins(msgspec.convert(answer.json(), kind)) == answer.json()
+    for header, value in HEADERS.items():
+        assert answer.headers[header] == value
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://localhost:1"},
+    ],
+    ids=lambda headers: "{0[0]}: {0[1]}".format(*headers.items()),
+)
+@every
+def test_another_site_is_refused(
+    asking: httpx2.Client, entry: Entry, headers: dict[str, str]
+) -> None:
+    path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
+
+    failure(asking.request(entry.method, path, headers=headers), 403)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@every
+def test_a_browser_on_another_site_reads_nothing_here(
+    lenient: httpx2.Client, entry: Entry, site: str
+) -> None:
+    path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
+
+    failure(lenient.request(entry.method, path, headers={"Sec-Fetch-Site": site}), 403)
+
+
+@pytest.mark.parametrize("entry", GUARDED, ids=name)
+def test_who_shows_nothing_is_nobody_in_the_web_process(web: Server, entry: Entry) -> None:
+    path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
+
+    answer = httpx2.request(entry.method, f"{web.url}{PREFIX}{path}", timeout=20)
+
+    assert failure(answer, 401)
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("entry", GUARDED, ids=name)
+def test_a_wrong_token_is_nobody_anywhere(asking: httpx2.Client, entry: Entry) -> None:
+    path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
+    headers = {"Authorization": "Bearer lamp_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}
+
+    failure(asking.request(entry.method, path, headers=headers), 401)
+
+
+@pytest.fixture(scope="module")
+def mint(web: Server) -> Callable[..., dict[str, str]]:
+    def token(*scopes: str, **more: Any) -> dict[str, str]:
+        given = {"scopes": list(scopes), **more}
+        answer = httpx2.post(
+            f"{web.url}/api/v1/tokens", json=given, headers=web.headers, timeout=20
+        )
+        assert answer.status_code == 201, answer.text
+        return {"Authorization": f"Bearer {answer.json()['token']}"}
+
+    return token
+
+
+@pytest.mark.parametrize("entry", GUARDED, ids=name)
+def test_a_scope_is_what_is_asked_for(
+    asking: httpx2.Client, entry: Entry, mint: Callable[..., dict[str, str]]
+) -> None:
+    reader, stranger = mint(READ), mint("events:write")
+    status, _ = shaped(asking, entry)
+
+    assert failure(asked(asking, entry, headers=stranger), 403)
+    answer = asked(asking, entry, headers=reader)
+    assert answer.status_code == (status if entry.scope == READ else 403)
+    if entry.scope == WRITE:
+        assert WRITE in failure(answer, 403)["error"]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b"{", "application/json", 400),
+        (b"[]", "application/json", 400),
+        (b"null", "application/json", 400),
+        (b'{"a": "\\ud800"}', "application/json", 400),
+        (b'{"a":' * 50_000, "application/json", 400),
+        (b"{}", "text/plain", 415),
+        (b"{}", "application/x-www-form-urlencoded", 415),
+        (b" " * 1_000_001, "application/json", 400),
+    ],
+    ids=["cut off", "a list", "null", "surrogate", "deep", "text", "form", "large"],
+)
+@pytest.mark.parametrize("entry", WITH_BODY, ids=name)
+def test_a_body_that_is_no_object_is_refused(
+    asking: httpx2.Client, entry: Entry, content: bytes, kind: str, status: int
+) -> None:
+    if entry.path == "/import" and len(content) > 1_000_000:
+        content *= 17
+    more = {"content": content, "headers": {"Content-Type": kind}}
+
+    failure(asked(asking, entry, **more), status)
+
+
+@pytest.mark.parametrize("entry", WITH_BODY, ids=name)
+def test_every_wrong_field_is_named_at_once(asking: httpx2.Client, entry: Entry) -> None:
+    assert entry.body
+    known = [field.encode_name for field in msgspec.structs.fields(entry.body)]
+    given = {each: {"x": 1} for each in known}
+
+    body = failure(asked(asking, entry, json=given | {"unknown": 1}), 400)
+
+    assert {each["field"] for each in body["errors"]} == set(known)
+
+
+@pytest.mark.parametrize("entry", [each for each in ENTRIES if each.needs], ids=name)
+def test_what_is_missing_is_named_at_once(strict: httpx2.Client, entry: Entry) -> None:
+    for given in ({}, dict.fromkeys(entry.needs, "  "), dict.fromkeys(entry.needs)):
+        body = failure(asked(strict, entry, json=given), 400)
+
+        assert [each["field"] for each in body["errors"]] == list(entry.needs)
+
+
+@pytest.mark.parametrize("path", sorted({each.path for each in ENTRIES}))
+def test_a_wrong_method_is_told_the_right_ones(asking: httpx2.Client, path: str) -> None:
+    known = {each.method for each in ENTRIES if each.path == path}
+    right = known | ({"HEAD"} if "GET" in known else set())
+    for method in sorted({*METHODS} - known):
+        address = path.replace("{id:path}", "s").replace("{id}", "1")
+        answer = asking.request(method, address)
+        failure(answer, 405)
+        assert set(answer.headers["allow"].split(", ")) == right
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/observations/1/2", "/sessionsx"])
+def test_what_is_not_there_is_told_in_their_form(asking: httpx2.Client, path: str) -> None:
+    failure(asking.get(path), 404)
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [("abc", 400), ("1.5", 400), ("²", 400), ("-1", 404), ("9" * 30, 404)]
+)
+@pytest.mark.parametrize(
+    "entry", [each for each in ENTRIES if each.path.endswith("{id}")], ids=name
+)
+def test_a_number_that_nothing_has_is_not_found(
+    asking: httpx2.Client, entry: Entry, number: str, status: int
+) -> None:
+    more: dict[str, Any] = {"json": {"title": "x"}} if entry.body else {}
+
+    failure(asking.request(entry.method, entry.path.replace("{id}", number), **more), status)
+
+
+def test_the_description_is_told_and_says_what_is_needed(asking: httpx2.Client) -> None:
+    is_strict = PREFIX in str(asking.base_url)
+    prefix = PREFIX if is_strict else ""
+
+    told = asking.get("/openapi.json").json()
+
+    assert told == openapi(prefix=prefix, strict=is_strict, tokens=is_strict)
+    assert {(method.upper(), path) for path, item in told["paths"].items() for method in item} == {
+        (each.method, prefix + each.path.replace(":path", "")) for each in ENTRIES
+    }
+    needed = told["components"]["schemas"]["ObservationIn"].get("required", [])
+    assert sorted(needed) == (
+        sorted(("session_id", "type", "title", "content", "project")) if is_strict else []
+    )

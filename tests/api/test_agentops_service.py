@@ -1,0 +1,158 @@
+"""The memory service as a process: whom it lets in, and how it begins and ends."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from lamplighter.config.settings import read_settings
+from lamplighter.serve.memory_service import wants_tokens
+from living import Home, Server, free_port
+from memory_service import MemoryService
+
+GIVEN = {"session_id": "s", "type": "decision", "title": "T", "content": "C", "project": "p"}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def service(home: Home) -> Iterator[MemoryService]:
+    started = MemoryService(home)
+    yield started
+    started.kill()
+
+
+def test_it_prepares_the_home_alone_and_ends_when_it_is_asked_to(service: MemoryService) -> None:
+    answer = httpx2.post(f"{service.url}/observations", json=GIVEN, timeout=20)
+    assert answer.status_code == 201
+
+    service.process.send_signal(signal.SIGTERM)
+
+    assert service.process.wait(20) == 0
+    assert "Traceback" not in service.log
+    assert service.home.value("SELECT observation FROM memories") == "C"
+    assert (service.home.path / "token").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_it_was_told_is_there_after_a_kill(service: MemoryService) -> None:
+    for each in range(5):
+        given = {**GIVEN, "content": f"content {each}"}
+        httpx2.post(f"{service.url}/observations", json=given, timeout=20)
+
+    service.kill()
+    service.start()
+
+    rows = httpx2.get(f"{service.url}/observations/recent", timeout=20).json()
+    assert [row["content"] for row in rows] == [f"content {each}" for each in range(4, -1, -1)]
+
+
+def test_it_knows_what_the_web_process_knows(home: Home, service: MemoryService) -> None:
+    web = Server(home)
+    try:
+        saved = httpx2.post(f"{service.url}/observations", json=GIVEN, timeout=20).json()
+        row = httpx2.get(
+            f"{web.url}/api/v1/memories/{saved['id']}", headers=web.headers, timeout=20
+        ).json()
+    finally:
+        web.kill()
+
+    assert (row["observation"], row["project"], row["source"]) == ("C", "p", "client")
+
+
+def test_with_tokens_asked_for_nobody_comes_in_without(home: Home) -> None:
+    service = MemoryService(Home(home.path, {"LAMPLIGHTER_MEMORY_TOKENS": "yes"}))
+    try:
+        nobody = httpx2.get(f"{service.url}/stats", timeout=20)
+        somebody = httpx2.get(f"{service.url}/stats", headers=service.headers, timeout=20)
+        told = httpx2.get(f"{service.url}/openapi.json", timeout=20).json()
+    finally:
+        service.kill()
+
+    assert (nobody.status_code, somebody.status_code) == (401, 200)
+    assert told["paths"]["/stats"]["get"]["security"] == [{"token": ["knowledge:read"]}]
+
+
+def test_a_name_it_is_asked_by_can_be_set(home: Home) -> None:
+    name = "agentops-memory.agents.svc"
+    service = MemoryService(Home(home.path, {"LAMPLIGHTER_HOSTS": name}))
+    try:
+        headers = {"Host": f"{name}:{service.port}"}
+        assert httpx2.get(f"{service.url}/stats", headers=headers, timeout=20).status_code == 200
+    finally:
+        service.kill()
+
+
+def test_strict_it_asks_for_every_field_at_the_root_too(home: Home) -> None:
+    service = MemoryService(home, words=("--strict",))
+    try:
+        answers = [
+            httpx2.post(f"{service.url}{path}/observations", json={"content": "x"}, timeout=20)
+            for path in ("", "/agentops")
+        ]
+    finally:
+        service.kill()
+
+    assert [each.status_code for each in answers] == [400, 400]
+    assert "session_id is required" in answers[0].json()["error"]
+
+
+def test_a_port_that_is_taken_is_told_with_its_setting(service: MemoryService) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "lamplighter", "memory-service", "--port", str(service.port)],
+        env=service.home.env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "LAMPLIGHTER_MEMORY_PORT" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "tokens"),
+    [
+        ("127.0.0.1", False),
+        ("127.0.0.2", False),
+        ("::1", False),
+        ("localhost", False),
+        ("0.0.0.0", True),
+        ("::", True),
+        ("192.168.1.2", True),
+        ("box.lan", True),
+    ],
+)
+def test_beyond_this_machine_everybody_shows_a_token(
+    home: Home, host: str, *, tokens: bool
+) -> None:
+    at = read_settings({"LAMPLIGHTER_HOME": str(home.path), "LAMPLIGHTER_HOST": host})
+
+    assert wants_tokens(at) is tokens
+    assert wants_tokens(replace(at, memory_tokens=True))
+
+
+def test_the_doctor_tells_of_it(home: Home) -> None:
+    home.more["LAMPLIGHTER_MEMORY_PORT"] = str(free_port())
+    assert "does not run" in told(home)
+
+    service = MemoryService(home, port=int(home.more["LAMPLIGHTER_MEMORY_PORT"]))
+    try:
+        assert "answers" in told(home)
+    finally:
+        service.kill()
+
+
+def told(home: Home) -> str:
+    """Return what the doctor says of the memory service."""
+    lines: list[Any] = home.ask("doctor").stdout.splitlines()
+    return next(line for line in lines if "Memory service" in line)

@@ -1,0 +1,175 @@
+"""`lamplighter memory list|add|edit|delete|history|restore`, as they are typed."""
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from lamplighter.repository import driver
+
+Run = Callable[..., Result]
+POOL = ("config", "The pool holds 20", "--project", "Shop", "--title", "Pool", "--tag", "db")
+
+
+def made(run: Run, *words: str) -> dict[str, Any]:
+    """Add a memory and return it."""
+    done = run("memory", "add", *words, "--json")
+    assert done.exit_code == 0, done.output
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def listed(run: Run, *words: str) -> list[int]:
+    done = run("memory", "list", "--json", *words)
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["total"] == len(found["items"])
+    return [each["id"] for each in found["items"]]
+
+
+def test_what_is_added_is_a_persons(run: Run) -> None:
+    found = made(run, *POOL, "--topic-key", "db/pool", "--confidence", "0.9")
+
+    assert (found["trust"], found["source"], found["confidence"]) == ("trusted", "operator", 0.9)
+    assert (found["project"], found["title"], found["tags"]) == ("shop", "Pool", ["db"])
+    assert run("memory", "add", "timing", "-", given="Takes 60s\n").stdout == "Added memory 2.\n"
+    assert made(run, "timing", "Takes 30s", "--service", "jellyfin")["service"] == "jellyfin"
+
+
+def test_lists_take_the_filters_of_the_api(run: Run) -> None:
+    pool = made(run, *POOL, "--scope", "global")["id"]
+    slow = made(run, "timing", "Takes 60s", "--service", "Jellyfin", "--confidence", "0.9")["id"]
+    low = made(run, "behavior", "Crashes", "--confidence", "0.1")["id"]
+
+    assert listed(run) == [slow, pool, low]
+    assert listed(run, "--order", "asc") == [low, pool, slow]
+    assert listed(run, "--sort", "created") == [low, slow, pool]
+    for words, found in (
+        (("--q", "POOL"), pool),
+        (("--service", "jellyfin"), slow),
+        (("--category", "behavior"), low),
+        (("--kind", "project"), pool),
+        (("--project", "SHOP"), pool),
+        (("--scope", "global"), pool),
+        (("--state", "inactive"), low),
+    ):
+        assert listed(run, *words) == [found]
+    assert sorted(listed(run, "--service", "general")) == sorted([pool, low])
+    assert listed(run, "--view", "edited") == []
+    assert listed(run, "--as-of", "2020-01-01T00:00:00Z") == []
+    cut = run("memory", "list", "--limit", "1")
+    assert (len(cut.stdout.splitlines()), cut.stderr) == (2, "2 more: --limit\n")
+    assert run("memory", "list", "--q", "nothing").stderr == "There is no such memory.\n"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_table_fits_the_terminal_and_forges_nothing(run: Run, width: int) -> None:
+    made(run, "config", "Long " * 100, "--project", "p" * 80, "--title", "T\x1b[2J")
+
+    lines = run("memory", "list", width=width).stdout.splitlines()
+
+    assert max(map(len, lines)) <= width
+    assert "\x1b" not in "".join(lines)
+    assert lines[1].endswith("…")
+
+
+def test_what_is_edited_and_left(run: Run) -> None:
+    pool = made(run, *POOL)
+
+    done = run("memory", "edit", "1", "--confidence", "0.9", "--text", "It holds 40", "--pin")
+    bare = run("memory", "edit", "1", "--tag", "", "--title", "", "--json")
+
+    assert (done.exit_code, done.stdout) == (0, "Changed memory 1.\n")
+    found = json.loads(bare.stdout)
+    assert found == {
+        **pool,
+        "observation": "It holds 40",
+        "confidence": 0.9,
+        "pinned": True,
+        "tags": [],
+        "title": "",
+        "version": 3,
+        "updated_at": found["updated_at"],
+    }
+    nothing = run("memory", "edit", "1")
+    assert (nothing.exit_code, "Nothing to change" in nothing.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("edit", "7", "--title", "x"), "There is no memory 7."),
+        (("delete", "7", "--yes"), "There is no memory 7."),
+        (("restore", "7"), "There is no memory 7."),
+        (("history", "7"), "There is no memory 7."),
+        (("add", "timing", " "), "observation: says nothing"),
+        (("add", "timing", "x", "--project", "p"), "project: is ops for timing"),
+        (("add", "config", "x", "--title", "t" * 501), "title: is longer than 500"),
+        (("list", "--as-of", "then"), "as_of: is not a time"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else each[0],
+)
+def test_what_cannot_be_done_is_said_with_status_2(
+    run: Run, words: tuple[str, ...], why: str
+) -> None:
+    done = run("memory", *words)
+
+    assert done.exit_code == 2
+    assert why in done.stderr
+    assert done.stdout == ""
+
+
+def test_deleting_asks_once(run: Run) -> None:
+    made(run, *POOL)
+
+    no = run("memory", "delete", "1", given="n\n")
+    assert (no.exit_code, listed(run)) == (1, [1])
+    yes = run("memory", "delete", "1", given="y\n")
+    assert (yes.exit_code, listed(run)) == (0, [])
+    assert "The pool holds 20" in yes.stdout
+    assert run("memory", "history", "1").stdout.startswith("version 2")
+    assert "The pool" not in run("memory", "history", "1").stdout
+
+
+def test_what_is_deleted_softly_is_restored(run: Run) -> None:
+    made(run, *POOL)
+
+    done = run("memory", "delete", "1", "--soft", "--yes")
+    [gone] = json.loads(run("memory", "list", "--json").stdout)["items"]
+    back = run("memory", "restore", "1")
+
+    assert done.stdout == "Deleted memory 1; `lamplighter memory restore 1` brings it back.\n"
+    assert (gone["active"], gone["inactive_reason"]) == (False, "deleted")
+    assert back.stdout == "Restored memory 1.\n"
+    assert listed(run, "--state", "active") == [1]
+    lines = run("memory", "history", "1").stdout.splitlines()
+    assert [line.split("  ")[2] for line in lines if line.startswith("version")] == [
+        "edited by operator",
+        "forgotten by operator",
+        "created by operator",
+    ]
+    assert "    active: yes -> no" in lines
+    steps = json.loads(run("memory", "history", "1", "--json").stdout)["items"]
+    assert [each["cause"] for each in steps] == ["edited", "forgotten", "created"]
+
+
+def test_a_weak_one_is_not_restored_by_itself(run: Run) -> None:
+    made(run, "timing", "Takes 60s", "--confidence", "0.1")
+
+    done = run("memory", "restore", "1")
+
+    assert (done.exit_code, "raise the confidence" in done.stderr) == (2, True)
+
+
+def test_the_feed_hears_of_each_change(run: Run, home: Path) -> None:
+    made(run, *POOL)
+    run("memory", "edit", "1", "--title", "x")
+    run("memory", "delete", "1", "--yes")
+
+    with closing(driver.connect(str(home / "lamplighter.db"))) as connection:
+        ops = connection.execute("SELECT op FROM changes ORDER BY seq").fetchall()
+    assert [op for (op,) in ops] == ["created", "updated", "deleted"]

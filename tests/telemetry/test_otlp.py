@@ -1,0 +1,174 @@
+"""Traces of the real processes, taken in by a collector that speaks OTLP over HTTP."""
+
+import json
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from collected import Collected
+from collector import Collector, collecting
+
+from lamplighter.domain.session import Plan, Session, Status, Trigger
+from lamplighter.domain.transcript import Spent, Usage
+from lamplighter.supervisor.traced import Turns, told
+from living import Home, Server, free_port, lately, result, text
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+PARENT = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
+SECRET = "what-monitors-show"
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with collecting() as here:
+        yield here
+
+
+def home(path: Path, url: str) -> Home:
+    more = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": url,
+        "OTEL_BSP_SCHEDULE_DELAY": "50",
+        "OTEL_SERVICE_NAME": "mine",
+        "LAMPLIGHTER_WEBHOOK_TOKEN": SECRET,
+        "LAMPLIGHTER_LOG_FORMAT": "json",
+    }
+    return Home(path / "home", more)
+
+
+def test_140_a_context_call_with_a_traceparent_has_one_span_with_an_event_a_memory(
+    tmp_path: Path, collector: Collector
+) -> None:
+    server = Server(home(tmp_path, collector.url))
+    try:
+        with httpx2.Client(base_url=server.url, headers=server.headers, timeout=20) as client:
+            for number in range(3):
+                given = {
+                    "category": "decision",
+                    "observation": f"The quiet words of number {number}",
+                    "title": f"Zeppelin {number} {SECRET}",
+                    "project": "shelf",
+                }
+                assert client.post("/api/v1/memories", json=given).status_code == 201
+            asked = {"project": "shelf", "query": "zeppelin", "limit": 2}
+            answer = client.get("/agentops/context", params=asked, headers=PARENT)
+            assert answer.status_code == 200, answer.text
+        [inject] = collector.named("memory.inject")
+        [asking] = collector.named("GET /agentops/context")
+        [search] = collector.named("retrieval memories")
+    finally:
+        server.kill()
+
+    assert (asking["trace"], inject["trace"], search["trace"]) == (TRACE,) * 3
+    assert (asking["parent"], inject["parent"]) == ("b7ad6b7169203331", asking["id"])
+    assert search["parent"] == inject["id"]
+    assert [sorted(event) for event in inject["events"]] == [
+        ["category", "id", "method", "name", "rank", "title"]
+    ] * 2
+    assert [event["rank"] for event in inject["events"]] == [1, 2]
+    assert {event["method"] for event in inject["events"]} == {"words"}
+    assert all(event["title"].startswith("Zeppelin ") for event in inject["events"])
+    assert search["attributes"]["gen_ai.operation.name"] == "retrieval"
+    assert asking["attributes"]["http.response.status_code"] == 200
+    assert "quiet words" not in str(collector.spans)
+    assert SECRET not in str(collector.spans)
+    told = collector.resources[0]
+    assert (told["service.name"], told["lamplighter.process"]) == ("mine", "web")
+    lines = [json.loads(line) for line in server.log.splitlines() if line.startswith("{")]
+    assert all(line["trace_id"] == TRACE for line in lines if "trace_id" in line)
+
+
+def test_a_session_hands_its_span_to_its_engine_and_tells_how_it_ended(
+    tmp_path: Path, collector: Collector
+) -> None:
+    lines = [text("[MEMORY:timing:jellyfin] Takes 60s to start"), result()]
+    script = tmp_path / "engine.py"
+    script.write_text(
+        "import json, os, pathlib, sys\n"
+        "sys.stdin.read()\n"
+        f"pathlib.Path({str(tmp_path / 'heard')!r}).write_text(os.environ['TRACEPARENT'])\n"
+        f"for line in json.loads({json.dumps(lines)!r}): print(json.dumps(line))\n"
+    )
+
+    ran = home(tmp_path, collector.url).run(command=shlex.join([sys.executable, str(script)]))
+
+    [session] = collector.named("invoke_agent tier1")
+    [chain] = collector.named("invoke_workflow chain")
+    _, trace, span, _ = (tmp_path / "heard").read_text().split("-")
+    assert (trace, span) == (session["trace"], session["id"])
+    assert session["parent"] == chain["id"]
+    about = session["attributes"]
+    assert about["gen_ai.operation.name"] == "invoke_agent"
+    assert (about["gen_ai.agent.name"], about["gen_ai.provider.name"]) == ("tier1", "exec")
+    assert about["gen_ai.conversation.id"] == str(ran.id)
+    assert about["lamplighter.session.status"] == "completed"
+    assert not session["error"]
+    [kept] = collector.named("memory.remember")
+    assert kept["trace"] == session["trace"]
+    assert {each["lamplighter.process"] for each in collector.resources} == {"supervisor"}
+    assert "Takes 60s" not in str(collector.spans)
+
+
+def test_a_collector_that_is_away_fails_no_request_and_holds_up_no_end(tmp_path: Path) -> None:
+    server = Server(home(tmp_path, f"http://127.0.0.1:{free_port()}"))
+    try:
+        with httpx2.Client(base_url=server.url, headers=server.headers, timeout=20) as client:
+            answers = [client.get("/api/v1/memories").status_code for _ in range(50)]
+        assert server._process is not None
+        server._process.send_signal(signal.SIGTERM)
+        server._process.wait(20)
+    finally:
+        server.kill()
+
+    assert answers == [200] * 50
+
+
+def session(**more: object) -> Session:
+    given = {
+        "id": 7,
+        "tier": 2,
+        "engine": "messages",
+        "model": "claude-sonnet-4-5",
+        "trigger": Trigger.SCHEDULED,
+        "status": Status.RUNNING,
+        "started_at": lately(),
+    }
+    return Session(**{**given, **more})  # type: ignore[arg-type]
+
+
+async def test_each_turn_of_a_model_tells_what_it_used(collected: Collected) -> None:
+    ended = session(
+        status=Status.FAILED, input_tokens=30, output_tokens=9, cache_read_tokens=400, turns=2
+    )
+
+    async def work() -> Session:
+        turns = Turns(session())
+        turns.take(Spent(1, Usage(given=10, gave=4)))
+        turns.take(Spent(1, Usage(given=10, gave=4)))
+        turns.take(Spent(2, Usage(given=30, gave=9, cache_read=400)))
+        return ended
+
+    with collected:
+        assert await told(Plan(tier=2, engine="messages"), work()) is ended
+
+    first, second = [each for each in collected.exporter.spans if each.name.startswith("chat ")]
+    agent = collected.named("invoke_agent tier2")
+    name = "gen_ai.usage"
+    used = [
+        [
+            (each.attributes or {})[f"{name}.{what}"]
+            for what in ("input_tokens", "output_tokens", "cache_read.input_tokens")
+        ]
+        for each in (first, second, agent)
+    ]
+    assert used == [[10, 4, 0], [420, 5, 400], [430, 9, 400]]
+    about = dict(second.attributes or {})
+    assert about["gen_ai.operation.name"] == "chat"
+    assert about["gen_ai.provider.name"] == "anthropic"
+    assert about["gen_ai.request.model"] == "claude-sonnet-4-5"
+    assert second.parent is not None
+    assert second.parent.span_id == agent.context.span_id
+    assert (agent.attributes or {})["error.type"] == "failed"

@@ -1,0 +1,515 @@
+"""Exports and imports: out and in again, twice, edited, and from other systems.
+
+The ends of some names are the numbers of the cases.
+"""
+
+import json
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, held, rows
+
+from lamplighter.domain import foreign, ours
+from lamplighter.domain.errors import Invalid
+from lamplighter.domain.items import Items
+from lamplighter.domain.memory import Candidate, Category, Edit, Memory, Source, Trust
+from lamplighter.domain.notes import records
+from lamplighter.domain.summary import Message
+from lamplighter.repository import Database, history, memories, migrate, writing
+from lamplighter.repository.database import sqlite_url
+from lamplighter.usecases import clients, curate, knowledge
+from lamplighter.usecases.clients import Opening
+from lamplighter.usecases.exporting import Form, export
+from lamplighter.usecases.importing import Became, Importing, Placed
+
+DAY = timedelta(days=1)
+POOL = Candidate(
+    category=Category.CONFIG,
+    service=None,
+    observation="The pool holds 20 connections",
+    tier=0,
+    session_id=None,
+    source=Source.CLIENT,
+    title="Size of the pool",
+    tags=("postgres",),
+    project="shop",
+    topic_key="config/db/pool",
+)
+ROW = {
+    "id": 7,
+    "session_id": "s-7",
+    "type": "decision",
+    "title": "WAL",
+    "content": "Use WAL mode",
+    "tags": ["sqlite"],
+    "project": "Shop",
+    "scope": "project",
+    "topic_key": "db/wal",
+    "revision_count": 3,
+    "duplicate_count": 2,
+    "last_seen_at": "2025-05-01T12:00:00Z",
+    "created_at": "2025-04-01T12:00:00Z",
+    "updated_at": "2025-05-01T12:00:00Z",
+}
+SYNCED = {**ROW, "sync_id": "obs-0123456789abcdef", "topic_key": None}
+
+
+@pytest.fixture
+async def empty(migrated: Path, tmp_path: Path) -> AsyncIterator[Database]:
+    """Open another database, which is empty."""
+    path = shutil.copy(migrated, tmp_path / "another.db")
+    async with Database(sqlite_url(path)) as database:
+        yield database
+
+
+def test_the_other_database_is_as_new_as_this_code(migrated: Path) -> None:
+    assert migrate.revision_of(sqlite_url(migrated))
+
+
+async def filled(db: Database) -> list[Memory]:
+    """Keep some of everything."""
+    for name, project in (("one", "shop"), ("two", "desk")):
+        await clients.start(
+            db, Opening(external_id=name, project=project, directory="/src"), now=NOON
+        )
+    said = [Message("user", "Look at the pool"), Message("assistant", "It holds 20")]
+    first = await clients.end(db, "one", said, redact=OPEN, now=LATER)
+    more: list[dict[str, Any]] = [
+        {"session_id": first.id},
+        {"topic_key": None, "observation": "Twice"},
+        {"topic_key": None, "observation": "Twice", "scope": "global"},
+        {"project": "desk", "category": Category.PREFERENCE},
+    ]
+    for each in more:
+        when = {"now": NOON, "redact": OPEN, "window": timedelta(0)}
+        await knowledge.keep(db, replace(POOL, **each), **when)
+    async with writing(db):
+        await memories.insert(db, replace(SLOW_START, confidence=0.2), now=NOON)
+    person = replace(
+        POOL, source=Source.OPERATOR, trust=Trust.TRUSTED, confidence=0.95, topic_key="db/person"
+    )
+    own = await curate.create(db, person, now=NOON, redact=OPEN)
+    await curate.edit(db, own.id, Edit(pinned=True), version=None, now=LATER, redact=OPEN)
+    return await held(db)
+
+
+async def written(db: Database, form: Form, **more: Any) -> str:
+    parts: list[str] = []
+    await export(db, form, parts.append, now=LATER, **more)
+    return "".join(parts)
+
+
+def read(text: str, project: str = "ops") -> list[Placed]:
+    """Return what an export brings, as the command line reads it."""
+    found: list[Placed] = []
+    if ours.is_header(text.partition("\n")[0]):
+        for number, line in enumerate(text.splitlines(), 1):
+            record = ours.record(line)
+            found += [Placed(f"line {number}", record)] if record else []
+        return found
+    items = Items()
+    for item in [*items.feed(text), *items.close()]:
+        record = foreign.record(item.name, item.value, project) if item.index else None
+        found += [Placed(f"{item.name} {item.index}", record)] if record else []
+    return found
+
+
+async def take(db: Database, placed: list[Placed], **more: Any) -> Importing:
+    done = Importing(db, more.pop("redact", OPEN), more.pop("now", LATER + DAY), **more)
+    await done.take(placed)
+    assert done.faults == [] or more.get("origin") == "faulty"
+    return done
+
+
+def document(*rows: dict[str, Any]) -> str:
+    return json.dumps(
+        {"exported_at": "2026-01-01T00:00:00Z", "sessions": None, "observations": rows}
+    )
+
+
+def told(memory: Memory) -> Memory:
+    """Return a memory but for its number and that of its session."""
+    return replace(memory, id=0, session_id=None)
+
+
+async def everything(db: Database) -> list[list[dict[str, Any]]]:
+    tables = ("memories", "sessions", "history", "changes")
+    return [await rows(db, table) for table in tables]
+
+
+@pytest.mark.parametrize("form", list(Form))
+async def test_out_and_in_again_are_as_many_and_twice_no_more_129(
+    db: Database, empty: Database, form: Form
+) -> None:
+    there = await filled(db)
+    text = await written(db, form)
+
+    first = await take(empty, read(text))
+    before = await everything(empty)
+    again = await take(empty, read(text))
+
+    whole = form is Form.LAMPLIGHTER
+    wanted = there if whole else [each for each in there if each.active]
+    wanted = wanted if whole else [each for each in wanted if each.category != "timing"]
+    assert first.counts[Became.CREATED] == len(await held(empty)) == len(wanted)
+    assert again.counts == {
+        Became.UNCHANGED: len(wanted),
+        Became.KNOWN: again.counts[Became.KNOWN],
+    }
+    assert await everything(empty) == before
+    sessions = [(each["external_id"], each["summary"]) for each in await rows(empty, "sessions")]
+    assert sessions == [
+        ("one", 'Session with 2 messages. Started: "Look at the pool" — Ended: "Look at the pool"'),
+        ("two", ""),
+    ]
+
+
+@pytest.mark.parametrize("form", list(Form))
+async def test_in_where_it_came_from_it_changes_nothing(db: Database, form: Form) -> None:
+    await filled(db)
+    text = await written(db, form)
+    before = await everything(db)
+
+    done = await take(db, read(text))
+
+    assert done.counts.keys() <= {Became.UNCHANGED, Became.KNOWN}
+    assert await everything(db) == before
+
+
+async def test_our_own_export_holds_all_of_a_memory(db: Database, empty: Database) -> None:
+    there = await filled(db)
+
+    await take(empty, read(await written(db, Form.LAMPLIGHTER)))
+
+    assert [told(each) for each in await held(empty)] == [told(each) for each in there]
+    [first, *_] = await held(empty)
+    [session] = [each for each in await rows(empty, "sessions") if each["id"] == first.session_id]
+    assert (session["external_id"], session["directory"]) == ("one", "/src")
+    [step] = (await history.of(empty, first.id, limit=9)).items
+    assert (step.cause, step.actor, step.reason) == (
+        "imported",
+        "operator",
+        "from an export, line 4",
+    )
+
+
+@pytest.mark.parametrize("form", list(Form))
+@pytest.mark.parametrize("here", [True, False], ids=["here", "elsewhere"])
+async def test_what_was_edited_in_an_export_is_revised(
+    db: Database, empty: Database, form: Form, here: bool
+) -> None:
+    await filled(db)
+    text = await written(db, form)
+    to = db if here else empty
+    if not here:
+        await take(empty, read(text))
+    before = await held(to)
+
+    done = await take(to, read(text.replace("holds 20 connections", "holds 40 connections")))
+    again = await take(to, read(text.replace("holds 20 connections", "holds 40 connections")))
+
+    after = await held(to)
+    revised = [each for each in after if "40" in each.observation]
+    assert done.counts[Became.REVISED] == len(revised) == 3
+    assert Became.CREATED not in done.counts
+    assert Became.REVISED not in again.counts
+    assert [each.id for each in after] == [each.id for each in before]
+    assert [each.version for each in after if each in revised] == [
+        each.version + 1 for each in before if each.id in {one.id for one in revised}
+    ]
+    step = (await history.of(to, revised[0].id, limit=1)).items[0]
+    assert (step.cause, step.actor) == ("revised", "operator")
+
+
+@pytest.mark.parametrize("form", list(Form))
+async def test_what_was_changed_here_since_is_left(db: Database, form: Form) -> None:
+    [first, *_] = await filled(db)
+    text = await written(db, form)
+    newer = await curate.edit(
+        db, first.id, Edit(observation="Now 60"), version=None, now=LATER + DAY, redact=OPEN
+    )
+
+    done = await take(db, read(text), now=LATER + 2 * DAY)
+
+    assert Became.REVISED not in done.counts
+    [kept, *_] = await held(db)
+    assert (kept.observation, kept.version) == ("Now 60", newer.version)
+
+
+@pytest.mark.parametrize("form", list(Form))
+async def test_what_was_taken_back_here_does_not_come_back(db: Database, form: Form) -> None:
+    [first, *_] = await filled(db)
+    text = await written(db, form)
+    await knowledge.forget(db, first.id, now=LATER)
+
+    done = await take(db, read(text))
+
+    assert Became.CREATED not in done.counts
+    assert not (await held(db))[0].active
+
+
+async def test_one_project_alone(db: Database, empty: Database) -> None:
+    await filled(db)
+
+    for form in Form:
+        text = await written(db, form, project="DESK")
+        assert [each.place for each in read(text)] == (
+            ["line 2", "line 3"] if form is Form.LAMPLIGHTER else ["sessions 2", "observations 1"]
+        )
+
+
+async def test_an_observation_of_agentops_is_an_unverified_episode(db: Database) -> None:
+    await take(db, read(document(ROW)))
+
+    [memory] = await held(db)
+    assert (memory.category, memory.title, memory.tags, memory.project) == (
+        Category.DECISION,
+        "WAL",
+        ("sqlite",),
+        "shop",
+    )
+    assert (memory.confidence, memory.trust, memory.kind, memory.distilled, memory.source) == (
+        0.6,
+        Trust.UNVERIFIED,
+        "episodic",
+        False,
+        Source.IMPORTED,
+    )
+    assert (memory.revision_count, memory.duplicate_count) == (3, 2)
+    assert f"{memory.created_at:%Y-%m-%d}" == "2025-04-01"
+    assert memory.source_ref == "observation 7"
+    [session] = await rows(db, "sessions")
+    assert (session["external_id"], session["project"], session["status"]) == (
+        "s-7",
+        "shop",
+        "completed",
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "kept"),
+    [
+        ({"type": "bug"}, {"category": Category.BUGFIX}),
+        ({"type": "session_summary"}, {"tags": ("sqlite", "session_summary")}),
+        ({"type": "session_summary"}, {"category": Category.DISCOVERY}),
+        ({"scope": "personal"}, {"scope": "global"}),
+        ({"project": None}, {"project": "desk"}),
+        ({"tags": None}, {"tags": ()}),
+        ({"title": None}, {"title": ""}),
+        ({"created_at": "2025-04-01 12:00:00"}, {"version": 1}),
+        ({"session_id": "lamplighter"}, {"session_id": None}),
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_what_engram_writes_is_read(
+    db: Database, more: dict[str, Any], kept: dict[str, Any]
+) -> None:
+    await take(db, read(document({**SYNCED, **more}), project="Desk"))
+
+    [memory] = await held(db)
+    assert {name: getattr(memory, name) for name in kept} == kept
+    assert memory.source_ref == "engram obs-0123456789abcdef"
+
+
+async def test_engrams_rows_are_known_by_their_sync_id(db: Database) -> None:
+    await take(db, read(document(SYNCED)))
+
+    done = await take(db, read(document({**SYNCED, "id": 99, "content": "No WAL mode"})))
+
+    assert done.counts == {Became.REVISED: 1}
+    assert [each.observation for each in await held(db)] == ["No WAL mode"]
+
+
+async def test_what_was_deleted_there_is_not_taken_in(db: Database) -> None:
+    gone = {**SYNCED, "deleted_at": "2025-06-01T00:00:00Z"}
+
+    done = await take(db, read(document(gone)))
+
+    assert (done.counts, await held(db)) == ({Became.SKIPPED: 1}, [])
+
+
+async def test_the_first_prompt_is_what_a_session_was_about(db: Database) -> None:
+    text = json.dumps(
+        {
+            "version": "0.1.0",
+            "sessions": [{"id": "s", "project": "shop", "directory": "/src"}],
+            "observations": [],
+            "prompts": [
+                {"session_id": "s", "content": "Mend the pool hunter2-hunter2"},
+                {"session_id": "s", "content": "And now?"},
+                {"session_id": "nobody", "content": "?"},
+            ],
+        }
+    )
+
+    done = await take(db, read(text), redact=SECRETIVE)
+
+    [session] = await rows(db, "sessions")
+    assert session["prompt"].startswith("Mend the pool")
+    assert "hunter2-" not in session["prompt"]
+    assert done.counts == {Became.SESSION: 1, Became.PROMPT: 1, Became.KNOWN: 2}
+
+
+async def test_an_older_form_of_a_topic_does_not_replace_a_newer_one(db: Database) -> None:
+    kept = await knowledge.keep(db, replace(POOL, topic_key="db/wal"), now=NOON, redact=OPEN)
+
+    older = await take(db, read(document(ROW)))
+    newer = await take(db, read(document({**ROW, "id": 8, "updated_at": "2026-01-02T00:00:00Z"})))
+
+    assert (older.counts, newer.counts) == ({Became.UNCHANGED: 1}, {Became.REVISED: 1})
+    [memory] = await held(db)
+    assert (memory.id, memory.observation, memory.trust) == (
+        kept.memory.id,
+        "Use WAL mode",
+        Trust.UNVERIFIED,
+    )
+
+
+async def test_the_same_words_are_held_already_but_not_twice_in_one_export(db: Database) -> None:
+    bare = {**ROW, "topic_key": None}
+    mine = await knowledge.keep(
+        db, replace(POOL, topic_key=None, observation="Use  WAL mode"), now=NOON, redact=OPEN
+    )
+
+    done = await take(db, read(document(bare, {**bare, "id": 8})))
+
+    assert done.counts == {Became.UNCHANGED: 1, Became.CREATED: 1}
+    assert [each.observation for each in await held(db)] == ["Use  WAL mode", "Use WAL mode"]
+    assert (await held(db))[0] == mine.memory
+
+
+async def test_one_wrong_row_is_named_and_the_rest_comes_in(db: Database) -> None:
+    wrong = [
+        {**ROW, "id": 1, "title": "x" * 501, "tags": ["t" * 101]},
+        {**ROW, "id": 2, "content": " "},
+    ]
+
+    done = await take(db, read(document(*wrong, ROW)), origin="faulty")
+
+    assert [(each.place, each.words.partition(" ")[0]) for each in done.faults] == [
+        ("observations 1", "title:"),
+        ("observations 2", "observation:"),
+    ]
+    assert "tags:" in done.faults[0].words
+    assert done.counts == {Became.CREATED: 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "fields"),
+    [
+        ([], ["row"]),
+        ({"content": 7, "tags": 7, "created_at": "then"}, ["tags", "created_at", "content"]),
+        ({"content": "x", "revision_count": 0, "id": -1}, ["id", "revision_count"]),
+    ],
+    ids=["no object", "kinds", "counts"],
+)
+def test_every_wrong_field_of_a_row_is_named(given: Any, fields: list[str]) -> None:
+    with pytest.raises(Invalid) as refused:
+        foreign.record("observations", given, "ops")
+
+    assert sorted(each.field for each in refused.value.wrong) == sorted(fields)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("{", "is no JSON"),
+        ("[]", "is not a JSON object"),
+        ("{}", "holds neither"),
+        ('{"lamplighter": 2}', "is of form 2"),
+        ('{"memory": {"id": 1, "observation": "x", "confidence": 2}}', "confidence: is not"),
+        ('{"memory": {"category": "misc"}}', "category: is not one of timing"),
+        ('{"session": {}}', "external_id: is missing"),
+    ],
+)
+def test_what_a_line_of_ours_may_not_be(line: str, why: str) -> None:
+    with pytest.raises(Invalid, match=why):
+        ours.record(line)
+
+
+async def test_a_dry_run_counts_and_changes_nothing(db: Database) -> None:
+    await filled(db)
+    text = document(ROW, {**ROW, "id": 8, "topic_key": None}, {**SYNCED, "content": ""})
+    before = await everything(db)
+
+    placed = read(text.replace('"content": ""', '"content": " "'))
+    done = await take(db, placed, dry=True, origin="faulty")
+
+    assert done.counts == {Became.CREATED: 2}
+    assert len(done.faults) == 1
+    assert await everything(db) == before
+
+
+async def test_secrets_and_private_parts_stay_out(db: Database) -> None:
+    row = {**ROW, "content": "Key <private>sk-abc123</private> hunter2-hunter2"}
+
+    await take(db, read(document(row)), redact=SECRETIVE)
+
+    words = str(await rows(db, "memories"))
+    assert "sk-abc123" not in words
+    assert "hunter2-" not in words
+
+
+async def test_many_come_in_by_short_writes_that_tell_the_feed_once_each(db: Database) -> None:
+    rows_there = [{**SYNCED, "sync_id": f"obs-{n}", "content": f"Fact {n}"} for n in range(450)]
+
+    done = await take(db, read(document(*rows_there)))
+
+    assert done.counts == {Became.CREATED: 450}
+    ops = [each["op"] for each in await rows(db, "changes") if each["entity"] == "memory"]
+    assert set(ops) == {"batch"}
+    assert 1 < len(ops) < 10
+
+
+async def test_what_is_removed_for_good_may_come_in_again(db: Database) -> None:
+    await take(db, read(document(ROW)))
+    [memory] = await held(db)
+    await curate.delete(db, memory.id, version=None, now=LATER)
+    assert await rows(db, "imports") == []
+
+    done = await take(db, read(document(ROW)))
+
+    assert done.counts == {Became.CREATED: 1}
+
+
+async def test_a_note_is_revised_where_its_section_moved(db: Database) -> None:
+    def note(text: str) -> list[Placed]:
+        found = records(text, "n.md", place="/n.md", project="shop", by_section=True)
+        return [Placed(each.candidate.source_ref or "", each) for each in found]
+
+    first = await take(db, note("# A\n\none\n\n# B\n\ntwo\n"))
+    again = await take(db, note("# New\n\nzero\n\n# A\n\none\n\n# B\n\ntwo and more\n"))
+
+    assert first.counts == {Became.CREATED: 2}
+    assert again.counts == {Became.CREATED: 1, Became.UNCHANGED: 1, Became.REVISED: 1}
+    kept = [(each.title, each.observation, each.source_ref) for each in await held(db)]
+    assert kept == [
+        ("A", "one", "n.md#1"),
+        ("B", "two and more", "n.md#5"),
+        ("New", "zero", "n.md#1"),
+    ]
+    assert {each.kind for each in await held(db)} == {"episodic"}
+
+
+async def test_a_memory_that_came_in_is_not_taken_for_another_of_its_number(
+    db: Database, empty: Database
+) -> None:
+    """Several of one moment, and numbers that are off by one."""
+    one = {"topic_key": None, "created_at": ROW["created_at"]}
+    there = [{**ROW, **one, "id": number, "content": f"Fact {number}"} for number in (1, 2, 3)]
+    await knowledge.keep(db, POOL, now=NOON, redact=OPEN)
+
+    await take(db, read(document(*there)))
+    await knowledge.keep(empty, POOL, now=NOON, redact=OPEN)
+    await take(empty, read(await written(db, Form.LAMPLIGHTER)))
+
+    await take(db, read((await written(empty, Form.LAMPLIGHTER)).replace("Fact 2", "Two")))
+
+    facts = ["Fact 1", "Fact 2", "Fact 3"]
+    assert [each.observation for each in await held(db)][1:] == ["Fact 1", "Two", "Fact 3"]
+    assert [each.observation for each in await held(empty)][1:] == facts

@@ -9,6 +9,7 @@ from lamplighter.domain.agent import Agent
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.search import Near
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.domain.speaker import Speaker
@@ -41,6 +42,7 @@ class Desk:
     max_markers: int = MAX_MARKERS
     max_tier: int = MAX_TIER
     remote: Remote = _nowhere
+    near: Near | None = None
     open: dict[tuple[str, int, str], str] = field(default_factory=dict)
 
     async def speaker(self, caller: Caller, *, project: str = "") -> Speaker:

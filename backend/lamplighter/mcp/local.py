@@ -46,7 +46,8 @@ class Local:
             asker = self._asker(self.speaker.session, MEM_SEARCH.name)
             return await search.shown(self.desk.db, wanted, asker, now=self.desk.now())
         query = self.desk.redact(wanted.query)
-        found = await search.find(self.desk.db, replace(wanted, query=query), now=self.desk.now())
+        asked, desk = replace(wanted, query=query), self.desk
+        found = await search.find(desk.db, asked, now=desk.now(), near=desk.near)
         # the walls between projects do not hang on how well a search keeps to them
         kept = [each for each in found.found if walls.finds(wanted.project or "", each.row)]
         return replace(found, found=tuple(kept[: wanted.limit]))
@@ -62,6 +63,7 @@ class Local:
             now=desk.now(),
             session_id=session.id if session else None,
             redact=desk.redact,
+            near=desk.near,
         )
 
     async def read(self, project: str, memory_id: int) -> Memory:

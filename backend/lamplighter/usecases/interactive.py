@@ -63,12 +63,16 @@ class Rules:
         return self.redact(without_private(text))
 
 
-async def joined(db: Database, opening: Opening, *, now: datetime) -> Session:
+async def joined(db: Database, opening: Opening, *, bound: bool = False, now: datetime) -> Session:
     """Return a client's session, begun or resumed where need be; raises NotFound.
 
-    A session of another agent is not there.
+    A session of another agent is not there. One that goes on in another directory keeps
+    its project, unless who speaks is `bound` to one: then it raises Conflict.
     """
     async with writing(db):
+        held = await client_sessions.of(db, clients.checked_id(opening.external_id))
+        if held is not None and not bound:
+            opening = replace(opening, project=held.project)
         session, _ = await clients.start(db, opening, now=now)
         if session.agent != opening.agent or session.directory is None:
             raise NotFound(f"There is no session {one_line(opening.external_id)!r} of yours.")

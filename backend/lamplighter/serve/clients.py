@@ -18,6 +18,7 @@ from lamplighter.repository import Database
 from lamplighter.serve import home
 from lamplighter.serve.access import within
 from lamplighter.usecases import access
+from lamplighter.usecases.remote import Remotes
 
 UNKNOWN = (
     "LAMPLIGHTER_TOKEN lets nobody in (any more): "
@@ -30,10 +31,11 @@ def desk(
     settings: Settings, db: Database, *, services: Callable[[], Services], words: Lexicon
 ) -> Desk:
     """Return what the clients of this process share."""
+    redact = home.secrets(settings)
     return Desk(
         db=db,
         now=clock.now,
-        redact=home.secrets(settings),
+        redact=redact,
         services=services,
         agents=settings.agents,
         window=timedelta(seconds=settings.dedup_window),
@@ -41,6 +43,7 @@ def desk(
         echo=Echo(settings.echo),
         max_markers=settings.max_markers,
         max_tier=settings.max_tier,
+        remote=Remotes(redact).of,
     )
 
 

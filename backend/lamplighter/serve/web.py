@@ -133,7 +133,7 @@ async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> Async
             agents=settings.agents,
             window=timedelta(seconds=settings.dedup_window),
             brake=home.brake(settings),
-            near=means.near,
+            near=means.answers,
         )
 
 

@@ -4,10 +4,10 @@ Of a memory a span says its number, category, title, rank and how it was found: 
 what it says.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
-from typing import Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from lamplighter import telemetry
 from lamplighter.domain.errors import Invalid
@@ -25,7 +25,9 @@ REFUSED: Final = "refused"
 BELIEVED: Final = "confidence"
 
 
-def search(find: Callable[P, Awaitable[Results]]) -> Callable[P, Awaitable[Results]]:
+def search(
+    find: Callable[P, Coroutine[Any, Any, Results]],
+) -> Callable[P, Coroutine[Any, Any, Results]]:
     """Let each search be counted and timed, and tell what it found."""
 
     @wraps(find)
@@ -43,7 +45,7 @@ def search(find: Callable[P, Awaitable[Results]]) -> Callable[P, Awaitable[Resul
     return observed
 
 
-def save(keep: Callable[P, Awaitable[Kept]]) -> Callable[P, Awaitable[Kept]]:
+def save(keep: Callable[P, Coroutine[Any, Any, Kept]]) -> Callable[P, Coroutine[Any, Any, Kept]]:
     """Let each piece of knowledge that is kept, or refused, be counted."""
 
     @wraps(keep)
@@ -61,10 +63,12 @@ def save(keep: Callable[P, Awaitable[Kept]]) -> Callable[P, Awaitable[Kept]]:
     return observed
 
 
-def write(name: str) -> Callable[[Callable[P, Awaitable[T]]], Callable[P, Awaitable[T]]]:
+def write(
+    name: str,
+) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
     """Let a write have a span of this name."""
 
-    def wrapped(does: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    def wrapped(does: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
         @wraps(does)
         async def observed(*given: P.args, **more: P.kwargs) -> T:
             with telemetry.span(name):

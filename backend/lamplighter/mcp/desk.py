@@ -29,7 +29,10 @@ def _nowhere(agent: Agent) -> Knowing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """What the tools of clients work with; `open` are the sessions that tokens have open here."""
+    """What the tools of clients work with; `open` are the sessions that tokens have open here.
+
+    `near` finds memories by their meaning, where something can.
+    """
 
     db: Database
     now: Callable[[], datetime]

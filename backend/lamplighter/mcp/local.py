@@ -44,7 +44,9 @@ class Local:
         """Find what is kept in the project that is wanted, and the global of all."""
         if self.speaker.session is not None:
             asker = self._asker(self.speaker.session, MEM_SEARCH.name)
-            return await search.shown(self.desk.db, wanted, asker, now=self.desk.now())
+            return await search.shown(
+                self.desk.db, wanted, asker, now=self.desk.now(), near=self.desk.near
+            )
         query = self.desk.redact(wanted.query)
         asked, desk = replace(wanted, query=query), self.desk
         found = await search.find(desk.db, asked, now=desk.now(), near=desk.near)

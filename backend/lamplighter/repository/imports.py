@@ -1,6 +1,6 @@
 """What imports brought: which row of elsewhere each memory came of, and what it said then."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
@@ -21,7 +21,6 @@ from lamplighter.repository.tables import imports, memories, sessions
 
 _COLUMNS: Final = tuple(each.name for each in fields(Memory) if each.name != "id")
 _INSERT: Final = inserting(memories, *_COLUMNS, returning=True)
-_NOTE: Final = inserting(imports, "ref", "memory_id", "said", "at")
 _NATIVE: Final = Statement(
     sa.select(memories)
     .where(memories.c.id == sa.bindparam("id"))
@@ -44,10 +43,16 @@ async def refs_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
     return {row["memory_id"]: row["ref"] for row in rows}
 
 
-async def note(db: Database, ref: str, memory_id: MemoryId, said: str, *, now: datetime) -> None:
-    """Keep which memory came of a row, and what the row says now."""
-    await db.execute(sa.delete(imports).where(imports.c.ref == ref))
-    await db.execute(_NOTE(ref=ref, memory_id=memory_id, said=said, at=now))
+async def note(db: Database, came: Mapping[str, tuple[MemoryId, str]], *, now: datetime) -> None:
+    """Keep which memory came of each of some rows, and what the row says now."""
+    if not came:
+        return
+    await db.execute(sa.delete(imports).where(imports.c.ref.in_(list(came))))
+    values = [
+        {"ref": ref, "memory_id": memory_id, "said": said, "at": now}
+        for ref, (memory_id, said) in came.items()
+    ]
+    await db.execute(sa.insert(imports).values(values))
 
 
 async def native(db: Database, memory_id: int, created_at: datetime) -> Memory | None:
@@ -59,19 +64,19 @@ async def native(db: Database, memory_id: int, created_at: datetime) -> Memory |
     return None if row is None else from_row(row)
 
 
-async def same_words(
-    db: Database, content_hash: str, project: str, *, without: Collection[int]
-) -> MemoryId | None:
-    """Return the active memory of the same words and project that is not among these."""
+async def by_words(db: Database, hashes: Collection[str]) -> dict[tuple[str, str], list[MemoryId]]:
+    """Return the active memories of some words, by these and their project."""
     query = (
-        sa.select(memories.c.id)
-        .where(memories.c.content_hash == content_hash)
-        .where(memories.c.project == project)
+        sa.select(memories.c.id, memories.c.content_hash, memories.c.project)
+        .where(memories.c.content_hash.in_(list(hashes)))
         .where(memories.c.active == 1)
         .order_by(memories.c.id)
     )
-    found = (MemoryId(row["id"]) for row in await db.fetch_all(query))
-    return next((number for number in found if number not in without), None)
+    found: dict[tuple[str, str], list[MemoryId]] = {}
+    for row in await db.fetch_all(query):
+        same = found.setdefault((row["content_hash"], row["project"]), [])
+        same.append(MemoryId(row["id"]))
+    return found
 
 
 async def insert(db: Database, memory: Memory) -> Memory:

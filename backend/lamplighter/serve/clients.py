@@ -16,9 +16,10 @@ from lamplighter.domain.search import Near
 from lamplighter.domain.service import Services
 from lamplighter.mcp.desk import Desk
 from lamplighter.repository import Database
-from lamplighter.serve import home
+from lamplighter.serve import home, meaning
 from lamplighter.serve.access import within
 from lamplighter.usecases import access
+from lamplighter.usecases.remote import Remotes
 
 UNKNOWN = (
     "LAMPLIGHTER_TOKEN lets nobody in (any more): "
@@ -36,10 +37,11 @@ def desk(
     near: Near | None = None,
 ) -> Desk:
     """Return what the clients of this process share."""
+    redact = home.secrets(settings)
     return Desk(
         db=db,
         now=clock.now,
-        redact=home.secrets(settings),
+        redact=redact,
         services=services,
         agents=settings.agents,
         window=timedelta(seconds=settings.dedup_window),
@@ -47,6 +49,7 @@ def desk(
         echo=Echo(settings.echo),
         max_markers=settings.max_markers,
         max_tier=settings.max_tier,
+        remote=Remotes(redact).of,
         near=near,
     )
 
@@ -67,7 +70,8 @@ def serve(
     async def answer(db: Database) -> None:
         from lamplighter.mcp import stdio
 
-        here = desk(settings, db, services=files.last_good, words=known)
+        near = meaning.near(settings, db)
+        here = desk(settings, db, services=files.last_good, words=known, near=near)
 
         async def who() -> Caller:
             return await _caller(db, token, named)

@@ -1,6 +1,6 @@
 """Import: records of elsewhere become memories, each once, however often they come."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -13,7 +13,7 @@ from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory import OPERATIONAL, Memory, MemoryId
 from lamplighter.domain.prompt import admitted_prompt
 from lamplighter.domain.records import AnyRecord, PromptRecord, Record, SessionRecord
-from lamplighter.domain.text import one_line
+from lamplighter.domain.text import content_hash, one_line
 from lamplighter.repository import (
     Database,
     client_prompts,
@@ -81,6 +81,9 @@ class Importing:
     faults: list[Fault] = field(default_factory=list)
     _sessions: dict[str, int | None] = field(default_factory=dict)
     _told: dict[Op, list[int]] = field(default_factory=dict)
+    _known: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
+    _came: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
+    _same: Mapping[tuple[str, str], Sequence[MemoryId]] = field(default_factory=dict)
 
     async def take(self, placed: Sequence[Placed]) -> None:
         """Take some records in, in short writes; what is wrong with one is among the faults."""
@@ -93,39 +96,52 @@ class Importing:
             await self._some([placed[number] for number in numbers])
             for op, ids in self._told.items():
                 await tell(self.db, ids, op, now=self.now)
+            await imports.note(self.db, self._came, now=self.now)
             self._told.clear()
+            self._came.clear()
             return []
 
         await in_batches(self.db, range(len(placed)), work, first=FIRST)
 
     async def _some(self, placed: Sequence[Placed]) -> None:
-        refs = [each.record.ref for each in placed if isinstance(each.record, Record)]
-        known = await imports.known(self.db, refs)
-        for each in placed:
+        some = list(self._admitted(placed))
+        records = [each.record for each in some if isinstance(each.record, Record)]
+        self._known = await imports.known(self.db, [each.ref for each in records])
+        hashes = {content_hash(each.candidate.observation) for each in records}
+        self._same = await imports.by_words(self.db, hashes) if hashes else {}
+        for each in some:
             try:
-                became = await self._one(each, known)
+                became = await self._one(each)
             except Invalid as error:
                 self.faults.append(Fault(each.place, str(error)))
                 continue
             self.counts[became] = self.counts.get(became, 0) + 1
 
-    async def _one(self, placed: Placed, known: dict[str, tuple[MemoryId, str]]) -> Became:
+    def _admitted(self, placed: Sequence[Placed]) -> Iterator[Placed]:
+        """Give the records that may be kept, in the words that may."""
+        for each in placed:
+            record = each.record
+            try:
+                if isinstance(record, Record):
+                    record = record.admitted(admitted(record.candidate, self.redact))
+                yield Placed(each.place, record)
+            except Invalid as error:
+                self.faults.append(Fault(each.place, str(error)))
+
+    async def _one(self, placed: Placed) -> Became:
         match placed.record:
             case SessionRecord() as record:
                 return await self._session(record)
             case PromptRecord() as record:
                 return await self._prompt(record)
             case Record() as record:
-                record = record.admitted(admitted(record.candidate, self.redact))
-                became, memory = await self._memory(record, known.get(record.ref), placed.place)
+                became, memory = await self._memory(record, placed.place)
                 if memory is not None:
                     self.taken.add(memory)
-                    known[record.ref] = (memory, record.said)
                 return became
 
-    async def _memory(
-        self, record: Record, known: tuple[MemoryId, str] | None, place: str
-    ) -> tuple[Became, MemoryId | None]:
+    async def _memory(self, record: Record, place: str) -> tuple[Became, MemoryId | None]:
+        known = self._known.get(record.ref)
         if known is not None and known[1] == record.said:
             return Became.UNCHANGED, known[0]
         own = None if known is not None else await self._own(record)
@@ -133,13 +149,13 @@ class Importing:
         if held is not None:
             became = await self._revise(held, record, place, again=known is not None)
             if own is None:  # by its own number a memory is found again anyway
-                await self._note(record, held.id)
+                self._note(record, held.id)
             return became, held.id
         if record.deleted:
             return Became.SKIPPED, None
-        same = await self._same_words(record)
+        same = self._same_words(record)
         if same is not None:
-            await self._note(record, same)
+            self._note(record, same)
             return Became.UNCHANGED, same
         return Became.CREATED, await self._create(record, place)
 
@@ -164,13 +180,10 @@ class Importing:
         )
         return None if holder is None else await memories.get(self.db, holder)
 
-    async def _same_words(self, record: Record) -> MemoryId | None:
+    def _same_words(self, record: Record) -> MemoryId | None:
         memory = record.memory(None, now=self.now)
-        if not memory.active:
-            return None
-        return await imports.same_words(
-            self.db, memory.content_hash, memory.project, without=self.taken
-        )
+        same = self._same.get((memory.content_hash, memory.project), ()) if memory.active else ()
+        return next((number for number in same if number not in self.taken), None)
 
     async def _revise(self, held: Memory, record: Record, place: str, *, again: bool) -> Became:
         """Revise what is held, unless it was taken back here, or has moved on since."""
@@ -190,13 +203,12 @@ class Importing:
             return None
         memory = await imports.insert(self.db, record.memory(session_id, now=self.now))
         await history.append(self.db, None, memory, self._why(IMPORTED, place), now=self.now)
-        await self._note(record, memory.id)
+        self._note(record, memory.id)
         self._told.setdefault(Op.CREATED, []).append(memory.id)
         return memory.id
 
-    async def _note(self, record: Record, memory_id: MemoryId) -> None:
-        if not self.dry:
-            await imports.note(self.db, record.ref, memory_id, record.said, now=self.now)
+    def _note(self, record: Record, memory_id: MemoryId) -> None:
+        self._known[record.ref] = self._came[record.ref] = (memory_id, record.said)
 
     async def _session(self, record: SessionRecord) -> Became:
         name = one_line(record.external_id)

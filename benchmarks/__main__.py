@@ -20,6 +20,7 @@ from benchmarks import (
     search,
     sessions,
     spawned,
+    vectors,
 )
 
 ALL: dict[str, Callable[[], dict[str, Any]]] = {
@@ -38,6 +39,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "search": search.run,
     "sessions": sessions.run,
     "spawned": lambda: asyncio.run(spawned.run()),
+    "vectors": vectors.run,
 }
 
 

@@ -27,6 +27,20 @@ def contradiction(app: App, old: str, new: str, **more: object) -> tuple[int, in
     return first, second, int(found)
 
 
+def client_session(app: App, name: str, said: str, **more: object) -> int:
+    """Let a client open a session, save something, be told of it and end; return its number."""
+    opened = {"id": name, "project": "shop"}
+    app.post("/agentops/sessions", {**opened, "directory": "/srv/shop"})
+    kept = {"session_id": name, "project": "shop", "type": "decision", "title": said[:80]}
+    app.post("/agentops/observations", {**kept, "content": said, **more})
+    app.post(
+        f"/agentops/sessions/{name}/end",
+        {"messages": [{"role": "user", "content": said}, {"role": "assistant", "content": "Done"}]},
+    )
+    [session, *_] = app.get("/api/v1/sessions?trigger=client")["items"]
+    return int(session["id"])
+
+
 async def open_case(old_id: int, new_id: int) -> int:
     async with database(read_settings()) as db, writing(db):
         now = datetime.now(UTC)

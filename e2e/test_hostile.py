@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from app import App
-from cases import contradiction
+from cases import client_session, contradiction
 
 PAYLOADS: Final[list[str]] = json.loads((Path(__file__).parent / "hostile.json").read_text())
 ALL: Final = " · ".join(PAYLOADS)
@@ -31,6 +31,7 @@ OVERFLOW: Final = "document.documentElement.scrollWidth > document.documentEleme
 PLACES: Final = (
     *("/overview", "/sessions", "/sessions/1", "/sessions/1?part=events", "/sessions/2"),
     *("/sessions/2?part=told", "/events", "/memories?sort=created", "/memories?sort=service"),
+    *("/search?q=script+onerror+evil&layers=memory,session,event&state=all", "/sessions/3"),
     *("/reviews", "/reviews/1", "/preview", "/cooldowns", "/health", "/settings"),
 )
 LONG: Final = ("/events", "/memories?sort=created")
@@ -68,6 +69,7 @@ def _filled(app: App) -> App:
     deadline = time.monotonic() + 20
     while len(app.get("/api/v1/sessions")["items"]) < 2 and time.monotonic() < deadline:
         time.sleep(0.1)
+    client_session(app, "evil", ALL.replace("\0", "")[:3000])
     return app
 
 
@@ -174,5 +176,8 @@ def test_what_is_said_is_text_in_whatever_opens(browser: Browser, hostile: App) 
     )
     page.wait_for_timeout(200)
     _judge(page, "the address", wrong)
+    page.goto(f"{hostile.url}/search?q={'%3Cimg%20src=x%20onerror=hacked()%3E'}&service=__proto__")
+    page.wait_for_timeout(300)
+    _judge(page, "the search in the address", wrong)
     page.context.close()
     assert wrong == []

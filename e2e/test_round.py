@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
 from app import App
-from cases import contradiction
+from cases import client_session, contradiction
 
 AXE: Final = (
     Path(__file__).parents[1] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
@@ -18,6 +18,12 @@ PAGES: Final = (
     *("/", "/sessions", "/sessions/1", "/sessions/1?part=told", "/events"),
     *("/memories", "/memories/1", "/memories?sort=service", "/cooldowns", "/reviews"),
     *("/reviews/1", "/approvals", "/preview", "/health", "/settings", "/nowhere"),
+    *(
+        "/search",
+        "/search?q=vacuum+jellyfin&layers=memory,event",
+        "/search/1?q=vacuum",
+        "/sessions/2",
+    ),
 )
 WIDTHS: Final = (1280, 390, 320)
 COLOURS: Final = ["color-contrast", "link-in-text-block"]  # what another theme changes
@@ -79,6 +85,7 @@ def filled(app: App) -> App:
     app.says("[MEMORY:timing:jellyfin] Takes 60s to start after restart")
     app.says("[EVENT:critical:jellyfin] Connection refused on port 8096")
     app.says("[EVENT:warning] `[MEMORY:timing:a] in code` and [MEMORY:misc] refused")
+    client_session(app, "till", "Keep the vacuum of the shop on Sundays", topic_key="shop/vacuum")
     return app
 
 
@@ -202,7 +209,7 @@ def test_memories_stand_between_events_and_cooldowns(page: Page, filled: App) ->
     names = [re.match(r"\w+", text.strip()) for text in links]
     assert [name[0] for name in names if name] == [
         *("Overview", "Sessions", "Events", "Memories", "Cooldowns", "Reviews"),
-        *("Approvals", "Preview", "Health", "Settings"),
+        *("Search", "Approvals", "Preview", "Health", "Settings"),
     ]
 
 

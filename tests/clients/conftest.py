@@ -29,6 +29,7 @@ def tokens(server: Server) -> dict[str, str]:
         "hermes": {"scopes": ["knowledge:write"], "agent": "Hermes"},
         "quiet": {"scopes": ["knowledge:write"], "agent": "quiet"},
         "ann": {"scopes": ["knowledge:write"]},
+        "docs": {"scopes": ["knowledge:write"], "agent": "docs"},
         "reader": {"scopes": ["knowledge:read"]},
         "events": {"scopes": ["events:write"]},
         "all": {"scopes": ["admin"]},

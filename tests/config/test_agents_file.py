@@ -125,3 +125,31 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, said: 
     assert said in str(raised.value)
     assert str(tmp_path) in str(raised.value)
     assert "u:p@h" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "refused"),
+    [
+        ("http://127.0.0.1:9999", True),
+        ("http://localhost:9999/agentops", True),
+        ("http://box.lan:9999", True),
+        ("http://[::1]:9999", True),
+        ("http://127.0.0.1:7437", False),
+        ("http://memory.lan:9999", False),
+    ],
+)
+def test_the_web_process_itself_is_no_memory_service_elsewhere(
+    tmp_path: Path, url: str, refused: bool
+) -> None:
+    (tmp_path / "lamplighter.toml").write_text(f"{AGENT}memory_url = '{url}'\n")
+    environ = {
+        "LAMPLIGHTER_HOME": str(tmp_path),
+        "LAMPLIGHTER_PORT": "9999",
+        "LAMPLIGHTER_HOSTS": "box.lan",
+    }
+
+    if refused:
+        with pytest.raises(Invalid, match=r"agents\.coder, memory_url: is this web process itself"):
+            read_settings(environ)
+    else:
+        assert read_settings(environ).agents[0].memory_url == url

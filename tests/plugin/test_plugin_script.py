@@ -209,6 +209,26 @@ def test_an_event_is_for_interactive_agents_by_name(server: Server, desk: Desk) 
         assert httpx2.post(f"{url}/{event}", headers=headers, json=odd).json() == {}
 
 
+def test_a_token_of_an_agent_has_the_agent_s_project_and_no_other(
+    server: Server, desk: Desk
+) -> None:
+    person = Desk(desk.path / "person", server.url, desk.token, name=desk.name)
+    keep(server, desk, "Of the directory's project.")
+    keep(server, desk, "Of the agent's project.", project="reader")
+    made = server.home.ask(
+        *("token", "create", "--scope", "knowledge:write", "--agent", "reader", "--name", "r")
+    )
+    desk.token = made.stdout.split()[-1]
+
+    told = desk.hook("SessionStart")
+    mine, theirs = person.hook("SessionStart"), desk.hook("SessionStart", session_id=person.session)
+
+    assert "Of the agent's project." in told.context
+    assert "Of the directory's project." not in told.context
+    assert "Of the directory's project." in mine.context
+    assert theirs.out == ""
+
+
 def test_every_hook_is_given_five_seconds_at_most() -> None:
     hooks = json.loads((HOOK.parents[1] / "hooks" / "hooks.json").read_text())["hooks"]
     assert set(hooks) == {

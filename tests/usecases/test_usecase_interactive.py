@@ -8,7 +8,7 @@ import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE, held
 
 from lamplighter.domain.agent import Agent
-from lamplighter.domain.errors import NotFound
+from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.hooks import Hooks, SaveRule, Used
 from lamplighter.domain.memory import Candidate, Category, Kind, Memory, Source, Trust
 from lamplighter.domain.session import Session, Status
@@ -67,6 +67,19 @@ async def test_a_session_of_another_agent_is_not_there(db: Database) -> None:
 
     with pytest.raises(NotFound):
         await joined(db, agent="stranger")
+
+
+async def test_a_session_that_goes_on_elsewhere_keeps_its_project(db: Database) -> None:
+    first = await joined(db)
+
+    assert await joined(db, LATER, project="elsewhere", directory="/tmp") == first
+
+
+async def test_who_is_bound_to_a_project_joins_no_session_of_another(db: Database) -> None:
+    await joined(db)
+
+    with pytest.raises(Conflict):
+        await interactive.joined(db, replace(OPENING, project="elsewhere"), bound=True, now=LATER)
 
 
 async def test_a_session_starts_with_what_is_known_and_it_is_kept_byte_for_byte(

@@ -11,13 +11,14 @@ import sqlalchemy as sa
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.meaning import Progress
 from lamplighter.domain.memory import Candidate, Category, Memory
-from lamplighter.domain.search import Wanted
+from lamplighter.domain.search import Method, Wanted
 from lamplighter.embedding import Vector
 from lamplighter.embedding.minilm import MiniLM
 from lamplighter.repository import Database, embeddings, memories, reading, tables, writing
 from lamplighter.usecases import nearby
 from lamplighter.usecases.embed import Embedder
-from lamplighter.usecases.nearby import Nearby
+from lamplighter.usecases.finding import find
+from lamplighter.usecases.nearby import Absent, Nearby
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -57,7 +58,7 @@ def embedder(db: Database, model: MiniLM) -> Embedder:
 
 @pytest.fixture
 def near(db: Database, model: MiniLM) -> Nearby:
-    return Nearby(db, model, within=60)
+    return Nearby(db, model, within=60, enough=0)
 
 
 async def test_what_means_the_same_is_found_whatever_its_words(
@@ -217,6 +218,52 @@ async def test_a_feed_that_is_gone_too_far_is_read_anew(
     await caught_up(embedder)
 
     assert len(await near(ASKED)) == 6
+
+
+async def test_while_the_meaning_of_many_is_not_kept_it_does_not_answer(
+    db: Database, embedder: Embedder, near: Nearby
+) -> None:
+    await kept(db, SLOW)
+    await caught_up(embedder)
+    await kept(db, CAKE)
+    near.enough = 0.9
+
+    with pytest.raises(Unavailable):
+        await near(ASKED)
+
+    await caught_up(embedder)
+    near = Nearby(db, near.embedding, within=60)
+    assert len(await near(ASKED)) == 2
+
+
+async def test_where_none_is_installed_words_alone_are_searched_and_it_says_so(
+    db: Database, embedder: Embedder, near: Nearby
+) -> None:
+    (slow,) = await kept(db, SLOW)
+    await caught_up(embedder)
+    wanted = Wanted(query="a minute of patience, rebooted machine")
+
+    with_meaning = await find(db, wanted, now=NOON, near=near, seconds=60)
+    without = await find(db, wanted, now=NOON, near=Absent("not installed"), seconds=60)
+    off = await find(db, wanted, now=NOON, seconds=60)
+
+    assert [each.row.id for each in with_meaning.found] == [slow.id]
+    assert "meaning" in {reason.what for reason in with_meaning.found[0].reasons}
+    assert (without.missing, without.partial) == (("vectors",), False)
+    assert (off.missing, with_meaning.missing) == ((), ())
+    assert off.memories == without.memories == [slow]
+
+
+async def test_what_only_meaning_finds_is_found_by_meaning(
+    db: Database, embedder: Embedder, near: Nearby
+) -> None:
+    _, slow = await kept(db, CAKE, SLOW)
+    await caught_up(embedder)
+
+    found = await find(db, Wanted(query="sluggish boot"), now=NOON, near=near, seconds=60)
+
+    assert [(each.row.id, each.method) for each in found.found] == [(slow.id, Method.MEANING)]
+    assert found.found[0].score == pytest.approx(sum(e.score for e in found.found[0].reasons))
 
 
 async def test_a_late_answer_is_none(db: Database, model: MiniLM) -> None:

@@ -82,18 +82,6 @@ def create_app(
     )
 
 
-def desk_of(here: Door) -> Desk:
-    """Return what the contract of AgentOps works with in this process."""
-    return Desk(
-        db=here.db,
-        now=here.now,
-        redact=here.redact,
-        window=here.window,
-        agents=here.agents,
-        near=here.near,
-    )
-
-
 def _answers() -> dict[Any, ExceptionHandler]:
     """Return how each kind of error is answered."""
     return {
@@ -107,6 +95,18 @@ def _answers() -> dict[Any, ExceptionHandler]:
         TimeoutError: _on_locked,
         Exception: _on_anything,
     }
+
+
+def desk_of(here: Door) -> Desk:
+    """Return what the contract of AgentOps works with in this process."""
+    return Desk(
+        db=here.db,
+        now=here.now,
+        redact=here.redact,
+        window=here.window,
+        agents=here.agents,
+        near=here.near,
+    )
 
 
 def api_routes() -> list[BaseRoute]:

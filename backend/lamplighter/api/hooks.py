@@ -57,7 +57,8 @@ async def take(request: Request) -> Response:
     opening = _opening(request, given, caller, by.agent)
     if event == END and await client_sessions.of(here.db, opening.external_id) is None:
         return answer({})
-    session = await interactive.joined(here.db, opening, now=here.now())
+    bound = caller.agent is not None
+    session = await interactive.joined(here.db, opening, bound=bound, now=here.now())
     words = await _done(here, event, session, given, by)
     told = {"hookEventName": event, "additionalContext": words}
     headers = {TOOLS: _tools(by.agent)} if event == START else None

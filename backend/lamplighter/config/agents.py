@@ -4,7 +4,7 @@
 `[[agents.NAME.save_rules]]` and `[[agents.NAME.inject_rules]]` are its own tool hooks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -22,6 +22,7 @@ from lamplighter.domain.errors import Invalid, Wrong
 
 TABLE: Final = "agents"
 MOST_AGENTS: Final = 1_000
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1", "0.0.0.0", "::")
 URL_CHARS: Final = 500
 TOKEN_CHARS: Final = 1_000
 
@@ -45,6 +46,19 @@ def agents(
             table.refuse("", f"is told of twice: an agent is {agent.name!r} in whatever case")
         read[agent.name] = agent
     return tuple(read[name] for name in sorted(read))
+
+
+def loops(found: Iterable[Agent], host: str, port: int, names: Iterable[str]) -> list[Wrong]:
+    """Return what is wrong with agents whose memory service would be this web process."""
+    here = {*LOOPBACK, host, *names}
+    wrong = []
+    for agent in found:
+        at = urlsplit(agent.memory_url)
+        usual = {"http": 80, "https": 443}.get(at.scheme)
+        if agent.memory_url and at.hostname in here and (at.port or usual) == port:
+            why = "is this web process itself; leave it out to keep the knowledge here"
+            wrong.append(Wrong(f"{TABLE}.{agent.name}, memory_url", why))
+    return wrong
 
 
 def _agent(table: Rule, name: str) -> Agent:

@@ -106,6 +106,9 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
             values[each.setting.name] = each.setting.read(each.text)
         except ValueError as error:
             wrong.append(Wrong(_written_as(each), f"{each.shown!r} {error}"))
+    if not wrong:
+        at = values["host"], values["port"], values["hosts"]
+        wrong += agents.loops(tables.agents, *at)
     if wrong:
         raise Invalid(*wrong)
     values |= {"agents": tables.agents, "hooks": tables.hooks}

@@ -20,6 +20,7 @@ CONTENT_CHARS: Final = 300
 SESSIONS: Final = 3
 CUT: Final = "..."
 UNVERIFIED: Final = "unverified"
+_MARKS: Final = " \t#-*"
 _JOINS: Final = r"[\s\u200c\u200d]*"
 _TAG: Final = re.compile(
     rf"[<\uff1c\ufe64\u2039\u3008\u27e8]({_JOINS}/?{_JOINS}memory{_JOINS}[:\uff1a\ufe55])",
@@ -53,6 +54,12 @@ def rendered(summaries: Iterable[str], told: Sequence[Told]) -> str:
     if told:
         lines += ["<memory:context>", *map(line, told), "</memory:context>"]
     return "\n".join([*lines, ""]) if lines else ""
+
+
+def quoted(text: str) -> str:
+    """Return a context that a service elsewhere wrote as one text, as a block of ours."""
+    said = [f"- {_safe(each.lstrip(_MARKS))}" for each in text.splitlines() if each.strip(_MARKS)]
+    return "\n".join(["<memory:context>", *said, "</memory:context>", ""]) if said else ""
 
 
 def line(each: Told) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 from lamplighter.domain.search import Reason
 
 WEIGHT: Final = 0.35
-FLOOR: Final = 0.15
+FLOOR: Final = 0.2
 GOOD_PART: Final = 0.7
 WORDS: Final = "words"
 MEANING: Final = "meaning"

@@ -60,11 +60,12 @@ def sign(found: Progress | None, *, why_not: str = "", problem: str = "") -> Sig
         return Sign(SIGN, Condition.WARNING, words, advice)
     if found is None:
         return Sign(SIGN, Condition.UNKNOWN, "How far the meaning is kept cannot be told now")
+    total = f"{found.total:,} {'memory' if found.total == 1 else 'memories'}"
     if found.whole:
-        words = f"The meaning of all {found.total:,} memories is kept"
+        words = f"The meaning of all {total} is kept"
         return Sign(SIGN, Condition.OK, words, figure=1.0)
     words = (
-        f"The meaning of {found.kept:,} of {found.total:,} memories is kept ({found.share:.0%}); "
+        f"The meaning of {found.kept:,} of {total} is kept ({found.share:.0%}); "
         "the rest follows while a web process runs"
     )
     return Sign(SIGN, Condition.OK, words, figure=found.share)

@@ -51,20 +51,29 @@ def size_of(fields: Fields) -> float:
     )
 
 
-def by_words(fields: Fields, looked_for: Sequence[str], corpus: Corpus) -> list[Reason]:
-    """Return what each term of a query counts for a text; BM25 over the weighted fields."""
-    parts = [text.split() for text in fields]
-    length = sum(share * len(part) for share, part in zip(SIZES, parts, strict=True))
-    norm = K1 * (1.0 - B + B * length / (corpus.average or 1.0))
-    found = []
-    for term in looked_for:
-        held = sum(
-            weight * part.count(term) for weight, part in zip(WEIGHTS, parts, strict=True) if part
+class Words:
+    """The terms of a query with what each weighs: made once, asked of each text."""
+
+    def __init__(self, looked_for: Sequence[str], corpus: Corpus) -> None:
+        self._weights = {term: corpus.weight(term) for term in looked_for}
+        self._wanted = frozenset(looked_for)
+        self._average = corpus.average or 1.0
+
+    def reasons(self, fields: Fields, size: float) -> tuple[Reason, ...]:
+        """Return what each term counts for a text; BM25 over the weighted fields."""
+        norm = K1 * (1.0 - B + B * size / self._average)
+        held: dict[str, float] = {}
+        for weight, text in zip(WEIGHTS, fields, strict=True):
+            part = text.split()
+            for term in self._wanted.intersection(part):
+                held[term] = held.get(term, 0.0) + weight * part.count(term)
+        weights = self._weights
+        return tuple(
+            [
+                Reason(term, weights[term] * count * (K1 + 1.0) / (count + norm))
+                for term, count in held.items()
+            ]
         )
-        if held:
-            score = corpus.weight(term) * held * (K1 + 1.0) / (held + norm)
-            found.append(Reason(term, score))
-    return found
 
 
 def by_name(row: object, asked: Asked, score: float) -> list[Reason]:

@@ -81,7 +81,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """What was found, best first. `partial` says that time ran out, `missing` what was left out."""
+    """What was found, best first.
+
+    `missing` says what was left out: layers for which time ran out, which `partial` says too,
+    and "vectors" where meaning was not asked in time or cannot be asked.
+    """
 
     found: tuple[Found, ...] = ()
     terms: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 
-from lamplighter.repository.database import Database, reading
+from lamplighter.repository.database import Database
 from lamplighter.repository.driver import OperationalError
 
 
@@ -45,7 +45,7 @@ async def by(db: Database, deadline: Deadline) -> AsyncIterator[None]:
 @asynccontextmanager
 async def _bounded(db: Database, seconds: float) -> AsyncIterator[None]:
     if not db.notifies:  # the statement is interrupted; the connection lives on
-        async with reading(db), asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds):
             yield
         return
     async with db.transaction(readonly=True):  # within another one a savepoint

@@ -11,12 +11,19 @@ from lamplighter.domain.search import Layer
 from lamplighter.domain.session import Session
 from lamplighter.repository.database import Database
 from lamplighter.repository.events import from_row as event_of
-from lamplighter.repository.memories import some
+from lamplighter.repository.memories import from_row as memory_from
+from lamplighter.repository.prepared import Statement
+from lamplighter.repository.readable import is_readable
 from lamplighter.repository.sessions import from_row as session_of
-from lamplighter.repository.tables import events, sessions
+from lamplighter.repository.tables import events, memories, sessions
 from lamplighter.repository.tables_search import BASES, STEP
+from lamplighter.repository.words import OneOf
 
 PARTS: Final = {base // STEP: layer for layer, base in BASES.items()}
+_MEMORIES: Final = Statement(
+    sa.select(memories).where(OneOf(memories.c.id, sa.bindparam("ids", type_=sa.Text))), long=True
+)
+
 Row = Memory | Session | Event
 
 
@@ -43,7 +50,8 @@ async def rows(db: Database, numbers: Iterable[int]) -> dict[int, Row]:
 
 async def _of(db: Database, layer: Layer, ids: list[int]) -> Iterable[Row]:
     if layer is Layer.MEMORY:
-        return await some(db, ids)
+        found = await db.fetch_all(_MEMORIES(ids=str(ids)))
+        return [memory_from(row) for row in found if is_readable(dict(row))]
     table = sessions if layer is Layer.SESSION else events
     query = sa.select(table).where(table.c.id.in_(ids)).order_by(table.c.id)
     read = session_of if layer is Layer.SESSION else event_of

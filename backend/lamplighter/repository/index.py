@@ -13,11 +13,10 @@ from lamplighter.domain.ranking import WEIGHTS, Corpus, Fields
 from lamplighter.domain.terms import is_single
 from lamplighter.repository.columns import NUMBER
 from lamplighter.repository.database import Database
-from lamplighter.repository.driver import DatabaseError
-from lamplighter.repository.index_condition import is_of_index
+from lamplighter.repository.driver import DatabaseError, OperationalError
 from lamplighter.repository.index_schema import INDEX, VOCABULARY
+from lamplighter.repository.prepared import Statement
 from lamplighter.repository.tables_search import FIELDS, STEP, term_totals, terms
-from lamplighter.repository.words import OneOf
 
 RANKED: Final = 200
 """So many candidates are ranked with care."""
@@ -25,7 +24,7 @@ RANKED: Final = 200
 COUNTED: Final = 3_000
 """About so many matches are looked at; words that more have only move the order of those."""
 
-NEWEST: Final = 600
+NEWEST: Final = 400
 """Of words that everything holds only the newest matches are looked at."""
 
 SMALL: Final = 5_000
@@ -61,7 +60,7 @@ class Counts:
 
 async def corpus(db: Database, found: Asked, scope: Sequence[str]) -> Corpus:
     """Return how much is indexed, and how many documents hold each term of a query."""
-    rows = await db.fetch_all(sa.select(term_totals))
+    rows = await db.fetch_all(_TOTALS())
     documents = sum(row["documents"] for row in rows)
     size = sum(row["size"] for row in rows)
     wanted = dict.fromkeys([*found.terms, *scope])
@@ -76,102 +75,127 @@ async def corpus(db: Database, found: Asked, scope: Sequence[str]) -> Corpus:
     return Corpus(documents, size / max(1, documents), counts.holding)
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What the index holds of one thing that matches."""
+
+    number: int
+    fields: Fields
+    size: float
+
+
 async def candidates(
-    db: Database, matching: Matching, base: int, *, expected: int, conditions: Any = None
-) -> list[int]:
+    db: Database, matching: Matching, *, base: int, expected: int, conditions: Any = None
+) -> list[Document]:
     """Return what matches in one part of the index: the best, or the newest where it is much."""
-    part = _in_vectors(matching, base) if db.notifies else _in_index(matching, base)
-    query = part.newest(expected, conditions)
+    mode = "few" if expected <= RANKED else "some" if expected <= COUNTED else "many"
+    if not matching.words and mode == "some":
+        mode = "newest"
+    parts = _VECTORS if db.notifies else _INDEX
+    values: dict[str, Any] = {"low": base, "high": base + STEP - 1}
+    if db.notifies:
+        values |= {"asked": _ts(matching), "ranked": _any(matching.words) if matching.words else ""}
+    else:
+        values |= {"asked": _fts(matching)}
+    query = parts.since(mode, base, conditions) if conditions else parts.prepared[mode]
+    rows = await _asked(db, query(**values))
+    return [
+        Document(row["id"], (row["title"], row["text"], row["keys"], row["around"]), row["size"])
+        for row in rows
+    ]
+
+
+async def _asked(db: Database, query: Any) -> list[Any]:
     try:
-        return [row["id"] for row in await db.fetch_all(query)]
+        return list(await db.fetch_all(query))
     except DatabaseError as error:
-        if not is_of_index(str(error)):
+        if isinstance(error, OperationalError):  # busy, interrupted or late: no damage
             raise
         raise Unavailable(DAMAGED) from error
-
-
-async def fields(db: Database, ids: Sequence[int]) -> dict[int, Fields]:
-    """Return the terms that the index holds of some documents."""
-    query = sa.select(terms.c.id, *(terms.c[name] for name in FIELDS))
-    rows = await db.fetch_all(query.where(OneOf(terms.c.id, sa.literal(str(list(ids)), sa.Text))))
-    return {row["id"]: (row["title"], row["text"], row["keys"], row["around"]) for row in rows}
 
 
 async def _holding(db: Database, wanted: Sequence[str], scope: set[str]) -> dict[str, int]:
     if not db.notifies:
         vocabulary = sa.table(VOCABULARY, sa.column("term"), sa.column("doc"))
         query = sa.select(vocabulary).where(vocabulary.c.term.in_(wanted))
-        found = {row["term"]: int(row["doc"]) for row in await db.fetch_all(query)}
+        found = {row["term"]: int(row["doc"]) for row in await _asked(db, query)}
     else:
         marked = {f"'={each}'" if each in scope else f"'{each}'": each for each in wanted}
         asked = sa.func.unnest(sa.cast(list(marked), postgresql.ARRAY(sa.Text)))
         each = asked.table_valued(sa.column("term", sa.Text), name="asked").render_derived()
-        holds = _VECTOR.op("@@")(sa.cast(each.c.term, postgresql.TSQUERY))
-        count = sa.select(sa.func.count()).select_from(_VECTORS).where(holds).scalar_subquery()
+        holds = _HELD.c.vector.op("@@")(sa.cast(each.c.term, postgresql.TSQUERY))
+        count = sa.select(sa.func.count()).select_from(_HELD).where(holds).scalar_subquery()
         rows = await db.fetch_all(sa.select(each.c.term, count.label("doc")))
         found = {marked[row["term"]]: int(row["doc"]) for row in rows}
     return {each: found.get(each, 0) for each in wanted}
 
 
-@dataclass(frozen=True, slots=True)
 class _Part:
-    """The matches of one part of an index: their numbers, and what a rough order goes by."""
+    """How one database is asked for what matches; each shape of it is prepared once."""
 
-    rows: Any
-    number: Any
-    rough: Any
-    matches: Any
-    base: int
-    hide: bool
+    def __init__(self, rows: Any, number: Any, rough: Any, matches: Any, *, hide: bool) -> None:
+        self._rows, self._number, self._rough = rows, number, rough
+        self._matches, self._hide = matches, hide
+        self.prepared = {
+            mode: Statement(self._asking(mode), long=True)
+            for mode in ("few", "some", "many", "newest")
+        }
 
-    def newest(self, expected: int, conditions: Any) -> sa.Select[Any]:
-        """Ask for those to rank: of a few all, of many the roughly best, of most the newest."""
-        few, many = expected <= RANKED, expected > COUNTED
-        within = self.number.between(self.base, self.base + STEP - 1)
-        columns = [self.number.label("id"), *([] if few or many else [self.rough.label("rough")])]
-        query = sa.select(*columns).select_from(self.rows).where(self.matches, within)
-        if conditions is not None:
-            query = query.where(conditions(self.number - self.base))
-        if many or few:
-            most = NEWEST if many else COUNTED
-            found: sa.Select[Any] = self._ordered(query, hide=not many).limit(most)
-            return found
-        inner = self._ordered(query, hide=True).limit(COUNTED).subquery()
-        ordered = sa.select(inner.c.id).order_by(inner.c.rough, inner.c.id.desc())
-        return ordered.limit(RANKED)
+    def since(self, mode: str, base: int, conditions: Any) -> Statement:
+        """Return the shape that also asks what is true of the numbers of rows."""
+        return Statement(self._asking(mode, conditions(self._number - base)), long=True)
+
+    def _asking(self, mode: str, *conditions: Any) -> sa.Select[Any]:
+        """Ask for those to rank: of a few all, of some the roughly best, of many the newest."""
+        columns = [self._number.label("id"), *([self._rough] if mode == "some" else [])]
+        query = sa.select(*columns).select_from(self._rows)
+        query = query.where(self._matches, self._number.between(_LOW, _HIGH), *conditions)
+        most = COUNTED if mode in ("few", "some") else NEWEST
+        found = self._ordered(query, hide=mode != "many").limit(most).subquery("found")
+        if mode == "some":
+            best = sa.select(found.c.id).order_by(found.c.rough, found.c.id.desc())
+            found = best.limit(RANKED).subquery("best")
+        held = [terms.c.id, *(terms.c[name] for name in FIELDS), terms.c.size]
+        return sa.select(*held).join_from(found, terms, terms.c.id == found.c.id)
 
     def _ordered(self, query: Any, *, hide: bool) -> Any:
-        if not (hide and self.hide):
-            return query.order_by(self.number.desc())
+        if not (hide and self._hide):
+            return query.order_by(self._number.desc())
         # or PostgreSQL would walk all rows backwards until it has enough
         inner = query.cte("matching").prefix_with("MATERIALIZED", dialect="postgresql")
         return sa.select(*inner.c).order_by(inner.c.id.desc())
 
 
-_VECTOR: Final = sa.column("vector", postgresql.TSVECTOR)
-_VECTORS: Final = sa.table("terms", sa.column("id", NUMBER), _VECTOR)
+_LOW: Final = sa.bindparam("low", type_=NUMBER)
+_HIGH: Final = sa.bindparam("high", type_=NUMBER)
+_ASKED: Final = sa.bindparam("asked", type_=sa.Text)
 
 
-def _in_index(matching: Matching, base: int) -> _Part:
+def _in_index() -> _Part:
     rows = sa.table(INDEX, sa.column("rowid", NUMBER), sa.column(INDEX))
     weights = [sa.literal_column(str(each), sa.Double) for each in (*WEIGHTS, 0)]
     rough: Any = sa.func.bm25(sa.literal_column(INDEX), *weights, type_=sa.Double)
-    if not matching.words:
-        rough = sa.literal_column("0")
-    matches = rows.c[INDEX].op("MATCH", is_comparison=True)(sa.literal(_fts(matching), sa.Text))
-    return _Part(rows, rows.c.rowid, rough, matches, base, False)
+    matches = rows.c[INDEX].op("MATCH", is_comparison=True)(_ASKED)
+    return _Part(rows, rows.c.rowid, rough.label("rough"), matches, hide=False)
 
 
-def _in_vectors(matching: Matching, base: int) -> _Part:
+def _in_vectors() -> _Part:
     asked, ranked = (
-        sa.cast(sa.cast(sa.literal(text, sa.Text), sa.Text), postgresql.TSQUERY)
-        for text in (_ts(matching), _any(matching.words) if matching.words else "")
+        sa.cast(sa.cast(text, sa.Text), postgresql.TSQUERY)
+        for text in (_ASKED, sa.bindparam("ranked", type_=sa.Text))
     )
-    title, text, keys, around = WEIGHTS
+    title, text, keys, around = (each / max(WEIGHTS) for each in WEIGHTS)  # none may be above 1
     weights: Any = sa.literal_column(f"'{{{around}, {keys}, {text}, {title}}}'::float4[]")
-    vector: Any = _VECTORS.c.vector
-    rough = -sa.func.ts_rank(weights, vector, ranked, 1, type_=sa.Double)
-    return _Part(_VECTORS, _VECTORS.c.id, rough, vector.op("@@")(asked), base, True)
+    rows = _HELD.alias("vectors")
+    vector: Any = rows.c.vector
+    rough = (-sa.func.ts_rank(weights, vector, ranked, 1, type_=sa.Double)).label("rough")
+    return _Part(rows, rows.c.id, rough, vector.op("@@")(asked), hide=True)
+
+
+_HELD: Final = sa.table("terms", sa.column("id", NUMBER), sa.column("vector", postgresql.TSVECTOR))
+_INDEX: Final = _in_index()
+_VECTORS: Final = _in_vectors()
+_TOTALS: Final = Statement(sa.select(term_totals))
 
 
 _SAID: Final = "{title text keys}"

@@ -16,15 +16,23 @@ from lamplighter.repository.deadline import Deadline
 from lamplighter.repository.driver import OperationalError
 from lamplighter.repository.found import rows
 from lamplighter.repository.memories import some
+from lamplighter.repository.prepared import Statement
 from lamplighter.repository.tables_search import BASES, STEP, terms, unindexed
 
 AT_ONCE: Final = 100
+_WAITS: Final = Statement(
+    sa.select(unindexed.c.id)
+    .where(unindexed.c.id.between(sa.bindparam("low"), sa.bindparam("high")))
+    .limit(1)
+)
 
 
 async def waits(db: Database, layers: Sequence[Layer] = tuple(Layer)) -> bool:
     """Whether anything of some layers waits."""
-    query = sa.select(unindexed.c.id).where(_of(layers)).limit(1)
-    return await db.fetch_one(query) is not None
+    bases = [BASES[each] for each in layers]
+    if not bases:
+        return False
+    return await db.fetch_one(_WAITS(low=min(bases), high=max(bases) + STEP - 1)) is not None
 
 
 async def take_in(

@@ -13,13 +13,14 @@ from lamplighter.config.settings import Settings
 from lamplighter.domain import meaning as rules
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.meaning import Progress
+from lamplighter.domain.search import Near
 from lamplighter.domain.vitals import Sign
 from lamplighter.repository import Database, driver, embeddings, migrate
 from lamplighter.repository.database import file_of, is_postgres
 from lamplighter.serve import home
 from lamplighter.supervisor.lease import Lease, Lock
 from lamplighter.usecases.embed import Embedder
-from lamplighter.usecases.nearby import Nearby
+from lamplighter.usecases.nearby import Absent, Nearby
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +56,13 @@ class Meaning:
     embedder: Embedder | None = None
     start: float = START_SECONDS
 
+    @property
+    def answers(self) -> Near | None:
+        """What searches ask: where none is installed one that says so, None when turned off."""
+        if self.near is not None or self.settings.vectors == "off":
+            return self.near
+        return Absent(why_not(self.settings))
+
     async def sign(self) -> Sign:
         """Return how it stands with that."""
         if self.near is None:
@@ -67,8 +75,17 @@ class Meaning:
         if self.embedder is None:
             return
         await asyncio.sleep(self.start)
+        await self._prepare()
         async with _alone(self.settings):
             await self.embedder.run()
+
+    async def _prepare(self) -> None:
+        """Be ready for the first search, where there is anything to be found."""
+        try:
+            if self.near is not None and await embeddings.total(self.db):
+                await self.near.prepare()
+        except (LamplighterError, driver.Error, TimeoutError) as error:
+            logger.warning("Memories cannot be found by their meaning now: %s", error)
 
 
 @asynccontextmanager

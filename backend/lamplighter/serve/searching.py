@@ -24,6 +24,8 @@ def search(settings: Settings, wanted: Wanted) -> Results:
     async def ask(db: Database) -> Results:
         await taking_in.catch_up(db, wanted.layers, seconds=CATCHING_SECONDS)
         near = meaning.near(settings, db)
+        if near is not None:
+            near.within = SECONDS  # the model has to be loaded for this one search
         try:
             if near is not None:
                 with suppress(TimeoutError, Unavailable):

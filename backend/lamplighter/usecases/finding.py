@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from lamplighter.domain import ranking, scoping
@@ -14,7 +15,7 @@ from lamplighter.domain.query import Asked, asked
 from lamplighter.domain.ranking import KEY_SCORE, Corpus
 from lamplighter.domain.search import Found, Layer, Method, Near, Reason, Results, Wanted
 from lamplighter.domain.service import GENERAL, fold
-from lamplighter.repository import Database, index, reading, taking_in
+from lamplighter.repository import Database, index, taking_in
 from lamplighter.repository.deadline import Deadline, Late, by
 from lamplighter.repository.found import Row, layer_of, rows
 from lamplighter.repository.index import COUNTED, Matching
@@ -22,14 +23,20 @@ from lamplighter.repository.since import since
 from lamplighter.repository.tables_search import ASIDE, BASES
 from lamplighter.usecases import observed
 from lamplighter.usecases.fusing import Scored, with_meaning
+from lamplighter.usecases.fusing import scored as as_scored
 
 DEADLINE_SECONDS: Final = 0.25
 CATCHING_UP: Final = 0.4
 CATCHING_SECONDS: Final = 0.1
 """The share of the time that may go to what waits to be indexed."""
 
+VECTORS: Final = "vectors"
 EVERYONE: Final = "global"
 GRACE_SECONDS: Final = 0.1
+READ_TERMS: Final = 30_000
+"""Of how many documents at most the index is read for the words that are looked for."""
+
+EVERYTHING: Final = 2**62
 READ: Final = 3
 READ_LEAST: Final = 30
 
@@ -53,10 +60,10 @@ async def find(
     deadline, layers = Deadline(seconds), _layers(question.wanted)
     await caught_up(db, layers, seconds=seconds * CATCHING_UP)
     scored, full, missing = await _by_words(db, question, layers, deadline)
+    without: list[str] = []
     if near is not None and question.terms and Layer.MEMORY in layers:
         both = await with_meaning(scored, question, near, full=full)
-        missing += [MEANING] if both is None else []
-        scored = scored if both is None else both
+        without, scored = ([VECTORS], scored) if both is None else ([], both)
     found: list[Found] = []
     try:
         async with by(db, Deadline(max(deadline.left, GRACE_SECONDS))):
@@ -67,7 +74,7 @@ async def find(
         found=tuple(found),
         terms=question.terms,
         partial=bool(missing),
-        missing=tuple(missing),
+        missing=(*missing, *without),
     )
 
 
@@ -87,13 +94,11 @@ async def _by_words(
     full = 0.0
     late = [layer.value for layer in layers]
     try:
-        async with reading(db):
-            async with by(db, deadline):
-                held = await _corpus(db, question, layers)
-                full = sum(held.weight(term) for term in question.terms)
+        async with by(db, deadline):
+            held = await _corpus(db, question, layers)
+            full = sum(held.weight(term) for term in question.terms)
             for layer in layers:
-                async with by(db, deadline):
-                    scored += await _scored(db, question, layer, held)
+                scored += await _scored(db, question, layer, held)
                 late.remove(layer.value)
     except Late:
         pass
@@ -140,19 +145,22 @@ async def _scored(db: Database, question: Asked, layer: Layer, held: Corpus) -> 
     matching = Matching(
         words=words, phrases=question.phrases, without=question.without, scope=scope
     )
-    numbers: list[int] = []
+    found: list[index.Document] = []
     for base in _bases(layer, active=wanted.active):
-        numbers += await index.candidates(
-            db, matching, base, expected=expected, conditions=conditions
-        )
+        ask = partial(index.candidates, db, base=base, conditions=conditions)
+        some = await ask(matching, expected=expected)
+        if len(some) < wanted.limit and len(words) < len(question.terms):
+            rest = tuple(each for each in question.terms if each not in words)
+            some += await ask(replace(matching, words=rest), expected=EVERYTHING)
         if layer is Layer.MEMORY and question.keys:
             named = tuple(map(scoping.of_key, question.keys))
-            keyed = replace(matching, words=(), scope=(*scope, named))
-            numbers += await index.candidates(db, keyed, base, expected=0, conditions=conditions)
-    texts = await index.fields(db, list(dict.fromkeys(numbers)))
+            some += await ask(replace(matching, words=(), scope=(*scope, named)), expected=0)
+        found += some
+    documents = {each.number: each for each in found}
+    looked_for = ranking.Words(question.terms, held)
     return [
-        Scored(number, tuple(ranking.by_words(fields, question.terms, held)))
-        for number, fields in texts.items()
+        as_scored(each.number, looked_for.reasons(each.fields, each.size))
+        for each in documents.values()
     ]
 
 
@@ -167,23 +175,24 @@ def _telling(
 ) -> tuple[tuple[str, ...], int]:
     """Return the words by which to look, and about how many documents hold one of them.
 
-    The rarest: what more words would find besides would stand behind. They all count
-    for the order of what is found.
+    The rarest: what others would find besides would stand behind. They all count for the
+    order of what is found.
     """
     groups = (sum(held.holding.get(term, 0) for term in group) for group in scope)
     inside = min(groups, default=held.documents)
     share = inside / max(1, held.documents)
     rarest = sorted(terms, key=lambda each: (held.holding.get(each, 0), each))
     looked_for: list[str] = []
-    expected = 0.0
+    expected, read = 0.0, 0
     for term in rarest:
-        more = held.holding.get(term, 0) * share
-        if looked_for and expected + more > COUNTED and inside > COUNTED:
+        holding = held.holding.get(term, 0)
+        much = expected + holding * share > COUNTED and inside > COUNTED
+        if looked_for and (much or read + holding > READ_TERMS):
             break
         looked_for.append(term)
-        expected += more
+        expected, read = expected + holding * share, read + holding
     if expected > COUNTED and inside > COUNTED:
-        looked_for = list(rarest)  # everything holds them all
+        return tuple(rarest), EVERYTHING
     return tuple(looked_for), round(min(expected, inside) if terms else inside)
 
 
@@ -244,7 +253,7 @@ def _as_found(row: Row, each: Scored, question: Asked) -> Found:
             exact = 1.0 if key in question.keys else 0.5
             reasons.append(Reason(f"topic key {row.topic_key}", KEY_SCORE * exact))
             method = Method.TOPIC_KEY
-    reasons += ranking.by_name(row, question, ranking.total(each.reasons))
+    reasons += ranking.by_name(row, question, each.score)
     return Found(
         layer=layer_of(each.number),
         row=row,
@@ -252,7 +261,7 @@ def _as_found(row: Row, each: Scored, question: Asked) -> Found:
         score=ranking.total(reasons),
         method=method,
         text="",
-        reasons=tuple(reasons),
+        reasons=tuple(sorted(reasons, key=lambda each: (-each.score, each.what))),
     )
 
 

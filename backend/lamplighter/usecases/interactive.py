@@ -34,7 +34,7 @@ from lamplighter.repository import (
     sessions,
     writing,
 )
-from lamplighter.usecases import clients, hooks, knowledge
+from lamplighter.usecases import clients, hooks, knowledge, observed
 from lamplighter.usecases.clients import Opening
 from lamplighter.usecases.finding import find
 from lamplighter.usecases.project_context import project_context
@@ -63,12 +63,16 @@ class Rules:
         return self.redact(without_private(text))
 
 
-async def joined(db: Database, opening: Opening, *, now: datetime) -> Session:
+async def joined(db: Database, opening: Opening, *, bound: bool = False, now: datetime) -> Session:
     """Return a client's session, begun or resumed where need be; raises NotFound.
 
-    A session of another agent is not there.
+    A session of another agent is not there. One that goes on in another directory keeps
+    its project, unless who speaks is `bound` to one: then it raises Conflict.
     """
     async with writing(db):
+        held = await client_sessions.of(db, clients.checked_id(opening.external_id))
+        if held is not None and not bound:
+            opening = replace(opening, project=held.project)
         session, _ = await clients.start(db, opening, now=now)
         if session.agent != opening.agent or session.directory is None:
             raise NotFound(f"There is no session {one_line(opening.external_id)!r} of yours.")
@@ -98,6 +102,7 @@ async def told_at_start(db: Database, session: Session, by: Rules, *, now: datet
                 tokens=block.tokens,
                 now=now,
             )
+    observed.told("project", block)
     return block.text
 
 
@@ -132,6 +137,7 @@ async def told_beside(
                 now=now,
             )
             await access_counts.count(db, [each.memory.id for each in block.placements], now)
+    observed.told("prompt", block)
     return block.text
 
 

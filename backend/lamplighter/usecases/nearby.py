@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.meaning import Progress
 from lamplighter.domain.search import Wanted
 from lamplighter.embedding import Embedding, Vector
@@ -17,10 +18,25 @@ if TYPE_CHECKING:
 
 READ_AT_ONCE: Final = 2_000
 FOLLOWED: Final = 500
-RESCORED: Final = 200
+RESCORED: Final = 240
 WITHIN_SECONDS: Final = 0.25
 COUNT_SECONDS: Final = 5.0
 ASKED: Final = 64
+ENOUGH: Final = 0.9
+"""Of fewer, those whose meaning is kept would stand before better ones for that alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Stands for `Nearby` where no model is installed; words alone are searched."""
+
+    why: str
+
+    async def __call__(
+        self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
+    ) -> Sequence[tuple[int, float]]:
+        """Say why there is no answer."""
+        raise Unavailable(self.why)
 
 
 @dataclass(slots=True)
@@ -39,12 +55,14 @@ class Nearby:
     """Finds memories by meaning; what it knows of them is read once and then follows the feed.
 
     It answers within `within` seconds or raises TimeoutError, and raises Unavailable when it
-    cannot answer at all: then words alone are searched.
+    cannot answer, or while the meaning of many memories is not kept yet: then words alone are
+    searched.
     """
 
     db: Database
     embedding: Embedding
     within: float = WITHIN_SECONDS
+    enough: float = ENOUGH
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
     _reading: asyncio.Task[Known] | None = None
     _asked: dict[str, Vector] = field(default_factory=dict)
@@ -57,11 +75,15 @@ class Nearby:
         With ids only those are compared, and each of them that is known is returned; else
         those among the `wanted` that are likely nearest.
         """
+        if ids is not None and not ids:
+            return []
         deadline = Deadline(self.within)
         vector = await self._vector(query, deadline)
         try:
             if ids is None:
                 known = await self._follow(deadline)
+                if self.progress.share < self.enough:
+                    raise Unavailable("The meaning of too few memories is kept yet.")
                 ids = known.codes.nearest(vector, RESCORED, _only(wanted))
             async with by(self.db, deadline):
                 return await self._compared(vector, ids)

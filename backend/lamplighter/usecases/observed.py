@@ -4,12 +4,13 @@ Of a memory a span says its number, category, title, rank and how it was found: 
 what it says.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
-from typing import Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from lamplighter import telemetry
+from lamplighter.domain.context import Block
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.knowledge import Kept
 from lamplighter.domain.memory import Memory
@@ -22,10 +23,13 @@ T = TypeVar("T")
 MEMORIES: Final = "memories"
 EVENT: Final = "memory"
 REFUSED: Final = "refused"
-BELIEVED: Final = "confidence"
+WAYS: Final = {"ops": "confidence", "project": "project", "prompt": "words"}
+"""How the memories of a block are chosen."""
 
 
-def search(find: Callable[P, Awaitable[Results]]) -> Callable[P, Awaitable[Results]]:
+def search(
+    find: Callable[P, Coroutine[Any, Any, Results]],
+) -> Callable[P, Coroutine[Any, Any, Results]]:
     """Let each search be counted and timed, and tell what it found."""
 
     @wraps(find)
@@ -43,7 +47,7 @@ def search(find: Callable[P, Awaitable[Results]]) -> Callable[P, Awaitable[Resul
     return observed
 
 
-def save(keep: Callable[P, Awaitable[Kept]]) -> Callable[P, Awaitable[Kept]]:
+def save(keep: Callable[P, Coroutine[Any, Any, Kept]]) -> Callable[P, Coroutine[Any, Any, Kept]]:
     """Let each piece of knowledge that is kept, or refused, be counted."""
 
     @wraps(keep)
@@ -61,10 +65,12 @@ def save(keep: Callable[P, Awaitable[Kept]]) -> Callable[P, Awaitable[Kept]]:
     return observed
 
 
-def write(name: str) -> Callable[[Callable[P, Awaitable[T]]], Callable[P, Awaitable[T]]]:
+def write(
+    name: str,
+) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
     """Let a write have a span of this name."""
 
-    def wrapped(does: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    def wrapped(does: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
         @wraps(does)
         async def observed(*given: P.args, **more: P.kwargs) -> T:
             with telemetry.span(name):
@@ -75,10 +81,13 @@ def write(name: str) -> Callable[[Callable[P, Awaitable[T]]], Callable[P, Awaita
     return wrapped
 
 
-def told(profile: str, memories: Sequence[Memory], tokens: int) -> None:
-    """Tell what a session is told, which is chosen by what is believed most."""
+def told(profile: str, block: Block) -> None:
+    """Tell what a session is told of a block that is not empty."""
+    if not block.text:
+        return
+    ways = [(each.memory, WAYS[profile]) for each in block.placements if each.included]
     with telemetry.span("memory.inject") as span:
-        injected(span, profile, [(each, BELIEVED) for each in memories], tokens)
+        injected(span, profile, ways, block.tokens)
 
 
 def injected(span: Span, profile: str, told: Sequence[tuple[Memory, str]], tokens: int) -> None:

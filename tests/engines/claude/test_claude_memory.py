@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from lamplighter.engines.claude import SERVERS
 from living import Home, Server
 from messages_api import Asked, MessagesApi, Script, flat, says, uses
 
+PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text()
 TOOL = "mcp__lamplighter__"
 SAVE, SEARCH = f"{TOOL}mem_save", f"{TOOL}mem_search"
 NOBODY = "lamp_1_thissecretisnotthatofanytoken"
@@ -43,7 +45,9 @@ class Client:
         assert made.returncode == 0, made.stderr
         return made.stdout.strip()
 
-    async def run(self, script: Script, servers: dict[str, Any]) -> tuple[dict[str, Any], Asked]:
+    async def run(
+        self, script: Script, servers: dict[str, Any], **environ: str
+    ) -> tuple[dict[str, Any], Asked]:
         """Run one session; returns what its first line tells, and what was asked last."""
         self.number += 1
         name = f"s{self.number}"
@@ -53,7 +57,8 @@ class Client:
         given = engine(self.api.url(name)).command(replace(task(self.number), scratch=str(scratch)))
         files = {**given.files, SERVERS: json.dumps({"mcpServers": servers}).encode()}
         output = scratch.with_suffix(".jsonl")
-        await self._ended(replace(given, files=files), scratch, output)
+        env = {**given.env, **environ}
+        await self._ended(replace(given, files=files, env=env), scratch, output)
         lines = [json.loads(each) for each in output.read_bytes().splitlines()]
         begun = next(each for each in lines if each.get("subtype") == "init")
         return begun, self.api.requests(name)[-1]
@@ -162,3 +167,23 @@ async def test_a_session_of_ours_speaks_as_itself(client: Client) -> None:
         "SELECT category, service, project, tier, session_id FROM memories WHERE session_id = 70"
     )
     assert rows == [("timing", "web", "ops", 2, 70)]
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["http", "stdio"])
+async def test_it_is_set_up_as_the_docs_say(client: Client, number: int) -> None:
+    block = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)[number]
+    ours = str(Path(sys.executable).with_name("lamplighter"))
+    block = block.replace("http://127.0.0.1:8080", client.server.url)
+    servers = json.loads(block.replace('"command": "lamplighter"', f'"command": "{ours}"'))
+    home = str(client.server.home.path)
+    token = client.token("--agent", f"docs-{number}")
+
+    begun, asked = await client.run(
+        [uses(f"{TOOL}mem_stats", {}), says("Counted.")],
+        servers["mcpServers"],
+        LAMPLIGHTER_TOKEN=token,
+        LAMPLIGHTER_HOME=home,
+    )
+
+    assert begun["mcp_servers"][0]["status"] == "connected"
+    assert json.loads(asked.result)["project"] == f"docs-{number}"

@@ -1,0 +1,71 @@
+"""The search: from a key to a result, to what it says, corrected there, and back."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from app import App
+
+FOCUS = "document.activeElement.closest('[data-row]')?.textContent.trim() ?? ''"
+
+
+def test_the_keyboard_leads_from_the_search_to_a_memory_corrected_and_back(
+    page: Page, app: App
+) -> None:
+    slow = {"category": "timing", "service": "jellyfin", "observation": "Takes 60s to start"}
+    app.post("/api/v1/memories", slow)
+    other = {"category": "decision", "title": "Start <b>order</b>", "project": "shop"}
+    app.post("/api/v1/memories", {**other, "observation": "The console starts last"})
+    page.goto(f"{app.url}/overview")
+    expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox", name="What to look for")).to_be_focused()
+    page.keyboard.type("60s starting")
+    page.keyboard.press("Enter")
+    hits = page.get_by_role("listitem").filter(has=page.locator("[data-row]"))
+    expect(hits.first).to_contain_text("Takes 60s to start")
+    expect(page.locator("mark")).to_contain_text(["60s", "start"])
+    page.wait_for_function(f"{FOCUS} !== ''")
+    assert "60s" in page.evaluate(FOCUS)
+    page.keyboard.press("w")
+    expect(page.get_by_text(re.compile("by its words, place 1 of"))).to_be_visible()
+    page.keyboard.press("j")
+    assert "Start <b>order</b>" in page.evaluate(FOCUS)
+    page.keyboard.press("k")
+
+    page.keyboard.press("e")
+    text = page.get_by_role("complementary", name="Memory").get_by_label("Observation")
+    expect(text).to_be_focused()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Takes 90s to start")
+    page.get_by_role("button", name="Save", exact=True).press("Enter")
+
+    expect(hits.first).to_contain_text("Takes 90s to start")
+    expect(page).to_have_url(re.compile(r"/search/1\?q=60s\+starting$"))
+    page.get_by_role("button", name="Close the panel").press("Enter")
+    page.wait_for_function(f"{FOCUS}.includes('90s')")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    for _ in ("the panel", "the results", "the search"):
+        page.go_back()
+    expect(page).to_have_url(re.compile("/overview$"))
+
+
+def test_a_search_says_where_it_looked_and_what_stands_in_its_way(page: Page, app: App) -> None:
+    app.post("/api/v1/events", {"level": "warning", "service": "caddy", "text": "Ran out of room"})
+    page.goto(f"{app.url}/search?q=room")
+    expect(page.get_by_role("heading", name="Nothing is known about “room”")).to_be_visible()
+
+    page.get_by_role("button", name="Events").click()
+    expect(page.get_by_role("region", name="Events")).to_contain_text("Ran out of room")
+    expect(page).to_have_url(re.compile("layers=memory%2Csession%2Cevent"))
+    page.reload()
+    expect(page.get_by_role("region", name="Events")).to_contain_text("Ran out of room")
+
+    page.context.set_offline(True)
+    page.get_by_role("searchbox").fill("rooms")
+    expect(page.get_by_text("these are the results of before")).to_be_visible(timeout=10_000)
+    expect(page.get_by_role("region", name="Events")).to_contain_text("Ran out of room")
+    page.context.set_offline(False)
+    expect(page.get_by_text("1 found for “rooms”")).to_be_visible()

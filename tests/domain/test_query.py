@@ -1,0 +1,164 @@
+"""The query: whatever is typed is a valid one."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.memory import Category, Kind
+from lamplighter.domain.passage import PASSAGE_CHARS, passage, spans_of
+from lamplighter.domain.period import period
+from lamplighter.domain.query import TERMS, Asked, asked, sanitised
+from lamplighter.domain.search import Layer, Wanted
+from lamplighter.domain.terms import terms
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def ask(query: str, **more: object) -> Asked:
+    return asked(Wanted(query=query, **more), now=NOW)  # type: ignore[arg-type]
+
+
+def test_common_words_are_left_out_unless_nothing_else_is_said() -> None:
+    assert ask("why is the disk full").terms == ("disk", "full")
+    assert ask("the of").terms == ("the", "of")
+
+
+def test_a_phrase_stands_as_it_is_and_its_words_count() -> None:
+    found = ask('jellyfin "no route to host"')
+
+    assert found.phrases == (("no", "rout", "to", "host"),)
+    assert found.terms == ("jellyfin", "rout", "host")
+
+
+def test_one_word_in_quotes_is_a_word() -> None:
+    assert ask('"fix" auth').phrases == ()
+    assert set(ask('"fix" auth').terms) == {"fix", "auth"}
+
+
+def test_a_minus_takes_away_and_alone_it_is_text() -> None:
+    found = ask('restart -plex -"by hand"')
+
+    assert found.terms == ("restart",)
+    assert found.without == (("plex",), ("by", "hand"))
+    assert ask("-plex").terms == ("plex",)
+    assert ask("- a list --dry-run").without == ()
+
+
+def test_filters_narrow_and_are_no_words() -> None:
+    query = 'slow service:jellyfin type:decision kind:semantic project:web tag:"a b" in:events'
+    wanted = ask(query).wanted
+
+    assert ask(query).terms == ("slow",)
+    assert (wanted.service, wanted.project, wanted.tags) == ("jellyfin", "web", ("a b",))
+    assert (wanted.categories, wanted.kind) == ((Category.DECISION,), Kind.SEMANTIC)
+    assert wanted.layers == (Layer.EVENT,)
+    assert ask("x since:7d").wanted.since == NOW - timedelta(days=7)
+    assert ask("x since:2026-01-02").wanted.since == datetime(2026, 1, 2, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "query", ["service:", "type:nonsense", "in:nowhere", "since:ever", "http://host/x", "fix: it"]
+)
+def test_what_is_no_filter_is_text(query: str) -> None:
+    assert ask(query).wanted == Wanted(query=query)
+    assert ask(query).terms
+
+
+def test_a_prompt_is_taken_word_by_word() -> None:
+    found = ask('- service:web "no route" -x', plain=True)
+
+    assert found.wanted.service is None
+    assert found.phrases == found.without == ()
+    assert {"servic", "web", "rout", "x"} <= set(found.terms)
+
+
+def test_a_word_with_a_slash_may_be_a_topic_key() -> None:
+    assert ask("look at config/DB, please").keys == ("config/db",)
+    assert ask("and/or http://x/y").keys == ("and/or",)
+
+
+@pytest.mark.parametrize("query", ["", " ", "*", "-- !!", "\0", "^", "{}", '""', "()"])
+def test_what_says_nothing_asks_for_nothing(query: str) -> None:
+    assert ask(query).empty
+
+
+@given(st.text())
+def test_no_text_is_refused(query: str) -> None:
+    found = ask(query)
+
+    assert len(found.terms) <= TERMS
+    assert found.empty == (not found.terms and found.wanted == Wanted(query=query)) or not (
+        found.empty
+    )
+
+
+def test_a_megabyte_is_bounded() -> None:
+    assert len(ask(" ".join(f"w{number}" for number in range(200_000))).terms) == TERMS
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("what failed yesterday", "2026-11-21", "2026-11-22"),
+        ("today", "2026-11-22", "2026-11-23"),
+        ("decisions of last week", "2026-11-09", "2026-11-16"),
+        ("this week", "2026-11-16", "2026-11-23"),
+        ("last month", "2026-10-01", "2026-11-01"),
+        ("in October", "2026-10-01", "2026-11-01"),
+        ("in December", "2025-12-01", "2026-01-01"),
+        ("in March 2024", "2024-03-01", "2024-04-01"),
+        ("on Friday", "2026-11-20", "2026-11-21"),
+        ("on 2026-03-04 at noon", "2026-03-04", "2026-03-05"),
+    ],
+)
+def test_a_time_that_is_named(text: str, start: str, end: str) -> None:
+    found = period(text, now=NOW)
+
+    assert found is not None
+    assert (f"{found.start:%Y-%m-%d}", f"{found.end:%Y-%m-%d}") == (start, end)
+
+
+@pytest.mark.parametrize("text", ["", "may I", "2026-13-45", "99999 weeks ago", "yesterdays"])
+def test_what_is_no_time(text: str) -> None:
+    assert period(text, now=NOW) is None
+
+
+@given(st.text())
+def test_any_text_may_be_asked_for_its_time(text: str) -> None:
+    period(f"{text} 3 days ago {text}", now=NOW)
+
+
+def test_the_passage_is_where_the_words_are() -> None:
+    text = "word " * 200 + "The service starts slowly after a restart. " + "more " * 100
+
+    said, spans = passage(text, set(terms("restarting slowly")))
+
+    assert len(said) <= PASSAGE_CHARS + 2
+    assert [said[start:end] for start, end in spans] == ["slowly", "restart"]
+
+
+@given(st.text(), st.text(min_size=1, max_size=20))
+def test_spans_are_in_the_text_and_apart(text: str, query: str) -> None:
+    said, spans = passage(f"{text} {query}", set(terms(query)))
+
+    assert all(0 <= start < end <= len(said) for start, end in spans)
+    assert list(spans) == sorted(spans)
+    assert all(one[1] < other[0] for one, other in pairwise(spans))
+    assert bool(spans_of(query, set(terms(query)))) == bool(terms(query))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('""', ""),
+        ("   ", ""),
+        ('"fix" auth', '"fix" OR "auth"'),
+        ("a   b", '"a" OR "b"'),
+        ("auth database migration", '"auth" OR "database" OR "migration"'),
+    ],
+)
+def test_the_sanitised_form_that_clients_know_118(text: str, expected: str) -> None:
+    assert sanitised(text) == expected

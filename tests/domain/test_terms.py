@@ -1,0 +1,111 @@
+"""Terms: words as both databases index them, and the stems of SQLite's own tokenizer."""
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.porter import stem
+from lamplighter.domain.terms import fold, terms, words
+from lamplighter.repository.driver import sqlite3
+
+ROOTS = (
+    *("relat", "condition", "valenc", "digit", "radic", "different", "analog", "oper", "decis"),
+    *("feed", "hop", "tann", "fall", "hiss", "fizz", "fail", "fil", "conflat", "troubl", "siz"),
+    *("sky", "happ", "restart", "monitor", "electr", "hope", "good", "form", "adjust", "revis"),
+    *("y", "syzygy", "bow", "box", "control", "roll", "possib", "assemb", "topolog", "s", "ee"),
+)
+ENDINGS = (
+    *("", "s", "es", "ies", "sses", "ed", "eed", "ing", "y", "ational", "tional", "enci", "anci"),
+    *("izer", "bli", "bly", "alli", "entli", "eli", "ousli", "ization", "ation", "ator", "alism"),
+    *("iveness", "fulness", "ousness", "aliti", "iviti", "biliti", "logi", "logy", "icate"),
+    *("ative", "alize", "iciti", "ical", "ful", "ness", "al", "ance", "ence", "er", "ic", "able"),
+    *("ible", "ant", "ement", "ment", "ent", "ion", "sion", "tion", "ou", "ism", "ate", "iti"),
+    *("ous", "ive", "ize", "e", "ll", "lle", "ying", "ies", "at", "bled", "izing"),
+)
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def english() -> list[str]:
+    made = {"".join(each) for each in itertools.product(ROOTS, ENDINGS)}
+    for page in sorted(DOCS.glob("*.md")):
+        made |= set(re.findall(r"[a-z]{1,70}", page.read_text(encoding="utf-8").lower()))
+    return sorted(made)
+
+
+def test_a_stem_is_the_one_that_sqlite_makes() -> None:
+    every = english()
+    held = sqlite3.connect(":memory:")
+    held.execute("CREATE VIRTUAL TABLE f USING fts5(x, tokenize='porter unicode61')")
+    held.execute("CREATE VIRTUAL TABLE v USING fts5vocab(f, 'instance')")
+    held.executemany("INSERT INTO f VALUES (?)", ((word,) for word in every))
+    theirs = {doc: term for term, doc in held.execute("SELECT term, doc FROM v")}
+    held.close()
+
+    assert len(every) > 4_000
+    assert {each: stem(each) for each in every} == {
+        each: theirs[number] for number, each in enumerate(every, 1)
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("!! -- *", []),
+        ("Restarting the services", ["restart", "the", "servic"]),
+        ("DEC-0054", ["dec", "0054", "dec_0054"]),
+        ("2026.4.10", ["2026", "4", "10", "2026_4_10"]),
+        ("no-route-to-host", ["no", "rout", "to", "host", "no_route_to_host"]),
+        ("save_item(", ["save", "item", "save_item"]),
+        ("saveItem", ["save", "item", "save_item", "saveitem"]),
+        ("HTTPServer", ["http", "server", "http_server", "httpserver"]),
+        ("/etc/caddy/Caddyfile.", ["etc", "caddi", "caddyfil", "etc_caddy_caddyfile"]),
+        ("a--b", ["a", "b"]),
+        ("Café naïve", ["cafe", "naiv"]),
+        ("\uff21\uff22\uff23", ["abc"]),
+        ("straße", ["strass"]),
+        ("日本語の", ["日本", "本語", "語の", "の"]),
+        ("池", ["池"]),
+        ("nginx日本", ["nginx", "日本", "本"]),
+        ("a\0b", ["a", "b"]),
+        ("\ud800x", ["x"]),
+    ],
+)
+def test_the_terms_of_a_text(text: str, expected: list[str]) -> None:
+    assert terms(text) == expected
+
+
+def test_a_name_is_found_however_it_is_written() -> None:
+    for one, other in itertools.permutations(("save_item", "saveItem", "save-item"), 2):
+        assert "save_item" in terms(one)
+        assert set(terms(one)) & set(terms(other))
+    assert set(terms("sqlite")) <= set(terms("SQLite"))
+
+
+@given(st.text())
+def test_a_term_holds_nothing_that_a_query_could_take_for_more(text: str) -> None:
+    for term in terms(text):
+        assert re.fullmatch(r"\w{1,128}", term)
+        assert "'" not in term
+        assert '"' not in term
+
+
+@given(st.text())
+def test_each_word_stands_where_it_says(text: str) -> None:
+    for word in words(text):
+        assert 0 <= word.start < word.end <= len(text)
+        assert not text[word.start : word.end].isspace()
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1))
+def test_folding_twice_changes_nothing_more(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+def test_a_megabyte_without_a_space_is_read_in_time() -> None:
+    assert len(terms("日本" * 250_000)) == 500_000
+    assert terms("x" * 1_000_000) == ["x" * 64]

@@ -1,0 +1,154 @@
+"""What a process does for search by meaning: it keeps it alone, tells how far it is, and ends."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import by_hand
+from lamplighter import embedding
+from lamplighter.cli import main
+from lamplighter.config.settings import Settings, read_settings
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.meaning import Progress, sign
+from lamplighter.domain.vitals import Condition
+from lamplighter.embedding.minilm import MiniLM
+from lamplighter.repository import Database
+from lamplighter.serve import meaning
+
+HAND = (
+    "INSERT INTO memories (category, observation, confidence, created_at, updated_at)"
+    " VALUES ('timing', 'Takes a minute before it answers', 0.7, '2026-01-01', '2026-01-01')"
+)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, url: str) -> Settings:
+    given = {"LAMPLIGHTER_HOME": str(tmp_path / "home"), "LAMPLIGHTER_DATABASE_URL": url}
+    return read_settings(given)
+
+
+@pytest.fixture(autouse=True)
+def loaded_once(model: MiniLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process load the model once: what is tested is who uses it, and when."""
+    monkeypatch.setattr(embedding, "local", lambda: Lent(model))
+
+
+class Lent:
+    """The model of the tests, which nobody else may close."""
+
+    def __init__(self, model: MiniLM) -> None:
+        self.name, self.dimensions, self.embed = model.name, model.dimensions, model.embed
+
+    def close(self) -> None:
+        """It is lent."""
+
+
+async def until(right: Callable[[], Any]) -> None:
+    async with asyncio.timeout(30):
+        while True:
+            if await right():
+                return
+            await asyncio.sleep(0.02)
+
+
+async def test_one_process_keeps_what_was_written_and_tells_it(settings: Settings) -> None:
+    by_hand.run(settings.database_url, HAND)
+
+    async with Database(settings.database_url) as db, meaning.meaning(settings, db, start=0) as one:
+        assert one.near is not None
+
+        async def whole() -> bool:
+            return "all 1 memory" in (await one.sign()).words
+
+        await until(whole)
+        assert not await meaning._lock(settings).take()  # no other process does it too
+
+
+async def test_the_next_process_goes_on_when_the_first_ends(settings: Settings) -> None:
+    async with Database(settings.database_url) as db:
+        async with meaning.meaning(settings, db, start=0):
+            await asyncio.sleep(0.1)
+        by_hand.run(settings.database_url, HAND)
+
+        async with meaning.meaning(settings, db, start=0) as other:
+            assert other.embedder is not None
+            embedder = other.embedder
+
+            async def done() -> bool:
+                return embedder.done == 1
+
+            await until(done)
+
+
+async def test_turned_off_nothing_is_loaded_and_nobody_is_told_that_it_lacks(
+    settings: Settings, tmp_path: Path
+) -> None:
+    off = read_settings(
+        {
+            "LAMPLIGHTER_HOME": str(tmp_path / "home"),
+            "LAMPLIGHTER_DATABASE_URL": settings.database_url,
+            "LAMPLIGHTER_VECTORS": "off",
+        }
+    )
+    async with Database(off.database_url) as db, meaning.meaning(off, db, start=0) as here:
+        assert (here.near, here.answers, here.embedder) == (None, None, None)
+        assert "LAMPLIGHTER_VECTORS is off" in (await here.sign()).words
+
+
+async def test_not_installed_searches_are_told_so(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "why_not", lambda: "onnxruntime not installed")
+
+    async with Database(settings.database_url) as db, meaning.meaning(settings, db) as here:
+        assert here.answers is not None
+        with pytest.raises(Unavailable, match=r"onnxruntime not installed \(lamplighter\[vectors"):
+            await here.answers("anything")
+        assert (await here.sign()).condition is Condition.OK
+
+
+def test_the_command_keeps_all_and_tells_how_far_it_is(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAMPLIGHTER_HOME", str(settings.home))
+    monkeypatch.setenv("LAMPLIGHTER_DATABASE_URL", settings.database_url)
+    by_hand.run(settings.database_url, HAND)
+
+    def said(*words: str) -> str:
+        ran = CliRunner().invoke(main, ["vectors", *words])
+        assert ran.exit_code == 0, ran.output
+        return ran.stdout
+
+    assert json.loads(said("status", "--json"))["kept"] == 0
+    assert "The meaning of 0 of 1 memory is kept (0%)" in said("status")
+    assert json.loads(said("backfill", "--json"))["kept"] == 1
+    assert "The meaning of all 1 memory is kept" in said("backfill")
+
+    monkeypatch.setenv("LAMPLIGHTER_VECTORS", "off")
+    ran = CliRunner().invoke(main, ["vectors", "backfill"])
+    assert ran.exit_code == 2
+    assert "LAMPLIGHTER_VECTORS is off" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("found", "more", "condition", "words"),
+    [
+        (Progress(0, 0), {}, Condition.OK, "all 0 memories"),
+        (Progress(1, 4), {}, Condition.OK, "1 of 4 memories is kept (25%)"),
+        (None, {"why_not": "off"}, Condition.OK, "by their words alone: off"),
+        (Progress(1, 4), {"problem": "damaged"}, Condition.WARNING, "damaged"),
+        (None, {}, Condition.UNKNOWN, "cannot be told"),
+    ],
+)
+def test_its_sign(
+    found: Progress | None, more: dict[str, str], condition: Condition, words: str
+) -> None:
+    told = sign(found, **more)
+
+    assert told.condition is condition
+    assert words in told.words

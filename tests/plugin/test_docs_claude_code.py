@@ -1,0 +1,86 @@
+"""docs/claude-code.md says what is so: its commands, its tables, its figures and its example."""
+
+import json
+import re
+import tomllib
+
+from desk import PLUGIN, ROOT, Desk
+
+from lamplighter.api import hooks
+from lamplighter.domain.corrections import MOST, said
+from lamplighter.domain.telling import TEXT_CHARS
+from lamplighter.hook import EVENTS
+from lamplighter.usecases import hooks as captured
+from lamplighter.usecases import interactive, project_context
+from living import Server
+
+PAGE = (ROOT / "docs" / "claude-code.md").read_text()
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Return the rows of the table below a heading."""
+    part = PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    found = [line.strip("| ").split(" | ") for line in part.splitlines() if line.startswith("|")]
+    return found[2:]
+
+
+def test_the_events_are_those_that_there_are() -> None:
+    told = [row[0].strip("`") for row in rows("What happens when")]
+    assert set(told) == set(hooks.EVENTS) == set(EVENTS.values())
+    assert all(f"`{each}`" in PAGE for each in EVENTS)
+
+
+def test_each_example_of_what_is_kept_is_kept_so() -> None:
+    examples = rows("What is kept of prompts")
+    assert len(examples) == 6
+    for prompt, category in examples:
+        assert [each.category for each in said(prompt)] == [category], prompt
+    assert MOST < captured.CAPTURES
+
+
+def test_the_figures_are_those_in_force() -> None:
+    told = project_context
+    for figure in (
+        f"{TEXT_CHARS:,} characters",
+        f"up to {told.PROCEDURAL} memories",
+        f"{told.PROJECT} of the project",
+        f"last {told.RECENT.days} days ({told.DECISIONS})",
+        f"up to {interactive.TOLD} memories",
+        f"{captured.CAPTURES} such memories",
+        f"confidence {interactive.CONFIDENCE}",
+    ):
+        assert figure in " ".join(PAGE.split()), figure
+
+
+def test_the_commands_are_those_of_the_plugin(server: Server) -> None:
+    shop = json.loads((PLUGIN.parent / ".claude-plugin" / "marketplace.json").read_text())
+    plugin = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text())
+    assert f"claude plugin install {plugin['name']}@{shop['name']} " in PAGE
+    for each in plugin["userConfig"]:
+        assert f"--config {each}=" in PAGE
+    [command] = re.findall(r"^lamplighter (token create .*)$", PAGE, re.MULTILINE)
+    assert command in plugin["userConfig"]["token"]["description"]
+    assert server.home.ask(*command.split()).returncode == 0
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("version")
+    assert plugin["version"] == (version or "0.1.0")
+
+
+def test_the_example_without_the_plugin_is_one_that_the_cli_takes(desk: Desk) -> None:
+    [example] = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    given = json.loads(example)
+    [start] = given["hooks"]["SessionStart"][0]["hooks"]
+    assert [start["command"], *start["args"]] == ["lamplighter", "hook", "session-start"]
+    assert all(
+        hook["timeout"] <= 5
+        for entries in given["hooks"].values()
+        for entry in entries
+        for hook in entry["hooks"]
+    )
+    plugin = desk.path / "plugin"
+    (plugin / ".claude-plugin").mkdir(parents=True)
+    (plugin / "hooks").mkdir()
+    (plugin / ".claude-plugin" / "plugin.json").write_text('{"name": "example"}')
+    (plugin / "hooks" / "hooks.json").write_text(json.dumps({"hooks": given["hooks"]}))
+    valid = desk.claude("plugin", "validate", str(plugin))
+    assert valid.status == 0
+    assert "ignored at runtime" not in valid.out

@@ -524,3 +524,20 @@ async def test_a_memory_that_came_in_is_not_taken_for_another_of_its_number(
     facts = ["Fact 1", "Fact 2", "Fact 3"]
     assert [each.observation for each in await held(db)][1:] == ["Fact 1", "Two", "Fact 3"]
     assert [each.observation for each in await held(empty)][1:] == facts
+
+
+async def test_a_memory_of_another_home_is_not_taken_for_one_that_came_before_it(
+    db: Database, empty: Database
+) -> None:
+    """What is kept in one moment elsewhere comes in under the numbers of its neighbours."""
+    for fact in ("Fact 1", "Fact 2", "Fact 3"):
+        await knowledge.keep(
+            db, replace(POOL, topic_key=None, observation=fact), now=NOON, redact=OPEN
+        )
+    await knowledge.keep(empty, POOL, now=LATER, redact=OPEN)
+
+    done = await take(empty, read(await written(db, Form.LAMPLIGHTER)))
+
+    assert done.counts == {Became.CREATED: 3}
+    facts = [each.observation for each in await held(empty)]
+    assert facts == [POOL.observation, "Fact 1", "Fact 2", "Fact 3"]

@@ -170,8 +170,9 @@ class Importing:
         if record.native is None:
             return None
         own = await imports.native(self.db, *record.native)
-        knowledge = own is not None and own.category not in OPERATIONAL
-        return own if record.whole is not None or knowledge else None
+        if own is None or own.id in self.taken:
+            return None
+        return own if record.whole is not None or own.category not in OPERATIONAL else None
 
     async def _held(self, record: Record, known: tuple[MemoryId, str] | None) -> Memory | None:
         """Return the memory that a record is a form of: by where it comes from, or its key."""

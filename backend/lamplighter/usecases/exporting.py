@@ -69,7 +69,8 @@ class _Export:
         async for sessions in exports.client_sessions(self.db, project=self.project):
             self.done.sessions += len(sessions)
             for session in sessions:
-                self.write(ours.session_line(session))
+                asked = await client_prompts.of(self.db, session.id)
+                self.write(ours.session_line(session, asked))
         async for each in self._memories(told=False):
             self.write(ours.memory_line(*each))
 

@@ -352,7 +352,7 @@ async def test_the_first_prompt_is_what_a_session_was_about(db: Database) -> Non
     [session] = await rows(db, "sessions")
     assert session["prompt"].startswith("Mend the pool")
     assert "hunter2-" not in session["prompt"]
-    assert done.counts == {Became.SESSION: 1, Became.PROMPT: 1, Became.KNOWN: 2}
+    assert done.counts == {Became.SESSION: 1, Became.PROMPT: 2, Became.KNOWN: 1}
 
 
 async def test_an_older_form_of_a_topic_does_not_replace_a_newer_one(db: Database) -> None:

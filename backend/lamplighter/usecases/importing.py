@@ -236,6 +236,7 @@ class Importing:
             return Became.KNOWN
         if not self.dry:
             await client_prompts.insert(self.db, held.id, held.project, said, now=self.now)
+            await imports.prompted(self.db, held.id, said, now=self.now)
         return Became.PROMPT
 
     async def _session_of(self, record: Record) -> int | None:

@@ -86,5 +86,5 @@ async def _desk(settings: Settings) -> AsyncIterator[Desk]:
             redact=home.secrets(settings),
             window=timedelta(seconds=settings.dedup_window),
             agents=settings.agents,
-            near=means.near,
+            near=means.answers,
         )

@@ -61,9 +61,11 @@ class Words:
         self.weights = list(itertools.accumulate(weights))
 
     def some(self, count: int) -> list[str]:
+        """Return words as a sentence has them."""
         return self.chance.choices(self.all, cum_weights=self.weights, k=count)
 
     def between(self, first: int, last: int, count: int) -> list[str]:
+        """Return different words of about so many sentences."""
         return self.chance.sample(self.all[first:last], count)
 
 

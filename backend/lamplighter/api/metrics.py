@@ -60,6 +60,12 @@ class Families:
         )
         if self._found is not None:
             yield from _of_rows(self._found)
+            if self._here.near is not None:
+                yield _gauge(
+                    "vectors_missing",
+                    "Memories that are not found by meaning yet.",
+                    self._found.without_vector,
+                )
 
 
 def _own() -> "Iterator[Metric]":
@@ -97,6 +103,7 @@ def _of_rows(found: Figures) -> "Iterator[Metric]":
     yield _gauge("approvals_waiting", "Approvals that wait for a person.", found.approvals)
     yield _gauge("requests_waiting", "Requests for sessions that wait.", found.requests)
     yield _gauge("outbox_notices", "Notices that are not sent yet.", found.outbox)
+    yield _gauge("index_waiting", "Rows that wait to be indexed.", found.unindexed)
     yield _gauge("database_size_bytes", "What the database takes.", found.bytes)
     yield _gauge("feed_position", "The number of the last change of the feed.", found.changes)
     yield _gauge("supervisor_leading", "Whether a supervisor leads.", float(found.leads))

@@ -112,7 +112,7 @@ def _has_vowel(word: str) -> bool:
 
 
 def _doubled(word: str) -> bool:
-    return len(word) > 1 and word[-1] == word[-2] and _consonants(word)[-1]
+    return len(word) > 1 and word[-1] == word[-2] and word[-1] not in _VOWELS
 
 
 def _short(word: str) -> bool:

@@ -19,7 +19,15 @@ from lamplighter.repository import (
     vitals,
 )
 from lamplighter.repository.database import Database
-from lamplighter.repository.tables import cooldowns, memories, prompts, retellings, sessions
+from lamplighter.repository.tables import (
+    cooldowns,
+    embeddings,
+    memories,
+    prompts,
+    retellings,
+    sessions,
+)
+from lamplighter.repository.tables_search import unindexed
 from lamplighter.repository.tables_work import notices
 
 DAY: Final = timedelta(hours=24)
@@ -39,6 +47,8 @@ class Figures:
     approvals: int
     requests: int
     outbox: int
+    unindexed: int
+    without_vector: int
     bytes: int
     changes: int
     heartbeat_age: float | None
@@ -59,6 +69,8 @@ async def figures(db: Database, *, now: datetime) -> Figures:
         approvals=(await approvals.waiting(db, now=now))[0],
         requests=await statistics.queued(db),
         outbox=await _outbox(db),
+        unindexed=await _many(db, unindexed),
+        without_vector=await _without_vector(db),
         bytes=await vitals.size(db),
         changes=await changes.last(db),
         heartbeat_age=None if leader is None else (now - leader.heartbeat_at).total_seconds(),
@@ -96,6 +108,12 @@ async def _uses(db: Database, *, since: datetime) -> dict[tuple[str, ...], int]:
 async def _outbox(db: Database) -> int:
     left = (NoticeState.WAITING, NoticeState.SENDING)
     query = sa.select(sa.func.count()).select_from(notices).where(notices.c.state.in_(left))
+    return int(await db.fetch_val(query))
+
+
+async def _without_vector(db: Database) -> int:
+    known = sa.exists().where(embeddings.c.memory_id == memories.c.id)
+    query = sa.select(sa.func.count()).select_from(memories).where(~known)
     return int(await db.fetch_val(query))
 
 

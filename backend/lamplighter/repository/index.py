@@ -13,8 +13,7 @@ from lamplighter.domain.ranking import WEIGHTS, Corpus, Fields
 from lamplighter.domain.terms import is_single
 from lamplighter.repository.columns import NUMBER
 from lamplighter.repository.database import Database
-from lamplighter.repository.driver import DatabaseError
-from lamplighter.repository.index_condition import is_of_index
+from lamplighter.repository.driver import DatabaseError, OperationalError
 from lamplighter.repository.index_schema import INDEX, VOCABULARY
 from lamplighter.repository.prepared import Statement
 from lamplighter.repository.tables_search import FIELDS, STEP, term_totals, terms
@@ -99,23 +98,27 @@ async def candidates(
     else:
         values |= {"asked": _fts(matching)}
     query = parts.since(mode, base, conditions) if conditions else parts.prepared[mode]
-    try:
-        rows = await db.fetch_all(query(**values))
-    except DatabaseError as error:
-        if not is_of_index(str(error)):
-            raise
-        raise Unavailable(DAMAGED) from error
+    rows = await _asked(db, query(**values))
     return [
         Document(row["id"], (row["title"], row["text"], row["keys"], row["around"]), row["size"])
         for row in rows
     ]
 
 
+async def _asked(db: Database, query: Any) -> list[Any]:
+    try:
+        return list(await db.fetch_all(query))
+    except DatabaseError as error:
+        if isinstance(error, OperationalError):  # busy, interrupted or late: no damage
+            raise
+        raise Unavailable(DAMAGED) from error
+
+
 async def _holding(db: Database, wanted: Sequence[str], scope: set[str]) -> dict[str, int]:
     if not db.notifies:
         vocabulary = sa.table(VOCABULARY, sa.column("term"), sa.column("doc"))
         query = sa.select(vocabulary).where(vocabulary.c.term.in_(wanted))
-        found = {row["term"]: int(row["doc"]) for row in await db.fetch_all(query)}
+        found = {row["term"]: int(row["doc"]) for row in await _asked(db, query)}
     else:
         marked = {f"'={each}'" if each in scope else f"'{each}'": each for each in wanted}
         asked = sa.func.unnest(sa.cast(list(marked), postgresql.ARRAY(sa.Text)))
@@ -181,7 +184,7 @@ def _in_vectors() -> _Part:
         sa.cast(sa.cast(text, sa.Text), postgresql.TSQUERY)
         for text in (_ASKED, sa.bindparam("ranked", type_=sa.Text))
     )
-    title, text, keys, around = WEIGHTS
+    title, text, keys, around = (each / max(WEIGHTS) for each in WEIGHTS)  # none may be above 1
     weights: Any = sa.literal_column(f"'{{{around}, {keys}, {text}, {title}}}'::float4[]")
     rows = _HELD.alias("vectors")
     vector: Any = rows.c.vector

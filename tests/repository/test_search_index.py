@@ -1,0 +1,146 @@
+"""The index of the search: in step, sound, mended, and the same on both databases."""
+
+import asyncio
+import random
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import by_hand
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.memory import Candidate, Category
+from lamplighter.domain.search import Wanted
+from lamplighter.repository import Database, driver, index_condition, memories, taking_in, writing
+from lamplighter.repository.condition import condition
+from lamplighter.repository.database import file_of
+from lamplighter.repository.index_schema import TRIGGERS
+from lamplighter.usecases.search import find
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+THINGS = (
+    *("disk", "pool", "cache", "backup", "proxy", "token"),
+    *("queue", "mirror", "router", "volume", "session", "cluster"),
+)
+WHAT = (
+    *("fails", "restarts", "hangs", "grows", "leaks"),
+    *("expires", "rotates", "waits", "answers", "retries"),
+)
+HOW = (
+    *("slowly", "at-night", "twice", "under_load", "after"),
+    *("DEC-0054", "without", "a", "trace", "never", "always"),
+)
+
+
+def texts(count: int) -> list[str]:
+    chance = random.Random(3)
+    return [
+        " ".join(
+            (chance.choice(THINGS), chance.choice(WHAT), *chance.sample(HOW, chance.randint(1, 6)))
+        )
+        for _ in range(count)
+    ]
+
+
+def candidate(text: str, service: str | None = None) -> Candidate:
+    return Candidate(
+        category=Category.DECISION, service=service, observation=text, tier=0, session_id=None
+    )
+
+
+async def filled(url: str, several: list[str]) -> None:
+    async with Database(url) as db, writing(db):
+        for number, text in enumerate(several):
+            service = f"svc{number % 3}" if number % 2 else None
+            await memories.insert(db, candidate(text, service), now=NOON)
+
+
+async def answers(url: str, queries: list[str]) -> list[list[tuple[int, float]]]:
+    async with Database(url) as db:
+        found = [
+            await find(db, Wanted(query=query, limit=50), now=NOON, seconds=10) for query in queries
+        ]
+    return [[(each.row.id, round(each.score, 9)) for each in every.found] for every in found]
+
+
+def test_every_trigger_is_there(url: str) -> None:
+    held = (
+        "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        if url.startswith("sqlite")
+        else "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
+    )
+    assert sorted(name for (name,) in by_hand.run(url, held)) == list(TRIGGERS)
+
+
+def test_both_databases_answer_alike(sqlite: str, postgres_url: str) -> None:
+    several = texts(150)
+    chance = random.Random(4)
+    queries = [" ".join(chance.sample(THINGS + WHAT + HOW, 3)) for _ in range(20)]
+    queries += ['"disk fails"', "pool -fails", "service:svc1 disk", "DEC-0054", "type:decision"]
+
+    for url in (sqlite, postgres_url):
+        asyncio.run(filled(url, several))
+
+    assert asyncio.run(answers(sqlite, queries)) == asyncio.run(answers(postgres_url, queries))
+
+
+def test_what_a_bulk_statement_wrote_waits_and_is_taken_in(url: str) -> None:
+    asyncio.run(filled(url, texts(120)))
+    by_hand.run(url, "UPDATE memories SET observation = 'zebra ' || id")
+
+    async def taken() -> tuple[bool, int, bool]:
+        async with Database(url) as db:
+            before = await taking_in.waits(db)
+            count = await taking_in.catch_up(db, seconds=30)
+            return before, count, await taking_in.waits(db)
+
+    assert asyncio.run(taken()) == (True, 120, False)
+    assert len(asyncio.run(answers(url, ["zebra"]))[0]) == 50
+
+
+def test_what_was_held_before_is_taken_in(url: str) -> None:
+    asyncio.run(filled(url, ["The zebra is striped"]))
+    by_hand.run(url, "DELETE FROM terms", "INSERT INTO unindexed (id) VALUES (1)")
+
+    assert [number for number, _ in asyncio.run(answers(url, ["zebra"]))[0]] == [1]
+
+
+def test_counting_writes_nothing_into_the_index(url: str) -> None:
+    asyncio.run(filled(url, ["The zebra is striped"]))
+    by_hand.run(url, "UPDATE memories SET access_count = 5, confidence = 0.5, version = 2")
+
+    assert by_hand.run(url, "SELECT count(*) FROM unindexed") == [(0,)]
+
+
+def test_a_damaged_index_is_named_and_mended(sqlite: str) -> None:
+    asyncio.run(filled(sqlite, texts(60)))
+    path: Path = file_of(sqlite)
+    assert condition(path).index == ""
+    with closing(driver.connect(str(path))) as connection:
+        connection.execute("UPDATE terms_index_data SET block = zeroblob(40) WHERE id > 10")
+
+    found = condition(path)
+    assert (found.check, "fts5" in found.index) == ("ok", True)
+    with pytest.raises(Unavailable, match="lamplighter migrate"):
+        asyncio.run(answers(sqlite, ["disk"]))
+
+    assert "fts5" in index_condition.mend(sqlite)
+    assert condition(path).index == ""
+    assert index_condition.mend(sqlite) == ""
+    assert asyncio.run(answers(sqlite, ["disk fails"]))[0]
+
+
+def test_lost_triggers_are_named_and_what_was_written_meanwhile_is_found(url: str) -> None:
+    asyncio.run(filled(url, ["The zebra is striped"]))
+    on = "" if url.startswith("sqlite") else " ON memories"
+    by_hand.run(
+        url,
+        f"DROP TRIGGER memories_changed{on}",
+        "UPDATE memories SET observation = 'The okapi is shy'",
+    )
+    assert asyncio.run(answers(url, ["okapi"])) == [[]]
+
+    assert index_condition.mend(url) == "its triggers are missing: memories_changed"
+    assert len(asyncio.run(answers(url, ["okapi"]))[0]) == 1
+    assert asyncio.run(answers(url, ["zebra"])) == [[]]

@@ -1,0 +1,113 @@
+"""The page of observability cannot lie: it tells of every figure, and what exists is used."""
+
+import json
+import re
+from pathlib import Path
+
+import httpx2
+import pytest
+import yaml
+from prometheus_client.core import Metric
+from prometheus_client.parser import text_string_to_metric_families
+
+from lamplighter.config.settings import read_settings
+from living import Home, Server
+
+DOCS = Path(__file__).parents[2] / "docs"
+ROW = re.compile(r"^\| `(lamplighter_\w+)` \|([^|]*)\| (\w+) \| (\w+) \| (.+) \|$", re.MULTILINE)
+USED = re.compile(r"\b(?:lamplighter|process)_[a-z_]+")
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Metric]:
+    """Return every family of a server that has had a session, a search and an agent."""
+    home = Home(tmp_path_factory.mktemp("figures") / "home")
+    server = Server(home)
+    home.says("Nothing to report")
+    try:
+        with httpx2.Client(base_url=server.url, headers=server.headers, timeout=20) as client:
+            client.get("/agentops/context", params={"project": "p", "query": "x"})
+            text = client.get("/metrics").text
+    finally:
+        server.kill()
+    return {each.name: each for each in text_string_to_metric_families(text)}
+
+
+def shown_as(family: Metric) -> str:
+    kinds = {"counter": "_total"}
+    return family.name + kinds.get(family.type, "")
+
+
+def test_every_figure_is_told_of_with_its_words_and_no_other(told: dict[str, Metric]) -> None:
+    rows = {name: (kind, words) for name, _, kind, _, words in ROW.findall(page())}
+    ours = {
+        shown_as(each): (each.type, each.documentation)
+        for each in told.values()
+        if each.name.startswith("lamplighter_")
+    }
+
+    assert rows == ours
+
+
+def test_labels_are_told_of(told: dict[str, Metric]) -> None:
+    labels = {name: set(re.findall(r"`(\w+)`", each)) for name, each, *_ in ROW.findall(page())}
+    for family in told.values():
+        for sample in family.samples:
+            if sample.name.startswith("lamplighter_"):
+                assert set(sample.labels) - {"le"} == labels[shown_as(family)], sample
+
+
+def test_names_keep_to_the_conventions(told: dict[str, Metric]) -> None:
+    for family in told.values():
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", family.name)
+        assert family.documentation
+        if family.type == "histogram":
+            assert family.name.endswith("_seconds")
+
+
+@pytest.mark.parametrize("name", ["alerts.yml", "grafana.json"])
+def test_the_dashboard_and_the_rules_use_figures_that_exist(
+    told: dict[str, Metric], name: str
+) -> None:
+    text = (DOCS / "observability" / name).read_text()
+    known = {sample.name for family in told.values() for sample in family.samples}
+    known |= {shown_as(family) for family in told.values()}  # those without a series yet
+    known |= {f"{each.name}_bucket" for each in told.values() if each.type == "histogram"}
+
+    used = set(USED.findall("\n".join(expressions(name, text))))
+
+    assert used
+    assert used <= known, used - known
+
+
+def expressions(name: str, text: str) -> list[str]:
+    if name.endswith(".yml"):
+        rules = yaml.safe_load(text)["groups"][0]["rules"]
+        assert all({"alert", "expr", "labels", "annotations"} <= each.keys() for each in rules)
+        return [each["expr"] for each in rules]
+    panels = json.loads(text)["panels"]
+    assert len({each["id"] for each in panels}) == len(panels)
+    places = {(each["gridPos"]["x"], each["gridPos"]["y"]) for each in panels}
+    assert len(places) == len(panels)
+    return [target["expr"] for each in panels for target in each["targets"]]
+
+
+def test_the_agents_in_the_docs_are_read(tmp_path: Path) -> None:
+    examples = re.findall(r"```toml\n(.*?)```", (DOCS / "agents.md").read_text(), re.DOTALL)
+    (tmp_path / "lamplighter.toml").write_text("\n".join(examples).replace("…", "x"))
+
+    found = read_settings({"LAMPLIGHTER_HOME": str(tmp_path)}).agents
+
+    assert [each.name for each in found] == ["away", "coder", "guest"]
+    assert (len(found[1].hooks.save), len(found[1].hooks.inject)) == (1, 1)
+    assert not found[2].auto_save
+
+
+def test_the_line_of_the_log_in_the_docs_is_one() -> None:
+    [line] = re.findall(r"```json\n(.*?)```", page(), re.DOTALL)
+
+    assert {"time", "level", "logger", "message", "request_id"} <= json.loads(line).keys()
+
+
+def page() -> str:
+    return (DOCS / "observability.md").read_text()

@@ -1,0 +1,329 @@
+"""The search: whole, alike on both databases, and never late."""
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import by_hand
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.event import Level
+from lamplighter.domain.memory import Candidate, Category, Kind, Memory, Source
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.search import Found, Layer, Method, Results, Wanted
+from lamplighter.domain.summary import Message
+from lamplighter.repository import Database, events, memories, taking_in, writing
+from lamplighter.repository.tables import terms
+from lamplighter.usecases import clients, knowledge
+from lamplighter.usecases.search import find
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+OPEN = Redactor()
+LONG = 10.0
+"""Seconds: these tests are not about being in time."""
+
+
+async def keep(db: Database, observation: str, **more: Any) -> Memory:
+    given = {"category": Category.DECISION, "service": None, "tier": 0, "session_id": None}
+    candidate = Candidate(observation=observation, **{**given, **more})
+    async with writing(db):
+        return await memories.insert(db, candidate, now=NOON)
+
+
+async def ask(db: Database, query: str, **more: Any) -> Results:
+    return await find(db, Wanted(query=query, **more), now=NOON + DAY, seconds=LONG)
+
+
+async def ids(db: Database, query: str, **more: Any) -> list[int]:
+    return [each.row.id for each in (await ask(db, query, **more)).found]
+
+
+def best(found: Results) -> Found:
+    return found.found[0]
+
+
+async def test_what_holds_more_and_rarer_words_comes_first(db: Database) -> None:
+    await keep(db, "The disk is full of logs")
+    rare = await keep(db, "The disk is full of thumbnails")
+    await keep(db, "Logs are kept for a week")
+
+    found = await ask(db, "is the disk full of thumbnails")
+
+    assert best(found).row == rare
+    assert len(found.found) == 2
+    assert found.terms == ("disk", "full", "thumbnail")
+    assert (found.partial, found.missing) == (False, ())
+
+
+async def test_the_reasons_add_up_to_the_score(db: Database) -> None:
+    await keep(db, "Restart takes a minute", service="jellyfin", title="Slow restart")
+
+    hit = best(await ask(db, "restart of jellyfin yesterday"))
+
+    assert hit.score == pytest.approx(sum(reason.score for reason in hit.reasons))
+    assert {"restart", "jellyfin", "names jellyfin", "from yesterday"} == {
+        reason.what for reason in hit.reasons
+    }
+    assert [hit.text[start:end] for start, end in hit.spans] == ["Restart"]
+
+
+async def test_a_title_and_a_key_count_for_more_than_the_text(db: Database) -> None:
+    in_text = await keep(db, "The cache is warm")
+    in_title = await keep(db, "Kept warm", title="Cache")
+    in_tag = await keep(db, "Stays warm", tags=("cache",))
+
+    assert await ids(db, "cache") == [in_title.id, in_tag.id, in_text.id]
+
+
+async def test_filters_narrow_what_is_found(db: Database) -> None:
+    own = await keep(db, "Pool of ten", service="db", project="web", tags=("sql",))
+    general = await keep(db, "Pool of all", project="web", category=Category.CONFIG)
+    other = await keep(db, "Pool of others", service="db-2", project="api")
+    everywhere = await keep(db, "Pool for everyone", project="api", scope="global")
+
+    assert set(await ids(db, "pool", project="Web")) == {own.id, general.id, everywhere.id}
+    assert await ids(db, "pool", service="DB") == [own.id]
+    assert await ids(db, "pool service:general project:web type:config") == [general.id]
+    assert await ids(db, "pool", service="db", general=True, project="web") == [
+        own.id,
+        *sorted((everywhere.id, general.id), reverse=True),
+    ]
+    assert await ids(db, "pool", tags=("SQL",)) == [own.id]
+    assert await ids(db, "pool", kind=Kind.PROJECT) == [general.id]
+    assert await ids(db, "pool service:db_2") == [other.id]
+    assert await ids(db, "pool", since=NOON + timedelta(hours=1)) == []
+    assert len(await ids(db, "pool since:7d")) == 4
+
+
+async def test_a_filter_alone_lists_the_newest(db: Database) -> None:
+    one, two = await keep(db, "First", service="db"), await keep(db, "Second", service="db")
+
+    found = await ask(db, "service:db")
+
+    assert [each.row.id for each in found.found] == [two.id, one.id]
+    assert {each.method for each in found.found} == {Method.RECENT}
+
+
+async def test_a_phrase_must_stand_and_a_minus_must_not(db: Database) -> None:
+    phrase = await keep(db, "fails with no route to host")
+    await keep(db, "the host has no route", title="route to")
+    assert await ids(db, '"no route to host"') == [phrase.id]
+    assert await ids(db, 'route -"no route to host" -title') != []
+    assert phrase.id not in await ids(db, 'route -"no route to host"')
+
+
+async def test_inactive_memories_are_found_only_when_asked_for(db: Database) -> None:
+    low = await keep(db, "The lamp is old", confidence=0.2)
+    held = await keep(db, "The lamp is new")
+
+    assert await ids(db, "lamp") == [held.id]
+    assert await ids(db, "lamp", active=False) == [low.id]
+    assert set(await ids(db, "lamp", active=None)) == {low.id, held.id}
+
+    async with writing(db):
+        gone = dataclasses.replace(held, active=False, version=2)
+        await memories.update(db, gone, now=NOON)
+    assert await ids(db, "lamp") == []
+    assert len(await ids(db, "lamp", active=None)) == 2
+
+
+async def test_a_changed_memory_is_found_by_its_new_words_only(db: Database) -> None:
+    held = await keep(db, "Uses port 80", title="Port")
+    async with writing(db):
+        changed = dataclasses.replace(held, observation="Uses a socket", title="", version=2)
+        await memories.update(db, changed, now=NOON)
+
+    assert await ids(db, "port") == []
+    assert await ids(db, "socket") == [held.id]
+
+
+async def test_nothing_is_left_of_what_is_deleted(db: Database, url: str) -> None:
+    session, _ = await clients.start(db, clients.Opening(external_id="s", project="web"), now=NOON)
+    before = await keep(db, "Before it", session_id=session.id)
+    held = await keep(db, "The password is swordfish", session_id=session.id)
+    assert set(await ids(db, "swordfish")) == {before.id, held.id}
+
+    async with writing(db):
+        await memories.delete(db, held, now=NOON)
+
+    rows = by_hand.run(url, "SELECT title, text, keys, around, scope FROM terms")
+    assert "swordfish" not in str(rows)
+    assert await ids(db, "swordfish") == []
+
+
+async def test_neighbours_of_the_same_session_are_found_too_but_behind(db: Database) -> None:
+    one, _ = await clients.start(db, clients.Opening(external_id="a", project="x"), now=NOON)
+    two, _ = await clients.start(db, clients.Opening(external_id="b", project="x"), now=NOON)
+    lines = [
+        await keep(db, text, session_id=one.id) for text in ("Alpha", "Beta", "Gamma", "Delta")
+    ]
+    await keep(db, "Epsilon", session_id=two.id)
+
+    assert await ids(db, "alpha") == [lines[0].id, lines[2].id, lines[1].id]
+    assert await ids(db, "epsilon") == [lines[3].id + 1]
+
+
+async def test_rows_written_by_hand_are_taken_in_by_themselves(db: Database, url: str) -> None:
+    columns = "service, category, observation, confidence, active, created_at, updated_at,"
+    at = "'2026-01-01T12:00:00.000000Z'"
+    by_hand.run(
+        url,
+        f"INSERT INTO memories ({columns} session_id, tier) VALUES"
+        f" ('jellyfin', 'timing', 'Takes 60s to start', 0.9, 1, {at}, {at}, NULL, 2)",
+    )
+    assert await ids(db, "start") == [1]
+
+    by_hand.run(url, "UPDATE memories SET observation = 'Starts at once' WHERE id = 1")
+    assert await ids(db, "60s") == []
+    assert await ids(db, "once") == [1]
+
+    by_hand.run(url, "DELETE FROM memories")
+    assert await ids(db, "once") == []
+    assert by_hand.run(url, "SELECT count(*) FROM terms") == [(0,)]
+    assert by_hand.run(url, "SELECT sum(documents) FROM term_totals") == [(0,)]
+
+
+async def test_sessions_are_found_by_their_summary_and_events_on_request(db: Database) -> None:
+    session, _ = await clients.start(
+        db, clients.Opening(external_id="s", project="web", agent="ann"), now=NOON
+    )
+    said = [Message("user", "Fix the flux capacitor"), Message("assistant", "Done")]
+    await clients.end(db, "s", said, redact=OPEN, now=NOON)
+    async with writing(db):
+        event = await events.insert(
+            db, Level.WARNING, "The flux is low", service="web", source="operator", now=NOON
+        )
+
+    found = await ask(db, "flux")
+    assert [(each.layer, each.row.id) for each in found.found] == [(Layer.SESSION, session.id)]
+    both = await ask(db, "flux in:all")
+    assert {(each.layer, each.row.id) for each in both.found} == {
+        (Layer.SESSION, session.id),
+        (Layer.EVENT, event.id),
+    }
+    assert await ids(db, "flux in:memories") == []
+    assert await ids(db, "flux type:decision") == []
+
+
+async def test_the_totals_are_those_of_what_is_held(db: Database, url: str) -> None:
+    for number in range(3):
+        await keep(db, f"Fact {number}")
+    await keep(db, "Low", confidence=0.1)
+
+    counted = by_hand.run(url, "SELECT documents, size FROM term_totals ORDER BY part")
+    assert [row[0] for row in counted] == [3, 0, 0, 1]
+    (size,) = by_hand.run(url, "SELECT sum(size) FROM terms")[0]
+    assert sum(row[1] for row in counted) == pytest.approx(size)
+
+
+async def test_no_text_is_an_error(sqlite: str) -> None:
+    import asyncio
+
+    async with Database(sqlite) as db:
+        await keep(db, "Something is held")
+        loop = asyncio.get_running_loop()
+
+        @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+        @given(query=st.text(), prefix=st.sampled_from(["", "-", '"', "service:", "held "]))
+        def asked(query: str, prefix: str) -> None:
+            question = ask(db, prefix + query)
+            found = asyncio.run_coroutine_threadsafe(question, loop).result(30)
+            assert not found.partial
+
+        await asyncio.to_thread(asked)
+
+
+async def test_an_answer_that_is_late_says_so_and_the_next_one_is_whole(db: Database) -> None:
+    held = await keep(db, "Something is held")
+
+    late = await find(db, Wanted(query="held"), now=NOON, seconds=0.0)
+
+    assert (late.partial, late.missing) == (True, ("memory", "session"))
+    assert await ids(db, "held") == [held.id]
+
+
+async def test_within_a_transaction_a_late_search_leaves_that_whole(db: Database) -> None:
+    held = await keep(db, "Something is held")
+
+    async with db.transaction(readonly=True):
+        late = await find(db, Wanted(query="held"), now=NOON, seconds=0.0)
+        assert late.partial
+        assert await memories.get(db, held.id) == held
+
+
+async def test_many_and_common_words_still_find(db: Database) -> None:
+    async with writing(db):
+        for number in range(450):
+            await memories.insert(
+                db,
+                Candidate(
+                    category=Category.DECISION,
+                    service=None,
+                    observation=f"The usual words of fact {number}",
+                    tier=0,
+                    session_id=None,
+                ),
+                now=NOON,
+            )
+
+    assert len(await ids(db, "usual words of a fact", limit=100)) == 100
+    assert (await ids(db, "usual words of fact 17"))[0] == 18
+
+
+class Meaning:
+    """Stands for a model: what it finds is given; it is the one thing here that is not ours."""
+
+    def __init__(self, found: Sequence[tuple[int, float]] | Exception) -> None:
+        self.found = found
+
+    async def __call__(
+        self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
+    ) -> Sequence[tuple[int, float]]:
+        if isinstance(self.found, Exception):
+            raise self.found
+        return [each for each in self.found if ids is None or each[0] in ids]
+
+
+async def test_meaning_finds_what_shares_no_word(db: Database) -> None:
+    by_words = await keep(db, "The disk is full")
+    by_meaning = await keep(db, "No space is left there")
+    near = Meaning([(by_meaning.id, 0.7), (by_words.id, 0.6)])
+
+    found = await find(db, Wanted(query="disk full"), now=NOON, near=near, seconds=LONG)
+
+    assert [each.row for each in found.found] == [by_words, by_meaning]
+    assert [each.method for each in found.found] == [Method.WORDS, Method.MEANING]
+    for each in found.found:
+        assert each.score == pytest.approx(sum(reason.score for reason in each.reasons))
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), Unavailable("no model")], ids=["late", "none"])
+async def test_without_meaning_words_are_enough(db: Database, error: Exception) -> None:
+    held = await keep(db, "The disk is full")
+
+    found = await find(db, Wanted(query="disk"), now=NOON, near=Meaning(error), seconds=LONG)
+
+    assert [each.row for each in found.found] == [held]
+    assert found.missing == ("meaning",)
+
+
+async def test_knowledge_that_is_kept_is_found_at_once(db: Database) -> None:
+    candidate = Candidate(
+        category=Category.BUGFIX,
+        service=None,
+        observation="Close the pool first",
+        tier=0,
+        session_id=None,
+        source=Source.CLIENT,
+    )
+    kept = await knowledge.keep(db, candidate, now=NOON, redact=OPEN)
+
+    assert await ids(db, "closing pools") == [kept.memory.id]
+    assert not await taking_in.waits(db)
+    assert await db.fetch_val(sa.select(sa.func.count()).select_from(terms)) == 1

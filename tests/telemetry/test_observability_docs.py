@@ -21,7 +21,7 @@ USED = re.compile(r"\b(?:lamplighter|process)_[a-z_]+")
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Metric]:
     """Return every family of a server that has had a session, a search and an agent."""
-    home = Home(tmp_path_factory.mktemp("figures") / "home")
+    home = Home(tmp_path_factory.mktemp("figures") / "home", {"LAMPLIGHTER_VECTORS": "auto"})
     server = Server(home)
     home.says("Nothing to report")
     try:

@@ -12,6 +12,7 @@ from lamplighter.api import ask, shapes
 from lamplighter.api.door import Door, door
 from lamplighter.repository.figures import Figures
 from lamplighter.telemetry import counts
+from lamplighter.usecases.nearby import Absent
 
 if TYPE_CHECKING:  # it takes a while to load, and who asks for no figures never needs it
     from prometheus_client.core import Metric
@@ -60,7 +61,7 @@ class Families:
         )
         if self._found is not None:
             yield from _of_rows(self._found)
-            if self._here.near is not None:
+            if not isinstance(self._here.near, Absent | None):
                 yield _gauge(
                     "vectors_missing",
                     "Memories that are not found by meaning yet.",

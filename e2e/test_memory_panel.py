@@ -130,6 +130,7 @@ def test_knowledge_has_a_form_of_its_own(page: Page, app: App, expected: set[int
     )
     topic.fill("config/db/journal")
     dialog.get_by_label("Scope").select_option("every project")
+    dialog.get_by_label("Project").fill("Shop")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).to_be_hidden()
 
@@ -137,12 +138,14 @@ def test_knowledge_has_a_form_of_its_own(page: Page, app: App, expected: set[int
     panel = panel_of(page, app, memory)
     expect(panel.get_by_role("heading", level=2)).to_have_text("Use WAL mode")
     panel.get_by_label("Tags").fill("sqlite")
+    panel.get_by_label("Project").fill("till")
     save(panel)
     expect(panel.get_by_role("button", name="Save")).to_be_disabled()
     kept = app.get(f"/api/v1/memories/{memory}")
-    names = ("title", "tags", "scope", "topic_key", "category", "kind")
+    expect(panel.get_by_text("project shop → till")).to_be_visible()
+    names = ("title", "tags", "project", "scope", "topic_key", "category", "kind")
     assert [kept[name] for name in names] == [
-        *("Use WAL mode", ["sqlite"], "global", "config/db/journal", "decision", "semantic")
+        *("Use WAL mode", ["sqlite"], "till", "global", "config/db/journal", "decision", "semantic")
     ]
 
 

@@ -68,7 +68,8 @@ class Home:
     @property
     def env(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        return {**kept, "LAMPLIGHTER_HOME": str(self.path), **self.more}
+        own = {"LAMPLIGHTER_HOME": str(self.path), "LAMPLIGHTER_VECTORS": "off"}
+        return {**kept, **own, **self.more}
 
     def run(
         self, *lines: dict[str, Any], tier: int = 1, command: str = "", words: tuple[str, ...] = ()

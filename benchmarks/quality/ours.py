@@ -23,7 +23,7 @@ from lamplighter.usecases.embed import Embedder
 from lamplighter.usecases.nearby import Nearby
 from lamplighter.usecases.search import find
 
-MOST: Final = 100
+MOST: Final = 30
 NOW: Final = BEGAN + timedelta(days=400)
 AT_ONCE: Final = 200
 

@@ -32,7 +32,7 @@ def run(home: Path) -> Iterator[Run]:
     root.handlers[:] = []  # what a command replaces it closes too
 
     def ask(*words: str, given: str | None = None, width: int = 80) -> Result:
-        env = {"LAMPLIGHTER_HOME": str(home), "COLUMNS": str(width)}
+        env = {"LAMPLIGHTER_HOME": str(home), "COLUMNS": str(width), "LAMPLIGHTER_VECTORS": "off"}
         return CliRunner().invoke(main, words, input=given, env=env)
 
     yield ask

@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -216,3 +218,10 @@ def test_whatever_is_given_is_answered_in_words(
     said = answer.json()["result"]["content"][0]["text"]
     assert said
     assert "fault of ours" not in said
+
+
+def test_who_asks_nothing_loads_nothing_for_it() -> None:
+    code = "import sys, lamplighter.serve.web, lamplighter.cli; print('mcp' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "False\n"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 from desk import Desk
 
@@ -33,6 +34,17 @@ def token(server: Server) -> str:
     made = server.home.ask(*words)
     assert made.returncode == 0, made.stderr
     return made.stdout.split()[-1]
+
+
+@pytest.fixture(scope="session")
+def tools(server: Server, token: str) -> None:
+    """Let the server load its tools: on a busy machine the first to ask waits for long."""
+    headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
+    about = {"name": "test", "version": "1"}
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about}
+    given = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}
+    answer = httpx2.post(f"{server.url}/mcp", headers=headers, json=given, timeout=60)
+    assert answer.status_code == 200, answer.text
 
 
 @pytest.fixture

@@ -114,6 +114,7 @@ def test_what_came_to_be_known_meanwhile_is_told_beside_the_prompt(
     assert not any(POOL in each for each in told(request, "SessionStart"))
 
 
+@pytest.mark.usefixtures("tools")
 def test_the_tools_of_the_plugin_are_listed_and_called(
     server: Server, ready: Desk, api: MessagesApi
 ) -> None:
@@ -197,6 +198,7 @@ def test_a_server_that_is_killed_meanwhile_changes_nothing(
     assert own.home.rows(query) == [(desk.name, "running")]
 
 
+@pytest.mark.usefixtures("tools")
 def test_it_is_valid_and_is_installed_from_its_directory(desk: Desk, api: MessagesApi) -> None:
     for path in (PLUGIN, PLUGIN.parent):
         valid = desk.claude("plugin", "validate", str(path))

@@ -81,6 +81,31 @@ def test_140_a_context_call_with_a_traceparent_has_one_span_with_an_event_a_memo
     assert all(line["trace_id"] == TRACE for line in lines if "trace_id" in line)
 
 
+@pytest.mark.parametrize("way", ["header", "_meta"])
+def test_a_tool_of_mcp_goes_on_in_the_trace_of_its_caller(
+    tmp_path: Path, collector: Collector, way: str
+) -> None:
+    server = Server(home(tmp_path, collector.url))
+    params: dict[str, object] = {"name": "mem_context", "arguments": {"query": "x"}}
+    shown = {**server.headers, "Accept": "application/json, text/event-stream"}
+    if way == "header":
+        shown |= PARENT
+    else:
+        params["_meta"] = PARENT
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    try:
+        answer = httpx2.post(f"{server.url}/mcp", json=body, headers=shown, timeout=20)
+        assert answer.status_code == 200, answer.text
+        [used] = collector.named("execute_tool mem_context")
+        [inject] = collector.named("memory.inject")
+    finally:
+        server.kill()
+
+    assert (used["trace"], inject["trace"]) == (TRACE, TRACE)
+    assert used["attributes"]["gen_ai.tool.name"] == "mem_context"
+    assert not used["error"]
+
+
 def test_a_session_hands_its_span_to_its_engine_and_tells_how_it_ended(
     tmp_path: Path, collector: Collector
 ) -> None:

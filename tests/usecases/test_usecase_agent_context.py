@@ -214,6 +214,17 @@ async def test_the_same_told_again_is_kept_once(db: Database) -> None:
     assert [each.query for each in await retellings.of(db, session.id)] == ["wal", "mode"]
 
 
+async def test_that_a_memory_was_told_is_counted_and_is_no_change(db: Database) -> None:
+    told, other = await learned(db), await learned(db, observation="x", project="b")
+
+    for _ in range(2):
+        await agent_context(db, "shelf", "wal", now=LATER)
+
+    held = [await memories.get(db, each.id) for each in (told, other)]
+    assert [each and each.access_count for each in held] == [2, 0]
+    assert held[0] == replace(told, access_count=2, accessed_at=LATER)
+
+
 async def test_of_no_session_nothing_is_kept(db: Database) -> None:
     session = await begun(db)
     await learned(db)

@@ -310,7 +310,7 @@ async def test_without_meaning_words_are_enough(db: Database, error: Exception) 
     found = await find(db, Wanted(query="disk"), now=NOON, near=Meaning(error), seconds=LONG)
 
     assert [each.row for each in found.found] == [held]
-    assert found.missing == ("vectors",)
+    assert (found.missing, found.partial) == (("vectors",), False)
 
 
 async def test_knowledge_that_is_kept_is_found_at_once(db: Database) -> None:

@@ -111,7 +111,7 @@ def route_of(scope: Scope) -> str:
 
 
 def _plain(path: str) -> str:
-    return path.replace(":int}", "}")
+    return path.replace(":int}", "}").replace(":path}", "}")
 
 
 def _carried(headers: Headers) -> Mapping[str, str] | None:

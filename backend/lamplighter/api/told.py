@@ -10,6 +10,7 @@ from lamplighter.api.answer import answer
 from lamplighter.api.door import door
 from lamplighter.domain import plain
 from lamplighter.domain.errors import NotFound
+from lamplighter.domain.session import Trigger
 from lamplighter.repository import changes, exposures, reading, retellings, sessions
 from lamplighter.repository.retellings import Retelling
 
@@ -25,7 +26,7 @@ async def prompt(request: Request) -> Response:
         told = await exposures.of(here.db, session.id)
         anew = await retellings.of(here.db, session.id)
         seq = await changes.last(here.db)
-    if given is None and not anew:
+    if given is None and not anew and session.trigger is not Trigger.CLIENT:
         raise NotFound(f"Session {session.id} was told nothing.")
     return answer(
         {

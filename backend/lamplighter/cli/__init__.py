@@ -90,6 +90,7 @@ def up() -> None:
         ("web", "supervisor"),
         lambda line: click.echo(terminal(line)),
         ready=lambda: web.answers(settings),
+        bare=settings.log_format == "json",
     )
     sys.exit(asyncio.run(keep.run()))
 

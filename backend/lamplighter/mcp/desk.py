@@ -9,6 +9,7 @@ from lamplighter.domain.agent import Agent
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.search import Near
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.domain.speaker import Speaker
@@ -28,7 +29,10 @@ def _nowhere(agent: Agent) -> Knowing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """What the tools of clients work with; `open` are the sessions that tokens have open here."""
+    """What the tools of clients work with; `open` are the sessions that tokens have open here.
+
+    `near` finds memories by their meaning, where something can.
+    """
 
     db: Database
     now: Callable[[], datetime]
@@ -41,6 +45,7 @@ class Desk:
     max_markers: int = MAX_MARKERS
     max_tier: int = MAX_TIER
     remote: Remote = _nowhere
+    near: Near | None = None
     open: dict[tuple[str, int, str], str] = field(default_factory=dict)
 
     async def speaker(self, caller: Caller, *, project: str = "") -> Speaker:

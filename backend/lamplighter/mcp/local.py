@@ -44,9 +44,12 @@ class Local:
         """Find what is kept in the project that is wanted, and the global of all."""
         if self.speaker.session is not None:
             asker = self._asker(self.speaker.session, MEM_SEARCH.name)
-            return await search.shown(self.desk.db, wanted, asker, now=self.desk.now())
+            return await search.shown(
+                self.desk.db, wanted, asker, now=self.desk.now(), near=self.desk.near
+            )
         query = self.desk.redact(wanted.query)
-        found = await search.find(self.desk.db, replace(wanted, query=query), now=self.desk.now())
+        asked, desk = replace(wanted, query=query), self.desk
+        found = await search.find(desk.db, asked, now=desk.now(), near=desk.near)
         # the walls between projects do not hang on how well a search keeps to them
         kept = [each for each in found.found if walls.finds(wanted.project or "", each.row)]
         return replace(found, found=tuple(kept[: wanted.limit]))
@@ -62,6 +65,7 @@ class Local:
             now=desk.now(),
             session_id=session.id if session else None,
             redact=desk.redact,
+            near=desk.near,
         )
 
     async def read(self, project: str, memory_id: int) -> Memory:

@@ -103,9 +103,25 @@ async def insert_session(db: Database, record: SessionRecord, *, now: datetime) 
             ended_at=record.ended_at or began,
             summary=record.summary,
             prompt=record.prompt,
+            messages=record.messages,
         )
         .returning(sessions)
     )
     session = session_from(await db.fetch_one(statement))
     await tell(db, session, Op.CREATED, now=now)
     return session
+
+
+async def prompted(db: Database, session_id: int, prompt: str, *, now: datetime) -> bool:
+    """Keep what a session was about, where that is not known; says whether it was not."""
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .where(sessions.c.prompt == "")
+        .values(prompt=prompt, version=sessions.c.version + 1)
+        .returning(sessions)
+    )
+    row = await db.fetch_one(statement)
+    if row is not None:
+        await tell(db, session_from(row), Op.UPDATED, now=now)
+    return row is not None

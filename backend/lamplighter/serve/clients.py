@@ -12,6 +12,7 @@ from lamplighter.domain.agent import checked_agent
 from lamplighter.domain.errors import Conflict, Invalid, Unavailable, Wrong
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.relate import Lexicon
+from lamplighter.domain.search import Near
 from lamplighter.domain.service import Services
 from lamplighter.mcp.desk import Desk
 from lamplighter.repository import Database
@@ -28,7 +29,12 @@ READS = "knowledge:read"
 
 
 def desk(
-    settings: Settings, db: Database, *, services: Callable[[], Services], words: Lexicon
+    settings: Settings,
+    db: Database,
+    *,
+    services: Callable[[], Services],
+    words: Lexicon,
+    near: Near | None = None,
 ) -> Desk:
     """Return what the clients of this process share."""
     redact = home.secrets(settings)
@@ -44,6 +50,7 @@ def desk(
         max_markers=settings.max_markers,
         max_tier=settings.max_tier,
         remote=Remotes(redact).of,
+        near=near,
     )
 
 
@@ -63,6 +70,7 @@ def serve(
     async def answer(db: Database) -> None:
         from lamplighter.mcp import stdio
 
+        # no model: it takes 270 MB, and there is a process for each client
         here = desk(settings, db, services=files.last_good, words=known)
 
         async def who() -> Caller:

@@ -5,6 +5,7 @@ as things are (exit 2) is not, and ends the other one too.
 """
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -13,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from lamplighter.domain.errors import EXIT_UNUSABLE
+
+logger = logging.getLogger(__name__)
 
 FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 10.0
@@ -28,13 +31,14 @@ class Keeper:
     """Runs processes by their names until it is told to stop.
 
     `ready` says whether the first one is at work; `env` is their environment
-    where it is not ours.
+    where it is not ours. Shown `bare` their lines stand as they are: one object each.
     """
 
     names: tuple[str, ...]
     say: Callable[[str], None]
     ready: Callable[[], bool] = lambda: True
     env: Mapping[str, str] | None = None
+    bare: bool = False
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     status: int = 0
     _running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
@@ -73,7 +77,7 @@ class Keeper:
                 return
             lasted = asyncio.get_running_loop().time() - began
             pause = FIRST_PAUSE_SECONDS if lasted > SETTLED_SECONDS else pause
-            self.say(f"{name} ended ({_in_words(status)}); starting it again.")
+            self._tell(f"{name} ended ({_in_words(status)}); starting it again.")
             await asyncio.sleep(pause)
             pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
 
@@ -95,9 +99,19 @@ class Keeper:
         while chunk := await output.read(65_536):
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
-                self.say(f"{name:<10} | {line.decode('utf-8', 'replace')}")
+                self.say(self._shown(name, line))
         if rest:
-            self.say(f"{name:<10} | {rest.decode('utf-8', 'replace')}")
+            self.say(self._shown(name, rest))
+
+    def _shown(self, name: str, line: bytes) -> str:
+        words = line.decode("utf-8", "replace")
+        return words if self.bare else f"{name:<10} | {words}"
+
+    def _tell(self, words: str) -> None:
+        if self.bare:
+            logger.warning("%s", words)
+        else:
+            self.say(words)
 
     async def _stop(self) -> None:
         living = [each for each in self._running.values() if each.returncode is None]

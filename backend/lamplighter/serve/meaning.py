@@ -75,8 +75,17 @@ class Meaning:
         if self.embedder is None:
             return
         await asyncio.sleep(self.start)
+        await self._prepare()
         async with _alone(self.settings):
             await self.embedder.run()
+
+    async def _prepare(self) -> None:
+        """Be ready for the first search, where there is anything to be found."""
+        try:
+            if self.near is not None and await embeddings.total(self.db):
+                await self.near.prepare()
+        except (LamplighterError, driver.Error, TimeoutError) as error:
+            logger.warning("Memories cannot be found by their meaning now: %s", error)
 
 
 @asynccontextmanager

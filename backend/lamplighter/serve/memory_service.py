@@ -17,6 +17,7 @@ from lamplighter.api.agentops.app import create_app
 from lamplighter.api.agentops.contract import Desk
 from lamplighter.config.settings import Settings
 from lamplighter.serve import access, home, web
+from lamplighter.serve.indexing import indexing
 from lamplighter.serve.meaning import meaning
 
 logger = logging.getLogger(__name__)
@@ -77,6 +78,7 @@ async def _desk(settings: Settings) -> AsyncIterator[Desk]:
         home.tracing(settings, "memory-service"),
         home.database(settings) as db,
         meaning(settings, db) as means,
+        indexing(db),
     ):
         yield Desk(
             db=db,
@@ -84,5 +86,5 @@ async def _desk(settings: Settings) -> AsyncIterator[Desk]:
             redact=home.secrets(settings),
             window=timedelta(seconds=settings.dedup_window),
             agents=settings.agents,
-            near=means.near,
+            near=means.answers,
         )

@@ -93,9 +93,11 @@ async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> Async
     async with (
         home.tracing(settings, "web"),
         home.database(settings) as db,
-        endpoint.open(clients.desk(settings, db, services=services.last_good, words=words)),
-        listening(settings.database_url, directory) as listener,
         meaning(settings, db) as means,
+        endpoint.open(
+            clients.desk(settings, db, services=services.last_good, words=words, near=means.answers)
+        ),
+        listening(settings.database_url, directory) as listener,
         indexing(db),
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)

@@ -34,7 +34,7 @@ from lamplighter.repository import (
     sessions,
     writing,
 )
-from lamplighter.usecases import clients, hooks, knowledge
+from lamplighter.usecases import clients, hooks, knowledge, observed
 from lamplighter.usecases.clients import Opening
 from lamplighter.usecases.finding import find
 from lamplighter.usecases.project_context import project_context
@@ -102,6 +102,7 @@ async def told_at_start(db: Database, session: Session, by: Rules, *, now: datet
                 tokens=block.tokens,
                 now=now,
             )
+    observed.told("project", block)
     return block.text
 
 
@@ -136,6 +137,7 @@ async def told_beside(
                 now=now,
             )
             await access_counts.count(db, [each.memory.id for each in block.placements], now)
+    observed.told("prompt", block)
     return block.text
 
 

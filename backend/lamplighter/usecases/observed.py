@@ -10,6 +10,7 @@ from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar
 
 from lamplighter import telemetry
+from lamplighter.domain.context import Block
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.knowledge import Kept
 from lamplighter.domain.memory import Memory
@@ -22,7 +23,8 @@ T = TypeVar("T")
 MEMORIES: Final = "memories"
 EVENT: Final = "memory"
 REFUSED: Final = "refused"
-BELIEVED: Final = "confidence"
+WAYS: Final = {"ops": "confidence", "project": "project", "prompt": "words"}
+"""How the memories of a block are chosen."""
 
 
 def search(
@@ -79,10 +81,13 @@ def write(
     return wrapped
 
 
-def told(profile: str, memories: Sequence[Memory], tokens: int) -> None:
-    """Tell what a session is told, which is chosen by what is believed most."""
+def told(profile: str, block: Block) -> None:
+    """Tell what a session is told of a block that is not empty."""
+    if not block.text:
+        return
+    ways = [(each.memory, WAYS[profile]) for each in block.placements if each.included]
     with telemetry.span("memory.inject") as span:
-        injected(span, profile, [(each, BELIEVED) for each in memories], tokens)
+        injected(span, profile, ways, block.tokens)
 
 
 def injected(span: Span, profile: str, told: Sequence[tuple[Memory, str]], tokens: int) -> None:

@@ -59,8 +59,7 @@ async def retell(db: Database, about: About, query: str, *, now: datetime) -> To
                 tokens=block.tokens,
                 now=now,
             )
-            told = [each.memory for each in block.placements if each.included]
-            observed.told("ops", told, block.tokens)
+            observed.told("ops", block)
         handed = await escalations.of(db, [session.id])
         wanted = approvals.Filter(state=ApprovalState.OPEN, session=session.id)
         waiting = await approvals.page(db, wanted, limit=WAITING)

@@ -8,7 +8,7 @@ from typing import Final
 from lamplighter.domain.admit import Redact
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory import OPERATIONS, Memory, MemoryId
-from lamplighter.domain.search import Hit, Layer, Results, Wanted
+from lamplighter.domain.search import Hit, Layer, Near, Results, Wanted
 from lamplighter.domain.text import one_line
 from lamplighter.repository import Database, memories, searches, writing
 from lamplighter.usecases.finding import find
@@ -45,7 +45,9 @@ async def search(
     return (await shown(db, wanted, asker, now=now)).memories
 
 
-async def shown(db: Database, wanted: Wanted, asker: Asker, *, now: datetime) -> Results:
+async def shown(
+    db: Database, wanted: Wanted, asker: Asker, *, now: datetime, near: Near | None = None
+) -> Results:
     """Find what is wanted for a session, and keep what it is shown of the memories.
 
     The walls between projects do not hang on how well a search keeps to them.
@@ -53,7 +55,7 @@ async def shown(db: Database, wanted: Wanted, asker: Asker, *, now: datetime) ->
     query = one_line(asker.redact(wanted.query))
     await _bounded(db, asker)
     wanted = replace(wanted, query=query, project=asker.project)
-    results = await find(db, wanted, now=now)
+    results = await find(db, wanted, now=now, near=near)
     inside = [each for each in results.found if finds(asker.project, each.row)]
     results = replace(results, found=tuple(inside))
     async with writing(db):

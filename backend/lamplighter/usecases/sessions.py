@@ -182,7 +182,7 @@ async def begin(
         await exposures.insert(db, session.id, prompt, block.placements)
         await leases.tell(db, session_id=session.id, now=now)
     told = tuple(each.memory for each in block.placements if each.included)
-    observed.told("ops", told, block.tokens)
+    observed.told("ops", block)
     return Opened(session, prompt, told, handoff)
 
 

@@ -145,6 +145,11 @@ function retold({ session }) {
     placedWords: ({ memory_id: id, position, why }) =>
       t(position === null ? "session.leftOut" : "session.placed", { id: String(id), why }),
 
+    /** A client begins with words of its own: it was told what it asked for, or nothing. */
+    isUntold: () =>
+      session.toldPhase === "failed" ||
+      (session.ofClient && session.toldPhase === "ready" && !session.told.retold?.length),
+
     untold: () => t(session.ofClient ? "session.untoldClient" : "session.untold"),
     untoldWhy: () => t(session.ofClient ? "session.untoldClientWhy" : "session.untoldWhy"),
   }

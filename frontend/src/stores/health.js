@@ -4,7 +4,7 @@ import { t } from "../texts.js"
 const GROUPS = /** @type {const} */ ([
   ["running", ["supervisor", "timer", "requests", "feed"]],
   ["database", ["database", "log", "space", "schema", "clock", "integrity", "rows", "sqlite"]],
-  ["memories", ["unverified", "stale", "repeated"]],
+  ["memories", ["unverified", "stale", "repeated", "index", "vectors"]],
   [
     "setup",
     [
@@ -39,6 +39,8 @@ const NAMES = {
   unverified: "health.unverified",
   stale: "health.stale",
   repeated: "health.repeated",
+  index: "health.index",
+  vectors: "health.vectors",
   services: "health.services",
   programs: "health.programs",
   engine: "health.engine",

@@ -42,6 +42,8 @@ export const health = {
   rows: "Unreadable rows",
   unverified: "Unverified",
   stale: "Stale",
+  index: "Index of the search",
+  vectors: "Search by meaning",
   repeated: "Said twice",
   home: "Home",
   sockets: "Sockets",

@@ -73,10 +73,7 @@ def mem_context(place: Place) -> Use:
         found = {
             "context": told.text,
             "sessions": [session_values(each) for each in told.sessions],
-            "memories": [
-                {**values(each.memory), "content": defused(one_line(each.content))}
-                for each in told.told
-            ],
+            "memories": [{"id": each.memory.id, "method": each.method.value} for each in told.told],
         }
         if not told.text:
             return Answer(text=f"Nothing is known yet in the project {project}.", found=found)

@@ -1,0 +1,172 @@
+"""The switches of agents at every door, and traces that go on: cases 137 and 140."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from living import Home, Server
+
+FILE = """
+[agents.silent]
+project = "shelf"
+auto_save = false
+
+[agents.blind]
+project = "shelf"
+auto_search = false
+
+[agents.brief]
+project = "shelf"
+auto_summarize = false
+
+[agents.deaf]
+project = "shelf"
+context_limit = 0
+
+[agents.open]
+project = "shelf"
+
+[[agents.open.save_rules]]
+tool = "bash"
+match_output = "error|panic|fatal"
+type = "bugfix"
+"""
+AGENTS = ("silent", "blind", "brief", "deaf", "open")
+SAID = {
+    "session_id": "s",
+    "type": "decision",
+    "title": "Use WAL mode",
+    "content": "Readers go on while one writes.",
+    "project": "shelf",
+}
+
+
+class Door:
+    """One agent at the doors of a server."""
+
+    def __init__(self, server: Server, token: str) -> None:
+        self.client = httpx2.Client(
+            base_url=server.url,
+            headers={
+                "Authorization": f"Bearer {token}",
+                "Accept": "application/json, text/event-stream",
+            },
+            timeout=20,
+        )
+
+    def asked(self, method: str, params: dict[str, Any], **headers: str) -> dict[str, Any]:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = self.client.post("/mcp", json=body, headers=headers)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()["result"]
+        return found
+
+    def tools(self) -> set[str]:
+        return {each["name"] for each in self.asked("tools/list", {})["tools"]}
+
+    def use(self, name: str, **given: Any) -> dict[str, Any]:
+        return self.asked("tools/call", {"name": name, "arguments": given})
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = Home(tmp_path_factory.mktemp("switches") / "home")
+    (home.path / "lamplighter.toml").write_text(FILE)
+    server = Server(home)
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def doors(there: Server) -> Iterator[dict[str, Door]]:
+    made: dict[str, Door] = {}
+    for name in AGENTS:
+        given = {"scopes": ["knowledge:write", "context:read"], "agent": name}
+        answer = httpx2.post(
+            f"{there.url}/api/v1/tokens", json=given, headers=there.headers, timeout=20
+        )
+        made[name] = Door(there, answer.json()["token"])
+    assert made["open"].client.post("/agentops/observations", json=SAID).status_code == 201
+    yield made
+    for door in made.values():
+        door.client.close()
+
+
+def test_137_without_auto_save_there_is_no_mem_save(doors: dict[str, Door]) -> None:
+    silent, other = doors["silent"], doors["open"]
+
+    assert "mem_save" in other.tools()
+    assert not {"mem_save"} & silent.tools()
+    assert silent.use("mem_save", type="decision", title="x", content="y")["isError"]
+    assert silent.client.post("/agentops/observations", json=SAID).status_code == 403
+    assert silent.client.get("/agentops/search", params={"q": "wal"}).status_code == 200
+
+
+def test_137_without_auto_search_there_is_no_mem_search(doors: dict[str, Door]) -> None:
+    blind = doors["blind"]
+
+    assert "mem_search" in doors["open"].tools()
+    assert "mem_search" not in blind.tools()
+    assert blind.use("mem_search", query="wal")["isError"]
+    assert blind.client.get("/agentops/search", params={"q": "wal"}).status_code == 403
+    assert "mem_save" in blind.tools()
+
+
+@pytest.mark.parametrize(("name", "kept"), [("brief", False), ("open", True)])
+def test_137_without_auto_summarize_a_session_leaves_no_summary(
+    doors: dict[str, Door], name: str, kept: bool
+) -> None:
+    door = doors[name]
+    said = {"messages": [{"role": "user", "content": "Deploy it"}], "summary": ""}
+
+    begun = door.client.post("/agentops/sessions", json={"id": f"r-{name}", "project": "shelf"})
+    ended = door.client.post(f"/agentops/sessions/r-{name}/end", json=said)
+    door.use("mem_session_start", session_id=f"m-{name}")
+    over = door.use("mem_session_end", session_id=f"m-{name}", summary="We deployed it.")
+
+    assert (begun.status_code, ended.status_code) == (201, 200), ended.text
+    assert bool(ended.json()["summary"]) is kept
+    assert not over["isError"], over
+    shown = door.client.get(f"/agentops/sessions/m-{name}").json()
+    assert bool(shown["summary"]) is kept
+
+
+def test_137_with_context_limit_0_no_observation_is_told(doors: dict[str, Door]) -> None:
+    deaf, other = doors["deaf"], doors["open"]
+    asked = {"project": "shelf", "query": "wal"}
+
+    told = [door.client.get("/agentops/context", params=asked).json() for door in (deaf, other)]
+    by_tool = [door.use("mem_context", query="wal") for door in (deaf, other)]
+    more = deaf.client.get("/agentops/context", params={**asked, "limit": 9}).json()
+
+    assert [len(each["recent_observations"]) for each in told] == [0, 1]
+    assert more["recent_observations"] == []
+    assert "<memory:context>" not in told[0]["context"]
+    texts = [json.dumps(each["content"]) for each in by_tool]
+    assert ["Use WAL mode" in each for each in texts] == [False, True]
+
+
+def test_136_the_rules_of_an_agent_keep_what_its_tools_answer(
+    there: Server, doors: dict[str, Door]
+) -> None:
+    given = {
+        "session_id": "cli-1",
+        "cwd": "/srv/shelf",
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": "ping db"},
+        "tool_response": "fatal: no route",
+    }
+    for name in ("open", "deaf"):
+        answer = doors[name].client.post("/api/v1/hooks/PostToolUse", json=given | {
+            "session_id": f"cli-{name}"
+        })  # fmt: skip
+        assert answer.status_code == 200, answer.text
+
+    kept = there.home.rows(
+        "SELECT title, category, project, trust FROM memories WHERE source = 'captured'"
+    )
+    assert kept == [("bash: fatal: no route", "bugfix", "shelf", "unverified")]

@@ -1,0 +1,122 @@
+"""Conformance, interactive agents: what a session is told and what it leaves.
+
+The ends of the names are the numbers of the cases.
+"""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from lamplighter.domain.agent import Agent
+from lamplighter.domain.memory import Candidate, Category, Kind, Memory, Source, Trust
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.session import Session
+from lamplighter.domain.telling import OUTPUT_CHARS
+from lamplighter.repository import Database, client_sessions, memories
+from lamplighter.repository.memories import Filter, Sort
+from lamplighter.usecases import clients, interactive
+from lamplighter.usecases.clients import Opening
+from lamplighter.usecases.interactive import Rules
+from lamplighter.usecases.knowledge import keep
+from lamplighter.usecases.project_context import project_context
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+OPEN = Redactor()
+BY = Rules(agent=Agent(name="claude-code"), redact=OPEN)
+RULE = Candidate(
+    category=Category.PATTERN,
+    service=None,
+    observation="",
+    tier=0,
+    session_id=None,
+    source=Source.CLIENT,
+    project="o'brien",
+)
+
+
+async def known(db: Database, category: Category, number: int, at: datetime = NOON) -> Memory:
+    words = f"{category.value} number {number}"
+    wanted = replace(RULE, category=category, observation=words, topic_key=words)
+    return (await keep(db, wanted, now=at, redact=OPEN)).memory
+
+
+async def opened(db: Database, name: str = "one") -> Session:
+    opening = Opening(
+        external_id=name, project="O'Brien", agent="claude-code", directory="/home/o'brien"
+    )
+    return await interactive.joined(db, opening, now=NOON)
+
+
+async def test_twenty_procedural_fifteen_project_and_ten_decisions_145_146(db: Database) -> None:
+    for number in range(25):
+        for category in (Category.PATTERN, Category.CONFIG, Category.DECISION):
+            await known(db, category, number)
+    await known(db, Category.DECISION, 99, NOON - timedelta(days=8))
+    raw = replace(RULE, observation="raw: nobody thought it over")
+    await keep(db, raw, now=NOON, redact=OPEN)
+
+    block = await project_context(db, "o'brien", now=NOON)
+
+    told = [each.memory.category for each in block.placements if each.included]
+    assert [told.count(each) for each in (Category.PATTERN, Category.CONFIG)] == [20, 15]
+    assert told.count(Category.DECISION) == 10
+    assert "number 99" not in block.text
+    assert "raw" not in block.text
+    assert "77 memories are held here" in block.text
+    assert block.tokens <= 4_000
+
+
+async def test_a_session_is_told_to_verify_before_it_acts_175(db: Database) -> None:
+    await known(db, Category.PATTERN, 1)
+    session = await opened(db)
+
+    start = await interactive.told_at_start(db, session, BY, now=NOON)
+    await known(db, Category.DISCOVERY, 44)
+    beside = await interactive.told_beside(db, session, "is there a discovery 44?", BY, now=NOON)
+
+    for text in (start, beside):
+        assert "Verify a memory against the present state" in text
+        assert "before you act on it" in text
+
+
+async def test_a_session_that_ends_leaves_a_summary_for_the_next_171(db: Database) -> None:
+    session = await opened(db)
+    await interactive.told_beside(db, session, "Deploy to staging", BY, now=NOON)
+    await interactive.answered(db, session, "Done.", BY, now=NOON)
+
+    held = await client_sessions.of(db, "one")
+    assert held is not None
+    assert held.summary.startswith("Session with 2 messages."), "it may never say that it ends"
+    await interactive.ended(db, held, BY, now=NOON)
+    assert [each.summary for each in await clients.recent(db, "o'brien", limit=3)] == [
+        'Session with 2 messages. Started: "Deploy to staging" — Ended: "Deploy to staging"'
+    ]
+
+
+async def test_decisions_corrections_and_preferences_are_raw_episodes_177(db: Database) -> None:
+    session = await opened(db)
+    prompt = "No, use pnpm here. Always sign commits. We decided to drop Python 3.9."
+
+    await interactive.told_beside(db, session, prompt, BY, now=NOON)
+
+    page = await memories.page(db, Filter(), sort=Sort.UPDATED, limit=10)
+    found = {each.category: each for each in page.items}
+    assert set(found) == {Category.LEARNING, Category.PREFERENCE, Category.DECISION}
+    for each in found.values():
+        assert (each.kind, each.distilled) == (Kind.EPISODIC, False)
+        assert (each.trust, each.source) == (Trust.UNVERIFIED, Source.CAPTURED)
+    assert (await project_context(db, "o'brien", now=NOON)).text.count("- [") == 0
+
+
+async def test_the_start_of_a_session_stays_within_its_bytes_178(db: Database) -> None:
+    for number in range(25):
+        for category in (Category.PATTERN, Category.CONFIG, Category.DECISION):
+            words = f"{number} " + '木 "quoted" \\ ' * 200
+            wanted = replace(
+                RULE, category=category, observation=words, topic_key=f"{category}/{number}"
+            )
+            await keep(db, wanted, now=NOON, redact=OPEN)
+    session = await opened(db)
+
+    text = await interactive.told_at_start(db, session, BY, now=NOON)
+
+    assert 5_000 < len(text) < OUTPUT_CHARS

@@ -333,26 +333,37 @@ async def test_what_was_deleted_there_is_not_taken_in(db: Database) -> None:
     assert (done.counts, await held(db)) == ({Became.SKIPPED: 1}, [])
 
 
-async def test_the_first_prompt_is_what_a_session_was_about(db: Database) -> None:
+async def test_prompts_of_sessions_come_in_once_and_go_out_again(
+    db: Database, empty: Database
+) -> None:
+    asked = {"session_id": "s", "created_at": "2025-04-01T12:00:00Z"}
     text = json.dumps(
         {
             "version": "0.1.0",
-            "sessions": [{"id": "s", "project": "shop", "directory": "/src"}],
+            "sessions": [{"id": "s", "project": "shop", "directory": "/src", "message_count": 4}],
             "observations": [],
             "prompts": [
-                {"session_id": "s", "content": "Mend the pool hunter2-hunter2"},
-                {"session_id": "s", "content": "And now?"},
-                {"session_id": "nobody", "content": "?"},
+                {**asked, "content": "Mend the pool hunter2-hunter2"},
+                {**asked, "content": "And now?"},
+                {**asked, "session_id": "nobody", "content": "?"},
             ],
         }
     )
 
-    done = await take(db, read(text), redact=SECRETIVE)
+    first = await take(db, read(text), redact=SECRETIVE)
+    again = await take(db, read(text), redact=SECRETIVE)
 
-    [session] = await rows(db, "sessions")
-    assert session["prompt"].startswith("Mend the pool")
-    assert "hunter2-" not in session["prompt"]
-    assert done.counts == {Became.SESSION: 1, Became.PROMPT: 1, Became.KNOWN: 2}
+    assert first.counts == {Became.SESSION: 1, Became.PROMPT: 2, Became.KNOWN: 1}
+    assert again.counts == {Became.KNOWN: 4}
+    there = await rows(db, "client_prompts")
+    assert [each["content"].split()[0] for each in there] == ["Mend", "And"]
+    assert "hunter2-" not in str(there)
+    assert {f"{each['created_at']:%Y-%m-%d}" for each in there} == {"2025-04-01"}
+    for form in (Form.ENGRAM, Form.LAMPLIGHTER):
+        await take(empty, read(await written(db, form)))
+        assert await rows(empty, "client_prompts") == there
+        [session] = await rows(empty, "sessions")
+        assert (session["messages"], session["directory"]) == (4, "/src")
 
 
 async def test_an_older_form_of_a_topic_does_not_replace_a_newer_one(db: Database) -> None:
@@ -513,3 +524,20 @@ async def test_a_memory_that_came_in_is_not_taken_for_another_of_its_number(
     facts = ["Fact 1", "Fact 2", "Fact 3"]
     assert [each.observation for each in await held(db)][1:] == ["Fact 1", "Two", "Fact 3"]
     assert [each.observation for each in await held(empty)][1:] == facts
+
+
+async def test_a_memory_of_another_home_is_not_taken_for_one_that_came_before_it(
+    db: Database, empty: Database
+) -> None:
+    """What is kept in one moment elsewhere comes in under the numbers of its neighbours."""
+    for fact in ("Fact 1", "Fact 2", "Fact 3"):
+        await knowledge.keep(
+            db, replace(POOL, topic_key=None, observation=fact), now=NOON, redact=OPEN
+        )
+    await knowledge.keep(empty, POOL, now=LATER, redact=OPEN)
+
+    done = await take(empty, read(await written(db, Form.LAMPLIGHTER)))
+
+    assert done.counts == {Became.CREATED: 3}
+    facts = [each.observation for each in await held(empty)]
+    assert facts == [POOL.observation, "Fact 1", "Fact 2", "Fact 3"]

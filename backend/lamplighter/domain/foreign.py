@@ -106,13 +106,14 @@ def _session(row: Fields, project: str) -> SessionRecord | None:
         started_at=row.moment("started_at"),
         ended_at=row.moment("ended_at"),
         summary=row.text("summary"),
+        messages=row.count("message_count", 0) or None,
     )
     row.check()
     return None if name == MANUAL else found
 
 
 def _prompt(row: Fields) -> PromptRecord | None:
-    found = PromptRecord(row.text("session_id"), row.text("content"))
+    found = PromptRecord(row.text("session_id"), row.text("content"), row.moment("created_at"))
     row.check()
     return found if _session_of(found.session) and found.content.strip() else None
 
@@ -130,6 +131,7 @@ def session_row(each: Session) -> dict[str, Any]:
         "started_at": plain.at(each.started_at),
         "ended_at": plain.at(each.ended_at),
         "summary": each.summary or None,
+        "message_count": each.messages or 0,
     }
     return {name: value for name, value in row.items() if value is not None}
 

@@ -5,6 +5,7 @@ database holds those.
 """
 
 import json
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -23,7 +24,15 @@ from lamplighter.domain.memory import (
     Source,
     Trust,
 )
-from lamplighter.domain.records import AnyRecord, Record, SessionRecord, ref_of, standing_of
+from lamplighter.domain.prompt import ClientPrompt
+from lamplighter.domain.records import (
+    AnyRecord,
+    PromptRecord,
+    Record,
+    SessionRecord,
+    ref_of,
+    standing_of,
+)
 from lamplighter.domain.session import Session
 
 FORMAT: Final = "lamplighter"
@@ -36,12 +45,13 @@ def header(*, now: datetime, project: str | None) -> str:
     return _line({FORMAT: FORM, "exported_at": plain.at(now), "project": project})
 
 
-def session_line(each: Session) -> str:
-    """Return the line of a client's session."""
-    kept = ("external_id", "project", "agent", "directory", "summary", "prompt")
+def session_line(each: Session, prompts: Sequence[ClientPrompt] = ()) -> str:
+    """Return the line of a client's session, with what was asked in it."""
+    kept = ("external_id", "project", "agent", "directory", "summary", "prompt", "messages")
     told = {name: getattr(each, name) for name in kept}
     times = {"started_at": plain.at(each.started_at), "ended_at": plain.at(each.ended_at)}
-    return _line({"session": {**told, **times}})
+    asked = [{"content": each.content, "created_at": plain.at(each.created_at)} for each in prompts]
+    return _line({"session": {**told, **times, "prompts": asked}})
 
 
 def memory_line(each: Memory, session: str | None, ref: str) -> str:
@@ -138,8 +148,9 @@ def _rest(row: Fields) -> dict[str, Any]:
 
 
 def _session(row: Fields) -> SessionRecord:
+    name = row.text("external_id", needed=True)
     found = SessionRecord(
-        external_id=row.text("external_id", needed=True),
+        external_id=name,
         project=row.text("project") or OPERATIONS,
         agent=row.text("agent") or None,
         directory=row.text("directory") or None,
@@ -147,9 +158,22 @@ def _session(row: Fields) -> SessionRecord:
         ended_at=row.moment("ended_at"),
         summary=row.text("summary"),
         prompt=row.text("prompt"),
+        messages=row.count("messages", 0) or None,
+        prompts=tuple(_prompts(row, name)),
     )
     row.check()
     return found
+
+
+def _prompts(row: Fields, session: str) -> Iterator[PromptRecord]:
+    given = row.given.get("prompts", [])
+    if not isinstance(given, list):
+        row.wrong.append(Wrong("prompts", "is not a list"))
+        return
+    for each in given:
+        fields = Fields.of(each)
+        yield PromptRecord(session, fields.text("content"), fields.moment("created_at"))
+        row.wrong += fields.wrong
 
 
 def _line(value: dict[str, Any]) -> str:

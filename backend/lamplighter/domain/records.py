@@ -70,7 +70,7 @@ class Record:
     @property
     def _names(self) -> tuple[str, ...]:
         """What it tells of a memory: other systems know no services."""
-        return WORDS if self.whole is None else (*WORDS, "service", *STANDING)
+        return WORDS if self.whole is None else (*WORDS, "service", "project", *STANDING)
 
     @property
     def said(self) -> str:
@@ -159,14 +159,17 @@ class SessionRecord:
     ended_at: datetime | None = None
     summary: str = ""
     prompt: str = ""
+    messages: int | None = None
+    prompts: tuple["PromptRecord", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PromptRecord:
-    """What a person asked in a client's session; the first is kept as what it was about."""
+    """What a person asked in a client's session."""
 
     session: str
     content: str
+    created_at: datetime | None = None
 
 
 AnyRecord = Record | SessionRecord | PromptRecord

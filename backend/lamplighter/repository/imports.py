@@ -103,6 +103,7 @@ async def insert_session(db: Database, record: SessionRecord, *, now: datetime) 
             ended_at=record.ended_at or began,
             summary=record.summary,
             prompt=record.prompt,
+            messages=record.messages,
         )
         .returning(sessions)
     )

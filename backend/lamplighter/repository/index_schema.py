@@ -165,15 +165,13 @@ DROP_SQLITE: Final = (
     f"DROP TABLE IF EXISTS {VOCABULARY}",
     f"DROP TABLE IF EXISTS {INDEX}",
 )
-POSTGRES_TRIGGERS: Final = tuple(
-    statement
+_CREATE: Final = "".join(
+    f" CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS"
+    f" $body$ BEGIN {what} RETURN NULL; END $body$;"
+    f" CREATE OR REPLACE TRIGGER {name} AFTER {moment} {rows} EXECUTE FUNCTION {name}();"
     for name, moment, rows, what in _POSTGRES
-    for statement in (
-        f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS"
-        f" $body$ BEGIN {what} RETURN NULL; END $body$",
-        f"CREATE OR REPLACE TRIGGER {name} AFTER {moment} {rows} EXECUTE FUNCTION {name}()",
-    )
 )
+POSTGRES_TRIGGERS: Final = (f"DO $do$ BEGIN {_CREATE} END $do$",)
 POSTGRES: Final = (
     "ALTER TABLE terms ADD COLUMN vector tsvector NOT NULL DEFAULT ''",
     "CREATE INDEX idx_terms_vector ON terms USING gin (vector) WITH (fastupdate = off)",

@@ -92,35 +92,48 @@ async def summarized(db: Database, session: Session) -> None:
 async def put_memories(db: Database, several: Sequence[Memory]) -> None:
     """Put memories into the index, each with its neighbours of the same session beside it."""
     entries: dict[int, Entry] = {each.id: of_memory(each) for each in several}
-    for number, entry in entries.items():
-        other = number if entry.id >= ASIDE else number + ASIDE
-        await db.execute(_REMOVE(id=other))
-    for each in several:
-        if each.session_id is None:
-            await put(db, entries[each.id])
+    others = [each if entry.id >= ASIDE else each + ASIDE for each, entry in entries.items()]
+    await db.execute(_REMOVE(ids=str(others)))
     sessions: dict[int, list[int]] = {}
     for each in several:
         if each.session_id is not None:
             sessions.setdefault(each.session_id, []).append(each.id)
+    made = [entries[each.id] for each in several if each.session_id is None]
     for session, ids in sessions.items():
-        await _put_beside(db, session, {each: entries[each] for each in ids})
+        made += await _beside(db, session, {each: entries[each] for each in ids})
+    await put_all(db, made)
+
+
+async def put_all(db: Database, entries: Sequence[Entry]) -> None:
+    """Put entries into the index; of many PostgreSQL is told at once."""
+    if not db.notifies or len(entries) == 1:
+        for entry in entries:
+            await put(db, entry)
+    elif entries:
+        rows = [{**_values(each), "vector": _literal(sa.literal(vector(each)))} for each in entries]
+        await db.execute_many(_UPSERT, rows)
 
 
 async def put(db: Database, entry: Entry) -> None:
     """Put one entry into the index, in the place of what it held."""
-    values = {"id": entry.id, **{name: getattr(entry, name) for name in COLUMNS}}
     if db.notifies:
-        await db.execute(_PUT_VECTOR(**values, vector=vector(entry)))
+        await db.execute(_PUT_VECTOR(**_values(entry), vector=vector(entry)))
     else:
-        await db.execute(_PUT(**values))
+        await db.execute(_PUT(**_values(entry)))
 
 
-async def _put_beside(db: Database, session: int, fresh: Mapping[int, Entry]) -> None:
+def _values(entry: Entry) -> dict[str, Any]:
+    return {"id": entry.id, **{name: getattr(entry, name) for name in COLUMNS}}
+
+
+async def _beside(db: Database, session: int, fresh: Mapping[int, Entry]) -> list[Entry]:
+    """Return memories of a session and those near them, each with what its neighbours say."""
     rows = await db.fetch_all(_NEAR(session=session, first=min(fresh), last=max(fresh)))
     order = sorted(row["id"] for row in rows)
     held = await stored(db, [each for each in order if each not in fresh])
     known = {**{entry.id % STEP: entry for entry in held}, **fresh}
     order = [each for each in order if each in known]
+    made = []
     for at, number in enumerate(order):
         near = range(max(0, at - NEIGHBOURS), min(len(order), at + NEIGHBOURS + 1))
         if not any(order[other] in fresh for other in near):
@@ -128,7 +141,8 @@ async def _put_beside(db: Database, session: int, fresh: Mapping[int, Entry]) ->
         beside = (known[order[other]] for other in near if other != at)
         around = " ".join(each.said for each in beside if each.id < ASIDE)
         if number in fresh or around != known[number].around:
-            await put(db, replace(known[number], around=around))
+            made.append(replace(known[number], around=around))
+    return made
 
 
 async def stored(db: Database, ids: Sequence[int]) -> list[Entry]:
@@ -161,19 +175,26 @@ def _entry(number: int, title: str, text: str, keys: str, scope: Iterable[str]) 
     return Entry(number, title, text, keys, " ".join(dict.fromkeys(scope)))
 
 
-def _putting(made: Any, *, vector: bool) -> Statement:
+def _upserting(made: Any, *, vector: bool) -> Any:
     columns = (*COLUMNS, *(("vector",) if vector else ()))
     target = sa.table("terms", *(sa.column(name) for name in ("id", *columns)))
+    insert = made(target)
+    fresh = {name: insert.excluded[name] for name in columns}
+    return insert.on_conflict_do_update(index_elements=["id"], set_=fresh)
+
+
+def _putting(upsert: Any, *, vector: bool) -> Statement:
     given: dict[str, Any] = {name: sa.bindparam(name, type_=_TYPES[name]) for name in _TYPES}
     if vector:
-        literal = sa.cast(sa.bindparam("vector", type_=sa.Text), sa.Text)
-        given["vector"] = sa.cast(literal, postgresql.TSVECTOR)
-    insert = made(target).values(given)
-    fresh = {name: insert.excluded[name] for name in columns}
-    return Statement(insert.on_conflict_do_update(index_elements=["id"], set_=fresh))
+        given["vector"] = _literal(sa.bindparam("vector", type_=sa.Text))
+    return Statement(upsert.values(given))
 
 
-def _beside(way: Any, order: Any) -> Any:
+def _literal(text: Any) -> Any:
+    return sa.cast(sa.cast(text, sa.Text), postgresql.TSVECTOR)
+
+
+def _near(way: Any, order: Any) -> Any:
     inner = sa.select(memories.c.id).where(_OF_SESSION, way).order_by(order).limit(2 * NEIGHBOURS)
     return sa.select(inner.subquery().c.id)
 
@@ -183,12 +204,14 @@ _TYPES: Final[dict[str, Any]] = {
     **dict.fromkeys((*FIELDS, "scope"), sa.Text),
     "size": sa.Double,
 }
-_PUT: Final = _putting(sqlite.insert, vector=False)
-_PUT_VECTOR: Final = _putting(postgresql.insert, vector=True)
+_UPSERT: Final = _upserting(postgresql.insert, vector=True)
+_PUT: Final = _putting(_upserting(sqlite.insert, vector=False), vector=False)
+_PUT_VECTOR: Final = _putting(_UPSERT, vector=True)
+_IDS: Final = sa.bindparam("ids", type_=sa.Text)
 _NUMBER: Final = sa.bindparam("id", type_=NUMBER)
 _FIRST: Final = sa.bindparam("first", type_=NUMBER)
 _LAST: Final = sa.bindparam("last", type_=NUMBER)
-_REMOVE: Final = Statement(sa.delete(terms).where(terms.c.id == _NUMBER))
+_REMOVE: Final = Statement(sa.delete(terms).where(OneOf(terms.c.id, _IDS)))
 _NOTED: Final = Statement(
     sa.delete(unindexed).where(unindexed.c.id == _NUMBER).returning(unindexed.c.id)
 )
@@ -197,13 +220,11 @@ _OF_SESSION: Final = sa.func.coalesce(memories.c.session_id, sa.literal_column("
 )
 _NEAR: Final = Statement(
     sa.union_all(
-        _beside(memories.c.id < _FIRST, memories.c.id.desc()),
+        _near(memories.c.id < _FIRST, memories.c.id.desc()),
         sa.select(memories.c.id).where(
             _OF_SESSION, memories.c.id >= _FIRST, memories.c.id <= _LAST
         ),
-        _beside(memories.c.id > _LAST, memories.c.id.asc()),
+        _near(memories.c.id > _LAST, memories.c.id.asc()),
     )
 )
-_STORED: Final = Statement(
-    sa.select(terms).where(OneOf(terms.c.id, sa.bindparam("ids", type_=sa.Text)))
-)
+_STORED: Final = Statement(sa.select(terms).where(OneOf(terms.c.id, _IDS)))

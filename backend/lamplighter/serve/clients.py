@@ -16,7 +16,7 @@ from lamplighter.domain.search import Near
 from lamplighter.domain.service import Services
 from lamplighter.mcp.desk import Desk
 from lamplighter.repository import Database
-from lamplighter.serve import home, meaning
+from lamplighter.serve import home
 from lamplighter.serve.access import within
 from lamplighter.usecases import access
 from lamplighter.usecases.remote import Remotes
@@ -70,8 +70,8 @@ def serve(
     async def answer(db: Database) -> None:
         from lamplighter.mcp import stdio
 
-        near = meaning.near(settings, db)
-        here = desk(settings, db, services=files.last_good, words=known, near=near)
+        # no model: it takes 270 MB, and there is a process for each client
+        here = desk(settings, db, services=files.last_good, words=known)
 
         async def who() -> Caller:
             return await _caller(db, token, named)

@@ -69,7 +69,8 @@ class _Export:
         async for sessions in exports.client_sessions(self.db, project=self.project):
             self.done.sessions += len(sessions)
             for session in sessions:
-                self.write(ours.session_line(session))
+                asked = await client_prompts.of(self.db, session.id)
+                self.write(ours.session_line(session, asked))
         async for each in self._memories(told=False):
             self.write(ours.memory_line(*each))
 
@@ -97,9 +98,10 @@ class _Export:
     async def _prompts(self) -> AsyncIterator[Mapping[str, Any]]:
         async for sessions in exports.client_sessions(self.db, project=self.project):
             for session in sessions:
-                if session.prompt:
+                asked = await client_prompts.of(self.db, session.id)
+                if session.prompt and session.prompt not in [each.content for each in asked]:
                     yield foreign.prompt_row(session, session.prompt, session.started_at)
-                for each in await client_prompts.of(self.db, session.id):
+                for each in asked:
                     yield foreign.prompt_row(session, each.content, each.created_at)
 
     async def _memories(self, *, told: bool) -> AsyncIterator[tuple[Memory, str | None, str]]:

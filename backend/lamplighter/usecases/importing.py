@@ -115,7 +115,10 @@ class Importing:
             except Invalid as error:
                 self.faults.append(Fault(each.place, str(error)))
                 continue
-            self.counts[became] = self.counts.get(became, 0) + 1
+            self._count(became)
+
+    def _count(self, became: Became) -> None:
+        self.counts[became] = self.counts.get(became, 0) + 1
 
     def _admitted(self, placed: Sequence[Placed]) -> Iterator[Placed]:
         """Give the records that may be kept, in the words that may."""
@@ -131,7 +134,10 @@ class Importing:
     async def _one(self, placed: Placed) -> Became:
         match placed.record:
             case SessionRecord() as record:
-                return await self._session(record)
+                became = await self._session(record)
+                for prompt in record.prompts:
+                    self._count(await self._prompt(prompt))
+                return became
             case PromptRecord() as record:
                 return await self._prompt(record)
             case Record() as record:
@@ -164,8 +170,9 @@ class Importing:
         if record.native is None:
             return None
         own = await imports.native(self.db, *record.native)
-        knowledge = own is not None and own.category not in OPERATIONAL
-        return own if record.whole is not None or knowledge else None
+        if own is None or own.id in self.taken:
+            return None
+        return own if record.whole is not None or own.category not in OPERATIONAL else None
 
     async def _held(self, record: Record, known: tuple[MemoryId, str] | None) -> Memory | None:
         """Return the memory that a record is a form of: by where it comes from, or its key."""
@@ -235,7 +242,8 @@ class Importing:
         if said in (held.prompt, *asked):
             return Became.KNOWN
         if not self.dry:
-            await client_prompts.insert(self.db, held.id, held.project, said, now=self.now)
+            at = record.created_at or self.now
+            await client_prompts.insert(self.db, held.id, held.project, said, now=at)
         return Became.PROMPT
 
     async def _session_of(self, record: Record) -> int | None:

@@ -17,6 +17,8 @@ export function memoryPanel(store) {
       focusList(id)
     },
 
+    backWords: () => t(router.page === "search" ? "memory.back_search" : "memory.back_memories"),
+
     async save() {
       const { active } = memory.row
       if (await memory.save()) toasts.say(memory.merged || savedWords(active, memory.row))

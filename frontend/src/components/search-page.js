@@ -17,6 +17,11 @@ export function searchPage(store) {
   return {
     ...told({ search }),
 
+    /** One comes here to type, unless a memory is open already. */
+    init() {
+      if (router.id === null) queueMicrotask(() => box()?.focus())
+    },
+
     layers: () => LAYERS.map((name) => ({ name, title: t(`search.${name}`), on: String(search.looksIn(name)) })),
     services: () => choices(search.facets.services, search.query.service, serviceName, "service"),
     categories: () => choices(search.facets.categories, search.query.category, String, "category"),

@@ -148,8 +148,8 @@ export function palette({ api, commands, router, services, runNow, storage, late
   }
 
   /** @param {Memory} memory @returns {Entry} */
-  function ofMemory({ id, observation }) {
-    return place(`/memories/${id}`, observation, t("hands.memory_n", { id: String(id) }))
+  function ofMemory({ id, title, observation }) {
+    return place(`/memories/${id}`, title || observation, t("hands.memory_n", { id: String(id) }))
   }
 
   /** @param {string} address @returns {Entry} */

@@ -20,6 +20,8 @@ export const memory = {
   revised: { one: "revised once", other: "revised {n} times" },
   last: "last {when}",
   everywhere: "{project}, told in every project",
+  back_memories: "All memories",
+  back_search: "All results",
   name: "memory {id}",
   session: "session #{id}",
   review: "review {id}",

@@ -250,6 +250,27 @@ def test_a_session_of_ours_has_no_business_here(
     assert "over MCP" in failure(answer, 403)["error"]
 
 
+def test_a_secret_in_a_directory_is_kept_nowhere(
+    asking: httpx2.Client, web: Server, home: Home
+) -> None:
+    secret = f"ghp_{'a1B2' * 9}"
+    place, row = f"/srv/{secret}", made(asking)
+    hook = f"{web.url}/api/v1/hooks/SessionStart"
+    told = {"session_id": f"h-{row['project']}", "cwd": place}
+    old = {"id": f"i-{row['project']}", "directory": place, "started_at": "2026-01-01T00:00:00Z"}
+    learned = f"## Key Learnings:\n- The pool is shared by all of {row['project']}"
+
+    asking.post("/sessions", json={"id": "d", "project": row["project"], "directory": place})
+    asking.post("/import", json={"sessions": [old]})
+    asking.post("/observations/passive", json={**row, "content": learned, "source": secret})
+    httpx2.post(hook, json=told, headers=web.headers, timeout=20)
+
+    kept = "SELECT directory FROM sessions WHERE directory LIKE '%REDACTED%'"
+    assert len(home.rows(kept)) >= 3
+    for question in ("directory FROM sessions", "source_ref FROM memories", "row FROM changes"):
+        assert secret not in str(home.rows(f"SELECT {question}"))
+
+
 @pytest.mark.parametrize(
     ("content", "kind", "status"),
     [

@@ -84,7 +84,7 @@ async def caught_up(
 ) -> None:
     """Take in what waits to be indexed; within a transaction nothing is written."""
     if not db.in_transaction:
-        await taking_in.catch_up(db, layers, seconds=seconds)
+        await taking_in.catch_up_within(db, layers, seconds=seconds)
 
 
 async def _by_words(

@@ -1,11 +1,15 @@
 """`lamplighter up`: one command, both processes, kept running."""
 
+import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 import urllib.request
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
@@ -49,6 +53,25 @@ def test_the_first_run_watches_lamplighter_itself_and_learns(home: Home, port: i
     up.send_signal(signal.SIGTERM)
     assert up.wait(timeout=15) == 0
     assert not ready(port)
+
+
+def test_logs_as_json_go_to_standard_error_and_words_for_people_do_not(
+    home: Home, port: int, tmp_path: Path
+) -> None:
+    words = [sys.executable, "-m", "lamplighter", "up"]
+    env = home.env | {"LAMPLIGHTER_PORT": str(port), "LAMPLIGHTER_LOG_FORMAT": "json"}
+    with (tmp_path / "out").open("wb") as out, (tmp_path / "err").open("wb") as err:
+        up = subprocess.Popen(words, env=env, stdout=out, stderr=err)
+    try:
+        home.until(lambda: "Listening" in (tmp_path / "err").read_text())
+    finally:
+        up.terminate()
+        up.wait(timeout=15)
+
+    logged = [json.loads(line) for line in (tmp_path / "err").read_text().splitlines()]
+    assert logged[0]["message"] == f"Listening on http://127.0.0.1:{port}"
+    assert "Log in: http" in (tmp_path / "out").read_text()
+    assert "Listening" not in (tmp_path / "out").read_text()
 
 
 @pytest.mark.parametrize("name", ["web", "supervisor"])

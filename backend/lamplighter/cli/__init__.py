@@ -86,11 +86,12 @@ def up() -> None:
         click.echo(f"Wrote {settings.services}: it says what to watch, and how.")
     click.echo(f"Lamplighter: {way_in.url(settings)}   (data in {settings.home})")
     click.echo(way_in.welcome(settings))
+    bare = settings.log_format == "json"
     keep = keeper.Keeper(
         ("web", "supervisor"),
-        lambda line: click.echo(terminal(line)),
+        lambda line: click.echo(terminal(line), err=bare),  # whoever collects it gets nothing else
         ready=lambda: web.answers(settings),
-        bare=settings.log_format == "json",
+        bare=bare,
     )
     sys.exit(asyncio.run(keep.run()))
 

@@ -103,11 +103,14 @@ def test_an_agent_sees_and_changes_nothing_of_another_project(
     prompt = anybody.get("/prompts/recent", params={"project": "theirs"}).json()[0]["id"]
 
     found = coder.get("/search", params={"q": "unheardof", "project": "theirs"}).json()
+    typed = coder.get("/search", params={"q": "project:theirs unheardof"}).json()
     listed = coder.get("/observations/recent", params={"project": "theirs"}).json()
     context = coder.get("/context", params={"query": "unheardof", "project": "theirs"}).json()
 
     assert {mine, wide} <= {row["id"] for row in found}
     assert theirs not in {row["id"] for row in found}
+    assert mine in {row["id"] for row in typed}
+    assert theirs not in {row["id"] for row in typed}
     assert theirs not in {row["id"] for row in listed}
     assert context["recent_sessions"] == []
     assert len(context["recent_observations"]) == 1

@@ -67,6 +67,15 @@ def test_what_is_no_filter_is_text(query: str) -> None:
     assert ask(query).terms
 
 
+def test_who_is_held_to_a_project_gets_no_other_by_what_is_typed() -> None:
+    held = ask("project:theirs disk", project="mine")
+
+    assert held.wanted.project == "mine"
+    assert held.terms[-1] == "disk"
+    assert ask('project:"Mine" disk', project="mine").terms == ("disk",)
+    assert ask("project:theirs disk").wanted.project == "theirs"
+
+
 def test_a_prompt_is_taken_word_by_word() -> None:
     found = ask('- service:web "no route" -x', plain=True)
 

@@ -9,6 +9,7 @@ from lamplighter.domain.memory import Candidate, Category
 from lamplighter.domain.query import sanitised
 from lamplighter.domain.search import Method, Wanted
 from lamplighter.repository import Database, memories, writing
+from lamplighter.usecases.finding import READ_LEAST
 from lamplighter.usecases.search import find
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -46,6 +47,21 @@ async def test_the_memory_of_a_topic_key_comes_first_116(db: Database) -> None:
 
     assert [each.row.id for each in found.found[:2]] == [key, below]
     assert {each.method for each in found.found[:2]} == {Method.TOPIC_KEY}
+
+
+async def test_however_many_say_the_words_of_a_topic_key_it_comes_first_116(db: Database) -> None:
+    for number in range(READ_LEAST):
+        await keep(db, f"Of {number}", topic_key=f"config/db/{number}", title="config/db")
+    below = await keep(db, "Twenty connections of the pool", topic_key="config/db/pool")
+    exact = await keep(db, "Ten connections, and no more", topic_key="config/db")
+    for number in range(READ_LEAST):
+        await keep(db, f"config/db {number}", title="config/db")
+
+    found = await find(db, Wanted(query="config/db", limit=3), now=NOON, seconds=10)
+
+    assert found.found[0].row.id == exact
+    assert {each.method for each in found.found} == {Method.TOPIC_KEY}
+    assert (await ask(db, "config/db/pool", limit=1)) == [below]
 
 
 async def test_one_of_the_words_is_enough_117(db: Database) -> None:

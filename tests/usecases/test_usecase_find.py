@@ -1,5 +1,6 @@
 """The search: whole, alike on both databases, and never late."""
 
+import asyncio
 import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,7 @@ from lamplighter.domain.redact import Redactor
 from lamplighter.domain.search import Found, Layer, Method, Results, Wanted
 from lamplighter.domain.summary import Message
 from lamplighter.repository import Database, events, memories, taking_in, writing
+from lamplighter.repository.tables import memories as memories_
 from lamplighter.repository.tables import terms
 from lamplighter.usecases import clients, knowledge
 from lamplighter.usecases.search import find
@@ -246,6 +248,29 @@ async def test_an_answer_that_is_late_says_so_and_the_next_one_is_whole(db: Data
 
     assert (late.partial, late.missing) == (True, ("memory", "session"))
     assert await ids(db, "held") == [held.id]
+
+
+async def test_a_search_waits_for_no_other_writer(db: Database, url: str) -> None:
+    known = await keep(db, "The disk is full")
+    searched = asyncio.Event()
+
+    async def write() -> None:
+        async with Database(url) as other, writing(other):
+            await other.execute(sa.update(memories_).values(title="Odd"))
+            began.set()
+            await searched.wait()
+
+    began = asyncio.Event()
+    async with writing(db):
+        await db.execute(sa.update(memories_).values(title="By hand"))
+    writer = asyncio.create_task(write())
+    await began.wait()
+    found = await find(db, Wanted(query="disk"), now=NOON, seconds=1.0)
+    searched.set()
+    await writer
+
+    assert ([each.row.id for each in found.found], found.partial) == ([known.id], False)
+    assert await ids(db, "odd") == [known.id]
 
 
 async def test_within_a_transaction_a_late_search_leaves_that_whole(db: Database) -> None:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from lamplighter.domain import scoping
+from lamplighter.domain.agent import project_of
 from lamplighter.domain.memory import Category, Kind
 from lamplighter.domain.period import Period, period
 from lamplighter.domain.search import Layer, Wanted
@@ -161,6 +162,14 @@ def _kind(wanted: Wanted, value: str, now: datetime) -> Wanted | None:
     return replace(wanted, kind=Kind(value.lower())) if value.lower() in set(Kind) else None
 
 
+def _project(wanted: Wanted, value: str, now: datetime) -> Wanted | None:
+    """Narrow to a project; who is held to one gets no other by what is typed."""
+    held = wanted.project
+    if not value or (held is not None and project_of(held) != project_of(value)):
+        return None
+    return replace(wanted, project=value)
+
+
 def _layers(wanted: Wanted, value: str, now: datetime) -> Wanted | None:
     layers = _LAYERS.get(value.lower())
     return None if layers is None else replace(wanted, layers=layers)
@@ -178,7 +187,7 @@ def _since(wanted: Wanted, value: str, now: datetime) -> Wanted | None:
 
 _FILTERS: Final[dict[str, Callable[[Wanted, str, datetime], Wanted | None]]] = {
     "service": lambda wanted, value, now: replace(wanted, service=value) if value else None,
-    "project": lambda wanted, value, now: replace(wanted, project=value) if value else None,
+    "project": _project,
     "tag": lambda wanted, value, now: (
         replace(wanted, tags=(*wanted.tags, value)) if value else None
     ),

@@ -1,5 +1,6 @@
 """The database: `databases` over our own backends, and the two ways to use it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -42,6 +43,15 @@ class Database(EncodeDatabase):
         self.groups: dict[Any, Any] = {}
         # how many documents hold a word; see repository/index
         self.counts: object = None
+        # what a search began to index and no longer waits for; see repository/taking_in
+        self.taking_in: asyncio.Task[int] | None = None
+
+    async def disconnect(self) -> None:
+        """Close every connection; what still works by itself is ended."""
+        if self.taking_in is not None:
+            self.taking_in.cancel()
+            await asyncio.wait({self.taking_in})
+        await super().disconnect()
 
     def transaction(self, *, force_rollback: bool = False, **options: Any) -> SafeTransaction:
         """Return a transaction that survives the cancellation of its task."""

@@ -1,7 +1,9 @@
 """Rows that wait to be indexed: written by hand, by one statement for many, or long ago."""
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 import sqlalchemy as sa
@@ -71,6 +73,27 @@ async def catch_up(db: Database, layers: Sequence[Layer] = tuple(Layer), *, seco
             async with writing(db):
                 taken += await take_in(db, layers)
     return taken
+
+
+async def catch_up_within(db: Database, layers: Sequence[Layer], *, seconds: float) -> None:
+    """Index what waits, and wait so long for it at most: another may be writing meanwhile.
+
+    A write that could not begin until then is not given up; the next search finds it done.
+    """
+    if db.taking_in is None:
+        if not await waits(db, layers):
+            return
+        db.taking_in = asyncio.create_task(catch_up(db, layers, seconds=seconds))
+        db.taking_in.add_done_callback(partial(_taken, db))
+    done, _ = await asyncio.wait({db.taking_in}, timeout=seconds)
+    for each in done:
+        each.result()
+
+
+def _taken(db: Database, task: asyncio.Task[int]) -> None:
+    db.taking_in = None
+    if not task.cancelled():
+        task.exception()  # whoever waited for it hears of it
 
 
 async def _take(db: Database, layer: Layer, ids: list[int]) -> None:

@@ -15,6 +15,7 @@ from lamplighter.domain.query import Asked, asked
 from lamplighter.domain.ranking import KEY_SCORE, Corpus
 from lamplighter.domain.search import Found, Layer, Method, Near, Reason, Results, Wanted
 from lamplighter.domain.service import GENERAL, fold
+from lamplighter.domain.terms import terms
 from lamplighter.repository import Database, index, taking_in
 from lamplighter.repository.deadline import Deadline, Late, by
 from lamplighter.repository.found import Row, layer_of, rows
@@ -83,7 +84,7 @@ async def caught_up(
 ) -> None:
     """Take in what waits to be indexed; within a transaction nothing is written."""
     if not db.in_transaction:
-        await taking_in.catch_up(db, layers, seconds=seconds)
+        await taking_in.catch_up_within(db, layers, seconds=seconds)
 
 
 async def _by_words(
@@ -146,6 +147,7 @@ async def _scored(db: Database, question: Asked, layer: Layer, held: Corpus) -> 
         words=words, phrases=question.phrases, without=question.without, scope=scope
     )
     found: list[index.Document] = []
+    by_key: list[index.Document] = []
     for base in _bases(layer, active=wanted.active):
         ask = partial(index.candidates, db, base=base, conditions=conditions)
         some = await ask(matching, expected=expected)
@@ -153,15 +155,26 @@ async def _scored(db: Database, question: Asked, layer: Layer, held: Corpus) -> 
             rest = tuple(each for each in question.terms if each not in words)
             some += await ask(replace(matching, words=rest), expected=EVERYTHING)
         if layer is Layer.MEMORY and question.keys:
-            named = tuple(map(scoping.of_key, question.keys))
-            some += await ask(replace(matching, words=(), scope=(*scope, named)), expected=0)
+            keys = tuple(map(scoping.of_key, question.keys))
+            by_key += await ask(replace(matching, words=(), scope=(*scope, keys)), expected=0)
         found += some
-    documents = {each.number: each for each in found}
+    documents = {each.number: each for each in (*found, *by_key)}
+    named = {each.number: _named(each, question.keys) for each in by_key}
     looked_for = ranking.Words(question.terms, held)
     return [
-        as_scored(each.number, looked_for.reasons(each.fields, each.size))
+        as_scored(
+            each.number,
+            looked_for.reasons(each.fields, each.size),
+            named=named.get(each.number, 0),
+        )
         for each in documents.values()
     ]
+
+
+def _named(document: index.Document, keys: Sequence[str]) -> int:
+    """Return 2 for what holds a topic key as it is asked for, 1 for what stands below one."""
+    held = f" {document.fields[2]} "
+    return 2 if any(f" {' '.join(terms(each))} " in held for each in keys) else 1
 
 
 def _bases(layer: Layer, *, active: bool | None) -> list[int]:
@@ -275,5 +288,5 @@ def _shown(each: Found, question: Asked) -> Found:
     return replace(each, text=said, spans=spans)
 
 
-def _order(each: Scored) -> tuple[float, int]:
-    return -each.score, -each.number
+def _order(each: Scored) -> tuple[int, float, int]:
+    return -each.named, -each.score, -each.number

@@ -18,17 +18,21 @@ COMPARED: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One thing that matches: its number in the index, what counts for it, and the sum of that."""
+    """One thing that matches: its number in the index, what counts for it, and the sum of that.
+
+    `named` is how well its topic key is the one that is asked for: it is read before others.
+    """
 
     number: int
     reasons: tuple[Reason, ...]
     score: float
+    named: int = 0
 
 
-def scored(number: int, reasons: Iterable[Reason]) -> Scored:
+def scored(number: int, reasons: Iterable[Reason], *, named: int = 0) -> Scored:
     """Return something that matches, with the sum of what counts for it."""
     every = tuple(reasons)
-    return Scored(number, every, total(every))
+    return Scored(number, every, total(every), named)
 
 
 async def with_meaning(
@@ -71,7 +75,7 @@ def _weighed(
         reasons = list(_lowered(own, weight).reasons)
         if part.get(MEANING):
             reasons.append(Reason(MEANING, part[MEANING] * scale))
-        found.append(scored(own.number, reasons))
+        found.append(scored(own.number, reasons, named=own.named))
     return found
 
 
@@ -81,7 +85,7 @@ def _parts(reasons: Sequence[Reason]) -> list[tuple[str, float]]:
 
 def _lowered(each: Scored, weight: float) -> Scored:
     reasons = (Reason(reason.what, reason.score * (1.0 - weight)) for reason in each.reasons)
-    return scored(each.number, reasons)
+    return scored(each.number, reasons, named=each.named)
 
 
 def _is_memory(each: Scored) -> bool:

@@ -23,6 +23,7 @@ from lamplighter.domain.memory import Memory
 from lamplighter.domain.search import MOST, Found, Layer, Method, Wanted
 from lamplighter.usecases.agent_context import AgentContext, agent_context
 from lamplighter.usecases.finding import find
+from lamplighter.usecases.walls import finds
 
 FOUND: Final = 10
 MORE: Final = 4
@@ -70,12 +71,13 @@ async def _hits(request: Request, wanted: SearchQuery) -> list[dict[str, Any]]:
     here, limit = desk(request), limited(wanted.limit, FOUND, MOST)
     narrowed = bool(wanted.type.strip() or wanted.scope.strip())
     kinds = [words.category_of(wanted.type)] if wanted.type.strip() else words.KNOWN.values()
+    project = project_in(request, wanted.project)
     results = await find(
         here.db,
         Wanted(
             query=wanted.q,
             layers=(Layer.MEMORY,),
-            project=project_in(request, wanted.project),
+            project=project,
             categories=tuple(kinds),
             limit=min(limit * MORE, MOST) if narrowed else limit,
         ),
@@ -88,6 +90,8 @@ async def _hits(request: Request, wanted: SearchQuery) -> list[dict[str, Any]]:
         if isinstance(each.row, Memory)
         and each.method is not Method.RECENT  # a query without words finds nothing, as theirs
         and words.fits(each.row, kind=wanted.type, scope=wanted.scope)
+        # the walls between projects do not hang on how well a search keeps to them
+        and (project is None or finds(project, each.row))
     ][:limit]
     shown = await rows.observations(here.db, [memory for _, memory in found])
     return [

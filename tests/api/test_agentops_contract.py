@@ -1,6 +1,7 @@
 """The contract of AgentOps: what holds for each of its routes, on both of its mounts."""
 
 import itertools
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from lamplighter.api.agentops.openapi import openapi
 from lamplighter.api.agentops.shapes import Failure
 from lamplighter.api.agentops.table import ENTRIES, PREFIX, READ, WRITE
 from lamplighter.api.guard import HEADERS
+from lamplighter.domain.access import SESSION_SCOPES, Credential, hashed
 from living import Home, Server
 from memory_service import MemoryService
 
@@ -215,6 +217,58 @@ def test_a_scope_is_what_is_asked_for(
     assert answer.status_code == (status if entry.scope == READ else 403)
     if entry.scope == WRITE:
         assert WRITE in failure(answer, 403)["error"]
+
+
+@pytest.fixture(scope="module")
+def ours(home: Home, web: Server) -> dict[str, str]:
+    """Return what a running session of ours shows."""
+    secret = "a-secret-that-a-session-is-given"
+    home.write(
+        "INSERT INTO sessions (id, tier, engine, trigger, status, started_at, project)"
+        " VALUES (777, 1, 'exec', 'manual', 'running', '2026-01-01T00:00:00.000000Z', 'ops')"
+    )
+    home.write(
+        "INSERT INTO tokens (id, name, scopes, secret_hash, session_id, created_at)"
+        " VALUES (777, 'session 777', ?, ?, 777, '2026-01-01T00:00:00.000000Z')",
+        json.dumps(SESSION_SCOPES),
+        hashed(secret),
+    )
+    way_in = {"Authorization": f"Bearer {Credential(777, secret)}"}
+    assert httpx2.get(f"{web.url}/api/v1/memories", headers=way_in).status_code == 200
+    return way_in
+
+
+@pytest.mark.parametrize("entry", GUARDED, ids=name)
+def test_a_session_of_ours_has_no_business_here(
+    asking: httpx2.Client, entry: Entry, ours: dict[str, str]
+) -> None:
+    """Its walls are those of its project: here nothing would hold them."""
+    path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
+
+    answer = asking.request(entry.method, path, headers=ours)
+
+    assert "over MCP" in failure(answer, 403)["error"]
+
+
+def test_a_secret_in_a_directory_is_kept_nowhere(
+    asking: httpx2.Client, web: Server, home: Home
+) -> None:
+    secret = f"ghp_{'a1B2' * 9}"
+    place, row = f"/srv/{secret}", made(asking)
+    hook = f"{web.url}/api/v1/hooks/SessionStart"
+    told = {"session_id": f"h-{row['project']}", "cwd": place}
+    old = {"id": f"i-{row['project']}", "directory": place, "started_at": "2026-01-01T00:00:00Z"}
+    learned = f"## Key Learnings:\n- The pool is shared by all of {row['project']}"
+
+    asking.post("/sessions", json={"id": "d", "project": row["project"], "directory": place})
+    asking.post("/import", json={"sessions": [old]})
+    asking.post("/observations/passive", json={**row, "content": learned, "source": secret})
+    httpx2.post(hook, json=told, headers=web.headers, timeout=20)
+
+    kept = "SELECT directory FROM sessions WHERE directory LIKE '%REDACTED%'"
+    assert len(home.rows(kept)) >= 3
+    for question in ("directory FROM sessions", "source_ref FROM memories", "row FROM changes"):
+        assert secret not in str(home.rows(f"SELECT {question}"))
 
 
 @pytest.mark.parametrize(

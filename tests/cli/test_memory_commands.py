@@ -40,6 +40,41 @@ def test_what_is_added_is_a_persons(run: Run) -> None:
     assert made(run, "timing", "Takes 30s", "--service", "jellyfin")["service"] == "jellyfin"
 
 
+def test_the_category_may_be_an_option_and_is_read_in_any_case(run: Run) -> None:
+    found = made(run, "--category", "Timing", "--service", "jellyfin", "Takes 60s")
+
+    assert (found["category"], found["service"]) == ("timing", "jellyfin")
+    assert found["observation"] == "Takes 60s"
+    assert made(run, "TIMING", "Takes", "30s")["observation"] == "Takes 30s"
+    assert listed(run, "--category", "TIMING") == [2, 1]
+
+
+def test_what_is_no_category_is_refused_in_words(run: Run) -> None:
+    for words in (("The pool holds 20",), ("timings", "Takes 60s")):
+        refused = run("memory", "add", *words)
+        assert refused.exit_code == 2
+        assert f"{words[0]} is no category: it is one of timing," in refused.stderr
+    assert "says nothing" in run("memory", "add", "timing").stderr
+    assert listed(run) == []
+
+
+def test_a_search_is_narrowed_by_category_and_kind(run: Run) -> None:
+    made(run, "timing", "Takes 60s to start")
+
+    for narrowed in (("--category", "timing"), ("--kind", "semantic"), ("--category", "TIMING")):
+        assert "Takes 60s" in run("search", *narrowed, "start").stdout
+    assert run("search", "--category", "config", "start").exit_code == 1
+
+
+def test_a_history_tells_of_tags_and_topic_keys(run: Run) -> None:
+    made(run, *POOL)
+    assert run("memory", "edit", "1", "--tag", "pg", "--topic-key", "db/pool").exit_code == 0
+
+    told = run("memory", "history", "1").stdout
+    assert "    tags: db -> pg\n" in told
+    assert "    topic_key: none -> db/pool\n" in told
+
+
 def test_lists_take_the_filters_of_the_api(run: Run) -> None:
     pool = made(run, *POOL, "--scope", "global")["id"]
     slow = made(run, "timing", "Takes 60s", "--service", "Jellyfin", "--confidence", "0.9")["id"]

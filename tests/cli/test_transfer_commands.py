@@ -43,6 +43,24 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_link_in_a_directory_of_notes_brings_nothing_from_outside(
+    run: Run, tmp_path: Path
+) -> None:
+    notes, outside = tmp_path / "notes", tmp_path / "outside.md"
+    notes.mkdir()
+    outside.write_text("Nobody's business")
+    (notes / "own.md").write_text("Our own")
+    (notes / "again.md").symlink_to("own.md")
+    (notes / "out.md").symlink_to(outside)
+
+    came = taken(run, str(notes), status=1)
+
+    assert [each["place"] for each in came["faults"]] == ["out.md"]
+    assert "leads out of the directory" in came["faults"][0]["error"]
+    assert "business" not in run("export").stdout
+    assert taken(run, str(notes / "out.md"))["created"] == 1  # who names it means it
+
+
 @pytest.mark.parametrize("form", ["lamplighter", "agentops", "engram"])
 def test_out_and_in_and_in_again(run: Run, file: Path, home: Path, form: str) -> None:
     assert taken(run, str(file))["created"] == 2

@@ -49,6 +49,31 @@ async def test_who_waits_for_an_answer_does_not_wait_for_what_works_aside(model:
     assert len(await aside) == 60
 
 
+async def test_a_model_that_rests_is_let_go_and_comes_again() -> None:
+    one = MiniLM(rest=0.0, rest_aside=0.0)
+    (before,) = await one.embed([SLOW], aside=True)
+
+    await asyncio.sleep(0.01)  # its timer was due at once; letting go comes before our own word
+    await asyncio.get_running_loop().run_in_executor(one._aside, len, "")
+    assert not one.loaded
+    (after,) = await one.embed([SLOW])
+
+    assert (before == after).all()
+    one.close()
+
+
+async def test_who_searched_finds_the_model_longer_than_what_works_aside() -> None:
+    one = MiniLM(rest=3_600.0, rest_aside=0.0)
+    await one.embed([SLOW])
+    await one.embed([SLOW], aside=True)
+
+    assert one.loaded
+    resting = one._resting
+    assert resting is not None
+    assert resting.when() > asyncio.get_running_loop().time() + 3_000
+    one.close()
+
+
 def test_the_extra_is_installed_here() -> None:
     assert embedding.why_not() == ""
     assert embedding.local() is not None

@@ -392,6 +392,19 @@ async def test_nothing_changed_is_no_change(db: Database) -> None:
     assert same == memory
 
 
+async def test_who_saves_meanwhile_does_not_wait_for_all_of_a_long_report(db: Database) -> None:
+    items = (f"- The pool number {each} is shared by all workers" for each in range(70))
+    report = "\n".join(("## Key Learnings:", *items))
+    how = {"project": "code", "session_id": None, "redact": SECRETIVE}
+
+    async with asyncio.TaskGroup() as group:
+        long = group.create_task(knowledge.capture(db, report, now=NOON, **how))
+        other = group.create_task(keep(db))
+
+    assert long.result().saved == 70
+    assert other.result().memory.id <= 70
+
+
 async def test_learnings_are_captured_once_132(db: Database) -> None:
     by = await session(db)
     how = {"project": "Shop", "session_id": by.id, "redact": OPEN, "source_ref": "report"}

@@ -54,7 +54,7 @@ async def take(request: Request) -> Response:
     by = _rules(here, caller)
     if by.agent.memory_url:  # it keeps its knowledge elsewhere
         return answer({})
-    opening = _opening(request, given, caller, by.agent)
+    opening = _opening(request, given, caller, by)
     if event == END and await client_sessions.of(here.db, opening.external_id) is None:
         return answer({})
     bound = caller.agent is not None
@@ -121,7 +121,7 @@ def _rules(here: Door, caller: Caller) -> Rules:
     return Rules(agent=agent, redact=here.redact, window=here.window, near=here.near)
 
 
-def _opening(request: Request, given: Mapping[str, Any], caller: Caller, agent: Agent) -> Opening:
+def _opening(request: Request, given: Mapping[str, Any], caller: Caller, by: Rules) -> Opening:
     """Say whose session it is: an agent's token has its own project, a person's the directory's."""
     session, directory = _text(given, "session_id"), _text(given, "cwd")
     root = _path(request.headers.get(ROOT, "")) or directory
@@ -130,9 +130,9 @@ def _opening(request: Request, given: Mapping[str, Any], caller: Caller, agent: 
         raise Invalid(*wrong)
     return Opening(
         external_id=session,
-        project=agent.reads if caller.agent else _named(root),
+        project=by.agent.reads if caller.agent else _named(root),
         agent=caller.agent or AGENT,
-        directory=one_line(directory or root)[:PATH_CHARS] or "/",
+        directory=by.redact(one_line(directory or root))[:PATH_CHARS] or "/",
     )
 
 

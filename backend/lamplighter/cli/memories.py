@@ -27,8 +27,19 @@ from lamplighter.domain.text import one_line, shortened, terminal
 
 LEAST_WIDTH: Final = 20
 WHERE_CHARS: Final = 16
-TOLD: Final = ("confidence", "active", "pinned", "category", "service", "title", "scope")
-CATEGORIES: Final = click.Choice([each.value for each in Category])
+TOLD: Final = (
+    "confidence",
+    "active",
+    "pinned",
+    "category",
+    "service",
+    "title",
+    "tags",
+    "scope",
+    "topic_key",
+)
+CATEGORIES: Final = click.Choice([each.value for each in Category], case_sensitive=False)
+KINDS: Final = click.Choice([each.value for each in Kind], case_sensitive=False)
 SCOPES: Final = click.Choice(["project", "global"])
 SORTS: Final = ("confidence", "updated", "created", "service", "category", "state", "source")
 JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -38,7 +49,7 @@ JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 @click.option("--q", help="Only those that say this.")
 @click.option("--service", help="Only those of this service; `general` for those of none.")
 @click.option("--category", type=CATEGORIES)
-@click.option("--kind", type=click.Choice([each.value for each in Kind]))
+@click.option("--kind", type=KINDS)
 @click.option("--project", help="Only those of this project.")
 @click.option("--scope", type=SCOPES)
 @click.option(
@@ -72,8 +83,8 @@ def list_(*, as_json: bool, **asked: Any) -> None:
 
 
 @click.command()
-@click.argument("category", type=CATEGORIES)
-@click.argument("text")
+@click.argument("words", nargs=-1, required=True, metavar="[CATEGORY] TEXT")
+@click.option("--category", type=CATEGORIES, help="In place of the word before the text.")
 @click.option("--service", help="The service that it is true of.")
 @click.option("--confidence", type=float, default=INITIAL_CONFIDENCE, show_default=True)
 @click.option("--title", default="")
@@ -83,13 +94,14 @@ def list_(*, as_json: bool, **asked: Any) -> None:
 @click.option("--topic-key", help="What it is the current version of: config/db/pool.")
 @JSON
 @in_words
-def add(category: str, text: str, *, as_json: bool, **given: Any) -> None:
+def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **given: Any) -> None:
     """Add a memory of CATEGORY that says TEXT (- reads standard input)."""
     from lamplighter.serve import memories
 
+    which, *text = (category, *words) if category else words
     candidate = Candidate(
-        category=Category(category),
-        observation=_said(text),
+        category=_category(which),
+        observation=_said(" ".join(text)),
         tier=0,
         session_id=None,
         source=Source.OPERATOR,
@@ -179,6 +191,13 @@ def history(number: int, *, as_json: bool) -> None:
             click.echo(terminal(line))
 
 
+def _category(word: str) -> Category:
+    if word.lower() not in set(Category):
+        known = ", ".join(Category)
+        refuse(f"{shortened(one_line(word), LEAST_WIDTH)} is no category: it is one of {known}.")
+    return Category(word.lower())
+
+
 def _said(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
@@ -230,6 +249,8 @@ def _step(each: dict[str, Any]) -> Iterator[str]:
 def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list):
+        value = ", ".join(value)
     return f"{value:.2f}" if isinstance(value, float) else one_line(str(value or "none"))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from lamplighter.cli.memories import CATEGORIES, KINDS
 from lamplighter.cli.words import in_words, refuse, settings_in_force
 from lamplighter.domain.event import Event
 from lamplighter.domain.memory import GENERAL, Category, Kind, Memory
@@ -18,8 +19,8 @@ from lamplighter.domain.text import terminal
 @click.argument("words", nargs=-1, required=True)
 @click.option("--project", help="Of this project, and what is true of all.")
 @click.option("--service", help="Of this service only; `general` for those of none.")
-@click.option("--category", type=click.Choice(list(Category)), help="Of this category only.")
-@click.option("--kind", type=click.Choice(list(Kind)), help="Kept in this way only.")
+@click.option("--category", type=CATEGORIES, help="Of this category only.")
+@click.option("--kind", type=KINDS, help="Kept in this way only.")
 @click.option("--layers", default="memory,session", show_default=True, help="And `event`.")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
 @click.option("--all", "inactive_too", is_flag=True, help="Inactive memories too.")

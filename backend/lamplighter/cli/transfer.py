@@ -91,7 +91,7 @@ def import_(
         _say(done.faults)
         click.echo("Nothing was taken in." if refused else _words(done))
     if done.faults:
-        sys.exit(EXIT_UNUSABLE if refused else EXIT_FAILED)
+        sys.exit(EXIT_UNUSABLE if refused or not any(done.counts.values()) else EXIT_FAILED)
 
 
 def _words(done: "Importing") -> str:

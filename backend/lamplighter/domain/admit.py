@@ -50,6 +50,7 @@ def admitted(candidate: Candidate, redact: Redact) -> Candidate:
         tags=tags,
         project=project,
         topic_key=topic_key,
+        source_ref=candidate.source_ref and redact(candidate.source_ref),
     )
 
 

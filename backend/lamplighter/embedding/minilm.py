@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2 in whole numbers of 8 bits, by onnxruntime: 384 dimensions, 256 tokens.
 
 One text at a time: its arithmetic picks its scale by the whole batch, so that the same text
-would get another vector in other company. Loaded once, when it is first used.
+would get another vector in other company. Loaded when it is used, and let go when it rests.
 """
 
 import asyncio
@@ -26,6 +26,9 @@ DIMENSIONS: Final = 384
 TOKENS: Final = 256
 CHARS: Final = 4_096  # of the longest text: more are never among its first tokens
 NICENESS: Final = 10
+REST_SECONDS: Final = 600.0
+"""Who searched will search again, and who comes first after that is answered by words alone."""
+REST_ASIDE_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +58,53 @@ class MiniLM:
     name = NAME
     dimensions = DIMENSIONS
 
-    def __init__(self) -> None:
+    def __init__(
+        self, *, rest: float = REST_SECONDS, rest_aside: float = REST_ASIDE_SECONDS
+    ) -> None:
+        self._rest = {False: rest, True: rest_aside}
+        self._resting: asyncio.TimerHandle | None = None
         self._loaded: Loaded | None = None
         self._loading = threading.Lock()
         self._ahead = ThreadPoolExecutor(1, "embed")
         self._aside = ThreadPoolExecutor(1, "embed-aside", initializer=_give_way)
 
+    @property
+    def loaded(self) -> bool:
+        """Whether it is in memory now: 150 MB."""
+        return self._loaded is not None
+
     async def embed(self, texts: Sequence[str], *, aside: bool = False) -> list[Vector]:
         """Return a vector for each text."""
         threads = self._aside if aside else self._ahead
-        return await asyncio.get_running_loop().run_in_executor(threads, self._embed, texts)
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(threads, self._embed, texts)
+        finally:
+            self._let_rest(loop, loop.time() + self._rest[aside])
 
     def close(self) -> None:
         """End the threads, after the text they are at."""
+        if self._resting is not None:
+            self._resting.cancel()
         for each in (self._ahead, self._aside):
             each.shutdown(wait=False, cancel_futures=True)
+
+    def _let_rest(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
+        """Let the model go when it is due, and no sooner than somebody else wants it."""
+        if self._resting is not None:
+            due = max(due, self._resting.when())
+            self._resting.cancel()
+        self._resting = loop.call_at(due, self._let_go)
+
+    def _let_go(self) -> None:
+        self._resting = None
+        with suppress(RuntimeError):  # it was closed meanwhile
+            self._aside.submit(self._drop)
+
+    def _drop(self) -> None:
+        with self._loading:
+            self._loaded = None
+        _give_back()
 
     def _embed(self, texts: Sequence[str]) -> list[Vector]:
         with self._loading:
@@ -101,6 +136,6 @@ def _give_way() -> None:
 
 
 def _give_back() -> None:
-    """Give the memory back that only loading needed; 60 MB of 230."""
+    """Give the memory back that is free now; of loading 60 MB of 230."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, UserDefinedType
 
 metadata: Final = sa.MetaData()
 TIME_FORM: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
@@ -41,6 +41,19 @@ class HandMoment(UTCDateTime):
             return super().process_result_value(value, dialect)
         except (ValueError, TypeError, OverflowError):
             return value
+
+
+class Named(UserDefinedType[Any]):
+    """A type that only PostgreSQL has, by its name: its whole dialect takes long to load."""
+
+    cache_ok = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get_col_spec(self, **_: Any) -> str:
+        """Return the type as SQL has it."""
+        return self.name
 
 
 class Stamp(TypeDecorator[str]):

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.query import Asked
 from lamplighter.domain.ranking import WEIGHTS, Corpus, Fields
 from lamplighter.domain.terms import is_single
-from lamplighter.repository.columns import NUMBER
+from lamplighter.repository.columns import NUMBER, Named
 from lamplighter.repository.database import Database
 from lamplighter.repository.driver import DatabaseError, OperationalError
 from lamplighter.repository.index_schema import INDEX, VOCABULARY
@@ -31,6 +30,7 @@ SMALL: Final = 5_000
 """Of so few documents the words are counted anew each time."""
 
 DRIFT: Final = 1.1
+_TSQUERY, _TSVECTOR = Named("TSQUERY"), Named("TSVECTOR")
 DAMAGED: Final = (
     "The index of the search is damaged. Stop Lamplighter and run `lamplighter migrate`: "
     "it makes the index anew."
@@ -123,9 +123,9 @@ async def _holding(db: Database, wanted: Sequence[str], scope: set[str]) -> dict
         found = {row["term"]: int(row["doc"]) for row in await _asked(db, query)}
     else:
         marked = {f"'={each}'" if each in scope else f"'{each}'": each for each in wanted}
-        asked = sa.func.unnest(sa.cast(list(marked), postgresql.ARRAY(sa.Text)))
+        asked = sa.func.unnest(sa.cast(list(marked), sa.ARRAY(sa.Text)))
         each = asked.table_valued(sa.column("term", sa.Text), name="asked").render_derived()
-        holds = _HELD.c.vector.op("@@")(sa.cast(each.c.term, postgresql.TSQUERY))
+        holds = _HELD.c.vector.op("@@")(sa.cast(each.c.term, _TSQUERY))
         count = sa.select(sa.func.count()).select_from(_HELD).where(holds).scalar_subquery()
         rows = await db.fetch_all(sa.select(each.c.term, count.label("doc")))
         found = {marked[row["term"]]: int(row["doc"]) for row in rows}
@@ -188,7 +188,7 @@ def _in_index() -> _Part:
 
 def _in_vectors() -> _Part:
     asked, ranked = (
-        sa.cast(sa.cast(text, sa.Text), postgresql.TSQUERY)
+        sa.cast(sa.cast(text, sa.Text), _TSQUERY)
         for text in (_ASKED, sa.bindparam("ranked", type_=sa.Text))
     )
     title, text, keys, around = (each / max(WEIGHTS) for each in WEIGHTS)  # none may be above 1
@@ -199,7 +199,7 @@ def _in_vectors() -> _Part:
     return _Part(rows, rows.c.id, rough, vector.op("@@")(asked), hide=True)
 
 
-_HELD: Final = sa.table("terms", sa.column("id", NUMBER), sa.column("vector", postgresql.TSVECTOR))
+_HELD: Final = sa.table("terms", sa.column("id", NUMBER), sa.column("vector", _TSVECTOR))
 _INDEX: Final = _in_index()
 _VECTORS: Final = _in_vectors()
 _TOTALS: Final = Statement(sa.select(term_totals))

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from lamplighter.domain import scoping
 from lamplighter.domain.event import Event
@@ -14,7 +15,7 @@ from lamplighter.domain.ranking import size_of
 from lamplighter.domain.search import Layer
 from lamplighter.domain.session import Session
 from lamplighter.domain.terms import terms as terms_of
-from lamplighter.repository.columns import NUMBER
+from lamplighter.repository.columns import NUMBER, Named
 from lamplighter.repository.database import Database
 from lamplighter.repository.index_schema import NEIGHBOURS
 from lamplighter.repository.prepared import Statement
@@ -111,13 +112,13 @@ async def put_all(db: Database, entries: Sequence[Entry]) -> None:
             await put(db, entry)
     elif entries:
         rows = [{**_values(each), "vector": _literal(sa.literal(vector(each)))} for each in entries]
-        await db.execute_many(_UPSERT, rows)
+        await db.execute_many(_upsert(), rows)
 
 
 async def put(db: Database, entry: Entry) -> None:
     """Put one entry into the index, in the place of what it held."""
     if db.notifies:
-        await db.execute(_PUT_VECTOR(**_values(entry), vector=vector(entry)))
+        await db.execute(_put_vector()(**_values(entry), vector=vector(entry)))
     else:
         await db.execute(_PUT(**_values(entry)))
 
@@ -191,7 +192,19 @@ def _putting(upsert: Any, *, vector: bool) -> Statement:
 
 
 def _literal(text: Any) -> Any:
-    return sa.cast(sa.cast(text, sa.Text), postgresql.TSVECTOR)
+    return sa.cast(sa.cast(text, sa.Text), _TSVECTOR)
+
+
+@cache
+def _upsert() -> Any:
+    from sqlalchemy.dialects import postgresql  # it takes long to load, and SQLite needs none of it
+
+    return _upserting(postgresql.insert, vector=True)
+
+
+@cache
+def _put_vector() -> Statement:
+    return _putting(_upsert(), vector=True)
 
 
 def _near(way: Any, order: Any) -> Any:
@@ -199,14 +212,13 @@ def _near(way: Any, order: Any) -> Any:
     return sa.select(inner.subquery().c.id)
 
 
+_TSVECTOR: Final = Named("TSVECTOR")
 _TYPES: Final[dict[str, Any]] = {
     "id": NUMBER,
     **dict.fromkeys((*FIELDS, "scope"), sa.Text),
     "size": sa.Double,
 }
-_UPSERT: Final = _upserting(postgresql.insert, vector=True)
 _PUT: Final = _putting(_upserting(sqlite.insert, vector=False), vector=False)
-_PUT_VECTOR: Final = _putting(_UPSERT, vector=True)
 _IDS: Final = sa.bindparam("ids", type_=sa.Text)
 _NUMBER: Final = sa.bindparam("id", type_=NUMBER)
 _FIRST: Final = sa.bindparam("first", type_=NUMBER)

@@ -191,9 +191,12 @@ def _placed(place: str, read: Callable[[], AnyRecord | None]) -> Iterator[Placed
 
 def _notes(path: Path, wish: Wish, step: Step) -> Iterator[Placed | Fault]:
     files = list(_files(path)) if path.is_dir() else [path]
+    root = path.resolve() if path.is_dir() else None
     for done, file in enumerate(files, 1):
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         try:
+            if root is not None and not file.resolve().is_relative_to(root):
+                raise ValueError("leads out of the directory: name the file itself to import it")
             if file.stat().st_size > MAX_ITEM_CHARS:
                 raise ValueError(f"is larger than {MAX_ITEM_CHARS:,} bytes")
             text = file.read_text(encoding="utf-8-sig")

@@ -226,6 +226,7 @@ class Importing:
                 record,
                 external_id=name,
                 project=project_of(record.project),
+                directory=record.directory and self.redact(record.directory),
                 summary=self.redact(record.summary),
                 prompt=self.redact(record.prompt),
             )

@@ -46,6 +46,9 @@ WINDOW: Final = timedelta(minutes=15)
 ALWAYS: Final = timedelta(days=36_500)
 """As long as anything may have been held: what is listed again is never new."""
 
+AT_ONCE: Final = 50
+"""How much of one report is kept in one write."""
+
 REVISED: Final = "revised"
 FORGOTTEN: Final = "forgotten"
 
@@ -108,23 +111,26 @@ async def capture(
 ) -> Captured:
     """Keep what a report lists under `## Key Learnings`; what we hold already is counted.
 
-    Such a learning is an unverified episode of the category `learning`.
+    Such a learning is an unverified episode of the category `learning`. In short writes:
+    whoever saves meanwhile does not wait for all of a long report.
     """
     kept: list[Kept] = []
-    async with writing(db):
-        for learning in learnings(text):
-            candidate = Candidate(
-                category=Category.LEARNING,
-                service=None,
-                observation=learning,
-                title=titled(learning),
-                tier=0,
-                session_id=session_id,
-                source=Source.CAPTURED,
-                source_ref=source_ref,
-                project=project,
-            )
-            kept.append(await keep(db, candidate, now=now, redact=redact, window=ALWAYS))
+    found = learnings(text)
+    for some in (found[at : at + AT_ONCE] for at in range(0, len(found), AT_ONCE)):
+        async with writing(db):
+            for learning in some:
+                candidate = Candidate(
+                    category=Category.LEARNING,
+                    service=None,
+                    observation=learning,
+                    title=titled(learning),
+                    tier=0,
+                    session_id=session_id,
+                    source=Source.CAPTURED,
+                    source_ref=source_ref,
+                    project=project,
+                )
+                kept.append(await keep(db, candidate, now=now, redact=redact, window=ALWAYS))
     return Captured(tuple(kept))
 
 

@@ -114,7 +114,7 @@ class Nearby:
 
     async def prepare(self) -> None:
         """Load the model and read what is kept, before anybody asks."""
-        await self.embedding.embed(["ready"])
+        await self.embedding.embed(["ready"], aside=True)
         self._reading = self._reading or asyncio.create_task(self._read())
         await asyncio.shield(self._reading)
 

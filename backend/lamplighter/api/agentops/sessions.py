@@ -34,7 +34,7 @@ async def create(request: Request) -> Response:
         external_id=given.id or "",
         project=project_in(request, given.project) or DEFAULT_PROJECT,
         agent=None if agent is None else agent.name,
-        directory=given.directory,
+        directory=here.redact(given.directory or ""),
     )
     session, _ = await clients.start(here.db, opening, now=here.now())
     [shown] = await rows.sessions(here.db, [session])

@@ -21,11 +21,13 @@ from lamplighter.api.agentops import (
 )
 from lamplighter.api.agentops.contract import Entry
 from lamplighter.api.agentops.errors import in_their_form
+from lamplighter.api.callers import caller_of
 from lamplighter.api.routes.op import Ask
 
 PREFIX: Final = "/agentops"
 READ: Final = "knowledge:read"
 WRITE: Final = "knowledge:write"
+NOT_OURS: Final = "A session of ours keeps its knowledge by its markers and over MCP, not here."
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 
@@ -300,6 +302,8 @@ def _by_method(entries: dict[str, Entry], strict: bool) -> Ask:
         entry = entries.get("GET" if request.method == "HEAD" else request.method)
         if entry is None:
             raise HTTPException(405, headers={"Allow": ", ".join(allowed(entries))})
+        if entry.scope and caller_of(request).session_id is not None:
+            raise HTTPException(403, NOT_OURS)
         return await entry.ask(request)
 
     return in_their_form(ask)

@@ -221,7 +221,10 @@ def test_whatever_is_given_is_answered_in_words(
 
 
 def test_who_asks_nothing_loads_nothing_for_it() -> None:
-    code = "import sys, lamplighter.serve.web, lamplighter.cli; print('mcp' in sys.modules)"
+    code = (
+        "import sys, lamplighter.serve.web, lamplighter.serve.rounds, lamplighter.cli\n"
+        "print([each for each in ('mcp', 'asyncpg', 'numpy', 'anthropic') if each in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert done.stdout == "False\n"
+    assert done.stdout == "[]\n"

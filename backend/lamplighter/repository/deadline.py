@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import asyncpg
-
 from lamplighter.repository.database import Database
 from lamplighter.repository.driver import OperationalError
 
@@ -37,7 +35,7 @@ async def by(db: Database, deadline: Deadline) -> AsyncIterator[None]:
     except TimeoutError as error:
         raise Late from error
     except OperationalError as error:
-        if isinstance(error.__cause__, asyncpg.QueryCanceledError):
+        if db.notifies and _was_cancelled(error):
             raise Late from error
         raise
 
@@ -51,6 +49,12 @@ async def _bounded(db: Database, seconds: float) -> AsyncIterator[None]:
     async with db.transaction(readonly=True):  # within another one a savepoint
         await db.execute(f"SET LOCAL statement_timeout = {max(1, round(seconds * 1_000))}")
         yield
+
+
+def _was_cancelled(error: OperationalError) -> bool:
+    from asyncpg import QueryCanceledError  # 3 MB that no process on SQLite needs
+
+    return isinstance(error.__cause__, QueryCanceledError)
 
 
 def _clock() -> float:

@@ -1,0 +1,30 @@
+"""What is late is given up on the side of the database too, and the connection lives on."""
+
+import pytest
+
+from lamplighter.repository import Database
+from lamplighter.repository.deadline import Deadline, Late, by
+from lamplighter.repository.driver import OperationalError
+
+ENDLESS = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900000000) "
+    "SELECT count(*) AS count FROM n"
+)
+
+
+async def test_a_statement_that_takes_too_long_is_late_and_the_next_is_answered(
+    db: Database,
+) -> None:
+    with pytest.raises(Late):
+        async with by(db, Deadline(0.05)):
+            await db.fetch_one(ENDLESS)
+
+    found = await db.fetch_one("SELECT 1 AS one")
+    assert found is not None
+    assert found["one"] == 1
+
+
+async def test_what_is_wrong_otherwise_is_no_lateness(db: Database) -> None:
+    with pytest.raises(OperationalError):
+        async with by(db, Deadline(5.0)):
+            await db.fetch_one("SELECT no_such_column FROM memories")

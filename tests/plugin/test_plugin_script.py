@@ -1,6 +1,7 @@
 """The plugin's hook: what it brings to the server, and that it never hurts a session."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,26 @@ def test_a_server_that_hangs_is_waited_for_once(desk: Desk) -> None:
 
     assert [(each.status, each.out) for each in (first, *later)] == [(0, "")] * 4
     assert server.asked == 1
+
+
+def test_a_directory_that_somebody_else_put_there_is_not_written_into(desk: Desk) -> None:
+    """Outside of the plugin it is below a directory in which everybody may make one."""
+    common, aim = desk.path / "tmp", desk.path / "aim"
+    common.mkdir()
+    aim.mkdir()
+    own = common / f"lamplighter-plugin-{os.getuid()}"
+    desk.more |= {"CLAUDE_PLUGIN_DATA": "", "TMPDIR": str(common)}
+    with bad(says(TOLD)) as server:
+        desk.url = server.url
+        own.symlink_to(aim)
+        led_away = desk.hook("SessionStart")
+        own.unlink()
+        done = desk.hook("SessionStart")
+
+    assert (led_away.status, led_away.out) == (0, "")
+    assert list(aim.iterdir()) == []
+    assert done.context == "x"
+    assert own.stat().st_mode & 0o077 == 0
 
 
 def test_the_token_is_in_no_list_of_processes_and_no_file(desk: Desk) -> None:

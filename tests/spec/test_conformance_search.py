@@ -9,6 +9,8 @@ from lamplighter.domain.memory import Candidate, Category
 from lamplighter.domain.query import sanitised
 from lamplighter.domain.search import Method, Wanted
 from lamplighter.repository import Database, memories, writing
+from lamplighter.usecases import clients
+from lamplighter.usecases.clients import Opening
 from lamplighter.usecases.finding import READ_LEAST
 from lamplighter.usecases.search import find
 
@@ -112,6 +114,19 @@ async def test_names_versions_and_parts_of_cjk_are_found_121(
     await keep(db, "DEC-1 of 2025.1 has a route to another host")
 
     assert (await ask(db, query))[0] == held
+
+
+async def test_one_character_finds_where_it_stands_before_what_stands_beside_121(
+    db: Database,
+) -> None:
+    session, _ = await clients.start(db, Opening(external_id="a", project="x"), now=NOON)
+    held = await keep(db, "データベースの接続池は二十", session_id=session.id)
+    await keep(db, "Something else", session_id=session.id)
+
+    found = await find(db, Wanted(query="池"), now=NOON, seconds=10)
+
+    assert found.found[0].row.id == held
+    assert found.found[0].method is Method.WORDS
 
 
 async def test_the_limit_is_never_exceeded_122(db: Database) -> None:

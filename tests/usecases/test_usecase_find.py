@@ -112,6 +112,14 @@ async def test_a_filter_alone_lists_the_newest(db: Database) -> None:
     assert {each.method for each in found.found} == {Method.RECENT}
 
 
+async def test_a_time_alone_lists_what_is_of_it(db: Database) -> None:
+    held = [await keep(db, f"The disk is full {number}") for number in range(3)]
+
+    assert await ids(db, "since:2d") == [each.id for each in reversed(held)]
+    assert await ids(db, "since:1h") == []
+    assert await ids(db, "", since=NOON) == [each.id for each in reversed(held)]
+
+
 async def test_a_phrase_must_stand_and_a_minus_must_not(db: Database) -> None:
     phrase = await keep(db, "fails with no route to host")
     await keep(db, "the host has no route", title="route to")

@@ -456,6 +456,19 @@ async def test_a_dry_run_counts_and_changes_nothing(db: Database) -> None:
     assert await everything(db) == before
 
 
+async def test_rows_without_a_number_are_told_apart_by_their_words(db: Database) -> None:
+    given = [{"content": f"Fact {n}", "project": where} for n in range(3) for where in ("a", "b")]
+
+    first = await take(db, read(document(*given)))
+    again = await take(db, read(document(*given)))
+
+    assert first.counts == {Became.CREATED: 6}
+    assert again.counts == {Became.UNCHANGED: 6}
+    assert {(each.observation, each.project) for each in await held(db)} == {
+        (each["content"], each["project"]) for each in given
+    }
+
+
 async def test_secrets_and_private_parts_stay_out(db: Database) -> None:
     row = {**ROW, "content": "Key <private>sk-abc123</private> hunter2-hunter2"}
 

@@ -23,7 +23,8 @@ UNVERIFIED: Final = "unverified"
 _MARKS: Final = " \t#-*"
 _JOINS: Final = r"[\s\u200c\u200d]*"
 _TAG: Final = re.compile(
-    rf"[<\uff1c\ufe64\u2039\u3008\u27e8]({_JOINS}/?{_JOINS}memory{_JOINS}[:\uff1a\ufe55])",
+    rf"[<\uff1c\ufe64\u2039\u3008\u27e8]"
+    rf"({_JOINS}/?{_JOINS}(?:memory{_JOINS}[:\uff1a\ufe55]|system-reminder))",
     re.IGNORECASE,
 )
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain import plain
+from lamplighter.domain.agent import project_of
 from lamplighter.domain.fields import Fields
 from lamplighter.domain.memory import (
     OPERATIONAL,
@@ -21,6 +22,7 @@ from lamplighter.domain.memory import (
 )
 from lamplighter.domain.records import MANUAL, AnyRecord, PromptRecord, Record, SessionRecord
 from lamplighter.domain.session import Session
+from lamplighter.domain.text import content_hash
 
 ENGRAM: Final = "engram:"
 GLOBAL: Final = "global"
@@ -65,8 +67,7 @@ def _observation(row: Fields, project: str) -> Record:
     category, tags = category_of(row.text("type"))
     created, number = row.moment("created_at"), row.count("id", 0)
     sync = row.text("sync_id")
-    own = f"observation:{number}@{plain.at(created) or ''}"
-    ref = row.text("ref") or (f"{ENGRAM}{sync}" if sync else own)
+    ref = row.text("ref") or (f"{ENGRAM}{sync}" if sync else "")
     said = Candidate(
         category=category,
         service=None,
@@ -83,7 +84,7 @@ def _observation(row: Fields, project: str) -> Record:
         topic_key=row.text("topic_key") or None,
     )
     found = Record(
-        ref=ref,
+        ref=ref or f"observation:{number or _hash(said)}@{plain.at(created) or ''}",
         candidate=said,
         session=_session_of(row.text("session_id")),
         created_at=created,
@@ -95,6 +96,11 @@ def _observation(row: Fields, project: str) -> Record:
     )
     row.check()
     return found
+
+
+def _hash(said: Candidate) -> str:
+    """Return what stands for a row that has no number: its words, and the project of them."""
+    return content_hash(f"{project_of(said.project)}\n{said.observation}")
 
 
 def _session(row: Fields, project: str) -> SessionRecord | None:

@@ -13,7 +13,7 @@ from lamplighter.domain.query import Asked
 from lamplighter.domain.search import Reason
 from lamplighter.domain.service import fold
 from lamplighter.domain.session import Session
-from lamplighter.domain.terms import terms
+from lamplighter.domain.terms import is_single, terms
 
 K1, B = 1.2, 0.75
 TITLE, TEXT, KEYS, AROUND = 3.0, 1.0, 2.0, 0.25
@@ -56,7 +56,8 @@ class Words:
 
     def __init__(self, looked_for: Sequence[str], corpus: Corpus) -> None:
         self._weights = {term: corpus.weight(term) for term in looked_for}
-        self._wanted = frozenset(looked_for)
+        self._singles = tuple(term for term in looked_for if is_single(term))
+        self._wanted = frozenset(looked_for).difference(self._singles)
         self._average = corpus.average or 1.0
 
     def reasons(self, fields: Fields, size: float) -> tuple[Reason, ...]:
@@ -67,6 +68,9 @@ class Words:
             part = text.split()
             for term in self._wanted.intersection(part):
                 held[term] = held.get(term, 0.0) + weight * part.count(term)
+            for term in self._singles:
+                if count := sum(each.startswith(term) for each in part):
+                    held[term] = held.get(term, 0.0) + weight * count
         weights = self._weights
         return tuple(
             [

@@ -97,7 +97,9 @@ async def candidates(
         values |= {"asked": _ts(matching), "ranked": _any(matching.words) if matching.words else ""}
     else:
         values |= {"asked": _fts(matching)}
-    query = parts.since(mode, base, conditions) if conditions else parts.prepared[mode]
+    query = parts.prepared[mode]
+    if conditions:
+        query = parts.since(mode, base, conditions, anything=not values["asked"])
     rows = await _asked(db, query(**values))
     return [
         Document(row["id"], (row["title"], row["text"], row["keys"], row["around"]), row["size"])
@@ -137,19 +139,24 @@ class _Part:
         self._rows, self._number, self._rough = rows, number, rough
         self._matches, self._hide = matches, hide
         self.prepared = {
-            mode: Statement(self._asking(mode), long=True)
+            mode: Statement(self._asking(mode, matches), long=True)
             for mode in ("few", "some", "many", "newest")
         }
 
-    def since(self, mode: str, base: int, conditions: Any) -> Statement:
-        """Return the shape that also asks what is true of the numbers of rows."""
-        return Statement(self._asking(mode, conditions(self._number - base)), long=True)
+    def since(self, mode: str, base: int, conditions: Any, *, anything: bool) -> Statement:
+        """Return the shape that also asks what is true of the numbers of rows.
+
+        With `anything` that is all it asks: nothing must match.
+        """
+        matches = () if anything else (self._matches,)
+        query = self._asking(mode, *matches, conditions(self._number - base))
+        return Statement(query, long=True)
 
     def _asking(self, mode: str, *conditions: Any) -> sa.Select[Any]:
         """Ask for those to rank: of a few all, of some the roughly best, of many the newest."""
         columns = [self._number.label("id"), *([self._rough] if mode == "some" else [])]
         query = sa.select(*columns).select_from(self._rows)
-        query = query.where(self._matches, self._number.between(_LOW, _HIGH), *conditions)
+        query = query.where(self._number.between(_LOW, _HIGH), *conditions)
         most = COUNTED if mode in ("few", "some") else NEWEST
         found = self._ordered(query, hide=mode != "many").limit(most).subquery("found")
         if mode == "some":

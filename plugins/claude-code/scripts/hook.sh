@@ -38,6 +38,8 @@ while :; do
 done
 
 mkdir -p "$state" || exit 0
+# One that somebody else made could lead what is written there anywhere.
+[ -n "${CLAUDE_PLUGIN_DATA:-}" ] || [ -n "$(find "$state" -prune -type d -user "$(id -u)")" ] || exit 0
 
 # A server that hangs is asked again only after a minute.
 [ -z "$(find "$state/hangs" -mmin -1)" ] || exit 0

@@ -197,11 +197,14 @@ def test_read_reads_all_and_changes_nothing(
     assert reads is (op.method == "GET" or op.path in ONLY_ASKS)
 
 
-def test_no_route_lets_a_session_do_more_than_tell_events() -> None:
+def test_no_route_lets_a_session_do_more_than_tell_events_and_what_it_learned() -> None:
     given = [op for op in SCOPED if op.scope in granted(SESSION_SCOPES)]
     changing = [op for op in given if op.method != "GET" and op.path not in ONLY_ASKS]
 
-    assert [(op.method, op.path) for op in changing] == [("POST", "/api/v1/events")]
+    assert {(op.method, op.path) for op in changing} == {
+        ("POST", "/api/v1/events"),
+        ("POST", "/api/v1/hooks/{event}"),
+    }
 
 
 @pytest.mark.parametrize("op", CHANGING, ids=name)
@@ -311,10 +314,11 @@ async def test_a_route_that_nobody_declared_is_refused_to_all(tmp_path: Path) ->
     home = Home(tmp_path / "home")
     assert home.ask("token", "list").returncode == 0
     from lamplighter.config.settings import read_settings
+    from lamplighter.mcp.endpoint import Endpoint
     from lamplighter.serve import web
 
     settings = read_settings({"LAMPLIGHTER_HOME": str(home.path)})
-    app = create_app(lambda: web._door(settings, built_in()), web_directory=tmp_path)
+    app = create_app(lambda: web._door(settings, built_in(), Endpoint()), web_directory=tmp_path)
     for path in ("/api/v1/newcomer", "/newcomer"):
         app.routes.insert(0, Route(path, newcomer, methods=["GET", "POST"]))
 

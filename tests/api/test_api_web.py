@@ -16,6 +16,7 @@ from lamplighter.api.app import create_app
 from lamplighter.api.web import MISSING
 from lamplighter.config.settings import read_settings
 from lamplighter.domain.relate import built_in
+from lamplighter.mcp.endpoint import Endpoint
 from lamplighter.serve import access
 from lamplighter.serve import web as process
 from living import Home
@@ -30,7 +31,9 @@ def serving(tmp_path: Path) -> Iterator[httpx2.Client]:
     settings = read_settings({"LAMPLIGHTER_HOME": str(tmp_path / "home")})
     access.prepare(settings)
     listening = process.bind("127.0.0.1", 0)
-    app = create_app(lambda: process._door(settings, built_in()), web_directory=tmp_path / "web")
+    app = create_app(
+        lambda: process._door(settings, built_in(), Endpoint()), web_directory=tmp_path / "web"
+    )
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])))

@@ -109,6 +109,8 @@ def test_the_tables_in_code_are_the_tables_in_the_database(postgres_url: str) ->
         return next(name for kind, name in kinds.items() if isinstance(plain, kind))
 
     del held["alembic_version"]
+    # of the search, and only here
+    held["terms"] = [each for each in held["terms"] if each[1] != "tsvector"]
     assert held == {
         name: sorted((each.name, kind_of(each), bool(each.nullable)) for each in table.columns)
         for name, table in metadata.tables.items()

@@ -229,7 +229,7 @@ def _of_the_app(scope: Scope) -> bool:
 def _unknown(scope: Scope, headers: Headers) -> Response:
     """Answer who is nobody here: a browser gets the page to log in by, at the same address."""
     path = scope["path"]
-    page = path == DOCS or not _below_api(path)
+    page = path == DOCS or (not _below_api(path) and ops_at(path) is None)
     if page and scope["method"] in PAGE_METHODS and login_page.wanted(headers):
         query = scope["query_string"].decode("ascii", "replace")
         here = f"{path}?{query}" if query else path

@@ -141,8 +141,8 @@ def test_knowledge_has_a_form_of_its_own(page: Page, app: App, expected: set[int
     panel.get_by_label("Project").fill("till")
     save(panel)
     expect(panel.get_by_role("button", name="Save")).to_be_disabled()
-    kept = app.get(f"/api/v1/memories/{memory}")
     expect(panel.get_by_text("project shop → till")).to_be_visible()
+    kept = app.get(f"/api/v1/memories/{memory}")
     names = ("title", "tags", "project", "scope", "topic_key", "category", "kind")
     assert [kept[name] for name in names] == [
         *("Use WAL mode", ["sqlite"], "till", "global", "config/db/journal", "decision", "semantic")

@@ -26,7 +26,7 @@ def test_the_keyboard_leads_from_the_search_to_a_memory_corrected_and_back(
     hits = page.get_by_role("listitem").filter(has=page.locator("[data-row]"))
     expect(hits.first).to_contain_text("Takes 60s to start")
     expect(page.locator("mark")).to_contain_text(["60s", "start"])
-    page.wait_for_function(f"{FOCUS} !== ''")
+    page.wait_for_function(f"() => {FOCUS} !== ''")
     assert "60s" in page.evaluate(FOCUS)
     page.keyboard.press("w")
     expect(page.get_by_text(re.compile("by its words, place 1 of"))).to_be_visible()
@@ -44,7 +44,7 @@ def test_the_keyboard_leads_from_the_search_to_a_memory_corrected_and_back(
     expect(hits.first).to_contain_text("Takes 90s to start")
     expect(page).to_have_url(re.compile(r"/search/1\?q=60s\+starting$"))
     page.get_by_role("button", name="Close the panel").press("Enter")
-    page.wait_for_function(f"{FOCUS}.includes('90s')")
+    page.wait_for_function(f"() => {FOCUS}.includes('90s')")
     page.keyboard.press("Escape")
     expect(page.get_by_role("searchbox")).to_be_focused()
     for _ in ("the panel", "the results", "the search"):

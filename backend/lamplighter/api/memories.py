@@ -252,15 +252,7 @@ def finite(confidence: float) -> float:
 def entry(each: history.Entry, *, undoable: bool) -> dict[str, Any]:
     """Return a change of a memory as JSON."""
     return {
-        "id": each.id,
-        "version": each.version,
-        "at": plain.at(each.at),
-        "actor": each.actor,
-        "session_id": each.session_id,
-        "cause": each.cause,
-        "reason": each.reason,
-        "before": each.before,
-        "after": each.after,
+        **history.plainly(each),
         "review_id": each.review_id,
         "undoable": undoable,
     }

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.domain.access import Caller
 from lamplighter.domain.agent import Agent
+from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.relate import Lexicon, built_in
@@ -24,7 +25,9 @@ Remote = Callable[[Agent], Knowing]
 
 
 def _nowhere(agent: Agent) -> Knowing:
-    raise NotImplementedError(agent.memory_url)
+    raise Unavailable(
+        f"{agent.name} keeps its knowledge with another service, which is not asked from here."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain import plain
 from lamplighter.domain.memory import Memory, MemoryId
 from lamplighter.domain.undo import REVIEW, UNDOING
 from lamplighter.repository.columns import Json, stamp
@@ -67,6 +68,21 @@ class Why:
     session_id: int | None = None
     review_id: int | None = None
     bulk_id: int | None = None
+
+
+def plainly(each: Entry) -> dict[str, Any]:
+    """Return a change of a memory as JSON, as every door tells it."""
+    return {
+        "id": each.id,
+        "version": each.version,
+        "at": plain.at(each.at),
+        "actor": each.actor,
+        "session_id": each.session_id,
+        "cause": each.cause,
+        "reason": each.reason,
+        "before": each.before,
+        "after": each.after,
+    }
 
 
 async def append(

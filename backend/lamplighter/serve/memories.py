@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
-from lamplighter.domain import moments, plain
+from lamplighter.domain import moments
 from lamplighter.domain.agent import project_of
 from lamplighter.domain.memory import GENERAL, Candidate, Category, Edit, Kind, Memory
 from lamplighter.domain.service import fold
@@ -121,23 +121,9 @@ def steps(settings: Settings, memory_id: int) -> list[dict[str, Any]]:
             found = await history.of(db, memory_id, limit=STEPS)
             if not found.items:
                 await curate.get(db, memory_id)
-            return [_step(each) for each in found.items]
+            return [history.plainly(each) for each in found.items]
 
     return _within(settings, ask)
-
-
-def _step(each: history.Entry) -> dict[str, Any]:
-    return {
-        "id": each.id,
-        "version": each.version,
-        "at": plain.at(each.at),
-        "actor": each.actor,
-        "session_id": each.session_id,
-        "cause": each.cause,
-        "reason": each.reason,
-        "before": each.before,
-        "after": each.after,
-    }
 
 
 def _manner(settings: Settings) -> Mapping[str, Any]:

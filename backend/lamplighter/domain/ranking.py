@@ -5,7 +5,7 @@ Each part of a score is a reason that can be shown, and the reasons add up to it
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -23,6 +23,9 @@ SIZES: Final = (1.0, 1.0, 1.0, 0.25)
 
 OF_SERVICE: Final = 0.2
 OF_PERIOD: Final = 0.3
+NAMES: Final = 3
+"""So many names of one row, at most, are thought to stand in a query."""
+
 KEY_SCORE: Final = 1_000.0
 """What the memory that a query names by its topic key has before all others."""
 
@@ -32,16 +35,23 @@ Fields = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """How much is indexed, how long its texts are on average, and how many hold each term."""
+    """How much is indexed, how long its texts are on average, and how many hold each term.
+
+    `parts` says how much of it is in each part of the index.
+    """
 
     documents: int
     average: float
     holding: Mapping[str, int]
+    parts: Mapping[int, int] = field(default_factory=dict)
 
     def weight(self, term: str) -> float:
         """Return how telling a term is: the fewer hold it the more."""
         held = min(self.holding.get(term, 0), self.documents)
         return math.log(1.0 + (self.documents - held + 0.5) / (held + 0.5))
+
+
+NOTHING: Final = Corpus(0, 0.0, {})
 
 
 def size_of(fields: Fields) -> float:
@@ -56,28 +66,42 @@ class Words:
 
     def __init__(self, looked_for: Sequence[str], corpus: Corpus) -> None:
         self._weights = {term: corpus.weight(term) for term in looked_for}
-        self._singles = tuple(term for term in looked_for if is_single(term))
-        self._wanted = frozenset(looked_for).difference(self._singles)
+        self._singles = tuple(term for term in self._weights if is_single(term))
+        self._whole = tuple(term for term in self._weights if term not in self._singles)
         self._average = corpus.average or 1.0
+        self.full = sum(self._weights.values())
+        """What a text with all the words scores, about."""
+
+    def score(self, fields: Fields, size: float) -> float:
+        """Return what all terms count for a text; BM25 over the weighted fields."""
+        return sum(score for _, score in self._parts(fields, size))
 
     def reasons(self, fields: Fields, size: float) -> tuple[Reason, ...]:
-        """Return what each term counts for a text; BM25 over the weighted fields."""
+        """Return what each term counts for a text."""
+        return tuple(Reason(term, score) for term, score in self._parts(fields, size))
+
+    def _parts(self, fields: Fields, size: float) -> list[tuple[str, float]]:
         norm = K1 * (1.0 - B + B * size / self._average)
+        weights = self._weights
+        return [
+            (term, weights[term] * count * (K1 + 1.0) / (count + norm))
+            for term, count in self._held(fields).items()
+        ]
+
+    def _held(self, fields: Fields) -> dict[str, float]:
+        """Return how often each term stands in a text, as its fields weigh."""
         held: dict[str, float] = {}
         for weight, text in zip(WEIGHTS, fields, strict=True):
-            part = text.split()
-            for term in self._wanted.intersection(part):
-                held[term] = held.get(term, 0.0) + weight * part.count(term)
+            part: list[str] = []
+            for term in self._whole:
+                if term in text:  # at least within another: to split a text costs more
+                    part = part or text.split()
+                    if count := part.count(term):
+                        held[term] = held.get(term, 0.0) + weight * count
             for term in self._singles:
-                if count := sum(each.startswith(term) for each in part):
+                if count := sum(each.startswith(term) for each in text.split()):
                     held[term] = held.get(term, 0.0) + weight * count
-        weights = self._weights
-        return tuple(
-            [
-                Reason(term, weights[term] * count * (K1 + 1.0) / (count + norm))
-                for term, count in held.items()
-            ]
-        )
+        return held
 
 
 def by_name(row: object, asked: Asked, score: float) -> list[Reason]:
@@ -92,6 +116,16 @@ def by_name(row: object, asked: Asked, score: float) -> list[Reason]:
     if asked.period is not None and asked.period.holds(moment_of(row)):
         found.append(Reason(f"from {asked.period.words}", OF_PERIOD * score))
     return found
+
+
+def most(score: float, keys: str | None, asked: Asked) -> float:
+    """Return the most that `by_name` can make of a score; `keys` None may name anything."""
+    share = OF_PERIOD if asked.period is not None else 0.0
+    if keys is None or not set(asked.terms).isdisjoint(keys.split()):
+        share += NAMES * OF_SERVICE
+    if asked.wanted.general and asked.wanted.service:
+        return score * (1.0 + share + OF_SERVICE) + 1.0
+    return score * (1.0 + share)
 
 
 def moment_of(row: object) -> datetime | None:

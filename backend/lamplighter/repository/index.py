@@ -17,8 +17,11 @@ from lamplighter.repository.index_schema import INDEX, VOCABULARY
 from lamplighter.repository.prepared import Statement
 from lamplighter.repository.tables_search import FIELDS, STEP, term_totals, terms
 
-RANKED: Final = 200
-"""So many candidates are ranked with care."""
+RANKED: Final = 60
+ROUGHLY_RANKED: Final = 200
+RANKED_EACH, RANKED_MORE = 2, 20
+"""So many candidates are ranked with care: more where many are wanted, and in PostgreSQL,
+whose rough order does not know how rare a word is."""
 
 COUNTED: Final = 3_000
 """About so many matches are looked at; words that more have only move the order of those."""
@@ -72,7 +75,8 @@ async def corpus(db: Database, found: Asked, scope: Sequence[str]) -> Corpus:
     missing = [each for each in wanted if each not in counts.holding]
     if missing:
         counts.holding |= await _holding(db, missing, set(scope))
-    return Corpus(documents, size / max(1, documents), counts.holding)
+    parts = {row["part"]: row["documents"] for row in rows}
+    return Corpus(documents, size / max(1, documents), counts.holding, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +89,20 @@ class Document:
 
 
 async def candidates(
-    db: Database, matching: Matching, *, base: int, expected: int, conditions: Any = None
+    db: Database,
+    matching: Matching,
+    *,
+    base: int,
+    expected: int,
+    limit: int,
+    conditions: Any = None,
 ) -> list[Document]:
-    """Return what matches in one part of the index: the best, or the newest where it is much."""
-    mode = "few" if expected <= RANKED else "some" if expected <= COUNTED else "many"
+    """Return what matches in one part of the index: the best, or the newest where it is much.
+
+    Enough of them to know the `limit` best.
+    """
+    ranked = max(ROUGHLY_RANKED if db.notifies else RANKED, RANKED_EACH * limit + RANKED_MORE)
+    mode = "few" if expected <= ranked else "some" if expected <= COUNTED else "many"
     if not matching.words and mode == "some":
         mode = "newest"
     parts = _VECTORS if db.notifies else _INDEX
@@ -100,6 +114,8 @@ async def candidates(
     query = parts.prepared[mode]
     if conditions:
         query = parts.since(mode, base, conditions, anything=not values["asked"])
+    if mode == "some":
+        values["most"] = ranked
     rows = await _asked(db, query(**values))
     return [
         Document(row["id"], (row["title"], row["text"], row["keys"], row["around"]), row["size"])
@@ -161,7 +177,7 @@ class _Part:
         found = self._ordered(query, hide=mode != "many").limit(most).subquery("found")
         if mode == "some":
             best = sa.select(found.c.id).order_by(found.c.rough, found.c.id.desc())
-            found = best.limit(RANKED).subquery("best")
+            found = best.limit(_MOST).subquery("best")
         held = [terms.c.id, *(terms.c[name] for name in FIELDS), terms.c.size]
         return sa.select(*held).join_from(found, terms, terms.c.id == found.c.id)
 
@@ -175,6 +191,7 @@ class _Part:
 
 _LOW: Final = sa.bindparam("low", type_=NUMBER)
 _HIGH: Final = sa.bindparam("high", type_=NUMBER)
+_MOST: Final = sa.bindparam("most", type_=sa.Integer)
 _ASKED: Final = sa.bindparam("asked", type_=sa.Text)
 
 

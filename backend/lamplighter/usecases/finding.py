@@ -12,7 +12,7 @@ from lamplighter.domain.fusion import MEANING
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.passage import passage
 from lamplighter.domain.query import Asked, asked
-from lamplighter.domain.ranking import KEY_SCORE, Corpus
+from lamplighter.domain.ranking import KEY_SCORE, NOTHING, Corpus, Words
 from lamplighter.domain.search import Found, Layer, Method, Near, Reason, Results, Wanted
 from lamplighter.domain.service import GENERAL, fold
 from lamplighter.domain.terms import terms
@@ -21,10 +21,9 @@ from lamplighter.repository.deadline import Deadline, Late, by
 from lamplighter.repository.found import Row, layer_of, rows
 from lamplighter.repository.index import COUNTED, Matching
 from lamplighter.repository.since import since
-from lamplighter.repository.tables_search import ASIDE, BASES
+from lamplighter.repository.tables_search import ASIDE, BASES, STEP
 from lamplighter.usecases import observed
 from lamplighter.usecases.fusing import Scored, with_meaning
-from lamplighter.usecases.fusing import scored as as_scored
 
 DEADLINE_SECONDS: Final = 0.25
 CATCHING_UP: Final = 0.4
@@ -40,6 +39,8 @@ READ_TERMS: Final = 30_000
 EVERYTHING: Final = 2**62
 READ: Final = 3
 READ_LEAST: Final = 30
+READ_MORE: Final = 2
+"""Rows may have changed since they were indexed: then some do not fit."""
 
 
 @observed.search
@@ -60,15 +61,15 @@ async def find(
         return Results()
     deadline, layers = Deadline(seconds), _layers(question.wanted)
     await caught_up(db, layers, seconds=seconds * CATCHING_UP)
-    scored, full, missing = await _by_words(db, question, layers, deadline)
+    scored, words, missing = await _by_words(db, question, layers, deadline)
     without: list[str] = []
     if near is not None and question.terms and Layer.MEMORY in layers:
-        both = await with_meaning(scored, question, near, full=full)
+        both = await with_meaning(scored, question, near, full=words.full)
         without, scored = ([VECTORS], scored) if both is None else ([], both)
     found: list[Found] = []
     try:
         async with by(db, Deadline(max(deadline.left, GRACE_SECONDS))):
-            found = await _found(db, question, sorted(scored, key=_order))
+            found = await _found(db, question, sorted(scored, key=_order), words)
     except Late:
         missing = [layer.value for layer in layers]
     return Results(
@@ -89,21 +90,21 @@ async def caught_up(
 
 async def _by_words(
     db: Database, question: Asked, layers: Sequence[Layer], deadline: Deadline
-) -> tuple[list[Scored], float, list[str]]:
-    """Return what matches, what all words would score, and the layers for which time ran out."""
+) -> tuple[list[Scored], Words, list[str]]:
+    """Return what matches, what the words weigh, and the layers for which time ran out."""
     scored: list[Scored] = []
-    full = 0.0
+    words = Words((), NOTHING)
     late = [layer.value for layer in layers]
     try:
         async with by(db, deadline):
             held = await _corpus(db, question, layers)
-            full = sum(held.weight(term) for term in question.terms)
+            words = Words(question.terms, held)
             for layer in layers:
-                scored += await _scored(db, question, layer, held)
+                scored += await _scored(db, question, layer, held, words)
                 late.remove(layer.value)
     except Late:
         pass
-    return scored, full, late
+    return scored, words, late
 
 
 def _layers(wanted: Wanted) -> list[Layer]:
@@ -138,7 +139,9 @@ async def _corpus(db: Database, question: Asked, layers: Sequence[Layer]) -> Cor
     return await index.corpus(db, question, sorted(groups))
 
 
-async def _scored(db: Database, question: Asked, layer: Layer, held: Corpus) -> list[Scored]:
+async def _scored(
+    db: Database, question: Asked, layer: Layer, held: Corpus, weighing: Words
+) -> list[Scored]:
     """Return what matches in one layer, with what its words count."""
     wanted, scope = question.wanted, _scope(question.wanted, layer)
     conditions = None if wanted.since is None else since(layer, wanted.since)
@@ -149,7 +152,9 @@ async def _scored(db: Database, question: Asked, layer: Layer, held: Corpus) -> 
     found: list[index.Document] = []
     by_key: list[index.Document] = []
     for base in _bases(layer, active=wanted.active):
-        ask = partial(index.candidates, db, base=base, conditions=conditions)
+        if not held.parts.get(base // STEP):
+            continue
+        ask = partial(index.candidates, db, base=base, limit=wanted.limit, conditions=conditions)
         some = await ask(matching, expected=expected)
         if len(some) < wanted.limit and len(words) < len(question.terms):
             rest = tuple(each for each in question.terms if each not in words)
@@ -160,11 +165,11 @@ async def _scored(db: Database, question: Asked, layer: Layer, held: Corpus) -> 
         found += some
     documents = {each.number: each for each in (*found, *by_key)}
     named = {each.number: _named(each, question.keys) for each in by_key}
-    looked_for = ranking.Words(question.terms, held)
     return [
-        as_scored(
-            each.number,
-            looked_for.reasons(each.fields, each.size),
+        Scored(
+            number=each.number,
+            score=weighing.score(each.fields, each.size),
+            document=each,
             named=named.get(each.number, 0),
         )
         for each in documents.values()
@@ -209,25 +214,40 @@ def _telling(
     return tuple(looked_for), round(min(expected, inside) if terms else inside)
 
 
-async def _found(db: Database, question: Asked, scored: Sequence[Scored]) -> list[Found]:
+async def _found(
+    db: Database, question: Asked, scored: Sequence[Scored], words: Words
+) -> list[Found]:
     """Return the best of what matches, as it stands in its rows."""
     limit = question.wanted.limit
-    at_once = max(READ_LEAST, READ * limit)
     found: list[Found] = []
-    for start in range(0, len(scored), at_once):
-        part = scored[start : start + at_once]
+    while scored and len(found) < limit:
+        at_once = _worth_reading(scored, limit - len(found), question)
+        part, scored = scored[:at_once], scored[at_once:]
         held = await rows(db, [each.number for each in part])
         found += [
-            _as_found(held[each.number], each, question)
+            _as_found(held[each.number], each, question, words)
             for each in part
             if each.number in held and _fits(held[each.number], question.wanted)
         ]
-        if len(found) >= limit:
-            break
     found.sort(key=lambda each: (-each.score, each.layer, -each.row.id))
     return [
         _shown(replace(each, rank=rank), question) for rank, each in enumerate(found[:limit], 1)
     ]
+
+
+def _worth_reading(scored: Sequence[Scored], limit: int, question: Asked) -> int:
+    """Return how many of what matches can be among the first, whatever else counts for them."""
+    most = max(READ_LEAST, READ * limit)
+    enough = scored[:limit][-1].score
+    able = (
+        each.named or ranking.most(each.score, _keys(each), question) >= enough
+        for each in scored[limit:most]
+    )
+    return limit + READ_MORE + sum(able)
+
+
+def _keys(each: Scored) -> str | None:
+    return None if each.document is None else each.document.fields[2]
 
 
 def _fits(row: Row, wanted: Wanted) -> bool:
@@ -256,8 +276,8 @@ def _is_of_service(row: Memory, service: str, wanted: Wanted) -> bool:
     return fold(row.service) == fold(service)
 
 
-def _as_found(row: Row, each: Scored, question: Asked) -> Found:
-    reasons = list(each.reasons)
+def _as_found(row: Row, each: Scored, question: Asked, words: Words) -> Found:
+    reasons = each.reasons(words)
     means = [reason.what for reason in reasons] == [MEANING]
     method = Method.MEANING if means else Method.WORDS if reasons else Method.RECENT
     if isinstance(row, Memory) and row.topic_key and question.keys:

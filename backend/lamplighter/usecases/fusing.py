@@ -1,38 +1,47 @@
 """What words find and what meaning finds of the memories, as one order."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from typing import Final
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.fusion import MEANING, WEIGHT, fused, scale_of
 from lamplighter.domain.query import Asked
-from lamplighter.domain.ranking import total
+from lamplighter.domain.ranking import Words
 from lamplighter.domain.search import Layer, Near, Reason
 from lamplighter.repository.found import layer_of, memory_of
+from lamplighter.repository.index import Document
 
 COMPARED: Final = 50
 """So many of the best by words are compared in meaning, if they are not among the nearest."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """One thing that matches: its number in the index, what counts for it, and the sum of that.
+    """One thing that matches: its number in the index, and what it scores.
 
-    `named` is how well its topic key is the one that is asked for: it is read before others.
+    Of the score `meaning` is what it means; the rest are the words of its `document`, of
+    whose scores `share` counts. `named` is how well its topic key is the one that is asked
+    for: it is read before others.
     """
 
     number: int
-    reasons: tuple[Reason, ...]
     score: float
+    document: Document | None = None
+    share: float = 1.0
+    meaning: float = 0.0
     named: int = 0
 
-
-def scored(number: int, reasons: Iterable[Reason], *, named: int = 0) -> Scored:
-    """Return something that matches, with the sum of what counts for it."""
-    every = tuple(reasons)
-    return Scored(number, every, total(every), named)
+    def reasons(self, words: Words) -> list[Reason]:
+        """Return what counts for it; `words` are those of the query."""
+        found: list[Reason] = []
+        if self.document is not None:
+            parts = words.reasons(self.document.fields, self.document.size)
+            found = [Reason(each.what, each.score * self.share) for each in parts]
+        if self.meaning:
+            found.append(Reason(MEANING, self.meaning))
+        return found
 
 
 async def with_meaning(
@@ -65,27 +74,19 @@ def _weighed(
     """Return both as one: in the scale of the words, so that other layers still compare."""
     words = {number: each.score for number, each in by_words.items()}
     scale = scale_of(words, full)
-    weight = WEIGHT if words and meaning else 0.0
-    parts = {each.id: dict(_parts(each.reasons)) for each in fused(words, meaning, full=full)}
-    found = [_lowered(each, weight) for each in every if not _is_memory(each)]
-    for number, part in parts.items():
-        if number not in by_words and not part:
-            continue
-        own = by_words.get(number) or scored(number, ())
-        reasons = list(_lowered(own, weight).reasons)
-        if part.get(MEANING):
-            reasons.append(Reason(MEANING, part[MEANING] * scale))
-        found.append(scored(own.number, reasons, named=own.named))
+    share = 1.0 - WEIGHT if words and meaning else 1.0
+    found = [_lowered(each, share) for each in every if not _is_memory(each)]
+    for each in fused(words, meaning, full=full):
+        part = next((one.score for one in each.reasons if one.what == MEANING), 0.0)
+        if own := by_words.get(each.id):
+            found.append(_lowered(own, share, meaning=part * scale))
+        elif part:
+            found.append(Scored(number=each.id, score=part * scale, meaning=part * scale))
     return found
 
 
-def _parts(reasons: Sequence[Reason]) -> list[tuple[str, float]]:
-    return [(each.what, each.score) for each in reasons]
-
-
-def _lowered(each: Scored, weight: float) -> Scored:
-    reasons = (Reason(reason.what, reason.score * (1.0 - weight)) for reason in each.reasons)
-    return scored(each.number, reasons, named=each.named)
+def _lowered(each: Scored, share: float, meaning: float = 0.0) -> Scored:
+    return replace(each, score=each.score * share + meaning, share=share, meaning=meaning)
 
 
 def _is_memory(each: Scored) -> bool:

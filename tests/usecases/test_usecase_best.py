@@ -22,7 +22,7 @@ async def fill(db: Database, count: int, seed: int) -> None:
             candidate = Candidate(
                 category=Category.DECISION,
                 service=chance.choice((None, "sonarr", "jellyfin", "plex", "backup-nas")),
-                observation=f"{said} {number}",
+                observation=f"{chance.choice(('', 'Ada: ', '[9 May] Ada Lund: '))}{said} {number}",
                 tier=0,
                 session_id=None,
             )
@@ -41,7 +41,9 @@ async def test_the_first_are_the_same_however_many_are_wanted(db: Database) -> N
     chance = random.Random(2)
 
     for _ in range(30):
-        asked = " ".join(chance.choices([*WORDS, "plex", "yesterday", "backup-nas"], k=3))
+        asked = " ".join(
+            chance.choices([*WORDS, "plex", "yesterday", "backup-nas", "Ada", "Lund"], k=3)
+        )
         for service in (None, "sonarr"):
             every = await best(db, asked, 50, service)
             assert await best(db, asked, 3, service) == every[:3], asked

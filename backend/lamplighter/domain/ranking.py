@@ -4,6 +4,7 @@ Each part of a score is a reason that can be shown, and the reasons add up to it
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,17 +19,27 @@ from lamplighter.domain.terms import is_single, terms
 K1, B = 1.2, 0.75
 TITLE, TEXT, KEYS, AROUND = 3.0, 1.0, 2.0, 0.25
 WEIGHTS: Final = (TITLE, TEXT, KEYS, AROUND)
+TEXT_AT, KEYS_AT = 1, 2
 SIZES: Final = (1.0, 1.0, 1.0, 0.25)
 """How much a term of each field makes a text longer; a long title is no long text."""
 
 OF_SERVICE: Final = 0.2
 OF_PERIOD: Final = 0.3
+OF_SPEAKER: Final = 0.3
+"""What somebody says counts for more when the query names them than what is said to them."""
+
 NAMES: Final = 3
 """So many names of one row, at most, are thought to stand in a query."""
 
 KEY_SCORE: Final = 1_000.0
 """What the memory that a query names by its topic key has before all others."""
 
+_SPEAKER: Final = re.compile(
+    r"\s*(?:[\[(][^\])\n]{1,60}[\])]\s*)?(?P<name>\w[\w.-]{0,40}(?: \w[\w.-]{0,40}){0,2}):\s"
+)
+"""A text that begins with who speaks, or what it is about: `Ada: ...`, `[9 May] Ada Lund: ...`."""
+
+_AHEAD: Final = 16
 Fields = tuple[str, str, str, str]
 """The terms of a title, a text, its keys and its neighbours, with spaces between them."""
 
@@ -105,11 +116,13 @@ class Words:
 
 
 def by_name(row: object, asked: Asked, score: float) -> list[Reason]:
-    """Return what counts because the query names the service, the agent or the time of a row."""
-    found = []
-    for name in _names(row):
-        if name and set(terms(name)) <= set(asked.terms):
-            found.append(Reason(f"names {name}", OF_SERVICE * score))
+    """Return what counts because the query names the service, speaker or time of a row."""
+    held = set(asked.terms)
+    found = [
+        Reason(f"names {name}", share * score)
+        for name, share in _names(row).items()
+        if held.issuperset(terms(name))
+    ]
     wanted, own = asked.wanted, getattr(row, "service", None)
     if wanted.general and wanted.service and own and fold(own) == fold(wanted.service):
         found.append(Reason(f"of {own}", OF_SERVICE * score + 1.0))
@@ -118,11 +131,14 @@ def by_name(row: object, asked: Asked, score: float) -> list[Reason]:
     return found
 
 
-def most(score: float, keys: str | None, asked: Asked) -> float:
-    """Return the most that `by_name` can make of a score; `keys` None may name anything."""
+def most(score: float, fields: Fields | None, asked: Asked) -> float:
+    """Return the most that `by_name` can make of a score; `fields` None may name anything."""
     share = OF_PERIOD if asked.period is not None else 0.0
-    if keys is None or not set(asked.terms).isdisjoint(keys.split()):
+    wanted = set(asked.terms)
+    if fields is None or not wanted.isdisjoint(fields[KEYS_AT].split()):
         share += NAMES * OF_SERVICE
+    if fields is None or not wanted.isdisjoint(fields[TEXT_AT].split(None, _AHEAD)[:_AHEAD]):
+        share += OF_SPEAKER
     if asked.wanted.general and asked.wanted.service:
         return score * (1.0 + share + OF_SERVICE) + 1.0
     return score * (1.0 + share)
@@ -142,8 +158,17 @@ def total(reasons: Sequence[Reason]) -> float:
     return math.fsum(each.score for each in reasons)
 
 
-def _names(row: object) -> list[str]:
+def speaker(text: str) -> str | None:
+    """Return who speaks in a text, where it begins with that."""
+    found = _SPEAKER.match(text)
+    return found["name"] if found else None
+
+
+def _names(row: object) -> dict[str, float]:
+    """Return the names of a row, and what share of a score each counts when it is named."""
     if isinstance(row, Session):
-        return [*(row.services or ()), *([row.agent] if row.agent else [])]
-    name = getattr(row, "service", None)
-    return [name] if isinstance(name, str) else []
+        names = (*(row.services or ()), row.agent)
+        return {name: OF_SERVICE for name in names if name}
+    spoken, own = speaker(getattr(row, "observation", "")), getattr(row, "service", None)
+    found = {spoken: OF_SPEAKER} if spoken else {}
+    return {**found, own: OF_SERVICE} if isinstance(own, str) and own else found

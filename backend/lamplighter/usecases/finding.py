@@ -37,7 +37,7 @@ READ_TERMS: Final = 30_000
 """Of how many documents at most the index is read for the words that are looked for."""
 
 EVERYTHING: Final = 2**62
-READ: Final = 3
+READ: Final = 6
 READ_LEAST: Final = 30
 READ_MORE: Final = 2
 """Rows may have changed since they were indexed: then some do not fit."""
@@ -240,14 +240,10 @@ def _worth_reading(scored: Sequence[Scored], limit: int, question: Asked) -> int
     most = max(READ_LEAST, READ * limit)
     enough = scored[:limit][-1].score
     able = (
-        each.named or ranking.most(each.score, _keys(each), question) >= enough
+        each.named or ranking.most(each.score, each.fields, question) >= enough
         for each in scored[limit:most]
     )
     return limit + READ_MORE + sum(able)
-
-
-def _keys(each: Scored) -> str | None:
-    return None if each.document is None else each.document.fields[2]
 
 
 def _fits(row: Row, wanted: Wanted) -> bool:

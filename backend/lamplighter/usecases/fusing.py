@@ -8,7 +8,7 @@ from typing import Final
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.fusion import MEANING, WEIGHT, fused, scale_of
 from lamplighter.domain.query import Asked
-from lamplighter.domain.ranking import Words
+from lamplighter.domain.ranking import Fields, Words
 from lamplighter.domain.search import Layer, Near, Reason
 from lamplighter.repository.found import layer_of, memory_of
 from lamplighter.repository.index import Document
@@ -32,6 +32,11 @@ class Scored:
     share: float = 1.0
     meaning: float = 0.0
     named: int = 0
+
+    @property
+    def fields(self) -> Fields | None:
+        """The terms of its document, if words found it."""
+        return None if self.document is None else self.document.fields
 
     def reasons(self, words: Words) -> list[Reason]:
         """Return what counts for it; `words` are those of the query."""

@@ -3,7 +3,6 @@
 import pytest
 
 from lamplighter.domain.fusion import FLOOR, WEIGHT, fused
-from lamplighter.domain.search import Reason
 
 
 def order(words: dict[int, float], meaning: dict[int, float]) -> list[int]:
@@ -31,8 +30,8 @@ def test_a_score_says_what_it_is_made_of() -> None:
     best, second = fused({1: 8.0, 2: 4.0}, {1: FLOOR + 0.5, 3: -0.2})[:2]
 
     assert best.score == pytest.approx(1.0)
-    assert best.reasons == (Reason("words", 1 - WEIGHT), Reason("meaning", WEIGHT))
-    assert second.reasons == (Reason("words", round((1 - WEIGHT) / 2, 4)),)
+    assert (best.words, best.meaning) == pytest.approx((1 - WEIGHT, WEIGHT))
+    assert (second.words, second.meaning) == pytest.approx(((1 - WEIGHT) / 2, 0))
 
 
 def test_scores_stay_within_0_and_1_whatever_is_given() -> None:

@@ -9,22 +9,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from lamplighter.domain.search import Reason
-
 WEIGHT: Final = 0.35
 FLOOR: Final = 0.2
 GOOD_PART: Final = 0.7
-WORDS: Final = "words"
 MEANING: Final = "meaning"
 
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """One memory's score in [0, 1], and what it is made of."""
+    """One memory's score in [0, 1], and what words and meaning are of it."""
 
     id: int
-    score: float
-    reasons: tuple[Reason, ...]
+    words: float
+    meaning: float
+
+    @property
+    def score(self) -> float:
+        """The sum of both."""
+        return self.words + self.meaning
 
 
 def fused(
@@ -48,7 +50,9 @@ def fused(
     by_words = {number: score / scale for number, score in words.items()}
     by_meaning = {number: _above(near, nearest) for number, near in meaning.items()}
     found = [
-        _sum(number, (1 - weight) * by_words.get(number, 0.0), weight * by_meaning.get(number, 0.0))
+        Fused(
+            number, (1 - weight) * by_words.get(number, 0.0), weight * by_meaning.get(number, 0.0)
+        )
         for number in {**words, **meaning}
     ]
     return sorted(found, key=lambda each: (-each.score, each.id))
@@ -57,12 +61,6 @@ def fused(
 def scale_of(words: Mapping[int, float], full: float) -> float:
     """Return the score of words that counts as 1."""
     return max(max(words.values(), default=0.0), GOOD_PART * full) or 1.0
-
-
-def _sum(number: int, words: float, meaning: float) -> Fused:
-    parts = ((WORDS, words), (MEANING, meaning))
-    reasons = tuple(Reason(what, round(part, 4)) for what, part in parts if part > 0)
-    return Fused(number, words + meaning, reasons)
 
 
 def _above(near: float, nearest: float) -> float:

@@ -132,12 +132,15 @@ def by_name(row: object, asked: Asked, score: float) -> list[Reason]:
 
 
 def most(score: float, fields: Fields | None, asked: Asked) -> float:
-    """Return the most that `by_name` can make of a score; `fields` None may name anything."""
+    """Return the most that `by_name` can make of a score.
+
+    What only meaning found has no `fields`: words would have found its names.
+    """
     share = OF_PERIOD if asked.period is not None else 0.0
     wanted = set(asked.terms)
-    if fields is None or not wanted.isdisjoint(fields[KEYS_AT].split()):
+    if fields is not None and not wanted.isdisjoint(fields[KEYS_AT].split()):
         share += NAMES * OF_SERVICE
-    if fields is None or not wanted.isdisjoint(fields[TEXT_AT].split(None, _AHEAD)[:_AHEAD]):
+    if fields is not None and not wanted.isdisjoint(fields[TEXT_AT].split(None, _AHEAD)[:_AHEAD]):
         share += OF_SPEAKER
     if asked.wanted.general and asked.wanted.service:
         return score * (1.0 + share + OF_SERVICE) + 1.0

@@ -23,7 +23,7 @@ from lamplighter.repository.index import COUNTED, Matching
 from lamplighter.repository.since import since
 from lamplighter.repository.tables_search import ASIDE, BASES, STEP
 from lamplighter.usecases import observed
-from lamplighter.usecases.fusing import Scored, with_meaning
+from lamplighter.usecases.fusing import Scored, looking, with_meaning
 
 DEADLINE_SECONDS: Final = 0.25
 CATCHING_UP: Final = 0.4
@@ -61,11 +61,14 @@ async def find(
         return Results()
     deadline, layers = Deadline(seconds), _layers(question.wanted)
     await caught_up(db, layers, seconds=seconds * CATCHING_UP)
-    scored, words, missing = await _by_words(db, question, layers, deadline)
+    near = near if question.terms and Layer.MEMORY in layers else None
     without: list[str] = []
-    if near is not None and question.terms and Layer.MEMORY in layers:
-        both = await with_meaning(scored, question, near, full=words.full)
-        without, scored = ([VECTORS], scored) if both is None else ([], both)
+    # two at once would share the connection of a transaction
+    with looking(near, question, ahead=not db.in_transaction) as nearest:
+        scored, words, missing = await _by_words(db, question, layers, deadline)
+        if near is not None:
+            both = await with_meaning(scored, question, near, nearest, full=words.full)
+            without, scored = ([VECTORS], scored) if both is None else ([], both)
     found: list[Found] = []
     try:
         async with by(db, Deadline(max(deadline.left, GRACE_SECONDS))):

@@ -1,6 +1,8 @@
 """What words find and what meaning finds of the memories, as one order."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from typing import Final
@@ -49,19 +51,49 @@ class Scored:
         return found
 
 
+Nearest = Awaitable[Sequence[tuple[int, float]]]
+
+
+@contextmanager
+def looking(near: Near | None, question: Asked, *, ahead: bool) -> Iterator[Nearest | None]:
+    """Look for what is near in meaning, `ahead` while words are looked for.
+
+    Nothing of it goes on behind. A phrase and a word that must not stand there are about
+    words: then nothing is looked for.
+    """
+    if near is None or question.phrases or question.without:
+        yield None
+        return
+    asking = near(question.wanted.query, None, wanted=question.wanted)
+    if not ahead:
+        with closing(asking):
+            yield asking
+        return
+    task = asyncio.create_task(asking)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        yield task
+    finally:
+        task.cancel()
+
+
 async def with_meaning(
-    found_so_far: Sequence[Scored], question: Asked, near: Near, *, full: float
+    found_so_far: Sequence[Scored],
+    question: Asked,
+    near: Near,
+    nearest: Nearest | None,
+    *,
+    full: float,
 ) -> list[Scored] | None:
     """Return what matches with what meaning counts, and what only it finds; None when it is late.
 
-    `full` is what a text with all the words of the query would score. A phrase and a word
-    that must not stand there are about words: then meaning only weighs what words find.
+    `full` is what a text with all the words of the query would score. Where no `nearest` were
+    looked for, meaning only weighs what words find.
     """
     text = question.wanted.query
     by_words = {memory_of(each.number): each for each in found_so_far if _is_memory(each)}
-    strict = question.phrases or question.without
     try:
-        found = {} if strict else dict(await near(text, None, wanted=question.wanted))
+        found = {} if nearest is None else dict(await nearest)
         best = nlargest(COMPARED, by_words, key=lambda each: by_words[each].score)
         rest = [each for each in best if each not in found]
         found |= dict(await near(text, rest)) if rest else {}
@@ -82,11 +114,11 @@ def _weighed(
     share = 1.0 - WEIGHT if words and meaning else 1.0
     found = [_lowered(each, share) for each in every if not _is_memory(each)]
     for each in fused(words, meaning, full=full):
-        part = next((one.score for one in each.reasons if one.what == MEANING), 0.0)
+        means = each.meaning * scale
         if own := by_words.get(each.id):
-            found.append(_lowered(own, share, meaning=part * scale))
-        elif part:
-            found.append(Scored(number=each.id, score=part * scale, meaning=part * scale))
+            found.append(_lowered(own, share, meaning=means))
+        elif means:
+            found.append(Scored(number=each.id, score=means, meaning=means))
     return found
 
 

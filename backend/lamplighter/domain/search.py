@@ -84,13 +84,16 @@ class Results:
     """What was found, best first.
 
     `missing` says what was left out: layers for which time ran out, which `partial` says too,
-    and "vectors" where meaning was not asked in time or cannot be asked.
+    and "vectors" where meaning was not asked in time or cannot be asked. `layers` are those
+    that were searched, `filters` what of the query's words narrowed it.
     """
 
     found: tuple[Found, ...] = ()
     terms: tuple[str, ...] = ()
     partial: bool = False
     missing: tuple[str, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    filters: tuple[str, ...] = ()
 
     @property
     def memories(self) -> list[Memory]:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from lamplighter.domain.memory import (
+    GLOBAL,
     INITIAL_CONFIDENCE,
     Candidate,
     Edit,
@@ -114,6 +115,28 @@ def revised(memory: Memory, said: Candidate, *, now: datetime) -> Memory:
         last_seen_at=now,
         updated_at=now,
         decayed_weeks=0,
+        version=memory.version + 1,
+    )
+
+
+def widened(memory: Memory, said: Candidate) -> Memory:
+    """Return a memory found as widely as whoever says its words again asks for.
+
+    What is global stays so, for others find it by that.
+    """
+    if said.scope != GLOBAL or memory.scope == GLOBAL:
+        return memory
+    return replace(memory, scope=GLOBAL, version=memory.version + 1)
+
+
+def keyed(memory: Memory, said: Candidate) -> Memory:
+    """Return a memory under the topic key that its words are said again with; its own stays."""
+    if said.topic_key is None or memory.topic_key is not None:
+        return memory
+    return replace(
+        memory,
+        topic_key=said.topic_key,
+        distilled=memory.distilled or said.distilled,
         version=memory.version + 1,
     )
 

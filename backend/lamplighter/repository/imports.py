@@ -11,6 +11,7 @@ from lamplighter.domain.change import Op
 from lamplighter.domain.memory import Memory, MemoryId
 from lamplighter.domain.records import SessionRecord
 from lamplighter.domain.session import Session, Status, Trigger
+from lamplighter.domain.text import content_hash
 from lamplighter.repository.client_sessions import ENGINE
 from lamplighter.repository.database import Database
 from lamplighter.repository.memories import from_row
@@ -67,13 +68,17 @@ async def native(db: Database, memory_id: int, created_at: datetime) -> Memory |
 async def by_words(db: Database, hashes: Collection[str]) -> dict[tuple[str, str], list[MemoryId]]:
     """Return the active memories of some words, by these and their project."""
     query = (
-        sa.select(memories.c.id, memories.c.content_hash, memories.c.project)
+        sa.select(
+            *(memories.c.id, memories.c.content_hash, memories.c.project, memories.c.observation)
+        )
         .where(memories.c.content_hash.in_(list(hashes)))
         .where(memories.c.active == 1)
         .order_by(memories.c.id)
     )
     found: dict[tuple[str, str], list[MemoryId]] = {}
     for row in await db.fetch_all(query):
+        if content_hash(str(row["observation"])) != row["content_hash"]:
+            continue  # other words were written into it by hand
         same = found.setdefault((row["content_hash"], row["project"]), [])
         same.append(MemoryId(row["id"]))
     return found

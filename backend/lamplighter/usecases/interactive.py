@@ -67,16 +67,18 @@ class Rules:
 async def joined(db: Database, opening: Opening, *, bound: bool = False, now: datetime) -> Session:
     """Return a client's session, begun or resumed where need be; raises NotFound.
 
-    A session of another agent is not there. One that goes on in another directory keeps
-    its project, unless who speaks is `bound` to one: then it raises Conflict.
+    What another agent calls so is another one; one that no hook began is not there. One
+    that goes on in another directory keeps its project, unless who speaks is `bound` to
+    one: then it raises Conflict.
     """
     async with writing(db):
-        held = await client_sessions.of(db, clients.checked_id(opening.external_id))
+        name = clients.checked_id(opening.external_id)
+        held = await client_sessions.begun_by(db, name, opening.agent)
         if held is not None and not bound:
             opening = replace(opening, project=held.project)
         session, _ = await clients.start(db, opening, now=now)
-        if session.agent != opening.agent or session.directory is None:
-            raise NotFound(f"There is no session {one_line(opening.external_id)!r} of yours.")
+        if session.directory is None:
+            raise NotFound(f"There is no session {name!r} of yours.")
         if not session.running:
             session = await interactive_sessions.reopen(db, session.id, now=now)
         return session

@@ -10,6 +10,7 @@ from lamplighter.domain.change import Op
 from lamplighter.domain.session import Session, Status, Trigger
 from lamplighter.repository import indexing
 from lamplighter.repository.database import Database
+from lamplighter.repository.prepared import Statement
 from lamplighter.repository.sessions import from_row, tell
 from lamplighter.repository.tables import KNOWLEDGE, client_prompts, memories, sessions
 
@@ -18,17 +19,18 @@ _OF_CLIENTS: Final = sessions.c.trigger == Trigger.CLIENT
 # as the index of them is written
 _SESSION: Final = sa.func.coalesce(memories.c.session_id, 0)
 
+_NAMED: Final = Statement(
+    sa.select(sessions)
+    .where(sessions.c.external_id == sa.bindparam("external_id"))
+    .where(_OF_CLIENTS)
+    .order_by(sessions.c.id.desc())
+    .limit(1)
+)
+
 
 async def of(db: Database, external_id: str) -> Session | None:
     """Return the session that a client calls so: the newest of them."""
-    query = (
-        sa.select(sessions)
-        .where(sessions.c.external_id == external_id)
-        .where(_OF_CLIENTS)
-        .order_by(sessions.c.id.desc())
-        .limit(1)
-    )
-    row = await db.fetch_one(query)
+    row = await db.fetch_one(_NAMED(external_id=external_id))
     return None if row is None else from_row(row)
 
 

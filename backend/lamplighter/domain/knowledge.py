@@ -163,6 +163,11 @@ def forgotten(memory: Memory) -> Memory:
     )
 
 
+def superseded(memory: Memory) -> Memory:
+    """Return a memory that another one is current in the place of; the version is the caller's."""
+    return replace(memory, active=False, inactive_reason=InactiveReason.SUPERSEDED)
+
+
 def lesser(held: Trust, said: Trust) -> Trust:
     """Return the lesser of two trusts: newer words are as trusted as who said them, at most."""
     return min(held, said, key=_STANDING.index)

@@ -85,6 +85,20 @@ async def test_a_reason_names_a_word_as_it_was_typed(db: Database) -> None:
     assert "redi" not in told
 
 
+async def test_signs_are_found_like_words(db: Database) -> None:
+    fire = await keep(db, "Caddy is on 🔥 again")
+    await keep(db, "Caddy is fine ✅")
+
+    found = await ask(db, "🔥")
+
+    assert [each.row for each in found.found] == [fire]
+    assert [reason.what for reason in best(found).reasons] == ["🔥"]
+    assert [best(found).text[start:end] for start, end in best(found).spans] == ["🔥"]
+    assert await ids(db, '"on 🔥"') == [fire.id]
+    assert fire.id not in await ids(db, "caddy -🔥")
+    assert len(await ids(db, "caddy")) == 2
+
+
 async def test_what_narrowed_a_search_is_told(db: Database) -> None:
     found = await ask(db, "service:jellyfin in:events since:7d disk", kind=Kind.SEMANTIC)
 

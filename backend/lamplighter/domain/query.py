@@ -145,7 +145,7 @@ def _taken_apart(text: str, wanted: Wanted, *, now: datetime) -> tuple[_Parts, W
 
 
 def _word(parts: _Parts, text: str) -> None:
-    minus = text.startswith("-") and text[1:2].isalnum()
+    minus = text.startswith("-") and any(words(text[1:2]))
     (parts.without if minus else parts.texts).append(text[1:] if minus else text)
 
 

@@ -96,6 +96,11 @@ class Results:
     filters: tuple[str, ...] = ()
 
     @property
+    def holds_no_word(self) -> bool:
+        """Whether all of it was found by meaning alone: for nonsense too something is nearest."""
+        return bool(self.found) and all(each.method is Method.MEANING for each in self.found)
+
+    @property
     def memories(self) -> list[Memory]:
         """The memories among them, best first."""
         return [each.row for each in self.found if isinstance(each.row, Memory)]

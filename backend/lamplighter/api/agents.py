@@ -55,7 +55,8 @@ async def context(request: Request, wanted: shapes.ContextQuery) -> Response:
 
 
 def _whose(request: Request, wanted: shapes.ContextQuery) -> Agent | None:
-    name = caller_of(request).agent or wanted.agent
+    caller = caller_of(request)
+    name = caller.agent if caller.bound else wanted.agent
     return kept_here(agent_of(door(request).agents, name)) if name else None
 
 

@@ -68,6 +68,11 @@ class Caller:
     session_id: int | None = None
     agent: str | None = None
 
+    @property
+    def bound(self) -> bool:
+        """Whether it is bound to a project: a session of ours, or an agent."""
+        return self.session_id is not None or self.agent is not None
+
     def may(self, scope: str) -> bool:
         """Whether the caller holds a scope."""
         return scope in granted(self.scopes)

@@ -58,8 +58,11 @@ async def note(
     """
     if known:
         await db.execute(sa.delete(imports).where(imports.c.ref.in_(list(known))))
-    for ref, (memory_id, said) in came.items():
-        await db.execute(_CAME(ref=ref, memory_id=memory_id, said=said, at=now))
+    values = [
+        {"ref": ref, "memory_id": memory_id, "said": said, "at": now}
+        for ref, (memory_id, said) in came.items()
+    ]
+    await db.run_many(_CAME, values)
 
 
 async def native(db: Database, memory_id: int, created_at: datetime) -> Memory | None:

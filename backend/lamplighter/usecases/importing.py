@@ -80,6 +80,7 @@ class Importing:
     counts: dict[Became, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     _sessions: dict[str, int | None] = field(default_factory=dict)
+    _steps: list[history.Step] = field(default_factory=list)
     _told: dict[Op, list[int]] = field(default_factory=dict)
     _known: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
     _there: frozenset[str] = frozenset()
@@ -91,23 +92,28 @@ class Importing:
         """Take some records in, in short writes; what is wrong with one is among the faults."""
         if self.dry:
             async with reading(self.db):
-                await self._some(placed)
+                await self._some(list(self._admitted(placed)))
             return
+        ready: list[Placed] = []
+
+        def prepare(numbers: Sequence[int]) -> None:
+            ready[:] = self._admitted([placed[number] for number in numbers])
 
         async def work(numbers: Sequence[int]) -> list[int]:
-            await self._some([placed[number] for number in numbers])
+            await self._some(ready)
             for op, ids in self._told.items():
                 await tell(self.db, ids, op, now=self.now)
             again = self._came.keys() & self._there
             await imports.note(self.db, self._came, known=again, now=self.now)
+            await history.append_all(self.db, self._steps, now=self.now)
+            self._steps.clear()
             self._told.clear()
             self._came.clear()
             return []
 
-        await in_batches(self.db, range(len(placed)), work, first=FIRST)
+        await in_batches(self.db, range(len(placed)), work, first=FIRST, prepare=prepare)
 
-    async def _some(self, placed: Sequence[Placed]) -> None:
-        some = list(self._admitted(placed))
+    async def _some(self, some: Sequence[Placed]) -> None:
         records = [each.record for each in some if isinstance(each.record, Record)]
         self._known = await imports.known(self.db, [each.ref for each in records])
         self._there, self._asked = frozenset(self._known), {}
@@ -192,8 +198,10 @@ class Importing:
         return None if holder is None else await memories.get(self.db, holder)
 
     def _same_words(self, record: Record) -> MemoryId | None:
-        memory = record.memory(None, now=self.now)
-        same = self._same.get((memory.content_hash, memory.project), ()) if memory.active else ()
+        if record.whole is not None and not record.whole.active:
+            return None
+        said = record.candidate
+        same = self._same.get((content_hash(said.observation), said.project), ())
         return next((number for number in same if number not in self.taken), None)
 
     async def _revise(self, held: Memory, record: Record, place: str, *, again: bool) -> Became:
@@ -205,7 +213,7 @@ class Importing:
         await curate.check_key(self.db, held, changed)
         if not self.dry:
             await memories.update(self.db, changed, now=self.now)
-            await history.append(self.db, held, changed, self._why(REVISED, place), now=self.now)
+            self._steps.append((held, changed, self._why(REVISED, place)))
         return Became.REVISED
 
     async def _create(self, record: Record, place: str) -> MemoryId | None:
@@ -213,7 +221,7 @@ class Importing:
         if self.dry:
             return None
         memory = await imports.insert(self.db, record.memory(session_id, now=self.now))
-        await history.append(self.db, None, memory, self._why(IMPORTED, place), now=self.now)
+        self._steps.append((None, memory, self._why(IMPORTED, place)))
         self._note(record, memory.id)
         self._told.setdefault(Op.CREATED, []).append(memory.id)
         return memory.id

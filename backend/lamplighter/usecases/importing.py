@@ -32,6 +32,8 @@ from lamplighter.usecases.knowledge import REVISED
 
 IMPORTED: Final = "imported"
 FIRST: Final = 100
+MOST: Final = 1_000_000_000
+"""The highest number that a memory of elsewhere keeps: more cannot have been given one by one."""
 
 
 class Became(StrEnum):
@@ -83,9 +85,10 @@ class Importing:
     _steps: list[history.Step] = field(default_factory=list)
     _told: dict[Op, list[int]] = field(default_factory=dict)
     _known: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
+    _last: int | None = 0
     _there: frozenset[str] = frozenset()
     _came: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
-    _asked: dict[int, set[str]] = field(default_factory=dict)
+    _asked: dict[int, set[tuple[str, datetime]]] = field(default_factory=dict)
     _same: Mapping[tuple[str, str], Sequence[MemoryId]] = field(default_factory=dict)
 
     async def take(self, placed: Sequence[Placed]) -> None:
@@ -100,7 +103,11 @@ class Importing:
             ready[:] = self._admitted([placed[number] for number in numbers])
 
         async def work(numbers: Sequence[int]) -> list[int]:
+            if self._last != await imports.last(self.db):
+                self._last = None
             await self._some(ready)
+            if self._last:
+                await imports.number_on(self.db)
             for op, ids in self._told.items():
                 await tell(self.db, ids, op, now=self.now)
             again = self._came.keys() & self._there
@@ -220,11 +227,28 @@ class Importing:
         session_id = await self._session_of(record)
         if self.dry:
             return None
-        memory = await imports.insert(self.db, record.memory(session_id, now=self.now))
+        number = await self._number(record.number)
+        made = record.memory(session_id, now=self.now)
+        memory = await imports.insert(self.db, made, number=number)
         self._steps.append((None, memory, self._why(IMPORTED, place)))
         self._note(record, memory.id)
         self._told.setdefault(Op.CREATED, []).append(memory.id)
         return memory.id
+
+    async def _number(self, there: int) -> int | None:
+        """Return the number that a memory had elsewhere where it may keep it.
+
+        That is in a home that had no memory but what came here, each number above the last.
+        """
+        if self._last is None:
+            return None
+        if self._last < there <= MOST:
+            self._last = there
+            return there
+        if self._last:
+            await imports.number_on(self.db)
+        self._last = None
+        return None
 
     def _note(self, record: Record, memory_id: MemoryId) -> None:
         self._known[record.ref] = self._came[record.ref] = (memory_id, record.said)
@@ -252,13 +276,16 @@ class Importing:
             return Became.KNOWN
         said = admitted_prompt(record.content, self.redact)
         if held.id not in self._asked:
-            asked = {each.content for each in await client_prompts.of(self.db, held.id)}
-            self._asked[held.id] = {held.prompt, *asked}
-        if said in self._asked[held.id]:
+            asked = await client_prompts.of(self.db, held.id)
+            self._asked[held.id] = {(each.content, each.created_at) for each in asked}
+        known, at = self._asked[held.id], record.created_at
+        if said == held.prompt or (said, at) in known:
             return Became.KNOWN
-        self._asked[held.id].add(said)
+        if at is None and any(said == content for content, _ in known):
+            return Became.KNOWN
+        at = at or self.now
+        known.add((said, at))
         if not self.dry:
-            at = record.created_at or self.now
             await client_prompts.insert(self.db, held.id, held.project, said, now=at)
         return Became.PROMPT
 
@@ -274,6 +301,7 @@ class Importing:
                     external_id=name,
                     project=record.candidate.project,
                     started_at=record.created_at,
+                    ended_at=record.created_at or self.now,
                 )
                 held = await imports.insert_session(self.db, wanted, now=self.now)
             self._sessions[name] = None if held is None else held.id

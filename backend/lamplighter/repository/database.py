@@ -44,6 +44,8 @@ class Database(EncodeDatabase):
         self.groups: dict[Any, Any] = {}
         # how many documents hold a word; see repository/index
         self.counts: object = None
+        # how many imports are at work in this process; see serve/indexing
+        self.bringing = 0
         # what a search began to index and no longer waits for; see repository/taking_in
         self.taking_in: asyncio.Task[int] | None = None
 

@@ -118,7 +118,11 @@ class Importing:
             self._came.clear()
             return []
 
-        await in_batches(self.db, range(len(placed)), work, first=FIRST, prepare=prepare)
+        self.db.bringing += 1
+        try:
+            await in_batches(self.db, range(len(placed)), work, first=FIRST, prepare=prepare)
+        finally:
+            self.db.bringing -= 1
 
     async def _some(self, some: Sequence[Placed]) -> None:
         records = [each.record for each in some if isinstance(each.record, Record)]

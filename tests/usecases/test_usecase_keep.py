@@ -265,7 +265,7 @@ async def test_what_may_not_enter_is_named_field_by_field_113(db: Database) -> N
     for field, more in (
         ("tags", {"tags": ("x" * 101,)}),
         ("observation", {"observation": "y" * 50_001}),
-        ("project", {"project": "p" * 101}),
+        ("project", {"project": "p" * 201}),
     ):
         with pytest.raises(Invalid) as refused:
             await keep(db, **more)

@@ -239,7 +239,7 @@ class Importing:
         if held is None:
             return Became.KNOWN
         said = admitted_prompt(record.content, self.redact)
-        asked = {each.content for each in await client_prompts.of(self.db, held.id)}
+        asked = await client_prompts.words(self.db, held.id)
         if said in (held.prompt, *asked):
             return Became.KNOWN
         if not self.dry:

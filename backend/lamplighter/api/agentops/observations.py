@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from lamplighter.api.agentops import rows, words
 from lamplighter.api.agentops.asked import (
-    DeleteQuery,
     ListQuery,
     ObservationEdit,
     ObservationIn,
@@ -21,9 +20,8 @@ from lamplighter.api.agentops.contract import (
     project_in,
     session_of,
 )
-from lamplighter.api.agentops.reading import body, limited, number, query, required
+from lamplighter.api.agentops.reading import body, for_good, limited, number, query, required
 from lamplighter.api.answer import answer
-from lamplighter.api.callers import caller_of
 from lamplighter.domain.errors import Invalid, NotFound, Wrong
 from lamplighter.domain.memory import Candidate, Edit, Memory, Source
 from lamplighter.domain.session import Session
@@ -33,7 +31,6 @@ from lamplighter.usecases import knowledge
 
 RECENT: Final = 20
 TITLE_CHARS: Final = 80
-REMOVES: Final = "memories:write"
 NEEDS: Final = ("session_id", "type", "title", "content", "project")
 SORTS: Final = ("", "created_at:desc")
 
@@ -131,10 +128,7 @@ async def edit(request: Request) -> Response:
 
 async def delete(request: Request) -> Response:
     """DELETE /observations/{id}; with `hard` for good."""
-    here, hard = desk(request), query(request, DeleteQuery).hard
-    if hard and not caller_of(request).may(REMOVES):
-        raise HTTPException(403, f"To remove it for good needs a token with {REMOVES}.")
-    number_ = number(request)
+    here, hard, number_ = desk(request), for_good(request), number(request)
     if not hard:
         await knowledge.forget(here.db, (await _held(request)).id, now=here.now())
     elif project_in(request, None) is None:

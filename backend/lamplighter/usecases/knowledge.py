@@ -61,26 +61,26 @@ async def keep(
     now: datetime,
     redact: Redact,
     window: timedelta = WINDOW,
+    by: str = "",
 ) -> Kept:
     """Revise what has the same topic key, count what has the same words, or keep a new memory.
 
-    The three tiers of agentops-memory, in one transaction. Raises Invalid for what
-    may not enter.
+    The three tiers of agentops-memory, in one transaction; `by` is who says it, in words.
+    Raises Invalid for what may not enter.
     """
     candidate = as_said(admitted_knowledge(candidate, redact))
     async with writing(db):
-        return await said_again(db, candidate, window, now=now) or await learn(
-            db, candidate, now=now
-        )
+        again = await said_again(db, candidate, window, now=now, by=by)
+        return again or await learn(db, candidate, now=now, reason=by)
 
 
 async def said_again(
-    db: Database, candidate: Candidate, window: timedelta, *, now: datetime
+    db: Database, candidate: Candidate, window: timedelta, *, now: datetime, by: str = ""
 ) -> Kept | None:
     """Revise or count the memory that an admitted candidate says again; None where none does."""
     held = await _of_key(db, candidate)
     if held is not None:
-        return await _revise(db, held, candidate, now=now)
+        return await _revise(db, held, candidate, now=now, by=by)
     since = now - min(window, ALWAYS)
     again = await captures.held(db, candidate, since=since) if window else None
     if again is None:
@@ -108,6 +108,7 @@ async def capture(
     now: datetime,
     redact: Redact,
     source_ref: str | None = None,
+    by: str = "",
 ) -> Captured:
     """Keep what a report lists under `## Key Learnings`; what we hold already is counted.
 
@@ -130,7 +131,7 @@ async def capture(
                     source_ref=source_ref,
                     project=project,
                 )
-                kept.append(await keep(db, candidate, now=now, redact=redact, window=ALWAYS))
+                kept.append(await keep(db, candidate, now=now, redact=redact, window=ALWAYS, by=by))
     return Captured(tuple(kept))
 
 
@@ -150,6 +151,7 @@ async def correct(
     now: datetime,
     redact: Redact,
     session_id: int | None = None,
+    by: str = "",
 ) -> Memory:
     """Change the words of a memory for a client; raises NotFound, Invalid.
 
@@ -166,12 +168,12 @@ async def correct(
             raise Invalid(*wrong)
         await curate.check_key(db, memory, changed)
         await memories.update(db, changed, now=now)
-        await history.append(db, memory, changed, _why("edited", session_id), now=now)
+        await history.append(db, memory, changed, _why("edited", session_id, by), now=now)
         return changed
 
 
 async def forget(
-    db: Database, memory_id: int, *, now: datetime, session_id: int | None = None
+    db: Database, memory_id: int, *, now: datetime, session_id: int | None = None, by: str = ""
 ) -> Memory:
     """Take a memory back for a client: it is told to nobody any more. Raises NotFound.
 
@@ -182,12 +184,12 @@ async def forget(
         memory = await get(db, memory_id)
         gone = forgotten(memory)
         await memories.update(db, gone, now=now)
-        await history.append(db, memory, gone, _why(FORGOTTEN, session_id), now=now)
+        await history.append(db, memory, gone, _why(FORGOTTEN, session_id, by), now=now)
         return gone
 
 
 async def remove(
-    db: Database, memory_id: int, *, now: datetime, session_id: int | None = None
+    db: Database, memory_id: int, *, now: datetime, session_id: int | None = None, by: str = ""
 ) -> None:
     """Remove a memory of knowledge and its texts for good, a forgotten one too.
 
@@ -197,7 +199,7 @@ async def remove(
         memory = await memories.get(db, memory_id)
         if memory is None or memory.category in OPERATIONAL:
             raise NotFound(f"There is no observation {memory_id}.")
-        await curate.remove(db, memory, _why("deleted", session_id), now=now)
+        await curate.remove(db, memory, _why("deleted", session_id, by), now=now)
 
 
 async def timeline(db: Database, memory_id: int, *, before: int, after: int) -> Timeline:
@@ -219,10 +221,12 @@ async def _of_key(db: Database, candidate: Candidate) -> Memory | None:
     return None if holder is None else await memories.get(db, holder)
 
 
-async def _revise(db: Database, held: Memory, candidate: Candidate, *, now: datetime) -> Kept:
+async def _revise(
+    db: Database, held: Memory, candidate: Candidate, *, now: datetime, by: str
+) -> Kept:
     memory = revised(held, candidate, now=now)
     await memories.update(db, memory, now=now)
-    await history.append(db, held, memory, _why(REVISED, candidate.session_id), now=now)
+    await history.append(db, held, memory, _why(REVISED, candidate.session_id, by), now=now)
     return Kept(Outcome.UPDATED, memory)
 
 

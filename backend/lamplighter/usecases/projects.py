@@ -35,7 +35,7 @@ class Moved:
         return bool(self.memories or self.sessions or self.prompts)
 
 
-async def move(db: Database, old: str, new: str, *, now: datetime) -> Moved | None:
+async def move(db: Database, old: str, new: str, *, by: str = "", now: datetime) -> Moved | None:
     """Let the knowledge, the sessions and the prompts of one project be another's.
 
     None when both are the same. What sessions observe of services stays where it is.
@@ -44,6 +44,7 @@ async def move(db: Database, old: str, new: str, *, now: datetime) -> Moved | No
     source, target = _checked(old, "old_project"), _checked(new, "new_project")
     if source == target:
         return None
+    said = "; ".join(filter(None, (f"{source} is now {target}", by)))
     count = 0
     while True:
         async with writing(db):
@@ -51,7 +52,7 @@ async def move(db: Database, old: str, new: str, *, now: datetime) -> Moved | No
             for memory in held:
                 moved = replace(memory, project=target, version=memory.version + 1)
                 await memories.update(db, moved, now=now)
-                why = history.Why(cause=MOVED, actor="client", reason=f"{source} is now {target}")
+                why = history.Why(cause=MOVED, actor="client", reason=said)
                 await history.append(db, memory, moved, why, now=now)
             count += len(held)
             if len(held) == AT_ONCE:

@@ -131,6 +131,7 @@ class ContextQuery(Struct):
     query: str = ""
     limit: int | None = None
     max_bytes: int | None = None
+    session_id: str = ""
 
 
 class TimelineQuery(Struct):

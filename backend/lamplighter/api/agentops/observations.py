@@ -15,6 +15,7 @@ from lamplighter.api.agentops.asked import (
 )
 from lamplighter.api.agentops.contract import (
     agent_of,
+    asker,
     desk,
     is_strict,
     project_in,
@@ -48,6 +49,7 @@ async def create(request: Request) -> Response:
         now=here.now(),
         redact=here.redact,
         window=here.window,
+        by=asker(request),
     )
     saved = {
         "id": kept.memory.id,
@@ -73,6 +75,7 @@ async def capture(request: Request) -> Response:
         now=here.now(),
         redact=here.redact,
         source_ref=_reference(given.source),
+        by=asker(request),
     )
     return answer(
         {
@@ -121,20 +124,25 @@ async def edit(request: Request) -> Response:
     if given.project is not None and project_in(request, given.project) != memory.project:
         raise Invalid(Wrong("project", "is moved as a whole: POST /projects/migrate"))
     changed = await knowledge.correct(
-        here.db, memory.id, _edit(memory, given), now=here.now(), redact=here.redact
+        here.db,
+        memory.id,
+        _edit(memory, given),
+        now=here.now(),
+        redact=here.redact,
+        by=asker(request),
     )
     return await _shown(request, changed)
 
 
 async def delete(request: Request) -> Response:
     """DELETE /observations/{id}; with `hard` for good."""
-    here, hard, number_ = desk(request), for_good(request), number(request)
+    here, hard, number_, by = desk(request), for_good(request), number(request), asker(request)
     if not hard:
-        await knowledge.forget(here.db, (await _held(request)).id, now=here.now())
+        await knowledge.forget(here.db, (await _held(request)).id, now=here.now(), by=by)
     elif project_in(request, None) is None:
-        await knowledge.remove(here.db, number_, now=here.now())  # a forgotten one too
+        await knowledge.remove(here.db, number_, now=here.now(), by=by)  # a forgotten one too
     else:
-        await knowledge.remove(here.db, (await _held(request)).id, now=here.now())
+        await knowledge.remove(here.db, (await _held(request)).id, now=here.now(), by=by)
     if is_strict(request):
         return Response(status_code=204)
     return answer({"id": number_, "status": "deleted", "hard_delete": hard})

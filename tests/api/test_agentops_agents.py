@@ -226,6 +226,7 @@ def test_what_a_session_is_told_is_kept_with_it_byte_for_byte(
     row = {"title": "Ümlaut", "content": "Words — «to be told»", "project": project}
     for number in range(4):
         anybody.post("/observations", json={**row, "content": f"{row['content']} {number}"})
+    anybody.post("/observations", json={**row, "project": "other"})
     params: dict[str, Any] = {"project": project.upper(), "query": "words", "max_bytes": 100}
     headers = {"X-Session-ID": named} if way == "header" else {}
     params |= {"session_id": named} if way == "field" else {}

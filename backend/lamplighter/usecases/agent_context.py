@@ -158,7 +158,7 @@ async def _results(
 def _chosen(results: Results, limit: int) -> tuple[list[Told], list[tuple[Memory, str]]]:
     found = [each for each in results.found if isinstance(each.row, Memory)]
     told = [
-        _told(each.row, each.method, each.score)
+        _told(each.row, each.method, each.score, results.terms)
         for each in found[:limit]
         if isinstance(each.row, Memory)
     ]
@@ -166,8 +166,8 @@ def _chosen(results: Results, limit: int) -> tuple[list[Told], list[tuple[Memory
     return told, [(each, why) for each in results.memories[limit:]]
 
 
-def _told(memory: Memory, method: Method, score: float) -> Told:
-    return Told(memory, method, score, agent_block.cut(memory.observation))
+def _told(memory: Memory, method: Method, score: float, terms: Sequence[str] = ()) -> Told:
+    return Told(memory, method, score, agent_block.cut(memory.observation, terms))
 
 
 def _once(placed: Sequence[Placement]) -> list[Placement]:

@@ -5,8 +5,8 @@ from alembic import op
 
 from lamplighter.repository.columns import TEXT
 
-revision = "0026"
-down_revision = "0025"
+revision = "0028"
+down_revision = "0027"
 
 DIALECTS = ("sqlite", "postgresql")
 KNOWLEDGE = "category NOT IN ('timing', 'dependency', 'behavior', 'remediation', 'maintenance')"

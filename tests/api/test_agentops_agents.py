@@ -200,3 +200,62 @@ def test_a_limit_of_the_context_is_one_an_agent_cannot_raise(
     assert told(coder) == told(coder, limit=50) == 1
     assert told(anybody, limit=0) == 0
     assert told(anybody, limit=3) == 3
+
+
+def test_what_is_done_is_told_by_whom(
+    home: Home, anybody: httpx2.Client, speak: Speak, service: MemoryService
+) -> None:
+    given = {"title": "By whom", "content": "Words to know by whom", "project": "whose"}
+    [coder, token] = [speak("coder"), home.value("SELECT max(id) FROM tokens")]
+    done = home.ask("token", "create", "--scope", "write", "--name", "laptop", "--json")
+    laptop = json.loads(done.stdout)
+    shown = {"Authorization": f"Bearer {laptop['token']}"}
+
+    kept = anybody.post("/observations", json=given).json()["id"]
+    httpx2.patch(f"{service.url}/observations/{kept}", json={"title": "T"}, headers=shown)
+    httpx2.delete(f"{service.url}/observations/{kept}", headers=shown)
+    mine = coder.post("/observations", json={**given, "content": "Mine"}).json()["id"]
+    again = {**given, "content": "Other words", "topic_key": "whose/key"}
+    anybody.post("/observations", json=again)
+    twice = anybody.post("/observations", json={**again, "content": "Still others"}).json()["id"]
+
+    def told(number: int) -> list[tuple[str, str, str]]:
+        rows = "SELECT cause, actor, reason FROM history WHERE memory_id = ? ORDER BY id"
+        return home.rows(rows, number)
+
+    by = f"token {laptop['id']} (laptop)"
+    assert told(kept) == [
+        ("learned", "session", "this machine"),
+        ("edited", "client", by),
+        ("forgotten", "client", by),
+    ]
+    assert told(mine) == [("learned", "session", f"agent coder, token {token}")]
+    assert [each[::2] for each in told(twice)] == [
+        ("learned", "this machine"),
+        ("revised", "this machine"),
+    ]
+
+
+@pytest.mark.parametrize("way", ["field", "header"])
+def test_what_a_session_is_told_is_kept_with_it_byte_for_byte(
+    home: Home, anybody: httpx2.Client, way: str
+) -> None:
+    named, project = f"told-{way}", f"telling-{way}"
+    anybody.post("/sessions", json={"id": named, "project": project})
+    row = {"title": "Ümlaut", "content": "Words — «to be told»", "project": project}
+    for number in range(4):
+        anybody.post("/observations", json={**row, "content": f"{row['content']} {number}"})
+    anybody.post("/observations", json={**row, "project": "other"})
+    params: dict[str, Any] = {"project": project.upper(), "query": "words", "max_bytes": 100}
+    headers = {"X-Session-ID": named} if way == "header" else {}
+    params |= {"session_id": named} if way == "field" else {}
+
+    told = anybody.get("/context", params=params, headers=headers).json()
+    anybody.get("/context", params=params | {"project": "other"}, headers=headers)
+    anybody.get("/context", params=params | {"session_id": "unheardof"}, headers=headers)
+    anybody.get("/context", params={"project": project})
+
+    kept = "SELECT injected, query FROM retellings JOIN sessions ON sessions.id = session_id"
+    assert len(told["recent_observations"]) == 4
+    assert told["context"].count("- [") == 1
+    assert home.rows(f"{kept} WHERE external_id = ?", named) == [(told["context"], "words")]

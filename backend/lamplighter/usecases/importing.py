@@ -280,8 +280,7 @@ class Importing:
             return Became.KNOWN
         said = admitted_prompt(record.content, self.redact)
         if held.id not in self._asked:
-            asked = await client_prompts.of(self.db, held.id)
-            self._asked[held.id] = {(each.content, each.created_at) for each in asked}
+            self._asked[held.id] = await client_prompts.ever(self.db, held.id)
         known, at = self._asked[held.id], record.created_at
         if said == held.prompt or (said, at) in known:
             return Became.KNOWN

@@ -1,6 +1,8 @@
 """What every entry of the contract needs: who asks, on which mount, of which project."""
 
+import ipaddress
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -74,6 +76,15 @@ def agent_of(request: Request) -> Agent | None:
     """Return the agent whose token is shown; raises Conflict where its knowledge is not here."""
     name = caller_of(request).agent
     return None if name is None else kept_here(named(desk(request).agents, name))
+
+
+def asker(request: Request) -> str:
+    """Return who asks, in words, and from where where that is not this machine."""
+    who, host = caller_of(request).words, request.client.host if request.client else ""
+    with suppress(ValueError):
+        if not ipaddress.ip_address(host).is_loopback:
+            return f"{who}, from {host}"
+    return who
 
 
 def project_in(request: Request, given: str | None) -> str | None:

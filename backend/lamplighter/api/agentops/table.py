@@ -220,8 +220,9 @@ ENTRIES: Final = (
         "DELETE",
         "/prompts/{id}",
         prompts.delete,
-        "Remove a prompt for good.",
+        "Take a prompt back; with hard=true remove it for good.",
         shapes.Deleted,
+        query=asked.DeleteQuery,
         problems=(400, 404),
     ),
     _writes(

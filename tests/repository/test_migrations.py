@@ -243,7 +243,7 @@ async def test_a_row_of_the_ten_columns_written_at_the_newest_revision_reads_bac
 
 def test_what_may_hold_signs_is_taken_into_the_index_anew(tmp_path: Path) -> None:
     address = sqlite_url(tmp_path / "x.db")
-    migrate.upgrade(address, target="0025")
+    migrate.upgrade(address, target="0026")
 
     assert by_hand.signs(address) == [(41,)]
 

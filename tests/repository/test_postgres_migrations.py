@@ -71,7 +71,7 @@ def test_the_second_run_has_nothing_to_do(empty: str) -> None:
 
 
 def test_what_may_hold_signs_is_taken_into_the_index_anew(empty: str) -> None:
-    migrate.upgrade(empty, target="0025")
+    migrate.upgrade(empty, target="0026")
 
     assert by_hand.signs(empty) == [(41,)]
 

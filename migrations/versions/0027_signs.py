@@ -4,8 +4,8 @@ from alembic import op
 
 from lamplighter.repository.tables_search import STEP
 
-revision = "0026"
-down_revision = "0025"
+revision = "0027"
+down_revision = "0026"
 
 TEXTS = (
     ("memories", "title || observation || tags || coalesce(service, '')", 0),

@@ -41,6 +41,10 @@ TYPES: Final = {
 """What their types are to us; any other is a discovery, with its word as a tag."""
 
 
+LISTS: Final = frozenset(("sessions", "observations", "prompts"))
+"""What such an export has; one that has none of them is something else."""
+
+
 def record(name: str, given: Any, project: str) -> AnyRecord | None:
     """Return what a row of a list of such an export brings; None for what is not ours to keep.
 

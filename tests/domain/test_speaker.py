@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.ranking import speaker
+from lamplighter.domain.said import called, speaker
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What clients do with their tools, on both databases."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from desks import (
     used,
 )
 
+from lamplighter.domain.access import Caller
 from lamplighter.domain.agent import Agent
 from lamplighter.domain.client_offers import CLIENT_OFFERS, WRITES
 from lamplighter.domain.event import Level
@@ -126,6 +128,28 @@ async def test_an_open_session_of_an_agent_outlives_the_process(db: Database) ->
     assert memory.session_id == session.id
 
 
+@pytest.mark.parametrize("caller", [agent, lambda _, number: person(number=number)])
+async def test_a_token_goes_on_in_no_session_that_another_began(
+    db: Database, caller: Callable[..., Caller]
+) -> None:
+    """Two clients, each with a token of its own, in one project and after a restart."""
+    first, second = caller("hermes", number=7), caller("hermes", number=8)
+    begun = await used(await box(desk(db, HERMES), first), "mem_session_start")
+
+    after = desk(db, HERMES)
+    theirs = await used(await box(after, second), "mem_save", **WAL)
+    words = await refused(await box(after, second), "mem_session_end", summary="Not mine")
+    mine = await used(await box(after, first), "mem_save", **(WAL | {"content": "Mine."}))
+    ended = await used(await box(after, first), "mem_session_end")
+
+    held = [await memories.get(db, MemoryId(each["id"])) for each in (theirs, mine)]
+    session = await client_sessions.of(db, begun["session_id"])
+    assert session is not None
+    assert [each.session_id for each in held if each] == [None, session.id]
+    assert "You have no open session" in words
+    assert (ended["session_id"], ended["summary"]) == (begun["session_id"], "")
+
+
 async def test_what_a_session_of_ours_saves_is_what_a_marker_would_have_said(db: Database) -> None:
     session = await opened(db, tier=2)
     tools = await box(desk(db), session_caller(session))
@@ -181,8 +205,7 @@ async def test_a_session_of_ours_takes_back_only_what_it_saved_itself(db: Databa
         ({"context_limit": 0}, set()),
         (
             {"memory_url": "http://127.0.0.1:1"},
-            {"mem_update", "mem_delete", "mem_timeline", "mem_graph"}
-            | {"mem_review", "mem_stats", "handoff"},
+            {"mem_update", "mem_delete", "mem_timeline", "mem_graph", "mem_review", "mem_stats"},
         ),
     ],
     ids=lambda each: str(sorted(each)),
@@ -191,8 +214,9 @@ async def test_an_agent_has_the_tools_that_its_settings_give_it(
     db: Database, switch: dict[str, Any], missing: set[str]
 ) -> None:
     here = desk(db, Agent(name="hermes", **switch), remote=lambda _: None)
+    offered = {each.name for each in CLIENT_OFFERS} - {"handoff"}
 
-    assert await names(here, agent("hermes")) == {each.name for each in CLIENT_OFFERS} - missing
+    assert await names(here, agent("hermes")) == offered - missing
 
 
 async def test_without_a_limit_no_memory_is_told_and_a_session_ends_without_a_summary(
@@ -214,8 +238,11 @@ async def test_without_a_limit_no_memory_is_told_and_a_session_ends_without_a_su
 async def test_who_may_only_read_has_no_tool_that_writes(db: Database) -> None:
     reads = person("knowledge:read")
 
-    assert await names(desk(db), reads) == {each.name for each in CLIENT_OFFERS} - WRITES
+    offered = {each.name for each in CLIENT_OFFERS} - {"handoff"}
+    assert await names(desk(db), reads) == offered - WRITES
     tools = await box(desk(db), reads)
+    words = await refused(tools, "mem_review", id=1, note="x")
+    assert words.startswith("Not done. id: is not known; it takes project; note: is not known")
     assert (await refused(tools, "mem_save", **WAL)).startswith("There is no tool 'mem_save'; ")
 
 
@@ -233,7 +260,8 @@ async def test_a_client_asks_for_an_investigation_only_when_its_token_may(db: Da
     unknown = await refused(may, "handoff", service="nothing", reason="x")
     filed = await used(may, "handoff", **asked)
 
-    assert "that needs the scope sessions:write" in words
+    assert words.startswith("There is no tool 'handoff'; there are: mem_context, ")
+    assert "handoff" in {each.name for each in may.tools}
     assert unknown == "Not done. 'nothing' is not in services.yaml; there are: Web, db."
     (row,) = await db.fetch_all("SELECT * FROM requests")
     assert (row["id"], row["tier"]) == (filed["request"], 2)

@@ -126,11 +126,15 @@ async def test_sessions_of_others_are_neither_ended_nor_saved_into(
             ("mem_session_end", {"session_id": "theirs", "summary": "Nothing happened"}),
             ("mem_session_summary", {"session_id": "theirs", "summary": "Nothing happened"}),
             ("mem_save", {**saved, "session_id": "theirs"}),
-            ("mem_session_start", {"session_id": "theirs"}),
         ):
             words = await refused(tools, tool, **given)
             assert "theirs" in words
             assert "Nothing" not in words
+        # what it calls so is one of its own
+        begun = await used(tools, "mem_session_start", session_id="theirs")
+        assert begun["project"] != "other"
+        assert (await used(tools, "mem_save", **saved, session_id="theirs"))["project"] != "other"
+        assert (await used(tools, "mem_session_end", session_id="theirs"))["summary"] == ""
 
     ended = await used(other, "mem_session_end")
     assert ended == {**ended, "session_id": "theirs", "summary": "", "status": "completed"}

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from lamplighter.domain.client_offers import CLIENT_OFFERS
+from lamplighter.domain.client_offers import CLIENT_OFFERS, HANDOFF
 from living import Server
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 HTTP = httpx2.Client(trust_env=False, follow_redirects=False, timeout=30)
-NAMES = [each.name for each in CLIENT_OFFERS]
+NAMES = [each.name for each in CLIENT_OFFERS if each is not HANDOFF]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -272,6 +272,39 @@ async def test_what_a_service_answers_wrongly_is_told_in_words(
     assert "hunter2" not in str(raised.value)
 
 
+OURS = {"id": 1, "type": "decision", "title": "Ours", "content": "Kept here.", "project": "P"}
+THEIRS = {**OURS, "id": 2, "title": "Theirs", "content": "Canary", "project": "other"}
+SHARED = {**THEIRS, "id": 3, "title": "Shared", "content": "For all.", "scope": "global"}
+BUG = {**OURS, "id": 4, "type": "bugfix"}
+
+
+async def test_what_a_service_tells_of_other_projects_goes_no_further() -> None:
+    wanted = Wanted(query="x", project="p", categories=(Category.DECISION,), limit=3)
+    async with answering(said("200 OK", [THEIRS, BUG, OURS, THEIRS, SHARED])) as there:
+        found = await there.search(wanted)
+    ended = [{"id": name, "summary": f"Of {name}", "project": name} for name in ("other", "p")]
+    context = {"recent_observations": [THEIRS, OURS, SHARED], "recent_sessions": ended}
+    async with answering(said("200 OK", {**context, "context": "Canary"})) as there:
+        told = await there.context("p", "x", limit=5)
+    theirs = {"recent_observations": [THEIRS], "recent_sessions": ended[:1], "context": "Canary"}
+    async with answering(said("200 OK", theirs)) as there:
+        nothing = await there.context("p", "x", limit=5)
+    async with answering(said("200 OK", THEIRS)) as there:
+        with pytest.raises(NotFound):
+            await there.read("p", 2)
+    async with answering(said("200 OK", {**THEIRS, "status": "saved"})) as there:
+        kept = await there.save(replace(WAL, project="p"), session_id="s")
+    async with answering(said("200 OK", {"project": "other"})) as there:
+        begun = await there.start("p", "s", None)
+
+    assert [each.title for each in found.memories] == ["Ours", "Shared"]
+    assert [each.memory.title for each in told.told] == ["Ours", "Shared"]
+    assert [each.summary for each in told.sessions] == ["Of p"]
+    assert "Canary" not in told.text
+    assert nothing.text == ""
+    assert (kept.memory.project, kept.memory.title, begun.project) == ("p", WAL.title, "p")
+
+
 @pytest.mark.parametrize(
     ("place", "words"),
     [

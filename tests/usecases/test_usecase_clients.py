@@ -1,5 +1,6 @@
 """Sessions of clients: begun once, ended with a summary, closed when they fall silent."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -49,12 +50,28 @@ async def test_a_session_has_a_name(db: Database, name: str) -> None:
 
 
 async def test_an_agent_does_not_speak_in_a_session_of_another_project(db: Database) -> None:
-    await begun(db, project="theirs")
+    await clients.start(db, Opening(external_id="s1", project="theirs", agent="a"), now=NOON)
 
     with pytest.raises(Conflict):
         await clients.start(db, Opening(external_id="s1", project="ours", agent="a"), now=LATER)
     with pytest.raises(NotFound):
-        await clients.end(db, "s1", TALK, redact=OPEN, project="ours", now=LATER)
+        await clients.end(db, "s1", TALK, redact=OPEN, agent="b", now=LATER)
+
+
+@pytest.mark.parametrize("project", ["ours", "theirs"])
+async def test_agents_call_their_sessions_what_they_like(db: Database, project: str) -> None:
+    """Nobody takes a name from another, nor ends what another began, in one project or two."""
+    opening = Opening(external_id="manual-save-ours", project="ours", agent="a", token_id=7)
+    taken, _ = await clients.start(db, replace(opening, project=project, agent="b"), now=NOON)
+    mine, new = await clients.start(db, opening, now=LATER)
+
+    assert (new, mine.id != taken.id, mine.agent, mine.token_id) == (True, True, "a", 7)
+    assert await clients.found(db, "manual-save-ours", project="ours", agent="a") == mine
+    ended = await clients.end(db, "manual-save-ours", TALK, redact=OPEN, agent="b", now=LATER)
+    assert ended.id == taken.id
+    with pytest.raises(NotFound):
+        await clients.end(db, "manual-save-ours", TALK, redact=OPEN, agent="c", now=LATER)
+    assert (await clients.found(db, "manual-save-ours", agent="a")).running
 
 
 async def test_the_end_leaves_a_summary(db: Database) -> None:

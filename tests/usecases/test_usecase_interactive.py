@@ -13,7 +13,7 @@ from lamplighter.domain.hooks import Hooks, SaveRule, Used
 from lamplighter.domain.memory import Candidate, Category, Kind, Memory, Source, Trust
 from lamplighter.domain.session import Session, Status
 from lamplighter.repository import Database, client_prompts, exposures, retellings, sessions
-from lamplighter.usecases import interactive
+from lamplighter.usecases import clients, interactive
 from lamplighter.usecases.clients import Opening
 from lamplighter.usecases.interactive import Rules
 from lamplighter.usecases.knowledge import keep
@@ -63,10 +63,17 @@ async def test_a_session_is_the_same_one_by_its_name(db: Database) -> None:
 
 
 async def test_a_session_of_another_agent_is_not_there(db: Database) -> None:
-    await joined(db)
+    first = await joined(db)
+
+    assert (await joined(db, agent="stranger")).id != first.id
+    assert await joined(db, LATER) == first
+
+
+async def test_a_session_that_no_hook_began_is_not_there(db: Database) -> None:
+    await clients.start(db, replace(OPENING, directory=None), now=NOON)
 
     with pytest.raises(NotFound):
-        await joined(db, agent="stranger")
+        await joined(db)
 
 
 async def test_a_session_that_goes_on_elsewhere_keeps_its_project(db: Database) -> None:

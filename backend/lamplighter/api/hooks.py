@@ -55,7 +55,7 @@ async def take(request: Request) -> Response:
     if by.agent.memory_url:  # it keeps its knowledge elsewhere
         return answer({})
     opening = _opening(request, given, caller, by)
-    if event == END and await client_sessions.of(here.db, opening.external_id) is None:
+    if event == END and await _begun(here, opening) is None:
         return answer({})
     bound = caller.agent is not None
     session = await interactive.joined(here.db, opening, bound=bound, now=here.now())
@@ -63,6 +63,10 @@ async def take(request: Request) -> Response:
     told = {"hookEventName": event, "additionalContext": words}
     headers = {TOOLS: _tools(by.agent)} if event == START else None
     return answer({"hookSpecificOutput": told} if words else {}, headers=headers)
+
+
+async def _begun(here: Door, opening: Opening) -> Session | None:
+    return await client_sessions.begun_by(here.db, opening.external_id, opening.agent)
 
 
 async def context(request: Request, wanted: shapes.ContextQuery) -> Response:
@@ -132,6 +136,7 @@ def _opening(request: Request, given: Mapping[str, Any], caller: Caller, by: Rul
         external_id=session,
         project=by.agent.reads if caller.agent else _named(root),
         agent=caller.agent or AGENT,
+        token_id=caller.id or None,
         directory=by.redact(one_line(directory or root))[:PATH_CHARS] or "/",
     )
 

@@ -199,7 +199,7 @@ MEM_STATS: Final = Offer(
 HANDOFF: Final = Offer(
     name="handoff",
     about="Ask for a service to be looked into: a session investigates it, and may hand it on to "
-    "be mended. Needs a token with sessions:write.",
+    "be mended.",
     schema=takes(
         {"service": "jellyfin", "reason": "Answers 502 since the deployment at 10:40."},
         2,
@@ -256,6 +256,8 @@ def _offered(speaker: Speaker) -> Iterator[Offer]:
     agent, missing = speaker.agent, set[str]()
     if not speaker.writes:
         missing |= WRITES
+    if not speaker.hands_on:
+        missing.add(HANDOFF.name)
     if speaker.session is not None:
         missing |= _OWN_SESSION  # its session is ours to begin and to end
     if agent is not None:
@@ -275,6 +277,9 @@ def _for(speaker: Speaker, offer: Offer) -> Offer:
         del given["session_id"]
         given["type"] = _type("What it is about.", tuple(Category))
         required.remove("title")
+    if not speaker.writes and offer is MEM_REVIEW:
+        given, about = {}, "Memories that may contradict each other and wait for a person."
+        offer = replace(offer, about=about, schema={**offer.schema, "examples": [{}]})
     if speaker.chooses:
         given["project"] = _PROJECT
     return replace(offer, schema={**offer.schema, "properties": given, "required": required})

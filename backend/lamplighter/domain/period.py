@@ -163,7 +163,7 @@ def _form(words: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){words}(?![\w-])", re.IGNORECASE | re.ASCII)
 
 
-_DAY: Final = "([0-9]{1,2})(?:st|nd|rd|th)?"
+_DAY_OF: Final = "([0-9]{1,2})(?:st|nd|rd|th)?"
 _UNIT: Final = "(hour|day|week|month)s?"
 _FORMS: Final[tuple[tuple[re.Pattern[str], Read], ...]] = (
     (_form("(today|yesterday)"), _day),
@@ -174,7 +174,7 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Read], ...]] = (
     (_form(rf"(?:in|since|during) ({'|'.join(MONTHS)})(?: ([0-9]{{4}}))?"), _named_month),
     (_form("([0-9]{4})-([0-9]{2})-([0-9]{2})(?:T[0-9:.]+Z?)?"), _date),
     (
-        _form(rf"([0-9]{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:[.,]*[ ]([0-9]{{4}}))?"),
+        _form(rf"{_DAY_OF}(?: of)? {_MONTH}(?:[.,]*[ ]([0-9]{{4}}))?"),
         _day_first,
     ),
     (

@@ -19,7 +19,7 @@ from lamplighter.domain.terms import is_single
 K1, B = 1.2, 0.5
 TITLE, TEXT, KEYS, AROUND = 3.0, 1.0, 2.0, 0.25
 WEIGHTS: Final = (TITLE, TEXT, KEYS, AROUND)
-TITLE_AT, TEXT_AT, KEYS_AT = 0, 1, 2
+KEYS_AT: Final = 2
 SIZES: Final = (1.0, 1.0, 1.0, 0.25)
 """How much a term of each field makes a text longer; a long title is no long text."""
 
@@ -34,7 +34,6 @@ NAMES: Final = 3
 KEY_SCORE: Final = 1_000.0
 """What the memory that a query names by its topic key has before all others."""
 
-_AHEAD: Final = 16
 Fields = tuple[str, str, str, str]
 """The terms of a title, a text, its keys and its neighbours, with spaces between them."""
 
@@ -134,18 +133,10 @@ def most(score: float, fields: Fields | None, asked: Asked) -> float:
     share = OF_PERIOD if asked.period is not None else 0.0
     wanted = set(asked.terms)
     if fields is not None and not wanted.isdisjoint(fields[KEYS_AT].split()):
-        share += NAMES * OF_SERVICE
-    if fields is not None and _may_speak(fields, wanted):
-        share += OF_SPEAKER
+        share += NAMES * OF_SERVICE + OF_SPEAKER
     if asked.wanted.general and asked.wanted.service:
         return score * (1.0 + share + OF_SERVICE) + 1.0
     return score * (1.0 + share)
-
-
-def _may_speak(fields: Fields, wanted: set[str]) -> bool:
-    """Whether what is wanted can be who speaks: as a text begins, or as its title."""
-    title, text = (fields[at].split(None, _AHEAD)[:_AHEAD] for at in (TITLE_AT, TEXT_AT))
-    return not wanted.isdisjoint(text) or not wanted.isdisjoint(title)
 
 
 def moment_of(row: object) -> datetime | None:

@@ -9,8 +9,9 @@ from lamplighter.domain.terms import terms
 
 _NAME: Final = r"[^\W\d][\w.-]{0,40}(?: [^\W\d][\w.-]{0,40}){0,2}"
 _BRACKET: Final = r"[\[(][^\])\n]{1,60}[\])]"
+_PLACE: Final = r"[^\s\[(]{0,20}[0-9][^\s:]{0,3}"
 _SPEAKER: Final = re.compile(
-    rf"[\s>*_-]{{0,8}}(?:{_BRACKET}\s*){{0,2}}(?:(?i:{STAMP})[\s,|\u2013\u2014-]{{0,4}})?"
+    rf"[\s>*_-]{{0,8}}(?:{_BRACKET}\s*|{_PLACE}\s){{0,2}}(?:(?i:{STAMP})[\s,|\u2013\u2014-]{{0,4}})?"
     rf"[*_]{{0,2}}(?P<name>{_NAME})[*_]{{0,2}}(?: {_BRACKET})?"
     r"(?::[*_]{0,2}\s|,? (?:said|says|wrote|asked)\b)"
 )

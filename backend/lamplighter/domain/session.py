@@ -70,7 +70,8 @@ class Session:
 
     `input_tokens` are those that no cache held. A `cost_usd` of None is not known;
     `budget_usd` is what it may cost, None where there is no limit. `resumed` counts
-    how often it went on after a crash, `messages` those of a client's transcript.
+    how often it went on after a crash, `messages` those of a client's transcript;
+    `token_id` is the token that a client began it with.
     """
 
     id: int
@@ -110,6 +111,7 @@ class Session:
     resumed: int = 0
     directory: str | None = None
     messages: int | None = None
+    token_id: int | None = None
     version: int = 1
 
     @property

@@ -35,6 +35,11 @@ class Speaker:
         return self.caller.may("knowledge:write")
 
     @property
+    def hands_on(self) -> bool:
+        """Whether they may ask for a service to be looked into; a session of ours always may."""
+        return self.session is not None or self.caller.may("sessions:write")
+
+    @property
     def elsewhere(self) -> bool:
         """Whether their knowledge is kept by another service."""
         return self.agent is not None and self.agent.memory_url != ""

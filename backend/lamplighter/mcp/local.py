@@ -88,9 +88,10 @@ class Local:
             project=project,
             agent=agent.name if agent else None,
             directory=directory and desk.redact(one_line(directory)),
+            token_id=self._token,
         )
         async with writing(desk.db):
-            held = await client_sessions.of(desk.db, one_line(given))
+            held = await self._called(one_line(given))
             if held is not None and not self._mine(held, project):
                 raise Conflict(f"The session {one_line(given)} is somebody else's: choose another.")
             session, _ = await clients.start(desk.db, opening, now=desk.now())
@@ -117,6 +118,7 @@ class Local:
                 redact=desk.redact,
                 summarize=agent is None or agent.auto_summarize,
                 summary=summary or session.summary,
+                agent=agent.name if agent else None,
                 now=desk.now(),
             )
         if desk.open.get(self._key(project)) == session.external_id:
@@ -137,7 +139,7 @@ class Local:
         name = given or self.desk.open.get(self._key(project))
         if name is None:
             return await self._left_open(project)
-        held = await client_sessions.of(self.desk.db, name)
+        held = await self._called(name)
         if held is not None and self._mine(held, project) and (given or held.running):
             return held
         if given:
@@ -145,20 +147,31 @@ class Local:
         return None
 
     async def _left_open(self, project: str) -> Session | None:
-        """Return what an agent left open, before this process began."""
+        """Return what the same token left open, before this process began."""
         agent = self.speaker.agent
-        if agent is None:  # two people's programs are not told apart by their project
+        if agent is None and self._token is None:  # people without a token are not told apart
             return None
-        return await open_sessions.newest(self.desk.db, project, agent.name)
+        name = agent.name if agent else None
+        return await open_sessions.newest(self.desk.db, project, name, token_id=self._token)
+
+    async def _called(self, name: str) -> Session | None:
+        agent = self.speaker.agent
+        return await client_sessions.begun_by(self.desk.db, name, agent.name if agent else None)
 
     def _asker(self, session: Session, tool: str) -> Asker:
         return Asker(
             session_id=session.id, tool=tool, redact=self.desk.redact, project=session.project
         )
 
+    @property
+    def _token(self) -> int | None:
+        return self.speaker.caller.id or None
+
     def _mine(self, session: Session, project: str) -> bool:
+        """Whether a session is the speaker's: an agent's by whatever token, else by this one."""
         agent = self.speaker.agent.name if self.speaker.agent else None
-        return session.project == project and session.agent == agent
+        known = agent is not None or session.token_id in (None, self._token)
+        return session.project == project and session.agent == agent and known
 
     def _key(self, project: str) -> tuple[str, int, str]:
         return (self.speaker.caller.kind, self.speaker.caller.id, project)

@@ -10,6 +10,7 @@ from lamplighter.domain.change import Op
 from lamplighter.domain.session import Session, Status, Trigger
 from lamplighter.repository import indexing
 from lamplighter.repository.database import Database
+from lamplighter.repository.prepared import Statement
 from lamplighter.repository.sessions import from_row, tell
 from lamplighter.repository.tables import KNOWLEDGE, client_prompts, memories, sessions
 
@@ -18,12 +19,31 @@ _OF_CLIENTS: Final = sessions.c.trigger == Trigger.CLIENT
 # as the index of them is written
 _SESSION: Final = sa.func.coalesce(memories.c.session_id, 0)
 
+_NAMING: Final = (
+    sa.select(sessions)
+    .where(sessions.c.external_id == sa.bindparam("external_id"))
+    .where(_OF_CLIENTS)
+    .order_by(sessions.c.id.desc())
+    .limit(1)
+)
+_NAMED: Final = Statement(_NAMING)
+_NAMED_IN: Final = Statement(_NAMING.where(sessions.c.project == sa.bindparam("project")))
 
-async def of(db: Database, external_id: str) -> Session | None:
-    """Return the session that a client calls so: the newest of them."""
+
+async def of(db: Database, external_id: str, project: str | None = None) -> Session | None:
+    """Return the session that some client calls so, of one project or of any: the newest."""
+    prepared = _NAMED if project is None else _NAMED_IN
+    values = {} if project is None else {"project": project}
+    row = await db.fetch_one(prepared(external_id=external_id, **values))
+    return None if row is None else from_row(row)
+
+
+async def begun_by(db: Database, external_id: str, agent: str | None) -> Session | None:
+    """Return the session that an agent calls so, or for None a program of no agent."""
     query = (
         sa.select(sessions)
         .where(sessions.c.external_id == external_id)
+        .where(sessions.c.agent.is_not_distinct_from(agent))
         .where(_OF_CLIENTS)
         .order_by(sessions.c.id.desc())
         .limit(1)
@@ -39,6 +59,7 @@ async def insert(
     project: str,
     agent: str | None,
     directory: str | None,
+    token_id: int | None = None,
     now: datetime,
 ) -> Session:
     """Open a client's session."""
@@ -49,6 +70,7 @@ async def insert(
             project=project,
             agent=agent,
             directory=directory,
+            token_id=token_id,
             tier=0,
             engine=ENGINE,
             trigger=Trigger.CLIENT,

@@ -12,6 +12,7 @@ from lamplighter.domain import scoping
 from lamplighter.domain.event import Event
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.ranking import size_of
+from lamplighter.domain.said import said_by
 from lamplighter.domain.search import Layer
 from lamplighter.domain.session import OUTSIDE, Session, Trigger
 from lamplighter.domain.terms import terms as terms_of
@@ -59,7 +60,8 @@ class Entry:
 
 def of_memory(memory: Memory) -> Entry:
     """Return what the index holds of a memory."""
-    keys = " ".join((memory.service or "", memory.topic_key or "", *memory.tags))
+    names = (memory.service, memory.topic_key, said_by(memory), *memory.tags)
+    keys = " ".join(filter(None, names))
     return _entry(
         memory.id + (0 if memory.active else ASIDE),
         memory.title,

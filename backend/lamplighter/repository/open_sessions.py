@@ -11,12 +11,15 @@ from lamplighter.repository.sessions import from_row, tell
 from lamplighter.repository.tables import sessions
 
 
-async def newest(db: Database, project: str, agent: str) -> Session | None:
-    """Return the newest session that an agent has open in a project."""
+async def newest(
+    db: Database, project: str, agent: str | None, *, token_id: int | None
+) -> Session | None:
+    """Return the newest session that a token of an agent, or of none, has open in a project."""
     query = (
         sa.select(sessions)
         .where(sessions.c.project == project)
-        .where(sessions.c.agent == agent)
+        .where(sessions.c.agent.is_not_distinct_from(agent))
+        .where(sessions.c.token_id.is_not_distinct_from(token_id))
         .where(sessions.c.trigger == Trigger.CLIENT)
         .where(sessions.c.status == Status.RUNNING)
         .order_by(sessions.c.id.desc())

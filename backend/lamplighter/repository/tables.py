@@ -67,6 +67,7 @@ sessions = sa.Table(
     sa.Column("resumed", NUMBER, nullable=False),
     sa.Column("directory", sa.Text),
     sa.Column("messages", NUMBER),
+    sa.Column("token_id", NUMBER),
 )
 
 events = sa.Table(

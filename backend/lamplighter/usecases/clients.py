@@ -27,23 +27,26 @@ AT_ONCE: Final = 100
 class Opening:
     """A session that a client begins; `external_id` is the client's own name for it.
 
-    `agent` is who speaks where that is known: its project is its own alone.
+    `agent` is who speaks where that is known: its project and the names of its sessions
+    are its own alone. `token_id` is what it showed.
     """
 
     external_id: str
     project: str
     agent: str | None = None
     directory: str | None = None
+    token_id: int | None = None
 
 
 async def start(db: Database, opening: Opening, *, now: datetime) -> tuple[Session, bool]:
     """Begin a client's session; says whether it is new. Begun twice it is the same one.
 
-    Raises Conflict when it is one of another project than the agent's that speaks.
+    What others call so is another one. Raises Conflict when it is one of another project
+    than the agent's that speaks.
     """
     name, project = checked_id(opening.external_id), project_of(opening.project)
     async with writing(db):
-        held = await client_sessions.of(db, name)
+        held = await client_sessions.begun_by(db, name, opening.agent)
         if held is not None:
             if opening.agent is not None and held.project != project:
                 raise Conflict(f"The session {name!r} is one of another project.")
@@ -54,6 +57,7 @@ async def start(db: Database, opening: Opening, *, now: datetime) -> tuple[Sessi
             project=project,
             agent=opening.agent,
             directory=shortened(one_line(opening.directory or ""), DIRECTORY_CHARS) or None,
+            token_id=opening.token_id,
             now=now,
         )
         return made, True
@@ -67,21 +71,23 @@ async def end(
     redact: Redact,
     summarize: bool = True,
     summary: str = "",
-    project: str | None = None,
+    agent: str | None = None,
     now: datetime,
 ) -> Session:
     """End a client's session, with the summary of its transcript; raises NotFound.
 
     A `summary` that the client wrote stands in the place of ours. One that went on and
-    is ended again has the newer one; without a transcript it keeps what it has. With a
-    `project` it must be one of it.
+    is ended again has the newer one; without a transcript it keeps what it has. An
+    `agent` ends its own alone.
     """
 
     def clean(text: str) -> str:
         return redact(without_private(text))
 
     async with writing(db):
-        held = await found(db, external_id, project=project)
+        held = await found(db, external_id, agent=agent)
+        if agent not in (None, held.agent):
+            raise _none(external_id)
         said = several_lines(clean(summary)) or summary_of(messages, clean)
         return await client_sessions.end(
             db,
@@ -93,13 +99,21 @@ async def end(
         )
 
 
-async def found(db: Database, external_id: str, *, project: str | None = None) -> Session:
-    """Return the session that a client calls so; raises NotFound."""
+async def found(
+    db: Database, external_id: str, *, project: str | None = None, agent: str | None = None
+) -> Session:
+    """Return the session that a client calls so, else that of another; raises NotFound."""
     name = one_line(external_id)
-    held = await client_sessions.of(db, name)
+    held = await client_sessions.begun_by(db, name, agent)
     if held is None or project not in (None, held.project):
-        raise NotFound(f"There is no session {name[:ID_CHARS]!r}.")
+        held = await client_sessions.of(db, name, project)
+    if held is None:
+        raise _none(name)
     return held
+
+
+def _none(external_id: str) -> NotFound:
+    return NotFound(f"There is no session {one_line(external_id)[:ID_CHARS]!r}.")
 
 
 async def recent(db: Database, project: str, *, limit: int) -> list[Session]:

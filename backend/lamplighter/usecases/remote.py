@@ -67,7 +67,7 @@ class Remote:
         session = one_line(session_id or "") or await self._session(candidate.project)
         found = await self._wire.post("/observations", _sent(candidate, session))
         row = found if isinstance(found, dict) else {}
-        memory = remote_rows.memory({**_sent(candidate, session), **row}, project=candidate.project)
+        memory = remote_rows.memory({**row, **_sent(candidate, session)}, project=candidate.project)
         return Kept(OUTCOMES.get(str(row.get("action")), Outcome.CREATED), memory)
 
     @observed.search
@@ -81,9 +81,10 @@ class Remote:
             type=kinds[0].value if len(kinds) == 1 else None,
             limit=wanted.limit,
         )
+        rows = remote_rows.within(remote_rows.rows(answer), project)
+        wished = [each for each in rows if not kinds or remote_rows.category(each) in kinds]
         found = [
-            remote_rows.found(row, rank, project=project)
-            for rank, row in enumerate(remote_rows.rows(answer), 1)
+            remote_rows.found(row, rank, project=project) for rank, row in enumerate(wished, 1)
         ]
         return Results(found=tuple(found[: wanted.limit]))
 
@@ -101,10 +102,9 @@ class Remote:
     async def read(self, project: str, memory_id: int) -> Memory:
         """Return one memory whole; raises NotFound."""
         row = await self._wire.get(f"/observations/{memory_id}")
-        memory = remote_rows.memory(row if isinstance(row, dict) else {}, project=project)
-        if memory.project != project and memory.scope != "global":
+        if not remote_rows.within([row] if isinstance(row, dict) else [], project):
             raise NotFound(f"There is no memory {memory_id} in the project {project}.")
-        return memory
+        return remote_rows.memory(row, project=project)
 
     async def start(self, project: str, session_id: str, directory: str | None) -> Session:
         """Begin a session; begun twice it is the same one."""
@@ -152,16 +152,16 @@ class Remote:
         return remote_rows.session(row, project=project, agent=self.agent.name)
 
     def _told(self, answer: dict[str, Any], project: str, limit: int) -> AgentContext:
-        sessions = [
-            self._as_session(dict(each), project)
-            for each in remote_rows.rows(answer.get("recent_sessions"))
-        ][: agent_block.SESSIONS]
+        begun = remote_rows.rows(answer.get("recent_sessions"))
+        kept = remote_rows.rows(answer.get("recent_observations"))
+        ours = remote_rows.within(begun, project, share=False)[: agent_block.SESSIONS]
+        sessions = [self._as_session(dict(each), project) for each in ours]
         told = [
             remote_rows.told(each, project=project)
-            for each in remote_rows.rows(answer.get("recent_observations"))
-        ][:limit]
+            for each in remote_rows.within(kept, project)[:limit]
+        ]
         text = agent_block.rendered((each.summary for each in sessions), told)
-        if not text and limit:
+        if not begun and not kept and limit:  # one that answers with a text alone
             text = agent_block.quoted(remote_rows.text(answer.get("context"))[:CONTEXT_CHARS])
         placements = agent_block.placements(told, ())
         return AgentContext(

@@ -1,9 +1,10 @@
 """What a memory service elsewhere answers, as our values; what is odd in it is passed over."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from lamplighter.domain.agent import project_of
 from lamplighter.domain.agent_block import Told, cut
 from lamplighter.domain.memory import (
     INITIAL_CONFIDENCE,
@@ -24,6 +25,7 @@ METHODS: Final = {each.value: each for each in Method}
 ENDED: Final = {each.value: each for each in Status}
 TITLE_CHARS: Final = 500
 TEXT_CHARS: Final = 50_000
+GLOBAL: Final = "global"
 LISTS: Final = ("results", "observations", "items")
 
 
@@ -34,14 +36,35 @@ def rows(found: Any) -> list[Mapping[str, Any]]:
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 
 
+def within(
+    rows: Sequence[Mapping[str, Any]], project: str, *, share: bool = True
+) -> list[Mapping[str, Any]]:
+    """Return the rows that a project may see, whatever the service thinks of it.
+
+    One that names no project is of the one that was asked for. With `share` those of
+    scope global are seen from every project.
+    """
+    return [
+        each
+        for each in rows
+        if (project_of(words(each.get("project"))) or project) == project
+        or (share and each.get("scope") == GLOBAL)
+    ]
+
+
+def category(row: Mapping[str, Any]) -> Category:
+    """Return what an observation is about; a type that we have no word for was learned."""
+    return KNOWLEDGE.get(words(row.get("type")).lower(), Category.LEARNING)
+
+
 def memory(row: Mapping[str, Any], *, project: str) -> Memory:
-    """Return an observation as a memory; a type that we have no word for was learned."""
+    """Return an observation as a memory."""
     created = moment(row.get("created_at"))
     updated = moment(row.get("updated_at")) if row.get("updated_at") else created
     tags = row.get("tags")
     return Memory(
         id=MemoryId(whole(row.get("id"))),
-        category=KNOWLEDGE.get(words(row.get("type")).lower(), Category.LEARNING),
+        category=category(row),
         service=None,
         observation=text(row.get("content")),
         confidence=INITIAL_CONFIDENCE,
@@ -52,8 +75,8 @@ def memory(row: Mapping[str, Any], *, project: str) -> Memory:
         updated_at=updated,
         title=words(row.get("title"))[:TITLE_CHARS],
         tags=tuple(map(words, tags)) if isinstance(tags, list) else (),
-        project=words(row.get("project")).lower() or project,
-        scope="global" if row.get("scope") == "global" else PROJECT,
+        project=project_of(words(row.get("project"))) or project,
+        scope=GLOBAL if row.get("scope") == GLOBAL else PROJECT,
         topic_key=words(row.get("topic_key")) or None,
         revision_count=max(1, whole(row.get("revision_count"))),
         duplicate_count=max(1, whole(row.get("duplicate_count"))),
@@ -96,7 +119,7 @@ def session(row: Mapping[str, Any], *, project: str, agent: str) -> Session:
         ended_at=moment(ended) if ended else None,
         external_id=words(row.get("id") or row.get("session_id")),
         agent=agent,
-        project=words(row.get("project")).lower() or project,
+        project=project,
         summary=text(row.get("summary")),
     )
 

@@ -98,6 +98,7 @@ async def session_of(request: Request, given: str | None, project: str | None) -
         external_id=name,
         project=asked or DEFAULT_PROJECT,
         agent=None if agent is None else agent.name,
+        token_id=caller_of(request).id or None,
     )
     session, _ = await clients.start(here.db, opening, now=here.now())
     return session

@@ -17,6 +17,7 @@ from lamplighter.api.agentops.contract import (
 )
 from lamplighter.api.agentops.reading import body, limited, query, required
 from lamplighter.api.answer import answer
+from lamplighter.api.callers import caller_of
 from lamplighter.domain.summary import Message
 from lamplighter.repository import client_sessions, reading
 from lamplighter.usecases import clients
@@ -34,6 +35,7 @@ async def create(request: Request) -> Response:
         external_id=given.id or "",
         project=project_in(request, given.project) or DEFAULT_PROJECT,
         agent=None if agent is None else agent.name,
+        token_id=caller_of(request).id or None,
         directory=here.redact(given.directory or ""),
     )
     session, _ = await clients.start(here.db, opening, now=here.now())
@@ -52,7 +54,7 @@ async def end(request: Request) -> Response:
         redact=here.redact,
         summarize=agent is None or agent.auto_summarize,
         summary=given.summary or "",
-        project=project_in(request, None),
+        agent=None if agent is None else agent.name,
         now=here.now(),
     )
     return answer(
@@ -78,9 +80,12 @@ async def recent(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     """GET /sessions/{id}."""
-    here = desk(request)
+    here, agent = desk(request), agent_of(request)
     session = await clients.found(
-        here.db, request.path_params["id"], project=project_in(request, None)
+        here.db,
+        request.path_params["id"],
+        project=project_in(request, None),
+        agent=None if agent is None else agent.name,
     )
     [shown] = await rows.sessions(here.db, [session])
     return answer(shown)

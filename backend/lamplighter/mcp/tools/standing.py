@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
+from lamplighter.domain.errors import Invalid, NotFound, Wrong
 from lamplighter.domain.event import Level
 from lamplighter.domain.markers import defused
 from lamplighter.domain.memory import Memory
@@ -26,7 +26,6 @@ from lamplighter.usecases import sessions as requests
 from lamplighter.usecases.ingest import Ingest
 from lamplighter.usecases.toolbox import Answer, Use
 
-ASKS: Final = "sessions:write"
 OPEN: Final = 20
 LOOKED: Final = 200
 
@@ -72,8 +71,6 @@ async def _noted(place: Place, project: str, given: Mapping[str, Any]) -> Answer
     if "id" not in given or not note:
         missing = "note" if "id" in given else "id"
         raise Invalid(Wrong(missing, "is missing: a note needs the number of its review"))
-    if not place.speaker.writes:
-        raise Conflict("This token may read only: a note needs knowledge:write.")
     known = {review.id: review for review, _, _ in await _waiting(desk, project)}
     review = known.get(given["id"])
     if review is None:
@@ -137,11 +134,6 @@ def handoff(place: Place) -> Use:
     async def use(given: Mapping[str, Any]) -> Answer:
         if speaker.session is not None:
             return await _handed(desk, speaker.session, given)
-        if not speaker.caller.may(ASKS):
-            raise Conflict(
-                f"This token may not ask for sessions: that needs the scope {ASKS}. "
-                "Tell the person you work for, or save what you saw."
-            )
         service = _declared(desk, given["service"])
         reason = desk.redact(one_line(given["reason"]))
         plan = Plan(

@@ -43,8 +43,8 @@ def allow(url: str, table: str) -> None:
     run(url, f"DROP TRIGGER refuse ON {table}" if is_postgres(url) else "DROP TRIGGER refuse")
 
 
-def signs(url: str) -> list[tuple[Any, ...]]:
-    """Bring two memories, of which 41 holds a sign, to the newest revision: what waits then?"""
+def noted(url: str) -> list[tuple[Any, ...]]:
+    """Bring two memories that are indexed to the newest revision: what waits then?"""
     row = (
         "INSERT INTO memories (id, category, observation, confidence, active, created_at,"
         " updated_at, tier) VALUES ({}, 'timing', '{}', 0.9, 1, '2026-01-01T12:00:00.000000Z',"
@@ -53,7 +53,7 @@ def signs(url: str) -> list[tuple[Any, ...]]:
     run(url, row.format(41, "Disk is \N{FIRE}"), row.format(42, "Disk is hot"))
     run(url, "DELETE FROM unindexed")
     migrate.upgrade(url)
-    return run(url, "SELECT id FROM unindexed")
+    return run(url, "SELECT id FROM unindexed ORDER BY id")
 
 
 async def _ask(url: str, statements: tuple[str, ...]) -> list[tuple[Any, ...]]:

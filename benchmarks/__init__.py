@@ -3,5 +3,5 @@
 import sys
 from pathlib import Path
 
-# the product as the browser tests start it
-sys.path.insert(0, str(Path(__file__).parents[1] / "e2e"))
+# the product as the browser tests start it, which start it as the other tests do
+sys.path[:0] = [str(Path(__file__).parents[1] / name) for name in ("e2e", "tests")]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.memory import Category, Kind
 from lamplighter.domain.passage import PASSAGE_CHARS, passage, spans_of
-from lamplighter.domain.period import period
+from lamplighter.domain.period import begins_at, period
 from lamplighter.domain.query import TERMS, Asked, asked, sanitised
 from lamplighter.domain.search import Layer, Wanted
 from lamplighter.domain.terms import terms
@@ -152,6 +152,11 @@ def test_a_megabyte_is_bounded() -> None:
         ("in March 2024", "2024-03-01", "2024-04-01"),
         ("on Friday", "2026-11-20", "2026-11-21"),
         ("on 2026-03-04 at noon", "2026-03-04", "2026-03-05"),
+        ("what Ada did on 8 May 2023", "2023-05-08", "2023-05-09"),
+        ("on May 8th, 2023", "2023-05-08", "2023-05-09"),
+        ("the 3rd of December", "2025-12-03", "2025-12-04"),
+        ("plans of June 2024", "2024-06-01", "2024-07-01"),
+        ("moved in 2023", "2023-01-01", "2024-01-01"),
     ],
 )
 def test_a_time_that_is_named(text: str, start: str, end: str) -> None:
@@ -161,9 +166,31 @@ def test_a_time_that_is_named(text: str, start: str, end: str) -> None:
     assert (f"{found.start:%Y-%m-%d}", f"{found.end:%Y-%m-%d}") == (start, end)
 
 
-@pytest.mark.parametrize("text", ["", "may I", "2026-13-45", "99999 weeks ago", "yesterdays"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "may I", "may 5 of us", "2026-13-45", "99999 weeks ago", "yesterdays"],
+)
 def test_what_is_no_time(text: str) -> None:
     assert period(text, now=NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("[1:56 pm on 8 May, 2023] Ada: it rains", "2023-05-08"),
+        ("2023-05-08T13:56:00Z it rains", "2023-05-08"),
+        ("Monday, May 8, 2023 - Ada: it rains", "2023-05-08"),
+        ("8 May - it rains", None),
+        ("It rained on 8 May 2023", None),
+        ("31 June 2024 - it rains", None),
+        ("13:56 Ada: it rains", None),
+        ("1" * 10_000, None),
+    ],
+)
+def test_a_day_that_a_text_begins_with(text: str, day: str | None) -> None:
+    found = begins_at(text)
+
+    assert (found and f"{found:%Y-%m-%d}") == day
 
 
 @given(st.text())

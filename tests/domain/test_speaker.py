@@ -1,8 +1,11 @@
 """Who speaks in a text."""
 
+from dataclasses import replace
+
 import pytest
 
-from lamplighter.domain.ranking import speaker
+from lamplighter.domain.memory import Candidate, Category
+from lamplighter.domain.said import called, said_by, speaker
 
 
 @pytest.mark.parametrize(
@@ -25,3 +28,41 @@ from lamplighter.domain.ranking import speaker
 )
 def test_a_text_that_begins_with_a_name_is_said_by_it(text: str, name: str | None) -> None:
     assert speaker(text) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("[1:56 pm on 8 May, 2023] Ada: it rains", "Ada"),
+        ("2026-05-09T12:30:00Z Ada Lund: it rains", "Ada Lund"),
+        ("Monday, May 8, 2023 - Ada: it rains", "Ada"),
+        ("D1:3 Ada: it rains", "Ada"),
+        ("**Ada**: it rains", "Ada"),
+        ("- **Ada:** it rains", "Ada"),
+        ("Ada (12:30): it rains", "Ada"),
+        ('Ada said, "it rains"', "Ada"),
+        ("May Lin: it rains", "May Lin"),
+    ],
+)
+def test_dates_places_and_marks_may_stand_around_a_name(text: str, name: str) -> None:
+    assert speaker(text) == name
+
+
+def test_a_name_that_is_all_of_a_title_in_a_session_is_who_speaks() -> None:
+    said = Candidate(
+        category=Category.LEARNING,
+        service=None,
+        observation="It rains",
+        title="Ada Lund",
+        tier=0,
+        session_id=1,
+    )
+
+    assert said_by(said) == "Ada Lund"
+    assert said_by(replace(said, title="Rain in spring")) is None
+    assert said_by(replace(said, session_id=None)) is None
+
+
+def test_somebody_is_called_by_the_first_name_and_a_thing_by_all_of_it() -> None:
+    assert called("Ada Lund") == ["ada"]
+    assert called("fix auth") == ["fix", "auth"]

@@ -211,6 +211,37 @@ async def test_neighbours_of_the_same_session_are_found_too_but_behind(db: Datab
     assert await ids(db, "epsilon") == [lines[3].id + 1]
 
 
+async def test_what_was_said_outside_of_any_session_has_no_neighbours(db: Database) -> None:
+    opening = clients.Opening(external_id="manual-save-x", project="x")
+    outside, _ = await clients.start(db, opening, now=NOON)
+    lines = [await keep(db, text, session_id=outside.id) for text in ("Alpha", "Beta")]
+
+    assert await ids(db, "alpha") == [lines[0].id]
+    assert await ids(db, "beta") == [lines[1].id]
+
+
+async def test_a_page_is_found_by_its_own_words_only(db: Database) -> None:
+    one, _ = await clients.start(db, clients.Opening(external_id="a", project="x"), now=NOON)
+    line = await keep(db, "Alpha", session_id=one.id)
+    page = await keep(db, "Beta " + "gamma " * 100, session_id=one.id)
+
+    assert await ids(db, "alpha") == [line.id]
+    assert await ids(db, "beta") == [page.id, line.id]
+
+
+async def test_a_text_that_begins_with_a_day_is_of_that_day(db: Database) -> None:
+    told = [
+        await keep(db, f"[12:30, {day} May 2023] Ada: the lamp was mended") for day in (7, 8, 9)
+    ]
+
+    assert (await ids(db, "lamp mended on 8 May 2023"))[0] == told[1].id
+    found = await find(
+        db, Wanted(query="lamp mended on 8 May"), now=datetime(2023, 6, 1, tzinfo=UTC)
+    )
+    assert found.memories[0].id == told[1].id
+    assert "from 8 may" in [reason.what for reason in found.found[0].reasons]
+
+
 async def test_rows_written_by_hand_are_taken_in_by_themselves(db: Database, url: str) -> None:
     columns = "service, category, observation, confidence, active, created_at, updated_at,"
     at = "'2026-01-01T12:00:00.000000Z'"

@@ -1,4 +1,4 @@
-"""The time that a question names: yesterday, last week, in October, on 2026-03-04."""
+"""The time that a question names: yesterday, last week, in October, on 4 March 2026."""
 
 import re
 from collections.abc import Callable
@@ -11,6 +11,10 @@ WEEK: Final = timedelta(days=7)
 MONTHS: Final = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
     *("september", "october", "november", "december"),
+)
+_MONTH: Final = (
+    "(january|february|march|april|may|june|july|august|september|october|november|december"
+    "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
 )
 DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 UNITS: Final = {"hour": timedelta(hours=1), "day": DAY, "week": WEEK, "month": timedelta(days=30)}
@@ -106,6 +110,50 @@ def _date(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
         return None
 
 
+def _year(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+    year = int(match[1])
+    return (_month(year, 1)[0], _month(year, 12)[1]) if year in _YEARS else None
+
+
+def _month_of(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+    return _month(int(match[2]), _number(match[1])) if int(match[2]) in _YEARS else None
+
+
+def _day_first(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+    return _written(match[1], match[2], match[3], today)
+
+
+def _month_first(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+    if match[1].islower():  # who writes `may 5 of us` means no day
+        return None
+    return _written(match[2], match[1], match[3], today)
+
+
+def _written(day: str, month: str, year: str | None, today: datetime) -> Span | None:
+    """Read a day; one without a year is the last such day."""
+    try:
+        start = datetime(int(year or today.year), _number(month), int(day), tzinfo=UTC)
+        if year is None and start > today:
+            start = start.replace(year=today.year - 1)
+        return start, start + DAY
+    except (ValueError, OverflowError):
+        return None
+
+
+def _number(month: str) -> int:
+    return next(at for at, name in enumerate(MONTHS, 1) if name[:3] == month[:3].lower())
+
+
+def begins_at(text: str) -> datetime | None:
+    """Return the day that a text begins with, as logs and retold talks do; None for none."""
+    match = _BEGINS.match(text[:_LEAD])
+    if match is None or _HAS_YEAR.search(match[0]) is None:
+        return None
+    # with its year it is the same day whenever it is read
+    found = period(match[0], now=_ANY)
+    return found.start if found is not None and found.end - found.start == DAY else None
+
+
 def _month(year: int, month: int) -> Span:
     start = datetime(year, month, 1, tzinfo=UTC)
     return start, datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
@@ -115,6 +163,7 @@ def _form(words: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){words}(?![\w-])", re.IGNORECASE | re.ASCII)
 
 
+_DAY_OF: Final = "([0-9]{1,2})(?:st|nd|rd|th)?"
 _UNIT: Final = "(hour|day|week|month)s?"
 _FORMS: Final[tuple[tuple[re.Pattern[str], Read], ...]] = (
     (_form("(today|yesterday)"), _day),
@@ -123,5 +172,24 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Read], ...]] = (
     (_form(rf"(?:last|past) ([0-9]{{1,3}}) {_UNIT}"), _past),
     (_form(rf"(?:on |last )({'|'.join(DAYS)})"), _weekday),
     (_form(rf"(?:in|since|during) ({'|'.join(MONTHS)})(?: ([0-9]{{4}}))?"), _named_month),
-    (_form("([0-9]{4})-([0-9]{2})-([0-9]{2})"), _date),
+    (_form("([0-9]{4})-([0-9]{2})-([0-9]{2})(?:T[0-9:.]+Z?)?"), _date),
+    (
+        _form(rf"{_DAY_OF}(?: of)? {_MONTH}(?:[.,]*[ ]([0-9]{{4}}))?"),
+        _day_first,
+    ),
+    (
+        _form(rf"{_MONTH}[.]? ([0-9]{{1,2}})(?:st|nd|rd|th)?(?:[, ]{{1,2}}([0-9]{{4}}))?"),
+        _month_first,
+    ),
+    (_form(rf"{_MONTH} ([0-9]{{4}})"), _month_of),
+    (_form("(?:in|since|during) ([0-9]{4})"), _year),
 )
+_LEAD: Final = 120
+_HAS_YEAR: Final = re.compile("[0-9]{4}")
+_ANY: Final = datetime(2000, 1, 1, tzinfo=UTC)
+STAMP: Final = (
+    r"(?=[0-9]|[A-Za-z]+,? (?:[A-Za-z]+ )?[0-9])"
+    rf"(?:(?:[0-9][0-9T:./+-]*(?:st|nd|rd|th|Z)?|[ap]m|on|at|of|{'|'.join(DAYS)}"
+    rf"|{_MONTH.strip('()')})\b[ ,.]{{0,2}}){{1,10}}"
+)
+_BEGINS: Final = re.compile(rf"[\s\[(>*_-]{{0,8}}(?i:{STAMP})")

@@ -4,19 +4,19 @@ Each part of a score is a reason that can be shown, and the reasons add up to it
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.query import Asked
+from lamplighter.domain.said import called, said_at, said_by
 from lamplighter.domain.search import Reason
 from lamplighter.domain.service import fold
 from lamplighter.domain.session import Session
-from lamplighter.domain.terms import is_single, terms
+from lamplighter.domain.terms import is_single
 
-K1, B = 1.2, 0.75
+K1, B = 1.2, 0.5
 TITLE, TEXT, KEYS, AROUND = 3.0, 1.0, 2.0, 0.25
 WEIGHTS: Final = (TITLE, TEXT, KEYS, AROUND)
 KEYS_AT: Final = 2
@@ -25,7 +25,7 @@ SIZES: Final = (1.0, 1.0, 1.0, 0.25)
 
 OF_SERVICE: Final = 0.2
 OF_PERIOD: Final = 0.3
-OF_SPEAKER: Final = 0.3
+OF_SPEAKER: Final = 0.45
 """What somebody says counts for more when the query names them than what is said to them."""
 
 NAMES: Final = 3
@@ -33,11 +33,6 @@ NAMES: Final = 3
 
 KEY_SCORE: Final = 1_000.0
 """What the memory that a query names by its topic key has before all others."""
-
-_SPEAKER: Final = re.compile(
-    r"\s*(?:[\[(][^\])\n]{1,60}[\])]\s*)?(?P<name>\w[\w.-]{0,40}(?: \w[\w.-]{0,40}){0,2}):\s"
-)
-"""A text that begins with who speaks, or what it is about: `Ada: ...`, `[9 May] Ada Lund: ...`."""
 
 Fields = tuple[str, str, str, str]
 """The terms of a title, a text, its keys and its neighbours, with spaces between them."""
@@ -120,12 +115,12 @@ def by_name(row: object, asked: Asked, score: float) -> list[Reason]:
     found = [
         Reason(f"names {name}", share * score)
         for name, share in _names(row).items()
-        if held.issuperset(terms(name))
+        if held.issuperset(called(name))
     ]
     wanted, own = asked.wanted, getattr(row, "service", None)
     if wanted.general and wanted.service and own and fold(own) == fold(wanted.service):
         found.append(Reason(f"of {own}", OF_SERVICE * score + 1.0))
-    if asked.period is not None and asked.period.holds(moment_of(row)):
+    if asked.period is not None and asked.period.holds(said_at(row) or moment_of(row)):
         found.append(Reason(f"from {asked.period.words}", OF_PERIOD * score))
     return found
 
@@ -158,17 +153,11 @@ def total(reasons: Sequence[Reason]) -> float:
     return math.fsum(each.score for each in reasons)
 
 
-def speaker(text: str) -> str | None:
-    """Return who speaks in a text, where it begins with that."""
-    found = _SPEAKER.match(text)
-    return found["name"] if found else None
-
-
 def _names(row: object) -> dict[str, float]:
     """Return the names of a row, and what share of a score each counts when it is named."""
     if isinstance(row, Session):
         names = (*(row.services or ()), row.agent)
         return {name: OF_SERVICE for name in names if name}
-    spoken, own = speaker(getattr(row, "observation", "")), getattr(row, "service", None)
+    spoken, own = said_by(row), getattr(row, "service", None)
     found = {spoken: OF_SPEAKER} if spoken else {}
     return {**found, own: OF_SERVICE} if isinstance(own, str) and own else found

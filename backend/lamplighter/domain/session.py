@@ -8,6 +8,9 @@ from typing import Final
 MAX_TIER: Final = 3
 TIERS: Final = {1: "observe", 2: "investigate", 3: "remediate"}
 
+OUTSIDE: Final = "manual-save-"
+"""So begins what clients call the session of a project for what is said outside of any."""
+
 
 class Status(StrEnum):
     """Where a session stands; all but `running` are final."""

@@ -11,15 +11,16 @@ from sqlalchemy.dialects import sqlite
 from lamplighter.domain import scoping
 from lamplighter.domain.event import Event
 from lamplighter.domain.memory import Memory
-from lamplighter.domain.ranking import size_of, speaker
+from lamplighter.domain.ranking import size_of
+from lamplighter.domain.said import said_by
 from lamplighter.domain.search import Layer
-from lamplighter.domain.session import Session
+from lamplighter.domain.session import OUTSIDE, Session, Trigger
 from lamplighter.domain.terms import terms as terms_of
 from lamplighter.repository.columns import NUMBER, Named
 from lamplighter.repository.database import Database
 from lamplighter.repository.index_schema import NEIGHBOURS
 from lamplighter.repository.prepared import Statement
-from lamplighter.repository.tables import memories
+from lamplighter.repository.tables import memories, sessions
 from lamplighter.repository.tables_search import ASIDE, BASES, FIELDS, STEP, terms, unindexed
 from lamplighter.repository.words import OneOf
 
@@ -47,6 +48,11 @@ class Entry:
         return size_of((self.title, self.text, self.keys, self.around))
 
     @property
+    def is_page(self) -> bool:
+        """Whether it is so long that it says itself what it is about: it needs no neighbours."""
+        return self.text.count(" ") >= AROUND_TERMS
+
+    @property
     def said(self) -> str:
         """What its neighbours are found by too."""
         return " ".join(f"{self.title} {self.text}".split()[:AROUND_TERMS])
@@ -54,7 +60,7 @@ class Entry:
 
 def of_memory(memory: Memory) -> Entry:
     """Return what the index holds of a memory."""
-    names = (memory.service, memory.topic_key, speaker(memory.observation), *memory.tags)
+    names = (memory.service, memory.topic_key, said_by(memory), *memory.tags)
     keys = " ".join(filter(None, names))
     return _entry(
         memory.id + (0 if memory.active else ASIDE),
@@ -96,14 +102,26 @@ async def put_memories(db: Database, several: Sequence[Memory]) -> None:
     entries: dict[int, Entry] = {each.id: of_memory(each) for each in several}
     others = [each if entry.id >= ASIDE else each + ASIDE for each, entry in entries.items()]
     await db.execute(_REMOVE(ids=str(others)))
-    sessions: dict[int, list[int]] = {}
+    of: dict[int, list[int]] = {}
     for each in several:
         if each.session_id is not None:
-            sessions.setdefault(each.session_id, []).append(each.id)
-    made = [entries[each.id] for each in several if each.session_id is None]
-    for session, ids in sessions.items():
+            of.setdefault(each.session_id, []).append(each.id)
+    loose = await _loose(db, of)
+    made = [
+        entries[each.id] for each in several if each.session_id is None or each.session_id in loose
+    ]
+    for session, ids in of.items():
+        if session in loose:
+            continue
         made += await _beside(db, session, {each: entries[each] for each in ids})
     await put_all(db, made)
+
+
+async def _loose(db: Database, wanted: Iterable[int]) -> set[int]:
+    """Return those sessions that hold what was said outside of any: nothing there is beside."""
+    ids = list(wanted)
+    rows = await db.fetch_all(_LOOSE(ids=str(ids))) if ids else []
+    return {row["id"] for row in rows}
 
 
 async def put_all(db: Database, entries: Sequence[Entry]) -> None:
@@ -142,6 +160,7 @@ async def _beside(db: Database, session: int, fresh: Mapping[int, Entry]) -> lis
             continue
         beside = (known[order[other]] for other in near if other != at)
         around = " ".join(each.said for each in beside if each.id < ASIDE)
+        around = "" if known[number].is_page else around
         if number in fresh or around != known[number].around:
             made.append(replace(known[number], around=around))
     return made
@@ -239,5 +258,11 @@ _NEAR: Final = Statement(
         ),
         _near(memories.c.id > _LAST, memories.c.id.asc()),
     )
+)
+_LOOSE: Final = Statement(
+    sa.select(sessions.c.id)
+    .where(OneOf(sessions.c.id, _IDS))
+    .where(sessions.c.trigger == Trigger.CLIENT)
+    .where(sessions.c.external_id.startswith(OUTSIDE, autoescape=True))
 )
 _STORED: Final = Statement(sa.select(terms).where(OneOf(terms.c.id, _IDS)))

@@ -16,7 +16,7 @@ from lamplighter.domain.agent import Agent, kept_here, project_of
 from lamplighter.domain.agent import agent_of as named
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.search import Near
-from lamplighter.domain.session import Session
+from lamplighter.domain.session import OUTSIDE, Session
 from lamplighter.domain.text import one_line
 from lamplighter.repository import Database
 from lamplighter.usecases import clients
@@ -102,7 +102,7 @@ async def session_of(request: Request, given: str | None, project: str | None) -
     """
     here, agent = desk(request), agent_of(request)
     asked = project_in(request, project)
-    name = one_line(given or "") or f"manual-save-{asked or DEFAULT_PROJECT}"
+    name = one_line(given or "") or f"{OUTSIDE}{asked or DEFAULT_PROJECT}"
     opening = Opening(
         external_id=name,
         project=asked or DEFAULT_PROJECT,

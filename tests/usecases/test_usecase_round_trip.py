@@ -17,6 +17,7 @@ from lamplighter.repository import Database
 from lamplighter.usecases import clients, knowledge
 from lamplighter.usecases.clients import Opening
 from lamplighter.usecases.exporting import Form
+from lamplighter.usecases.importing import Became
 
 SAYS = (
     "The pool holds 20",
@@ -136,3 +137,20 @@ async def test_a_number_out_of_all_measure_is_not_kept(db: Database) -> None:
     await take(db, read(document(row)))
 
     assert [each.id for each in await held(db)] == [1]
+
+
+async def test_sessions_of_one_name_and_two_agents_come_in_once_each(
+    db: Database,
+    empty: Database,  # noqa: F811
+) -> None:
+    for agent in ("ada", None, "hal"):
+        opening = Opening(external_id="main", project="shop", agent=agent)
+        session, _ = await clients.start(db, opening, now=NOON)
+        await clients.ask(db, session, f"Why, {agent}?", redact=OPEN, now=NOON)
+    text = await written(db, Form.LAMPLIGHTER)
+
+    await take(empty, read(text))
+    again = await take(empty, read(text))
+
+    assert set(again.counts) == {Became.KNOWN}
+    assert await written(empty, Form.LAMPLIGHTER) == text

@@ -152,6 +152,7 @@ def _session(row: Fields) -> SessionRecord:
     name = row.text("external_id", needed=True)
     found = SessionRecord(
         external_id=name,
+        owned=True,
         project=row.text("project") or OPERATIONS,
         agent=row.text("agent") or None,
         directory=row.text("directory") or None,

@@ -151,9 +151,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecord:
-    """A client's session that an import brings."""
+    """A client's session that an import brings; `owned` says that whose it is is told, too."""
 
     external_id: str
+    owned: bool = False
     project: str
     agent: str | None = None
     directory: str | None = None

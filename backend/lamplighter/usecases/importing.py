@@ -13,6 +13,7 @@ from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory import OPERATIONAL, Memory, MemoryId
 from lamplighter.domain.prompt import admitted_prompt
 from lamplighter.domain.records import AnyRecord, PromptRecord, Record, SessionRecord
+from lamplighter.domain.session import Session
 from lamplighter.domain.text import content_hash, one_line
 from lamplighter.repository import (
     Database,
@@ -155,12 +156,13 @@ class Importing:
     async def _one(self, placed: Placed) -> Became:
         match placed.record:
             case SessionRecord() as record:
-                became = await self._session(record)
+                became, session = await self._session(record)
                 for prompt in record.prompts:
-                    self._count(await self._prompt(prompt))
+                    self._count(await self._prompt(prompt, session))
                 return became
             case PromptRecord() as record:
-                return await self._prompt(record)
+                name = one_line(record.session)
+                return await self._prompt(record, await client_sessions.of(self.db, name))
             case Record() as record:
                 became, memory = await self._memory(record, placed.place)
                 if memory is not None:
@@ -257,10 +259,11 @@ class Importing:
     def _note(self, record: Record, memory_id: MemoryId) -> None:
         self._known[record.ref] = self._came[record.ref] = (memory_id, record.said)
 
-    async def _session(self, record: SessionRecord) -> Became:
+    async def _session(self, record: SessionRecord) -> tuple[Became, Session | None]:
         name = one_line(record.external_id)
-        if await client_sessions.of(self.db, name) is not None:
-            return Became.KNOWN
+        held = await self._named(name, record)
+        if held is not None:
+            return Became.KNOWN, held
         if not self.dry:
             wanted = replace(
                 record,
@@ -270,12 +273,17 @@ class Importing:
                 summary=self.redact(record.summary),
                 prompt=self.redact(record.prompt),
             )
-            made = await imports.insert_session(self.db, wanted, now=self.now)
-            self._sessions[name] = made.id
-        return Became.SESSION
+            held = await imports.insert_session(self.db, wanted, now=self.now)
+            self._sessions[name] = held.id
+        return Became.SESSION, held
 
-    async def _prompt(self, record: PromptRecord) -> Became:
-        held = await client_sessions.of(self.db, one_line(record.session))
+    async def _named(self, name: str, record: SessionRecord) -> Session | None:
+        """Return the session that a record is of; agents may call theirs what others do."""
+        if record.owned:
+            return await client_sessions.begun_by(self.db, name, record.agent)
+        return await client_sessions.of(self.db, name)
+
+    async def _prompt(self, record: PromptRecord, held: Session | None) -> Became:
         if held is None:
             return Became.KNOWN
         said = admitted_prompt(record.content, self.redact)

@@ -30,7 +30,7 @@ bench: .venv/.stamp $(WEB)
 	$(BIN)/python e2e/chromium.py && $(BIN)/python -m benchmarks
 
 pictures: .venv/.stamp $(WEB)
-	$(BIN)/python e2e/chromium.py && $(BIN)/python e2e/pictures.py
+	$(BIN)/python e2e/chromium.py && PYTHONPATH=tests $(BIN)/python e2e/pictures.py
 
 .venv/.stamp: requirements/dev.lock pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install -q --disable-pip-version-check uv==0.13.9

@@ -5,8 +5,8 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from app import App
 from lamplighter.config.settings import read_settings
 from lamplighter.domain.memory import with_confidence
 from lamplighter.domain.review import ReviewKind
@@ -14,8 +14,11 @@ from lamplighter.repository import history, memories, writing
 from lamplighter.serve.home import database
 from lamplighter.usecases.review import open_review
 
+if TYPE_CHECKING:
+    from app import App
 
-def contradiction(app: App, old: str, new: str, **more: object) -> tuple[int, int, int]:
+
+def contradiction(app: "App", old: str, new: str, **more: object) -> tuple[int, int, int]:
     """Let a memory of 0.80 be contradicted by one of 0.70; return both, and their review."""
     body = {"category": "timing", "service": "jellyfin", **more}
     first, second = (
@@ -27,7 +30,7 @@ def contradiction(app: App, old: str, new: str, **more: object) -> tuple[int, in
     return first, second, int(found)
 
 
-def client_session(app: App, name: str, said: str, **more: object) -> int:
+def client_session(app: "App", name: str, said: str, **more: object) -> int:
     """Let a client open a session, save something, be told of it and end; return its number."""
     opened = {"id": name, "project": "shop"}
     app.post("/agentops/sessions", {**opened, "directory": "/srv/shop"})

@@ -69,3 +69,23 @@ def test_a_search_says_where_it_looked_and_what_stands_in_its_way(page: Page, ap
     expect(page.get_by_role("region", name="Events")).to_contain_text("Ran out of room")
     page.context.set_offline(False)
     expect(page.get_by_text("1 found for “rooms”")).to_be_visible()
+
+
+def test_filters_in_the_words_are_chips_and_can_be_taken_off(page: Page, app: App) -> None:
+    for service in ("caddy", "plex"):
+        event = {"level": "warning", "service": service, "text": f"The disk of {service} is full"}
+        app.post("/api/v1/events", event)
+    page.goto(f"{app.url}/search?q=disk+service:caddy+in:events")
+
+    place = page.get_by_role("group", name="Where to look")
+    expect(page.get_by_text("The disk of caddy")).to_be_visible()
+    expect(place.get_by_role("button", name="Events")).to_have_attribute("aria-pressed", "true")
+    expect(place.get_by_role("button", name="Memories")).to_have_attribute("aria-pressed", "false")
+    page.get_by_role("button", name="Take service:caddy out of the words").click()
+
+    expect(page).to_have_url(re.compile(r"q=disk\+in%3Aevents$"))
+    expect(page.get_by_role("searchbox")).to_have_value("disk in:events")
+    expect(page.get_by_text("The disk of plex")).to_be_visible()
+    page.goto(f"{app.url}/search?q=disk+service:caddy&service=plex&layers=event")
+    expect(page.get_by_text("“service:caddy” counts as words")).to_be_visible()
+    expect(page.get_by_text("The disk of plex")).to_be_visible()

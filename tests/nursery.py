@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from runpy import run_module
 from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO, Any
@@ -178,7 +179,7 @@ class Asked:
         os.environ.clear()
         os.environ.update(self.env)
         time.tzset()
-        sys.argv[1:] = self.words
+        sys.argv[1:], sys.path[0] = self.words, self.directory
 
 
 def tend(asked: socket.socket) -> Asked:
@@ -224,17 +225,14 @@ def main() -> None:
     """Load what every process needs, and tend the children."""
     for name in LOADED:
         import_module(name)
-    from lamplighter.__main__ import __file__ as program
-    from lamplighter.__main__ import main as lamplighter
     from lamplighter.domain.relate import built_in
 
     built_in()
     gc.collect()
     gc.freeze()
     asked = tend(socket.socket(fileno=int(sys.argv[1])))
-    sys.argv[0], sys.path[0] = program, asked.directory
     asked.become()
-    lamplighter()
+    run_module("lamplighter", run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,6 @@ import { memory } from "./stores/memory.js"
 import { overview } from "./stores/overview.js"
 import { palette } from "./stores/palette.js"
 import { requests } from "./stores/requests.js"
-import { review } from "./stores/review.js"
 import { reviews } from "./stores/reviews.js"
 import { rowEdit } from "./stores/row-edit.js"
 import { runNow } from "./stores/run-now.js"
@@ -94,7 +93,6 @@ const details = {
     "memory",
     memory({ api, memories: lists.memories, drafts: unsaved, conflict: clashing, toasts: toaster }),
   ),
-  review: add("review", review({ api, reviews: lists.reviews, toasts: toaster, router })),
   overview: add(
     "overview",
     overview({
@@ -158,7 +156,7 @@ Alpine.start()
 async function fetchLate() {
   learn(await import("./texts/late.js").then((texts) => texts.late))
   const { commands: more, latePages } = await import("./late/index.js")
-  const pages = latePages({ Alpine, add, api, feed, storage, vocabulary, ...stores, ...details })
+  const pages = latePages({ Alpine, add, api, feed, storage, vocabulary, ...stores, ...lists, ...details })
   commands = registry({ ...early, ...more }, byName)
   return pages
 }

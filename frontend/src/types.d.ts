@@ -59,6 +59,8 @@ interface Found {
   terms: string[]
   partial: boolean
   missing: string[]
+  layers: string[]
+  filters: string[]
 }
 
 /** A time that a memory was said, by a session or (tier 0) by a person. */

@@ -48,7 +48,6 @@ export function visits(with_) {
     sessions,
     overview,
     reviews,
-    review,
     late,
     requests,
     supervisor,
@@ -105,8 +104,6 @@ export function visits(with_) {
     else if (!overview.here) overview.visit()
     if (page === "memories") (memories.visit(params), memory.visit(id, memories.filters.as_of))
     else memory.visit(page === "search" ? id : null)
-    if (page === "reviews") (reviews.visit(params), review.visit(id))
-    else review.visit(null)
     if (page === "events") events.visit(params)
     else events.leave()
     if (opened && before.page !== page && LATE.includes(before.page)) opened[before.page].leave()
@@ -143,13 +140,12 @@ export function visits(with_) {
     halt.load()
     supervisor.load()
     requests.load()
-    const { page, id } = router
+    const { page } = router
     if (page === "overview") overview.load()
     if (memories.phase !== "loading" || page === "memories") memories.load()
     if (events.phase !== "loading" || page === "events") events.reload()
     if (sessions.phase !== "loading" || page === "sessions") sessions.load()
     if (reviews.phase !== "loading" || page === "reviews") reviews.load()
-    if (page === "reviews" && id !== null) review.load(id)
     if (opened) opened[page]?.load()
     else if (LATE.includes(page)) visitLate(page, false)
     if (memory.open) memory.load(memory.id)
@@ -159,13 +155,11 @@ export function visits(with_) {
   function followMemory(change) {
     memories.follow(change)
     memory.follow(change)
-    review.followMemory(change)
   }
 
   /** @param {Change} change */
   function followReview(change) {
     reviews.follow(change)
-    review.follow(change)
     sessions.followReview(change)
   }
 

@@ -6,7 +6,7 @@ import { goCommands } from "../src/commands/go.js"
 import { applies, clashes, pressed, registry } from "../src/commands/index.js"
 import * as list from "../src/commands/list.js"
 import * as memories from "../src/commands/memories.js"
-import * as reviews from "../src/commands/reviews.js"
+import * as reviews from "../src/late/commands/reviews.js"
 import { keys } from "../src/keys.js"
 import { fakeStorage } from "./fakes.js"
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { byLayer, marked } from "../src/hits.js"
 import { asked, search, searchQuery } from "../src/stores/search.js"
+import "./known.js"
 import { change, fakeApi, fakeFeed, fakeStorage, fakeTimers, memory, NOON } from "./fakes.js"
 
 const FACETS = { services: [], categories: [], projects: [] }
@@ -21,7 +22,7 @@ function hit(row = memory({}), more = {}) {
 }
 
 function found(...items) {
-  return { items, seq: 1, terms: [], partial: false, missing: [] }
+  return { items, seq: 1, terms: [], partial: false, missing: [], layers: ["memory", "session"], filters: [] }
 }
 
 function open(answer, { storage = fakeStorage() } = {}) {
@@ -160,6 +161,46 @@ test("a layer is added and taken away, but never the last", async () => {
   store.toggle("memory")
 
   assert.deepEqual(router.gone, [{ layers: "memory,session,event" }, { layers: "memory" }])
+})
+
+test("what the words say of where to look, the buttons show and may change", async () => {
+  const { store, visit, router } = open({ ...found(), layers: ["event"], filters: ["in:events", "service:caddy"] })
+  await visit("q=slow in:events service:caddy")
+
+  assert.deepEqual(store.typed, ["in:events", "service:caddy"])
+  assert.equal(store.looksIn("event"), true)
+  assert.equal(store.looksIn("memory"), false)
+  assert.equal(store.filtered, true)
+
+  store.untype("service:caddy")
+  store.toggle("memory")
+  assert.deepEqual(router.gone, [{ q: "slow in:events" }, { layers: "memory,event", q: "slow service:caddy" }])
+})
+
+test("what is only near in meaning is told as that", async () => {
+  const { store, visit } = open(found(hit(memory(), { method: "meaning" })))
+  await visit("q=asdf")
+
+  assert.equal(store.summary, "Nothing holds a word of “asdf”: this is nearest in meaning")
+})
+
+test("a model that was at rest is told of once, and one that is not there never", async () => {
+  const meant = found(hit(memory(), { reasons: [{ what: "meaning", score: 0.3 }] }))
+  const late = { ...found(hit()), missing: ["vectors"] }
+  const answers = [late, meant, late, late]
+  const { store, visit } = open(() => answers.shift())
+  const told = []
+  for (const q of ["a", "b", "c", "d"]) {
+    await visit(`q=${q}`)
+    told.push([store.rested, store.summary])
+  }
+
+  assert.deepEqual(told, [
+    [false, "1 found for “a”, by words alone"],
+    [false, "1 found for “b”"],
+    [true, "1 found for “c”, by words alone"],
+    [false, "1 found for “d”, by words alone"],
+  ])
 })
 
 test("what was searched for is kept in this browser, newest first, until it is to be forgotten", async () => {

@@ -1,5 +1,6 @@
 """Agents by their tokens: each keeps to its own project, and its switches count here too."""
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from lamplighter.api.agentops.table import ENTRIES
 from living import Home
 from memory_service import MemoryService
 
@@ -14,6 +16,9 @@ SETTINGS = """
 [agents.coder]
 project = "Code"
 context_limit = 1
+
+[agents.away]
+memory_url = "http://127.0.0.1:9"
 
 [agents.quiet]
 auto_summarize = false
@@ -73,6 +78,17 @@ def quiet(speak: Speak) -> httpx2.Client:
     return speak("quiet")
 
 
+def test_an_agent_that_keeps_its_knowledge_elsewhere_finds_nothing_here(speak: Speak) -> None:
+    away = speak("away")
+    for prefix, entry in itertools.product(("", "/agentops"), ENTRIES):
+        if entry.scope not in ("knowledge:read", "knowledge:write"):
+            continue
+        answer = away.request(entry.method, f"{prefix}{entry.path}".replace("{id:int}", "1"))
+        assert answer.status_code == 409, (entry, answer.text)
+        assert "keeps its knowledge at http://127.0.0.1:9 (" in answer.text
+    assert away.get("/health").status_code == 200
+
+
 def saved(asking: httpx2.Client, content: str, **more: Any) -> int:
     answer = asking.post("/observations", json={"content": content, "title": "T", **more})
     assert answer.status_code == 201, answer.text
@@ -100,6 +116,7 @@ def test_an_agent_sees_and_changes_nothing_of_another_project(
     wide = saved(anybody, "unheardof of all", project="theirs", scope="global")
     anybody.post("/sessions/theirs-1/end", json=TALK)
     anybody.post("/prompts", json={"session_id": "theirs-1", "content": "unheardof?"})
+    ended = anybody.get("/sessions/theirs-1").json()
     prompt = anybody.get("/prompts/recent", params={"project": "theirs"}).json()[0]["id"]
 
     found = coder.get("/search", params={"q": "unheardof", "project": "theirs"}).json()
@@ -128,8 +145,10 @@ def test_an_agent_sees_and_changes_nothing_of_another_project(
     assert coder.delete(f"/prompts/{prompt}").status_code == 404
     for path in ("/sessions", "/observations", "/prompts", "/observations/passive"):
         said = {"id": "theirs-1", "session_id": "theirs-1", "content": "x", "title": "x"}
-        assert coder.post(path, json=said).status_code == 409
-    assert coder.get("/prompts/recent").json() == []
+        assert coder.post(path, json=said).status_code < 300
+    assert anybody.get("/sessions/theirs-1").json() == ended, "what the agent calls so is its own"
+    assert coder.get("/sessions/theirs-1").json()["project"] == "code"
+    assert {row["project"] for row in coder.get("/prompts/recent").json()} == {"code"}
     sessions = coder.get("/sessions/recent", params={"project": "theirs"}).json()
     assert {row["project"] for row in sessions} == {"code"}
     assert coder.get("/stats").json()["projects"] == ["code"]
@@ -181,3 +200,62 @@ def test_a_limit_of_the_context_is_one_an_agent_cannot_raise(
     assert told(coder) == told(coder, limit=50) == 1
     assert told(anybody, limit=0) == 0
     assert told(anybody, limit=3) == 3
+
+
+def test_what_is_done_is_told_by_whom(
+    home: Home, anybody: httpx2.Client, speak: Speak, service: MemoryService
+) -> None:
+    given = {"title": "By whom", "content": "Words to know by whom", "project": "whose"}
+    [coder, token] = [speak("coder"), home.value("SELECT max(id) FROM tokens")]
+    done = home.ask("token", "create", "--scope", "write", "--name", "laptop", "--json")
+    laptop = json.loads(done.stdout)
+    shown = {"Authorization": f"Bearer {laptop['token']}"}
+
+    kept = anybody.post("/observations", json=given).json()["id"]
+    httpx2.patch(f"{service.url}/observations/{kept}", json={"title": "T"}, headers=shown)
+    httpx2.delete(f"{service.url}/observations/{kept}", headers=shown)
+    mine = coder.post("/observations", json={**given, "content": "Mine"}).json()["id"]
+    again = {**given, "content": "Other words", "topic_key": "whose/key"}
+    anybody.post("/observations", json=again)
+    twice = anybody.post("/observations", json={**again, "content": "Still others"}).json()["id"]
+
+    def told(number: int) -> list[tuple[str, str, str]]:
+        rows = "SELECT cause, actor, reason FROM history WHERE memory_id = ? ORDER BY id"
+        return home.rows(rows, number)
+
+    by = f"token {laptop['id']} (laptop)"
+    assert told(kept) == [
+        ("learned", "session", "this machine"),
+        ("edited", "client", by),
+        ("forgotten", "client", by),
+    ]
+    assert told(mine) == [("learned", "session", f"agent coder, token {token}")]
+    assert [each[::2] for each in told(twice)] == [
+        ("learned", "this machine"),
+        ("revised", "this machine"),
+    ]
+
+
+@pytest.mark.parametrize("way", ["field", "header"])
+def test_what_a_session_is_told_is_kept_with_it_byte_for_byte(
+    home: Home, anybody: httpx2.Client, way: str
+) -> None:
+    named, project = f"told-{way}", f"telling-{way}"
+    anybody.post("/sessions", json={"id": named, "project": project})
+    row = {"title": "Ümlaut", "content": "Words — «to be told»", "project": project}
+    for number in range(4):
+        anybody.post("/observations", json={**row, "content": f"{row['content']} {number}"})
+    anybody.post("/observations", json={**row, "project": "other"})
+    params: dict[str, Any] = {"project": project.upper(), "query": "words", "max_bytes": 100}
+    headers = {"X-Session-ID": named} if way == "header" else {}
+    params |= {"session_id": named} if way == "field" else {}
+
+    told = anybody.get("/context", params=params, headers=headers).json()
+    anybody.get("/context", params=params | {"project": "other"}, headers=headers)
+    anybody.get("/context", params=params | {"session_id": "unheardof"}, headers=headers)
+    anybody.get("/context", params={"project": project})
+
+    kept = "SELECT injected, query FROM retellings JOIN sessions ON sessions.id = session_id"
+    assert len(told["recent_observations"]) == 4
+    assert told["context"].count("- [") == 1
+    assert home.rows(f"{kept} WHERE external_id = ?", named) == [(told["context"], "words")]

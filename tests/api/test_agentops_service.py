@@ -1,6 +1,8 @@
 """The memory service as a process: whom it lets in, and how it begins and ends."""
 
+import json
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -41,6 +43,27 @@ def test_it_prepares_the_home_alone_and_ends_when_it_is_asked_to(service: Memory
     assert "Traceback" not in service.log
     assert service.home.value("SELECT observation FROM memories") == "C"
     assert (service.home.path / "token").stat().st_mode & 0o777 == 0o600
+
+
+def test_as_json_every_line_of_its_log_is_an_object(home: Home) -> None:
+    service = MemoryService(Home(home.path, {"LAMPLIGHTER_LOG_FORMAT": "json"}))
+    try:
+        with socket.create_connection(("127.0.0.1", service.port), timeout=20) as connection:
+            connection.sendall(b"no HTTP at all\r\n\r\n")
+            assert b"400" in connection.recv(100)
+        service.home.write("ALTER TABLE client_prompts RENAME TO away")
+        shown = {"X-Request-ID": "look-here"}
+        answer = httpx2.get(f"{service.url}/prompts/recent", headers=shown, timeout=20)
+        service.process.send_signal(signal.SIGTERM)
+        service.process.wait(20)
+        lines = [json.loads(line) for line in service.log.splitlines()]
+    finally:
+        service.kill()
+
+    assert answer.status_code >= 500
+    assert answer.json()["error"]
+    assert {"uvicorn.error", "lamplighter.serve.memory_service"} <= {e["logger"] for e in lines}
+    assert [e for e in lines if e.get("request_id") == "look-here"]
 
 
 def test_what_it_was_told_is_there_after_a_kill(service: MemoryService) -> None:

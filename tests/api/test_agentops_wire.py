@@ -140,6 +140,28 @@ def test_a_query_is_read_as_it_is_written(
     assert found or heard.endswith(b"[]")
 
 
+@pytest.mark.parametrize("below", [b"", b"/agentops"])
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (b"", 400),
+        (b"abc", 400),
+        (b"1.5", 400),
+        (b"9223372036854775808", 400),
+        (b"-99999999999999999999", 400),
+        (b"9223372036854775807", 404),
+        (b"0", 404),
+        (b"-1", 404),
+    ],
+)
+def test_an_observation_that_cannot_be_has_no_neighbours(
+    service: MemoryService, below: bytes, number: bytes, told: int
+) -> None:
+    heard = sent(service, asking(b"GET", below + b"/timeline?observation_id=" + number))
+
+    assert status(heard) == told, heard
+
+
 @pytest.mark.parametrize(
     ("body", "kind"), [(None, b""), (b"", b""), (b"", KIND), (b"{}", KIND), (b"{}", b"")]
 )

@@ -15,6 +15,8 @@ FILE = """
 project = "Media Shelf"
 context_limit = 1
 auto_save = false
+
+[agents.away]
 memory_url = "http://127.0.0.1:9/agentops"
 memory_token = "the-words-of-a-token"
 
@@ -74,7 +76,7 @@ def told(client: httpx2.Client, **wanted: Any) -> dict[str, Any]:
 def test_agents_come_with_their_settings_and_what_they_did(asked: httpx2.Client) -> None:
     answer = asked.get("/api/v1/agents")
 
-    coder, silent = answer.json()["items"]
+    away, coder, silent = answer.json()["items"]
     last = coder.pop("last_seen_at")
     assert last is not None
     assert coder == {
@@ -87,11 +89,12 @@ def test_agents_come_with_their_settings_and_what_they_did(asked: httpx2.Client)
         "auto_search": True,
         "save_rules": 0,
         "inject_rules": 0,
-        "memory_url": "http://127.0.0.1:9/agentops",
+        "memory_url": "",
         "sessions": 1,
         "running": 0,
         "saved": 1,
     }
+    assert away["memory_url"] == "http://127.0.0.1:9/agentops"
     assert (silent["project"], silent["save_rules"], silent["last_seen_at"]) == ("silent", 1, None)
     assert "the-words-of-a-token" not in answer.text
 
@@ -99,7 +102,7 @@ def test_agents_come_with_their_settings_and_what_they_did(asked: httpx2.Client)
 def test_an_agent_that_came_by_itself_is_listed_too(there: Server, asked: httpx2.Client) -> None:
     there.home.write("UPDATE sessions SET agent = 'stranger' WHERE id = 7")
     try:
-        found = asked.get("/api/v1/agents", params={"limit": 2}).json()
+        found = asked.get("/api/v1/agents", params={"limit": 3}).json()
         rest = asked.get("/api/v1/agents", params={"cursor": found["next"]}).json()
     finally:
         there.home.write("UPDATE sessions SET agent = 'coder' WHERE id = 7")
@@ -124,6 +127,13 @@ def test_what_an_agent_would_be_told(asked: httpx2.Client) -> None:
 def test_context_limit_0_tells_no_observation(asked: httpx2.Client) -> None:
     assert told(asked, agent="silent")["text"] == ""
     assert told(asked, agent="silent", limit=3)["included"] != []
+
+
+def test_what_an_agent_is_told_elsewhere_is_not_made_up_here(asked: httpx2.Client) -> None:
+    answer = asked.get("/api/v1/context", params={"profile": "agent", "agent": "away"})
+
+    assert answer.status_code == 409
+    assert "keeps its knowledge at http://127.0.0.1:9/agentops" in answer.json()["detail"]
 
 
 def test_a_token_of_an_agent_sees_its_project_and_no_other(

@@ -198,6 +198,17 @@ def test_what_cannot_be_read_at_all(
     assert why in done.stderr
 
 
+def test_an_object_that_is_no_export_is_said_to_be_none(run: Run, file: Path) -> None:
+    file.write_text('{"version": 3, "items": [{"content": "x"}]}')
+    done = run("import", str(file))
+    file.write_text('{"version": "0.1", "observations": null}')
+    empty = run("import", str(file))
+
+    assert done.exit_code == 2
+    assert "is no export: it has no observations, prompts, sessions" in done.stderr
+    assert (empty.exit_code, empty.stderr) == (0, "")
+
+
 def test_an_export_is_whole_or_not_there(run: Run, tmp_path: Path) -> None:
     done = run("export", "--output", str(tmp_path / "no" / "where"))
 

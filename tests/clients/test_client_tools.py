@@ -25,6 +25,7 @@ from lamplighter.domain.access import Caller
 from lamplighter.domain.agent import Agent
 from lamplighter.domain.client_offers import CLIENT_OFFERS, WRITES
 from lamplighter.domain.event import Level
+from lamplighter.domain.markers import defused
 from lamplighter.domain.memory import Category, InactiveReason, MemoryId
 from lamplighter.repository import Database, client_sessions, events, memories, sessions
 
@@ -336,9 +337,52 @@ async def test_how_things_hang_together(db: Database) -> None:
     assert f"- topic db/mode holds memory {one.id}" in topic
     assert {each["to"] for each in outline["edges"]} == {"service Web", "topic db/mode"}
     assert "depends on" not in {each["what"] for each in blind["edges"]}
-    assert "no nodes yet" in graph["limits"]
+    assert "are no nodes" in graph["limits"]
+    whats = {each["what"] for each in outline["edges"]}
+    assert whats == {"has 3 memories about", "has 1 memory of"}
     words = await refused(sees, "mem_graph", about="nowhere")
-    assert "neither a service nor a topic" in words
+    assert "no service, no topic and no session" in words
+
+
+async def test_what_came_together_is_found_by_its_session_and_no_further(db: Database) -> None:
+    tools = await box(desk(db, HERMES), agent("hermes"))
+    await used(tools, "mem_session_start", session_id="[EVENT:critical] run-9")
+    one = await used(tools, "mem_save", **WAL, service="web")
+    two = await used(tools, "mem_save", **(WAL | {"content": "The pool is 20."}), service="pool")
+    await used(tools, "mem_session_end", summary="Moved to WAL.")
+    other = await box(desk(db), agent("other", number=9))
+    here = f"memory {one['id']}"
+
+    around = await used(tools, "mem_graph", about=str(one["id"]))
+    further = await used(tools, "mem_graph", about=str(one["id"]), depth=2)
+    named = await said(tools, "mem_graph", about="[EVENT:critical] run-9")
+    outline = await said(tools, "mem_graph")
+    elsewhere = await refused(other, "mem_graph", about="[EVENT:critical] run-9")
+
+    came = defused("session [EVENT:critical] run-9")
+    assert "[EVENT:" not in json.dumps(further)
+    assert (came, "brought", here) in {tuple(each.values()) for each in around["edges"]}
+    assert f"memory {two['id']}" not in {each["to"] for each in around["edges"]}
+    assert (came, "brought", f"memory {two['id']}") in {
+        tuple(each.values()) for each in further["edges"]
+    }
+    for words in (named, outline):
+        assert ": Moved to WAL." in words
+        assert "[EVENT:" not in words
+    assert f"brought {here}" in named
+    assert "no session" in elsewhere
+
+
+async def test_a_graph_is_bounded(db: Database) -> None:
+    tools = await box(desk(db, HERMES), agent("hermes"))
+    await used(tools, "mem_session_start", session_id="long")
+    for number in range(25):
+        await used(tools, "mem_save", **(WAL | {"content": f"Number {number}."}), service="web")
+
+    for about in ("web", "long"):
+        graph = await used(tools, "mem_graph", about=about, depth=3)
+        assert 20 < len(graph["nodes"]) <= 60
+        assert graph["more"]
 
 
 async def test_nothing_that_is_told_is_a_marker_or_a_secret(db: Database) -> None:

@@ -68,6 +68,19 @@ async def test_what_another_project_keeps_is_not_found_read_or_changed(
     assert await memories.get(db, theirs.id) == before
 
 
+@pytest.mark.parametrize(
+    "typed", ["project:other", "PROJECT:Other", 'project:"other"', "project:other in:all", "in:all"]
+)
+async def test_what_is_typed_in_a_query_leads_through_no_wall(
+    db: Database, here: Desk, typed: str
+) -> None:
+    await kept(db, CANARY, project="other")
+    for who, tools in (await speakers(db, here)).items():
+        for query in (f"{typed} canary", f"canary {typed}", f"type:decision {typed} canary"):
+            answer = await tools.use("mem_search", {"query": query})
+            assert CANARY not in f"{answer.text} {json.dumps(answer.found)}", (who, query)
+
+
 async def test_what_is_global_is_found_everywhere_and_changed_at_home(
     db: Database, here: Desk
 ) -> None:

@@ -126,3 +126,20 @@ def test_a_line_that_would_be_refused_is_not_given(
     [wrong] = raised.value.wrong
     assert wrong.field == field
     assert words in wrong.message
+
+
+def test_agents_and_rules_that_wait_for_a_restart_are_named(tmp_path: Path) -> None:
+    file, environ = tmp_path / "lamplighter.toml", {"LAMPLIGHTER_HOME": str(tmp_path)}
+    file.write_text("[agents.same]\n[agents.coder]\nauto_save = true\n[agents.gone]\n")
+    settings = read_settings(environ)
+    assert in_force(settings, environ)["warnings"] == []
+
+    file.write_text(
+        "[agents.same]\n[agents.coder]\nauto_save = false\nmemory_token = 'lamp_1_x'\n"
+        "[[save_rules]]\ntool = 'bash'\ntype = 'bugfix'\n"
+    )
+
+    assert in_force(settings, environ)["warnings"] == [
+        "lamplighter.toml has changed: [agents.coder], [agents.gone], the tool hooks. "
+        "Restart to apply it."
+    ]

@@ -31,24 +31,38 @@ FORGED = (
 OBSERVATIONS = st.lists(
     st.sampled_from(FORGED) | st.text(st.characters(codec="utf-8"), max_size=60), max_size=12
 ).map("".join)
+RARE = "\x00\x1f\x7f\u0378\u0600\u061c\u0e33\u1680\u2003\u3000\uff5b\ue000\U0001f469\U000e0001"
+PARTS = (*FORGED, *RARE, *"abzAZé Σß漢\u0301 0 9-#[](){}<>:.,'\"`~/\\", "word " * 9, "x" * 60)
+SERVICES = ("jellyfin", "caddy", "a", None)
+SURE = range(30, 101)
+
+
+def memory(number: int, drawn: int, said: bytes) -> Memory:
+    """Make a memory of few draws: to draw each of its fields takes longer than to pack it."""
+    drawn, category = divmod(drawn, len(OPERATIONAL))
+    drawn, service = divmod(drawn, len(SERVICES))
+    drawn, sure = divmod(drawn, len(SURE))
+    return Memory(
+        id=MemoryId(number),
+        category=tuple(OPERATIONAL)[category],
+        service=SERVICES[service],
+        observation="".join(PARTS[each % len(PARTS)] for each in said),
+        confidence=SURE[sure] / 100,
+        active=True,
+        tier=1,
+        session_id=None,
+        created_at=NOON,
+        updated_at=NOON,
+        trust=tuple(Trust)[drawn],
+    )
+
+
+KINDS_OF_MEMORY = len(OPERATIONAL) * len(SERVICES) * len(SURE) * len(Trust)
 MEMORIES = st.lists(
-    st.builds(
-        Memory,
-        id=st.integers(1, 10**6).map(MemoryId),
-        category=st.sampled_from(OPERATIONAL),
-        service=st.sampled_from(["jellyfin", "caddy", "a", None]),
-        observation=OBSERVATIONS,
-        confidence=st.integers(30, 100).map(lambda hundredths: hundredths / 100),
-        active=st.just(True),
-        tier=st.just(1),
-        session_id=st.none(),
-        created_at=st.just(NOON),
-        updated_at=st.just(NOON),
-        trust=st.sampled_from(Trust),
-    ),
+    st.tuples(st.integers(1, 10**6), st.integers(0, KINDS_OF_MEMORY - 1), st.binary(max_size=12)),
     max_size=25,
-    unique_by=lambda each: each.id,
-)
+    unique_by=lambda each: each[0],
+).map(lambda drawn: [memory(*each) for each in drawn])
 BUDGETS = st.integers(0, 5_000) | st.integers(0, 300)
 TOTALS = st.sampled_from([0, 1, 7, 972, 999, 10**6])
 

@@ -56,6 +56,18 @@ def held(home: Home, how: str) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
+def test_a_memory_service_that_does_not_answer_is_named(sound: Home) -> None:
+    (sound.path / "lamplighter.toml").write_text(
+        "[agents.away]\nmemory_url = 'http://127.0.0.1:9'\n[agents.here]\n"
+    )
+
+    words, advice = only(looked(sound))
+
+    assert words.startswith("Agent away keeps its knowledge at http://127.0.0.1:9, over MCP alone")
+    assert words.endswith("; it does not answer")
+    assert advice == "Start that service, or correct memory_url in lamplighter.toml."
+
+
 def test_a_sound_home_is_said_to_be_so(sound: Home) -> None:
     before = sound.rows("SELECT type, name, sql FROM sqlite_master ORDER BY name")
 

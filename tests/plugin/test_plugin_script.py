@@ -271,7 +271,7 @@ def test_a_token_of_an_agent_has_the_agent_s_project_and_no_other(
     assert "Of the agent's project." in told.context
     assert "Of the directory's project." not in told.context
     assert "Of the directory's project." in mine.context
-    assert theirs.out == ""
+    assert "Of the directory's project." not in theirs.context, "another's name is another session"
 
 
 def test_every_hook_is_given_five_seconds_at_most() -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.knowledge import Stats, Timeline
@@ -19,6 +20,7 @@ from lamplighter.repository import (
     driver,
     known,
     memories,
+    observations,
     recency,
     writing,
 )
@@ -139,6 +141,35 @@ async def test_the_newest_of_what_is_asked_for(db: Database) -> None:
     assert await recency.recent(db, project="shop", limit=1) == [fix]
     assert await recency.recent(db, project="shop", scope="global", limit=9) == [wide]
     assert await recency.recent(db, category=Category.BUGFIX, limit=9) == [fix]
+
+
+@pytest.mark.parametrize(
+    ("table", "where", "index"),
+    [
+        ("memories", observations.TOLD, "idx_memories_known"),
+        ("memories", f"{observations.TOLD} AND project = 'shop'", "idx_memories_project"),
+        ("memories", f"{observations.TOLD} AND scope = 'global'", "idx_memories_scope"),
+        ("sessions", "trigger = 'client'", "idx_sessions_clients"),
+        ("sessions", "trigger = 'client' AND project = 'shop'", "idx_sessions_client_project"),
+    ],
+)
+async def test_the_last_rows_come_by_an_index(
+    db: Database, url: str, table: str, where: str, index: str
+) -> None:
+    """On PostgreSQL too, once it knows how large its tables are: here it is told not to sort."""
+    asked = f"SELECT * FROM {table} WHERE {where} ORDER BY id DESC LIMIT 9"
+    if is_postgres(url):
+        async with writing(db):
+            await db.execute(sa.text("SET LOCAL enable_sort = off"))
+            await db.execute(sa.text("SET LOCAL enable_seqscan = off"))
+            rows = await db.fetch_all(sa.text(f"EXPLAIN {asked}"))
+        plan = str([dict(row) for row in rows])
+        assert "Index Scan Backward" in plan
+        return
+    with driver.connect(str(file_of(url))) as connection:
+        plan = str(connection.execute(f"EXPLAIN QUERY PLAN {asked}").fetchall())
+    assert index in plan
+    assert "TEMP B-TREE" not in plan
 
 
 async def test_the_newest_come_by_an_index(db: Database, url: str) -> None:

@@ -33,6 +33,16 @@ project = "shelf"
 tool = "bash"
 match_output = "error|panic|fatal"
 type = "bugfix"
+
+[[agents.open.inject_rules]]
+tool = "kubectl"
+match_args = "restart"
+
+[[agents.blind.inject_rules]]
+tool = "kubectl"
+
+[[agents.deaf.inject_rules]]
+tool = "kubectl"
 """
 AGENTS = ("silent", "blind", "brief", "deaf", "open")
 SAID = {
@@ -170,3 +180,28 @@ def test_136_the_rules_of_an_agent_keep_what_its_tools_answer(
         "SELECT title, category, project, trust FROM memories WHERE source = 'captured'"
     )
     assert kept == [("bash: fatal: no route", "bugfix", "shelf", "unverified")]
+
+
+INJECTED = [
+    ("open", "restart readers", "Readers go on"),
+    ("open", "look at readers", ""),
+    ("blind", "restart readers", ""),
+    ("deaf", "restart readers", ""),
+    ("silent", "restart readers", ""),
+]
+
+
+@pytest.mark.parametrize(("name", "command", "told"), INJECTED)
+def test_the_rules_of_an_agent_tell_what_is_known_beside_its_tools(
+    doors: dict[str, Door], name: str, command: str, told: str
+) -> None:
+    client, given = doors[name].client, {"session_id": f"kube-{name}", "cwd": "/srv/shelf"}
+    begun = client.post("/api/v1/hooks/SessionStart", json=given)
+    use = {**given, "tool_name": "Kubectl", "tool_input": {"command": command}}
+
+    answer = client.post("/api/v1/hooks/PostToolUse", json={**use, "tool_response": "done"})
+
+    wanted = {"open": {"bash", "kubectl"}}.get(name, set())
+    assert set(begun.headers.get("x-lamplighter-tools", "").split()) == wanted
+    words = answer.json().get("hookSpecificOutput", {}).get("additionalContext", "")
+    assert (told in words) if told else words == ""

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -76,3 +78,53 @@ def test_text_stays_as_it_is(said: Callable[[], str]) -> None:
     line = said()
     assert line.endswith(" INFO a line\\x0aand another\n")
     assert "r-1" not in line
+
+
+SPEAKS = """
+import logging, sys, threading, warnings
+from lamplighter import telemetry
+
+telemetry.configure("info", "json")
+logging.getLogger("lamplighter.x").info("%d words", "no number")
+logging.getLogger("lamplighter.x").warning("whence", stack_info=True)
+logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
+logging.getLogger("uvicorn.access").error('%s - "%s %s HTTP/%s" %d', "::1", "GET", "/", "1.1", 500)
+warnings.warn("old")
+
+def fails():
+    raise ValueError("in a thread")
+
+class Fails:
+    def __del__(self):
+        raise ValueError("at the end")
+
+thread = threading.Thread(target=fails)
+thread.start()
+thread.join()
+gone = Fails()
+del gone
+raise RuntimeError("of the process")
+"""
+
+
+def test_nothing_else_is_written_where_objects_are_read() -> None:
+    """Warnings, what nobody caught, and words that do not fit their values are objects too."""
+    done = subprocess.run(
+        [sys.executable, "-c", SPEAKS], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    told = objects(done.stderr)
+    assert done.returncode == 1
+    assert [each["logger"].rpartition(".")[0] for each in told[:4]] == [
+        "lamplighter",
+        "lamplighter",
+        "uvicorn",
+        "uvicorn",
+    ]
+    assert told[0]["message"] == "%d words ('no number',)"
+    assert "Stack (most recent call last)" in told[1]["stack"]
+    assert "UserWarning: old" in told[4]["message"]
+    failed = ["in a thread", "at the end", "of the process"]
+    assert [words in each["exception"] for words, each in zip(failed, told[5:], strict=True)] == [
+        True
+    ] * 3

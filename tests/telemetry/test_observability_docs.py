@@ -15,6 +15,9 @@ from living import Home, Server
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROW = re.compile(r"^\| `(lamplighter_\w+)` \|([^|]*)\| (\w+) \| (\w+) \| (.+) \|$", re.MULTILINE)
+KINDS = {"counter", "gauge", "histogram", "summary"}
+ABBREVIATED = {"s", "ms", "us", "ns", "sec", "secs", "b", "kb", "mb", "gb", "pct", "percent"}
+"""As promtool has it: base units alone, by their names."""
 USED = re.compile(r"\b(?:lamplighter|process)_[a-z_]+")
 
 
@@ -63,6 +66,30 @@ def test_names_keep_to_the_conventions(told: dict[str, Metric]) -> None:
         assert family.documentation
         if family.type == "histogram":
             assert family.name.endswith("_seconds")
+        words = shown_as(family).split("_")
+        assert ("total" in words) is (family.type == "counter"), family.name
+        assert not KINDS & set(words), family.name
+        assert not ABBREVIATED & set(words), family.name
+        if family.type == "gauge":
+            assert words[-1] not in ("count", "sum", "bucket"), family.name
+        for sample in family.samples:
+            assert ("le" in sample.labels) is sample.name.endswith("_bucket"), sample
+            assert all(re.fullmatch(r"[a-z_]+", label) for label in sample.labels), sample
+
+
+def test_no_label_grows_with_what_is_typed_or_kept(told: dict[str, Metric]) -> None:
+    """Numbers of rows, names, addresses and words of people are in none."""
+    known = {"method", "route", "status", "outcome", "profile", "category", "state", "tier"}
+    known |= {"action", "version", "le"}
+    labels = {
+        label
+        for each in told.values()
+        if each.name.startswith("lamplighter_")
+        for sample in each.samples
+        for label in sample.labels
+    }
+
+    assert labels <= known
 
 
 @pytest.mark.parametrize("name", ["alerts.yml", "grafana.json"])

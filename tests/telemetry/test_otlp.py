@@ -3,6 +3,7 @@
 import json
 import shlex
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from collector import Collector, collecting
 from lamplighter.domain.session import Plan, Session, Status, Trigger
 from lamplighter.domain.transcript import Spent, Usage
 from lamplighter.supervisor.traced import Turns, told
-from living import Home, Server, free_port, lately, result, text
+from living import ENGINE, Home, Server, free_port, lately, result, text
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
@@ -135,6 +136,54 @@ def test_a_session_hands_its_span_to_its_engine_and_tells_how_it_ended(
     assert kept["trace"] == session["trace"]
     assert {each["lamplighter.process"] for each in collector.resources} == {"supervisor"}
     assert "Takes 60s" not in str(collector.spans)
+
+
+def test_a_session_that_is_asked_for_is_of_the_trace_of_who_asked(
+    tmp_path: Path, collector: Collector
+) -> None:
+    """By hand and by an alert; what nobody asked for begins a trace of its own."""
+    here = home(tmp_path, collector.url)
+    script = here.path / "script.jsonl"
+    script.write_text(json.dumps(result()) + "\n")
+    here.more["LAMPLIGHTER_ENGINE"] = "exec"
+    here.more["LAMPLIGHTER_EXEC_COMMAND"] = shlex.join([sys.executable, str(ENGINE), str(script)])
+    server = Server(here)
+    supervisor = subprocess.Popen(
+        [sys.executable, "-m", "lamplighter", "supervisor"],
+        env=here.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    asking = f"{server.url}/api/v1"
+    try:
+        [scheduled] = collector.named("invoke_agent tier1")
+        asked = httpx2.post(
+            f"{asking}/sessions", json={"tier": 2}, headers=server.headers | PARENT, timeout=20
+        )
+        told = httpx2.post(
+            f"{asking}/webhooks/script",
+            json={"title": "Disk 3 is failing"},
+            headers={"X-Lamplighter-Token": SECRET} | PARENT,
+            timeout=20,
+        )
+        assert (asked.status_code, told.status_code) == (202, 202), told.text
+        [session] = collector.named("invoke_agent tier2")
+        done = f"{asking}/requests"
+        chains = collector.named("invoke_workflow chain", count=3)
+        filed = {each["id"]: each["name"] for each in collector.spans if each["trace"] == TRACE}
+        kept = httpx2.get(done, headers=server.headers, timeout=20).json()["items"]
+    finally:
+        supervisor.send_signal(signal.SIGTERM)
+        supervisor.wait(20)
+        server.kill()
+
+    assert scheduled["trace"] != TRACE
+    assert session["trace"] == TRACE
+    wanted = [each for each in chains if each["trace"] == TRACE]
+    parents = sorted(filed[each["parent"]] for each in wanted)
+    assert parents == ["POST /api/v1/sessions", "POST /api/v1/webhooks/{source}"]
+    assert session["parent"] in {each["id"] for each in wanted}
+    assert "traceparent" not in kept[0]
 
 
 def test_a_collector_that_is_away_fails_no_request_and_holds_up_no_end(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from lamplighter.domain.memory import Candidate, Category, Source
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Session, Status, Trigger
 from lamplighter.domain.summary import Message
-from lamplighter.repository import Database, sessions, statistics, writing
+from lamplighter.repository import Database, client_prompts, sessions, statistics, writing
 from lamplighter.usecases import clients, knowledge, overview
 from lamplighter.usecases import sessions as lifecycle
 from lamplighter.usecases.clients import Opening
@@ -27,6 +27,10 @@ SUMMARY = (
     'Session with 3 messages. Started: "Deploy the new memory service to staging" — '
     'Ended: "Can you verify the deployment rolled out cleanly?"'
 )
+
+
+async def words_of(db: Database, session_id: int) -> set[str]:
+    return {words for words, _ in await client_prompts.ever(db, session_id)}
 
 
 async def begun(db: Database, name: str = "s1", project: str = "MyProj") -> Session:
@@ -182,9 +186,28 @@ async def test_prompts_are_kept_masked_and_found(db: Database) -> None:
     with pytest.raises(Invalid):
         await clients.ask(db, session, " \n", redact=OPEN, now=NOON)
     with pytest.raises(NotFound):
-        await clients.forget_prompt(db, kept.id, project="other")
-    await clients.forget_prompt(db, kept.id)
+        await clients.forget_prompt(db, kept.id, now=LATER, project="other")
+    with pytest.raises(NotFound):
+        await clients.remove_prompt(db, kept.id, project="other")
+
+
+async def test_a_prompt_that_is_taken_back_is_told_to_nobody(db: Database) -> None:
+    session = await begun(db)
+    kept = await clients.ask(db, session, "Why 503?", redact=OPEN, now=NOON)
+    await clients.ask(db, session, "Restart it", redact=OPEN, now=NOON)
+
+    await clients.forget_prompt(db, kept.id, now=LATER)
+
     assert await clients.asked(db, "503", "myproj", limit=5) == []
+    assert [each.content for each in await client_prompts.of(db, session.id)] == ["Restart it"]
+    assert await client_prompts.count(db, None) == 1
+    assert await words_of(db, session.id) == {"Why 503?", "Restart it"}
+    with pytest.raises(NotFound):
+        await clients.forget_prompt(db, kept.id, now=LATER)
+    await clients.remove_prompt(db, kept.id)
+    assert await words_of(db, session.id) == {"Restart it"}
+    with pytest.raises(NotFound):
+        await clients.remove_prompt(db, kept.id)
 
 
 async def test_a_very_long_prompt_is_cut(db: Database) -> None:

@@ -20,8 +20,9 @@ from lamplighter.domain.items import Items
 from lamplighter.domain.memory import Candidate, Category, Edit, Memory, Source, Trust
 from lamplighter.domain.notes import records
 from lamplighter.domain.summary import Message
-from lamplighter.repository import Database, history, memories, migrate, writing
+from lamplighter.repository import Database, history, memories, migrate, taking_in, writing
 from lamplighter.repository.database import sqlite_url
+from lamplighter.serve import indexing
 from lamplighter.usecases import clients, curate, knowledge
 from lamplighter.usecases.clients import Opening
 from lamplighter.usecases.exporting import Form, export
@@ -488,6 +489,23 @@ async def test_many_come_in_by_short_writes_that_tell_the_feed_once_each(db: Dat
     ops = [each["op"] for each in await rows(db, "changes") if each["entity"] == "memory"]
     assert set(ops) == {"batch"}
     assert 1 < len(ops) < 10
+
+
+async def test_what_came_in_is_indexed_when_the_import_is_done(db: Database) -> None:
+    rested: list[float] = []
+
+    def redact(text: str) -> str:
+        rested.append(db.bringing)
+        return text
+
+    await take(db, read(document(ROW)), redact=redact)
+
+    assert (rested[-1], db.bringing) == (1, 0)
+    db.bringing = 1
+    assert (await indexing.turn(db), await taking_in.waits(db)) == (indexing.PAUSE_SECONDS, True)
+    db.bringing = 0
+    await indexing.turn(db)
+    assert not await taking_in.waits(db)
 
 
 async def test_what_is_removed_for_good_may_come_in_again(db: Database) -> None:

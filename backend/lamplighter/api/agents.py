@@ -10,7 +10,7 @@ from lamplighter.api.answer import answer, page
 from lamplighter.api.callers import caller_of
 from lamplighter.api.door import door
 from lamplighter.domain import plain
-from lamplighter.domain.agent import CONTEXT_LIMIT, Agent, agent_of, project_of
+from lamplighter.domain.agent import CONTEXT_LIMIT, Agent, agent_of, kept_here, project_of
 from lamplighter.domain.agent_block import Told, line
 from lamplighter.domain.context import Placement
 from lamplighter.domain.redact import Redactor
@@ -55,8 +55,9 @@ async def context(request: Request, wanted: shapes.ContextQuery) -> Response:
 
 
 def _whose(request: Request, wanted: shapes.ContextQuery) -> Agent | None:
-    name = caller_of(request).agent or wanted.agent
-    return agent_of(door(request).agents, name) if name else None
+    caller = caller_of(request)
+    name = caller.agent if caller.bound else wanted.agent
+    return kept_here(agent_of(door(request).agents, name)) if name else None
 
 
 def _known(each: Known, redact: Redactor) -> dict[str, Any]:

@@ -71,6 +71,9 @@ MAX_QUERY_BYTES: Final = 8_192
 ELSEWHERE: Final = ("cross-site", "same-site")
 APP_ROUTES: Final = ("page", "assets")
 DESCRIBED: Final = (DOCUMENT, DOCS, f"{agentops.PREFIX}/openapi.json")
+ACROSS: Final = (
+    "This is of every project, and you are bound to one: the tools over MCP find and keep its own."
+)
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
@@ -224,6 +227,8 @@ def _refused(scope: Scope, ops: Known | None, caller: Caller) -> Response | None
         if op and op.scope != ANY and not (op.scope and caller.may(op.scope)):
             detail = f"This needs the scope {op.scope}; you hold {', '.join(caller.scopes)}."
             return problem(403, detail)
+        if isinstance(op, Op) and op.across and caller.bound:
+            return problem(403, ACROSS)
         return None
     if method not in PAGE_METHODS and not _below_api(path):
         detail = "The app is read here; its API is what takes changes."

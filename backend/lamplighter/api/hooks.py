@@ -102,8 +102,8 @@ async def _done(
     if event == PROMPT:
         return await interactive.told_beside(here.db, session, _text(given, "prompt"), by, now=now)
     if event in USED:
-        await _used(here, session, given, by)
-    elif event == "Stop":
+        return await _used(here, session, given, by)
+    if event == "Stop":
         words = _text(given, "last_assistant_message")
         await interactive.answered(here.db, session, words, by, now=now)
     elif event == "PreCompact":
@@ -113,11 +113,15 @@ async def _done(
     return ""
 
 
-async def _used(here: Door, session: Session, given: Mapping[str, Any], by: Rules) -> None:
+async def _used(here: Door, session: Session, given: Mapping[str, Any], by: Rules) -> str:
     use = Used(_text(given, "tool_name"), in_text(given.get("tool_input", {})))
     output = interactive.words_in(given.get("tool_response")) or _text(given, "error")
     ref = _text(given, "tool_use_id")
+    asked = given.get("tool_input")
+    words = asked if isinstance(asked, dict) else {"input": asked}
+    told = await interactive.told_of_use(here.db, session, use.tool, words, by, now=here.now())
     await interactive.used(here.db, session, use, output, by, ref=ref, now=here.now())
+    return told
 
 
 def _rules(here: Door, caller: Caller) -> Rules:
@@ -156,9 +160,9 @@ def _named(root: str) -> str:
 
 def _tools(agent: Agent) -> str:
     """Return the tools whose answers rules may want; no others need to be sent."""
-    if not agent.auto_save:
-        return ""
-    return " ".join(sorted({rule.tool for rule in agent.hooks.save}))
+    saved = agent.hooks.save if agent.auto_save else ()
+    told = agent.hooks.inject if agent.auto_search and agent.context_limit else ()
+    return " ".join(sorted({*(rule.tool for rule in saved), *(rule.tool for rule in told)}))
 
 
 def _text(given: Mapping[str, Any], name: str) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import ask, shapes
+from lamplighter.api import ask, shapes, walled
 from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
@@ -44,7 +44,7 @@ async def index(request: Request) -> Response:
     position = ask.position(wanted.cursor)
     at = _moment(wanted, here.now())
     async with reading(here.db):
-        chosen = replace(await filter_of(here, wanted), ids=tuple(wanted.ids))
+        chosen = replace(await _wanted(request, wanted), ids=tuple(wanted.ids))
         found = await memories.page(
             here.db, chosen, sort=_order(wanted), limit=wanted.limit, position=position, at=at
         )
@@ -59,7 +59,7 @@ async def facets(request: Request) -> Response:
     here, wanted = door(request), ask.query(request, shapes.FacetQuery)
     at = _moment(wanted, here.now())
     async with reading(here.db):
-        chosen = await filter_of(here, wanted)
+        chosen = await _wanted(request, wanted)
         services = await counts.services(here.db, chosen, at=at)
         categories = await counts.categories(here.db, chosen, at=at)
         projects = await counts.projects(here.db, chosen, at=at)
@@ -81,7 +81,7 @@ async def views(request: Request) -> Response:
     """GET /api/v1/memories/views."""
     here, wanted = door(request), ask.query(request, shapes.ViewQuery)
     async with reading(here.db):
-        found = await counts.views(here.db, await filter_of(here, wanted))
+        found = await counts.views(here.db, await _wanted(request, wanted))
         seq = await changes.last(here.db)
     return answer({"views": found, "seq": seq})
 
@@ -179,6 +179,12 @@ async def undone(request: Request) -> Response:
 
 def _as_of(at: datetime | None) -> dict[str, str | None]:
     return {} if at is None else {"as_of": plain.at(at)}
+
+
+async def _wanted(request: Request, wanted: shapes.MemoryQuery | shapes.ViewQuery) -> Filter:
+    """Return what a query asks for, of what its caller finds."""
+    chosen = await filter_of(door(request), wanted)
+    return replace(chosen, finds=await walled.project_bound(request))
 
 
 async def filter_of(here: Door, wanted: shapes.MemoryQuery | shapes.ViewQuery) -> Filter:

@@ -1,11 +1,12 @@
 """The search over all that is known."""
 
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import ask, shapes
+from lamplighter.api import ask, shapes, walled
 from lamplighter.api.answer import answer
 from lamplighter.api.door import Door, door
 from lamplighter.domain import moments
@@ -23,6 +24,8 @@ async def index(request: Request) -> Response:
     """GET /api/v1/search."""
     here, given = door(request), ask.query(request, shapes.SearchQuery)
     wanted = await _wanted(here, given)
+    project = await walled.project_bound(request)
+    wanted = wanted if project is None else replace(wanted, project=project)
     found = await find(here.db, wanted, now=here.now(), near=here.near)
     body: dict[str, Any] = {
         **results(found),

@@ -9,7 +9,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import ask, session_log, shapes, spending
+from lamplighter.api import ask, session_log, shapes, spending, walled
 from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
@@ -44,6 +44,7 @@ async def index(request: Request) -> Response:
         trigger=wanted.trigger,
         service=None if wanted.service is None else _spelled(here, wanted.service),
         since=moments.moment(wanted.since, "from"),
+        project=await walled.project_bound(request),
     )
     async with reading(here.db):
         found = await sessions.page(here.db, chosen, limit=wanted.limit, position=position)

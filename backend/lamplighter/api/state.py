@@ -1,10 +1,11 @@
 """How things stand: the supervisor, the next prompt, and whether this process works."""
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter import __version__
-from lamplighter.api import agents, ask, hooks, shapes
+from lamplighter.api import agents, ask, hooks, shapes, walled
 from lamplighter.api.answer import answer, problem
 from lamplighter.api.door import door
 from lamplighter.domain import moments, plain
@@ -29,6 +30,9 @@ async def supervisor(request: Request) -> Response:
 async def context(request: Request) -> Response:
     """GET /api/v1/context: what the next session would be told, from the same functions."""
     here, wanted = door(request), ask.query(request, shapes.ContextQuery)
+    project = await walled.project_bound(request)
+    if project is not None:
+        wanted = msgspec.structs.replace(wanted, project=project)
     if wanted.profile == "agent":
         return await agents.context(request, wanted)
     if wanted.profile == "project":

@@ -10,7 +10,7 @@ import click
 from lamplighter import clock
 from lamplighter.cli.words import in_words, settings_in_force
 from lamplighter.domain.audit import Audit, Belief, Tally, as_json
-from lamplighter.domain.memory import GENERAL
+from lamplighter.domain.memory import GENERAL, Memory, Source
 from lamplighter.domain.text import one_line, shortened, terminal
 
 SHOWN: Final = 20
@@ -113,8 +113,7 @@ def _belief(each: Belief, now: datetime) -> Iterator[str]:
         f"{state}, {memory.trust}{pinned}"
     )
     yield f"    {one_line(memory.observation)}"
-    by = f"session {memory.session_id} (tier {memory.tier})" if memory.session_id else "a person"
-    yield _row("learned", f"{_day(memory.created_at)} from {by}, by {memory.source}")
+    yield _row("learned", f"{_day(memory.created_at)} from {_whom(memory)}, by {memory.source}")
     yield from _tally("confirmed", each.confirmed, "by")
     yield from _tally("contradicted", each.contradicted, "by")
     yield from _ties(each)
@@ -122,6 +121,12 @@ def _belief(each: Belief, now: datetime) -> Iterator[str]:
     if each.falls is not None:
         due = "at the next session" if each.falls <= now else f"on {_day(each.falls)}"
         yield _row("fades", f"below 0.30 {due} unless it is confirmed")
+
+
+def _whom(memory: Memory) -> str:
+    if memory.session_id is not None:
+        return f"session {memory.session_id} (tier {memory.tier})"
+    return "a client" if memory.source in (Source.CLIENT, Source.CAPTURED) else "a person"
 
 
 def _tally(word: str, each: Tally, how: str, *, otherwise: str = "never") -> Iterator[str]:

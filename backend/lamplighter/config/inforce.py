@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from lamplighter.config.listed import SETTINGS, Setting
@@ -10,18 +10,19 @@ from lamplighter.config.readers import Whole, flag, range_of
 from lamplighter.config.settings import FILE, Found, Settings, injected, read_settings
 from lamplighter.domain.errors import Invalid, Wrong
 
+NAMED: Final = 5
 _ESCAPES: Final = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})
 
 
 def in_force(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """Return every setting as it was read at the start, and as it would be read now."""
     lines = _lines(settings)
-    later, refused = _at_next_start(environ)
+    later, refused, waiting = _at_next_start(settings, environ)
     return {
         "settings": [
             _described(each, lines, later, whole=_whole(each, settings)) for each in settings.found
         ],
-        "warnings": [*settings.warnings, *_ignored(settings, environ, lines)],
+        "warnings": [*settings.warnings, *_ignored(settings, environ, lines), *waiting],
         "refused": refused,
     }
 
@@ -72,12 +73,28 @@ def _described(
     }
 
 
-def _at_next_start(environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return what would be read now, by name, and why a start would be refused."""
+def _at_next_start(
+    settings: Settings, environ: Mapping[str, str]
+) -> tuple[dict[str, str], list[str], list[str]]:
+    """Return what would be read now, by name; why a start is refused; which tables changed."""
     try:
-        return {each.setting.name: each.text for each in read_settings(environ).found}, []
+        read = read_settings(environ)
     except Invalid as error:
-        return {}, [f"{wrong.field} {wrong.message}" for wrong in error.wrong]
+        return {}, [f"{wrong.field} {wrong.message}" for wrong in error.wrong], []
+    return {each.setting.name: each.text for each in read.found}, [], list(_waiting(settings, read))
+
+
+def _waiting(settings: Settings, read: Settings) -> Iterator[str]:
+    """Name the tables of the file that only a restart puts in force."""
+    before = {each.name: each for each in settings.agents}
+    after = {each.name: each for each in read.agents}
+    changed = sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
+    tables = [f"[agents.{name}]" for name in changed[:NAMED]]
+    if len(changed) > NAMED:
+        tables.append(f"{len(changed) - NAMED} more agents")
+    tables += ["the tool hooks"] if settings.hooks != read.hooks else []
+    if tables:
+        yield f"{FILE} has changed: {', '.join(tables)}. Restart to apply it."
 
 
 def _ignored(settings: Settings, environ: Mapping[str, str], lines: Mapping[str, int]) -> list[str]:

@@ -68,6 +68,18 @@ class Caller:
     session_id: int | None = None
     agent: str | None = None
 
+    @property
+    def bound(self) -> bool:
+        """Whether it is bound to a project: a session of ours, or an agent."""
+        return self.session_id is not None or self.agent is not None
+
+    @property
+    def words(self) -> str:
+        """Who it is, so that what was done can be told by whom; nobody in particular by a name."""
+        if self.agent is not None:
+            return f"agent {self.agent}, token {self.id}"
+        return f"{self.kind} {self.id} ({self.name})" if self.id else self.name
+
     def may(self, scope: str) -> bool:
         """Whether the caller holds a scope."""
         return scope in granted(self.scopes)

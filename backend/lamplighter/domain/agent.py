@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Conflict, Invalid, Wrong
 from lamplighter.domain.hooks import Hooks
 
 CONTEXT_LIMIT: Final = 5
@@ -54,6 +54,16 @@ def agent_of(agents: Iterable[Agent], name: str) -> Agent:
     """Return an agent by its name; one that no setting tells of has every default."""
     name = name.strip().lower()
     return next((each for each in agents if each.name == name), Agent(name=name))
+
+
+def kept_here(agent: Agent) -> Agent:
+    """Return an agent whose knowledge is here; raises Conflict, saying where it is."""
+    if agent.memory_url:
+        raise Conflict(
+            f"The agent {agent.name} keeps its knowledge at {agent.memory_url} (memory_url in "
+            "lamplighter.toml): ask there, or use its tools over MCP."
+        )
+    return agent
 
 
 def project_of(given: str) -> str:

@@ -116,13 +116,14 @@ MEM_TIMELINE: Final = Offer(
 )
 MEM_GRAPH: Final = Offer(
     name="mem_graph",
-    about="How things hang together: the memories of a topic or a service, what it depends on, "
-    "what contradicts or replaces what. Only what was recorded: nothing is inferred.",
+    about="How things hang together: the memories of a topic, a service or a session, what it "
+    "depends on, what contradicts or replaces what, what came together. Nothing is inferred.",
     schema=takes(
         {"about": "jellyfin", "depth": 1},
         0,
         about=text(
-            "A service, a topic key or a memory's number; left out, the project in outline.",
+            "A service, a topic key, a session's id or a memory's number; left out, the project in "
+            "outline.",
             ABOUT_CHARS,
         ),
         depth=number("How many steps from there, 1 usually.", 1, DEPTH),

@@ -41,6 +41,10 @@ TYPES: Final = {
 """What their types are to us; any other is a discovery, with its word as a tag."""
 
 
+LISTS: Final = frozenset(("sessions", "observations", "prompts"))
+"""What such an export has; one that has none of them is something else."""
+
+
 def record(name: str, given: Any, project: str) -> AnyRecord | None:
     """Return what a row of a list of such an export brings; None for what is not ours to keep.
 
@@ -86,6 +90,7 @@ def _observation(row: Fields, project: str) -> Record:
     found = Record(
         ref=ref or f"observation:{number or _hash(said)}@{plain.at(created) or ''}",
         candidate=said,
+        number=number,
         session=_session_of(row.text("session_id")),
         created_at=created,
         updated_at=row.moment("updated_at") or created,
@@ -179,10 +184,13 @@ def synced_row(each: Memory, session: str | None, ref: str) -> dict[str, Any]:
     return {**observation_row(each, session, ref), "scope": scope, "sync_id": sync}
 
 
-def prompt_row(each: Session, content: str, at: datetime) -> dict[str, Any]:
-    """Return what was asked in a client's session as engram writes a prompt."""
+def prompt_row(number: int, each: Session, content: str, at: datetime) -> dict[str, Any]:
+    """Return what was asked in a client's session as engram writes a prompt; `number` is its place.
+
+    Not its number here: that tells what was deleted before it.
+    """
     return {
-        "id": each.id,
+        "id": number,
         "session_id": each.external_id,
         "content": content,
         "project": each.project,

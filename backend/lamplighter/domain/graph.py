@@ -4,16 +4,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from lamplighter.domain.memory import Memory
+from lamplighter.domain.session import Session, Trigger
 
 MEMORY: Final = "memory"
 SERVICE: Final = "service"
 TOPIC: Final = "topic"
 PROJECT: Final = "project"
+SESSION: Final = "session"
 
 ABOUT: Final = "is about"
 OF_TOPIC: Final = "holds"
 DEPENDS_ON: Final = "depends on"
 IN: Final = "has"
+SAID: Final = "brought"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +46,25 @@ class Edge:
 class Graph:
     """Some things and how they hang together; `more` says that not all of it is here.
 
-    `memories` are those among the nodes.
+    `memories` are those among the nodes, and `sessions`.
     """
 
     nodes: tuple[Node, ...] = ()
     edges: tuple[Edge, ...] = ()
     memories: tuple[Memory, ...] = ()
+    sessions: tuple[Session, ...] = ()
     more: bool = False
 
 
 def node_of(memory: Memory) -> Node:
     """Return the node of a memory."""
     return Node(MEMORY, str(memory.id))
+
+
+def session_node(session: Session) -> Node:
+    """Return the node of a session, by its client's name for it or by its number."""
+    theirs = session.external_id if session.trigger is Trigger.CLIENT else None
+    return Node(SESSION, theirs or str(session.id))
 
 
 def edges_of(memory: Memory) -> list[Edge]:

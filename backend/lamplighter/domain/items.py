@@ -28,8 +28,12 @@ class Item:
 
 @dataclass(slots=True)
 class Items:
-    """Takes the text of one JSON object in pieces; gives its values, those of lists one by one."""
+    """Takes the text of one JSON object in pieces; gives its values, those of lists one by one.
 
+    `names` are the keys that were read so far.
+    """
+
+    names: set[str] = field(default_factory=set)
     _text: str = ""
     _at: int = 0
     _before: int = 0
@@ -88,6 +92,7 @@ class Items:
             if found is None:
                 return False
             self._name = str(found[0])
+            self.names.add(self._name)
         elif sign == ":":
             self._at += 1
         elif sign == "[":

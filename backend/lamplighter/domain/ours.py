@@ -100,6 +100,7 @@ def _memory(row: Fields) -> Record:
     )
     return Record(
         ref=ref or ref_of(whole),
+        number=number,
         candidate=Candidate(**words, confidence=whole.confidence),
         session=session,
         created_at=created,

@@ -21,6 +21,7 @@ class ClientPrompt:
     project: str
     content: str
     created_at: datetime
+    deleted_at: datetime | None = None
 
 
 def admitted_prompt(content: str, redact: Redact) -> str:

@@ -7,7 +7,7 @@ what was asked for outside of the query is never replaced or widened by what is 
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -82,16 +82,17 @@ def asked(wanted: Wanted, *, now: datetime) -> Asked:
     parts = _Parts(texts=[text])
     if not wanted.plain:
         parts, wanted = _taken_apart(text, wanted, now=now)
-    kept = _telling(word for each in parts.texts for word in words(each))
-    kept += [each for text in parts.exact for each in words(text)]
+    spelled: dict[str, str] = {}
+    kept = _telling(word for each in parts.texts for word in _spelling(each, spelled))
+    kept += [word for each in parts.exact for word in _spelling(each, spelled)]
     phrases = [tuple(each.term for each in words(text)) for text in parts.phrases]
-    kept += [each for text in parts.phrases for each in _telling(words(text))]
+    kept += [word for each in parts.phrases for word in _telling(_spelling(each, spelled))]
     without = [tuple(each.term for each in words(text)) for text in parts.without]
     found = list(dict.fromkeys(each.term for each in kept))[:TERMS]
     return Asked(
         wanted=wanted,
         terms=tuple(found),
-        spelled=_spelled((*parts.texts, *parts.exact, *parts.phrases)),
+        spelled=spelled,
         filters=tuple(parts.filters),
         phrases=tuple(each[:TERMS] for each in phrases[:TERMS] if each),
         without=tuple(each[:TERMS] for each in without[:TERMS] if each) if found else (),
@@ -106,13 +107,11 @@ def sanitised(text: str) -> str:
     return " OR ".join(f'"{each}"' for each in bare if each)
 
 
-def _spelled(texts: Iterable[str]) -> dict[str, str]:
-    """Return each term as it was typed first."""
-    found: dict[str, str] = {}
-    for text in texts:
-        for word in words(text):
-            found.setdefault(word.term, text[word.start : word.end])
-    return found
+def _spelling(text: str, spelled: dict[str, str]) -> Iterator[Word]:
+    """Yield the words of a text, and keep each term as it was typed first."""
+    for word in words(text):
+        spelled.setdefault(word.term, text[word.start : word.end])
+        yield word
 
 
 def _telling(found: Iterable[Word]) -> list[Word]:

@@ -37,12 +37,14 @@ def ref_of(memory: Memory) -> str:
 class Record:
     """A memory that an import brings; `ref` is what it was called where it was first kept.
 
-    `session` is the client's name of its session. `whole` is the memory as it stood there,
-    where all of it is told; else it is knowledge that nobody here thought over.
+    `number` is the one it has there, `session` the client's name of its session. `whole` is
+    the memory as it stood there, where all of it is told; else it is knowledge that nobody
+    here thought over.
     """
 
     ref: str
     candidate: Candidate
+    number: int = 0
     session: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None

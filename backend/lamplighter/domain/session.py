@@ -137,7 +137,10 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Somebody's wish for a session, waiting for the supervisor."""
+    """Somebody's wish for a session, waiting for the supervisor.
+
+    `traceparent` is the span that it was filed in, as W3C writes it.
+    """
 
     id: int
     state: RequestState
@@ -151,6 +154,7 @@ class Request:
     session_id: int | None = None
     position: int | None = None
     version: int = 1
+    traceparent: str | None = None
 
     def plan(self, *, engine: str) -> Plan:
         """Say what the session it asks for is to do, by `engine` unless it names one."""

@@ -25,6 +25,11 @@ class Speaker:
     session: Session | None = None
 
     @property
+    def words(self) -> str:
+        """Who speaks where no session of ours does: what they do is told with it."""
+        return "" if self.session is not None else self.caller.words
+
+    @property
     def chooses(self) -> bool:
         """Whether they name the project themselves."""
         return self.agent is None and self.session is None

@@ -37,7 +37,12 @@ class Local:
             if session is not None:
                 candidate = replace(candidate, session_id=session.id, tier=session.tier)
             return await knowledge.keep(
-                desk.db, candidate, now=desk.now(), redact=desk.redact, window=desk.window
+                desk.db,
+                candidate,
+                now=desk.now(),
+                redact=desk.redact,
+                window=desk.window,
+                by=self.speaker.words,
             )
 
     async def search(self, wanted: Wanted) -> Results:

@@ -16,18 +16,27 @@ REST_SECONDS: Final = 0.010
 since less than 18 ms is sure to ask within the 10 ms that we rest."""
 
 Work = Callable[[Sequence[int]], Awaitable[list[int]]]
+Prepare = Callable[[Sequence[int]], object]
 
 
 async def in_batches(
-    db: Database, ids: Sequence[int], work: Work, *, first: int = FIRST
+    db: Database,
+    ids: Sequence[int],
+    work: Work,
+    *,
+    first: int = FIRST,
+    prepare: Prepare = lambda some: None,
 ) -> list[int]:
     """Do `work` on a few of the numbers at a time, each time in a write of its own.
+
+    `prepare` is called with them before: what needs no database is done while others write.
 
     Each time on as many as take about as long as they may, whatever the machine.
     Returns all that it returns. What was done stays done when a later batch fails.
     """
     done: list[int] = []
     at, size, fewest = 0, first, min(first, FEWEST)
+    prepare(ids[:size])
     while at < len(ids):
         async with writing(db):
             began = time.perf_counter()
@@ -36,6 +45,7 @@ async def in_batches(
         at += size
         size = max(fewest, min(MOST, round(size * min(2.0, WORK_SECONDS / worked))))
         if at < len(ids):
+            prepare(ids[at : at + size])
             await _rest(db, REST_SECONDS - (time.perf_counter() - began - worked))
     return done
 

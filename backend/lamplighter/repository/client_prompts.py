@@ -12,6 +12,7 @@ from lamplighter.repository.tables import client_prompts
 
 WORDS: Final = 8
 _HELD: Final = client_prompts.c
+_TOLD: Final = _HELD.deleted_at.is_(None)
 
 
 async def insert(
@@ -27,15 +28,26 @@ async def insert(
 
 
 async def get(db: Database, prompt_id: int) -> ClientPrompt | None:
-    """Return one prompt."""
+    """Return one prompt, one that was taken back too."""
     row = await db.fetch_one(sa.select(client_prompts).where(_HELD.id == prompt_id))
     return None if row is None else _prompt(row)
 
 
 async def of(db: Database, session_id: int) -> list[ClientPrompt]:
     """Return what was asked in a session, oldest first."""
-    query = sa.select(client_prompts).where(_HELD.session_id == session_id).order_by(_HELD.id)
+    query = _of(None).where(_HELD.session_id == session_id).order_by(_HELD.id)
     return [_prompt(row) for row in await db.fetch_all(query)]
+
+
+async def ever(db: Database, session_id: int) -> set[tuple[str, datetime]]:
+    """Return all that was ever asked in a session and when, what was taken back too."""
+    query = sa.select(_HELD.content, _HELD.created_at).where(_HELD.session_id == session_id)
+    return {(row["content"], row["created_at"]) for row in await db.fetch_all(query)}
+
+
+async def forget(db: Database, prompt_id: int, *, now: datetime) -> None:
+    """Take a prompt back: it is told to nobody any more."""
+    await db.execute(sa.update(client_prompts).where(_HELD.id == prompt_id).values(deleted_at=now))
 
 
 async def delete(db: Database, prompt_id: int) -> None:
@@ -62,7 +74,7 @@ async def matching(
 
 async def count(db: Database, project: str | None) -> int:
     """Return how many prompts there are."""
-    query = sa.select(sa.func.count()).select_from(client_prompts)
+    query = sa.select(sa.func.count()).select_from(client_prompts).where(_TOLD)
     if project is not None:
         query = query.where(_HELD.project == project)
     return int(await db.fetch_val(query))
@@ -80,7 +92,7 @@ async def move(db: Database, old: str, new: str) -> int:
 
 
 def _of(project: str | None) -> Any:
-    query = sa.select(client_prompts)
+    query = sa.select(client_prompts).where(_TOLD)
     return query if project is None else query.where(_HELD.project == project)
 
 

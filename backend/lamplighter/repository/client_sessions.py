@@ -15,7 +15,8 @@ from lamplighter.repository.sessions import from_row, tell
 from lamplighter.repository.tables import KNOWLEDGE, client_prompts, memories, sessions
 
 ENGINE: Final = "client"
-_OF_CLIENTS: Final = sessions.c.trigger == Trigger.CLIENT
+# in the words of the indexes, which no parameter is of
+_OF_CLIENTS: Final = sessions.c.trigger == sa.literal_column(f"'{Trigger.CLIENT}'")
 # as the index of them is written
 _SESSION: Final = sa.func.coalesce(memories.c.session_id, 0)
 

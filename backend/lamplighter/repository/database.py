@@ -1,7 +1,7 @@
 """The database: `databases` over our own backends, and the two ways to use it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +12,7 @@ from databases import DatabaseURL
 
 from lamplighter.domain.notice import Telling
 from lamplighter.repository.connection import SafeTransaction
+from lamplighter.repository.prepared import Statement
 
 CHANNEL: Final = "lamplighter_changes"
 NOTIFY: Final = f"NOTIFY {CHANNEL}"
@@ -43,6 +44,8 @@ class Database(EncodeDatabase):
         self.groups: dict[Any, Any] = {}
         # how many documents hold a word; see repository/index
         self.counts: object = None
+        # how many imports are at work in this process; see serve/indexing
+        self.bringing = 0
         # what a search began to index and no longer waits for; see repository/taking_in
         self.taking_in: asyncio.Task[int] | None = None
 
@@ -56,6 +59,11 @@ class Database(EncodeDatabase):
     def transaction(self, *, force_rollback: bool = False, **options: Any) -> SafeTransaction:
         """Return a transaction that survives the cancellation of its task."""
         return SafeTransaction(self.connection, force_rollback=force_rollback, **options)
+
+    async def run_many(self, statement: Statement, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Run a prepared statement once for each of some rows, in their order."""
+        if rows:
+            await self.execute_many(statement, list(rows))  # type: ignore[arg-type]
 
     async def __aenter__(self) -> "Database":
         await self.connect()

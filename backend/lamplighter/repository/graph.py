@@ -43,6 +43,12 @@ async def under(db: Database, project: str, topic: str, *, limit: int) -> list[M
     return await _newest(db, project, (memories.c.topic_key == topic) | below, limit)
 
 
+async def of_session(db: Database, project: str, session_id: int, *, limit: int) -> list[Memory]:
+    """Return the active memories that a session brought and a project finds, newest first."""
+    mine = sa.func.coalesce(memories.c.session_id, 0) == session_id  # as it is indexed
+    return await _newest(db, project, mine, limit)
+
+
 async def outline(db: Database, project: str, *, limit: int) -> list[tuple[str | None, int]]:
     """Return the services of a project's active memories with how many each has, most first."""
     count = sa.func.count().label("count")
@@ -57,11 +63,11 @@ async def outline(db: Database, project: str, *, limit: int) -> list[tuple[str |
     return [(row["service"], row["count"]) for row in await db.fetch_all(query)]
 
 
-async def topics(db: Database, project: str, *, limit: int) -> list[str]:
-    """Return the topic keys of a project's active memories, the newest first."""
+async def topics(db: Database, project: str, *, limit: int) -> list[tuple[str, int]]:
+    """Return the topic keys of a project's active memories with how many each has, newest first."""
     newest = sa.func.max(memories.c.updated_at)
     query = (
-        sa.select(memories.c.topic_key)
+        sa.select(memories.c.topic_key, sa.func.count().label("count"))
         .where(memories.c.active == 1)
         .where(memories.c.project == project)
         .where(memories.c.topic_key.is_not(None))
@@ -69,7 +75,7 @@ async def topics(db: Database, project: str, *, limit: int) -> list[str]:
         .order_by(newest.desc(), memories.c.topic_key)
         .limit(limit)
     )
-    return [row["topic_key"] for row in await db.fetch_all(query)]
+    return [(row["topic_key"], row["count"]) for row in await db.fetch_all(query)]
 
 
 async def _newest(db: Database, project: str, wanted: Any, limit: int) -> list[Memory]:

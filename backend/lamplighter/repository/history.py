@@ -70,6 +70,10 @@ class Why:
     bulk_id: int | None = None
 
 
+Step = tuple[Memory | None, Memory | None, Why]
+"""What a memory was and is, and why."""
+
+
 def plainly(each: Entry) -> dict[str, Any]:
     """Return a change of a memory as JSON, as every door tells it."""
     return {
@@ -89,22 +93,32 @@ async def append(
     db: Database, before: Memory | None, now_is: Memory | None, why: Why, *, now: datetime
 ) -> None:
     """Record what became of a memory; `before` None is a new one, `now_is` None a deleted one."""
+    await db.execute(_INSERT(**_kept(before, now_is, why, now=now)))
+
+
+async def append_all(db: Database, steps: Sequence[Step], *, now: datetime) -> None:
+    """Record what became of many memories, in the order of the steps."""
+    await db.run_many(_INSERT, [_kept(*each, now=now) for each in steps])
+
+
+def _kept(
+    before: Memory | None, now_is: Memory | None, why: Why, *, now: datetime
+) -> dict[str, Any]:
     memory = now_is or before
     assert memory is not None
-    statement = _INSERT(
-        memory_id=memory.id,
-        version=memory.version if now_is else memory.version + 1,
-        at=now,
-        actor=why.actor,
-        session_id=why.session_id,
-        cause=why.cause,
-        reason=why.reason,
-        before=state(before),
-        after=state(now_is),
-        review_id=why.review_id,
-        bulk_id=why.bulk_id,
-    )
-    await db.execute(statement)
+    return {
+        "memory_id": memory.id,
+        "version": memory.version if now_is else memory.version + 1,
+        "at": now,
+        "actor": why.actor,
+        "session_id": why.session_id,
+        "cause": why.cause,
+        "reason": why.reason,
+        "before": state(before),
+        "after": state(now_is),
+        "review_id": why.review_id,
+        "bulk_id": why.bulk_id,
+    }
 
 
 async def of(

@@ -18,10 +18,11 @@ from lamplighter.repository.memories import from_row
 from lamplighter.repository.prepared import Statement, inserting
 from lamplighter.repository.sessions import from_row as session_from
 from lamplighter.repository.sessions import tell
-from lamplighter.repository.tables import imports, memories, sessions
+from lamplighter.repository.tables import history, imports, memories, sessions
 
 _COLUMNS: Final = tuple(each.name for each in fields(Memory) if each.name != "id")
 _INSERT: Final = Statement(sa.insert(memories).returning(memories.c.id), _COLUMNS)
+_INSERT_AS: Final = Statement(sa.insert(memories).returning(memories.c.id), ("id", *_COLUMNS))
 _CAME: Final = inserting(imports, "ref", "memory_id", "said", "at")
 _NATIVE: Final = Statement(
     sa.select(memories)
@@ -58,8 +59,11 @@ async def note(
     """
     if known:
         await db.execute(sa.delete(imports).where(imports.c.ref.in_(list(known))))
-    for ref, (memory_id, said) in came.items():
-        await db.execute(_CAME(ref=ref, memory_id=memory_id, said=said, at=now))
+    values = [
+        {"ref": ref, "memory_id": memory_id, "said": said, "at": now}
+        for ref, (memory_id, said) in came.items()
+    ]
+    await db.run_many(_CAME, values)
 
 
 async def native(db: Database, memory_id: int, created_at: datetime) -> Memory | None:
@@ -90,15 +94,31 @@ async def by_words(db: Database, hashes: Collection[str]) -> dict[tuple[str, str
     return found
 
 
-async def insert(db: Database, memory: Memory) -> Memory:
-    """Keep a memory as it is, under a number of its own; who calls tells the feed."""
+async def last(db: Database) -> int | None:
+    """Return the highest number of a memory: 0 when there never was one, None when all are gone."""
+    found = await db.fetch_val(sa.select(sa.func.max(memories.c.id)))
+    gone = None if found else await db.fetch_val(sa.select(history.c.id).limit(1))
+    return None if gone is not None else int(found or 0)
+
+
+async def insert(db: Database, memory: Memory, *, number: int | None) -> Memory:
+    """Keep a memory as it is, under a number that is free or the next; who calls tells the feed."""
     values: dict[str, Any] = {name: getattr(memory, name) for name in _COLUMNS}
-    number = await db.fetch_val(_INSERT(**{**values, "tags": list(memory.tags)}))
-    return replace(memory, id=MemoryId(number))
+    values["tags"] = list(memory.tags)
+    given = _INSERT(**values) if number is None else _INSERT_AS(id=number, **values)
+    return replace(memory, id=MemoryId(await db.fetch_val(given)))
+
+
+async def number_on(db: Database) -> None:
+    """Let the numbers of new memories follow those that were given; SQLite does so by itself."""
+    if db.notifies:
+        highest = sa.select(sa.func.max(memories.c.id)).scalar_subquery()
+        sequence = sa.func.pg_get_serial_sequence("memories", "id")
+        await db.fetch_val(sa.select(sa.func.setval(sequence, highest)))
 
 
 async def insert_session(db: Database, record: SessionRecord, *, now: datetime) -> Session:
-    """Keep a client's session as one that has ended."""
+    """Keep a client's session; one that does not tell its end goes on, or is closed as silent."""
     began = record.started_at or now
     statement = (
         sa.insert(sessions)
@@ -110,9 +130,9 @@ async def insert_session(db: Database, record: SessionRecord, *, now: datetime) 
             tier=0,
             engine=ENGINE,
             trigger=Trigger.CLIENT,
-            status=Status.COMPLETED,
+            status=Status.COMPLETED if record.ended_at else Status.RUNNING,
             started_at=began,
-            ended_at=record.ended_at or began,
+            ended_at=record.ended_at,
             summary=record.summary,
             prompt=record.prompt,
             messages=record.messages,

@@ -64,6 +64,7 @@ async def asked(db: Database, session_id: int) -> list[str]:
     query = (
         sa.select(sa.func.substr(client_prompts.c.content, 1, BEGINNING_CHARS).label("words"))
         .where(client_prompts.c.session_id == session_id)
+        .where(client_prompts.c.deleted_at.is_(None))
         .order_by(client_prompts.c.id)
     )
     return [row["words"] for row in await db.fetch_all(query)]

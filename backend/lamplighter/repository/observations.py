@@ -1,7 +1,7 @@
 """Queries on knowledge as clients list it."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -10,7 +10,11 @@ from lamplighter.repository.columns import Json
 from lamplighter.repository.database import Database
 from lamplighter.repository.memories import from_row
 from lamplighter.repository.readable import fetched
+from lamplighter.repository.recency import GLOBAL
 from lamplighter.repository.tables import KNOWLEDGE, memories
+
+TOLD: Final = f"+active = 1 AND {KNOWLEDGE}"
+"""Most memories are active: the sign keeps SQLite from an index that finds them by that."""
 
 
 async def newest(
@@ -27,9 +31,7 @@ async def newest(
 
     It has all of some `tags`, and none that begins as one of `without` does.
     """
-    query = sa.select(memories).where(sa.text(KNOWLEDGE)).where(memories.c.active == 1)
-    if project is not None:
-        query = query.where((memories.c.project == project) | (memories.c.scope == "global"))
+    query = sa.select(memories).where(sa.text(TOLD))
     if category is not None:
         query = query.where(memories.c.category == category)
     if scope is not None:
@@ -39,7 +41,20 @@ async def newest(
     for prefix in without:
         query = query.where(~_listed().contains(f'"{prefix}', autoescape=True))
     query = query.order_by(memories.c.id.desc())
-    return [from_row(row) for row in await fetched(db, query, limit)]
+    found = [
+        from_row(row)
+        for places in _places(project)
+        for row in await fetched(db, query.where(*places), limit)
+    ]
+    return sorted(found, key=lambda each: each.id, reverse=True)[:limit]
+
+
+def _places(project: str | None) -> list[list[sa.ColumnElement[bool]]]:
+    """Return where to look, each by an index of its own: in a project, and in the global."""
+    if project is None:
+        return [[]]
+    own = memories.c.project == project
+    return [[own], [memories.c.scope == GLOBAL, memories.c.project != project]]
 
 
 def _listed() -> Any:

@@ -6,6 +6,7 @@ out of what the first entry of their history after the moment says of them befor
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -15,6 +16,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from lamplighter.domain.memory import KINDS, Kind
 from lamplighter.repository.tables import history, memories
 
+MOMENTS: Final = 32
 KEPT: Final = (
     *("observation", "confidence", "active", "category", "service", "inactive_reason", "pinned"),
     *("trust", "updated_at", "decayed_weeks", "title", "tags", "project", "scope", "topic_key"),
@@ -53,6 +55,12 @@ def parts(at: datetime | None, *, only: Sequence[int] | None = None) -> Sequence
     """
     if at is None:
         return [memories]
+    return _parts(at, None if only is None else tuple(only))
+
+
+@lru_cache(MOMENTS)
+def _parts(at: datetime, only: tuple[int, ...] | None) -> Sequence[sa.FromClause]:
+    """Return the parts; who looks at a moment asks many things of it, and to say it takes long."""
     after = [history.c.at > at]
     if only is not None:
         after.append(history.c.memory_id.in_(only))

@@ -52,6 +52,9 @@ class Statement:
         """Return the statement with its values."""
         return Bound(self, values)
 
+    values = __call__
+    """As a statement of SQLAlchemy takes values: `run_many` runs one for many of them."""
+
     def compiled(self, dialect: Any) -> Compiled:
         """Return it compiled; the first time that costs."""
         found = self._compiled.get(dialect.name)

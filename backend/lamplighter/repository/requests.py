@@ -18,8 +18,15 @@ from lamplighter.repository.tables import requests
 ENTITY = "request"
 
 
-async def insert(db: Database, plan: Plan, *, engine: str | None = None, now: datetime) -> Request:
-    """File a request; it waits its turn."""
+async def insert(
+    db: Database,
+    plan: Plan,
+    *,
+    engine: str | None = None,
+    traceparent: str | None = None,
+    now: datetime,
+) -> Request:
+    """File a request; it waits its turn. `traceparent` is the span that it was filed in."""
     statement = (
         sa.insert(requests)
         .values(
@@ -31,6 +38,7 @@ async def insert(db: Database, plan: Plan, *, engine: str | None = None, now: da
             engine=engine,
             dry_run=plan.dry_run,
             created_at=now,
+            traceparent=traceparent,
         )
         .returning(requests)
     )
@@ -43,6 +51,13 @@ async def get(db: Database, request_id: int) -> Request | None:
     """Return one request, with its place in the queue while it waits."""
     row = await db.fetch_one(sa.select(requests).where(requests.c.id == request_id))
     return None if row is None else await _placed(db, _request(row))
+
+
+async def trace(db: Database, session_id: int) -> str | None:
+    """Return the span that the request was filed in which a session answers."""
+    query = sa.select(requests.c.traceparent).where(requests.c.session_id == session_id).limit(1)
+    found: str | None = await db.fetch_val(query)
+    return found
 
 
 async def next_queued(db: Database) -> Request | None:

@@ -43,6 +43,7 @@ class Filter:
     trigger: Trigger | None = None
     service: str | None = None
     since: datetime | None = None
+    project: str | None = None
 
 
 async def insert(
@@ -248,7 +249,8 @@ async def _change(
 
 
 def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
-    given = {"status": wanted.status, "tier": wanted.tier, "trigger": wanted.trigger}
+    asked = ("status", "tier", "trigger", "project")
+    given = {name: getattr(wanted, name) for name in asked}
     found = [sessions.c[name] == value for name, value in given.items() if value is not None]
     if wanted.service is not None:
         name = json.dumps(wanted.service, ensure_ascii=False)

@@ -250,6 +250,7 @@ requests = sa.Table(
     sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
     sa.Column("created_at", UTCDateTime, nullable=False),
     sa.Column("version", NUMBER, nullable=False),
+    sa.Column("traceparent", sa.Text),
 )
 
 leases = sa.Table(

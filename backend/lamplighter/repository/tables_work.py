@@ -113,6 +113,7 @@ client_prompts = sa.Table(
     sa.Column("project", sa.Text, nullable=False),
     sa.Column("content", sa.Text, nullable=False),
     sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("deleted_at", UTCDateTime),
 )
 
 imports = sa.Table(

@@ -9,7 +9,14 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.decay import GRACE, WEEK, WEEKLY_DECAY
-from lamplighter.domain.memory import ACTIVE_THRESHOLD, GENERAL, OPERATIONAL, Category, Kind
+from lamplighter.domain.memory import (
+    ACTIVE_THRESHOLD,
+    GENERAL,
+    OPERATIONAL,
+    Category,
+    InactiveReason,
+    Kind,
+)
 from lamplighter.repository.columns import NUMBER
 from lamplighter.repository.tables import exposures, history, reviews
 from lamplighter.repository.words import Seconds
@@ -31,7 +38,8 @@ class View(StrEnum):
 class Filter:
     """Which memories are asked for; None asks for all. `service` "general" means NULL.
 
-    `by` is until when those of the view `fading` are to fall inactive.
+    `by` is until when those of the view `fading` are to fall inactive. `finds` is a project
+    that finds its own and the global ones alone, deleted ones not.
     """
 
     q: str | None = None
@@ -46,6 +54,7 @@ class Filter:
     view: View | None = None
     by: datetime | None = None
     ids: tuple[int, ...] = ()
+    finds: str | None = None
 
     @property
     def everything(self) -> bool:
@@ -74,7 +83,15 @@ def conditions(wanted: Filter, columns: Any) -> list[sa.ColumnElement[bool]]:
         found.append(columns.id.in_(wanted.ids))
     if wanted.view is not None:
         found.append(_VIEWS[wanted.view](wanted, columns))
-    return found
+    return [*found, *_walls(wanted.finds, columns)]
+
+
+def _walls(project: str | None, columns: Any) -> list[sa.ColumnElement[bool]]:
+    """Ask for those that a project finds, as `usecases.walls.finds` says."""
+    if project is None:
+        return []
+    mine = (columns.project == project) | (columns.scope == "global")
+    return [mine, columns.inactive_reason.is_distinct_from(InactiveReason.DELETED.value)]
 
 
 def _in_review(columns: Any) -> sa.ColumnElement[bool]:

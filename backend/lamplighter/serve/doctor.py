@@ -51,6 +51,7 @@ def look(settings: Settings) -> list[Sign]:
         looks.notifications,
         _web,
         _memory_service,
+        _elsewhere,
     )
     return [sign for each in every for sign in looks.seen(each, settings)]
 
@@ -221,3 +222,20 @@ def _memory_service(settings: Settings) -> Iterator[Sign]:
         ours = False
     words = "answers" if ours else "does not answer as ours does"
     yield judged("memory_service", ours, f"Memory service {address}: {words}", advice)
+
+
+def _elsewhere(settings: Settings) -> Iterator[Sign]:
+    """Ask the memory services of agents that keep their knowledge elsewhere."""
+    for agent in settings.agents:
+        if not agent.memory_url:
+            continue
+        about = f"Agent {agent.name} keeps its knowledge at {agent.memory_url}, over MCP alone: "
+        about += "its hooks keep and tell nothing here, and /agentops refuses it"
+        try:
+            url, wait = f"{agent.memory_url}/health", ASKING_SECONDS
+            well = httpx2.get(url, trust_env=False, timeout=wait).is_success
+        except (httpx2.HTTPError, httpx2.InvalidURL):
+            well = False
+        advice = "Start that service, or correct memory_url in lamplighter.toml."
+        words = about if well else f"{about}; it does not answer"
+        yield judged("elsewhere", well, words, advice)

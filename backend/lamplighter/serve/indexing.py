@@ -28,14 +28,25 @@ async def indexing(db: Database, *, start: float = START_SECONDS) -> AsyncIterat
         await task
 
 
+async def turn(db: Database) -> float:
+    """Take in some of what waits, and return for how long to rest.
+
+    Nothing while an import is at work here: it would take twice as long. A search that
+    somebody asks meanwhile takes in what waits by itself.
+    """
+    if db.bringing:
+        return PAUSE_SECONDS
+    try:
+        taken = await taking_in.catch_up(db, seconds=SLICE_SECONDS)
+    except (Error, TimeoutError) as error:
+        logger.warning("What waits cannot be indexed now: %s", error)
+        return AGAIN_SECONDS
+    return PAUSE_SECONDS if taken else REST_SECONDS
+
+
 async def run(db: Database, *, start: float = START_SECONDS) -> None:
     """Take in what waits, again and again; between two writes others have their turn."""
     await asyncio.sleep(start)
     while True:
-        try:
-            taken = await taking_in.catch_up(db, seconds=SLICE_SECONDS)
-        except (Error, TimeoutError) as error:
-            logger.warning("What waits cannot be indexed now: %s", error)
-            await asyncio.sleep(AGAIN_SECONDS)
-            continue
-        await asyncio.sleep(PAUSE_SECONDS if taken else REST_SECONDS)
+        rest = await turn(db)
+        await asyncio.sleep(rest)

@@ -168,6 +168,10 @@ def _document(path: Path, wish: Wish, step: Step) -> Iterator[Placed | Fault]:
                 step(done, total)
                 yield from _rows(items.feed(piece), wish.project)
             yield from _rows(items.close(), wish.project)
+            if foreign.LISTS.isdisjoint(items.names):
+                yield Fault(
+                    path.name, f"is no export: it has no {', '.join(sorted(foreign.LISTS))}"
+                )
         except NotJson as error:
             yield Fault(path.name, f"{error}; what stands behind it was not read")
 

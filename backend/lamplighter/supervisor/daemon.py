@@ -132,7 +132,8 @@ class Supervisor:
         session = self._going_on.pop(0)
         try:
             going = runner.go_on(self.shop, session, self._services, draining=self.draining)
-            session = await traced.told(session.plan, going)
+            filed_in = await requests.trace(self.db, session.id)
+            session = await traced.told(session.plan, going, filed_in=filed_in)
         except OperationalError:
             self._going_on.insert(0, session)
             raise

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from lamplighter import telemetry
-from lamplighter.domain.session import Plan, Session, Status
+from lamplighter.domain.session import Plan, Request, Session, Status
 from lamplighter.domain.transcript import Spent, Usage
 from lamplighter.telemetry.traces import Span, Value
 from lamplighter.usecases.sessions import Opened
@@ -21,22 +21,26 @@ PROVIDERS: Final = {"claude": "anthropic", "messages": "anthropic"}
 BAD: Final = (Status.FAILED, Status.TIMED_OUT, Status.INTERRUPTED)
 
 
-async def told(plan: Plan, work: Awaitable[Session]) -> Session:
-    """Let a session have a span until it has ended."""
-    with telemetry.span(f"invoke_agent tier{plan.tier}", _about(plan.tier, plan.engine)) as span:
+async def told(plan: Plan, work: Awaitable[Session], *, filed_in: str | None = None) -> Session:
+    """Let a session have a span until it has ended: in the one that it was asked for in."""
+    name, about = f"invoke_agent tier{plan.tier}", _about(plan.tier, plan.engine)
+    with telemetry.span(name, about, parent=_parent(filed_in)) as span:
         session = await work
         tell(span, session)
         return session
 
 
-def chain(does: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-    """Let the sessions of a chain have one span around them."""
+def chain(
+    does: Callable[[W, Plan, Request | None], Awaitable[T]],
+) -> Callable[[W, Plan, Request | None], Awaitable[T]]:
+    """Let the sessions of a chain have one span around them, in the one that asked for it."""
 
     @wraps(does)
-    async def observed(*given: P.args, **more: P.kwargs) -> T:
+    async def observed(who: W, plan: Plan, request: Request | None) -> T:
         about = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "chain"}
-        with telemetry.span("invoke_workflow chain", about):
-            return await does(*given, **more)
+        parent = _parent(request.traceparent if request else None)
+        with telemetry.span("invoke_workflow chain", about, parent=parent):
+            return await does(who, plan, request)
 
     return observed
 
@@ -104,6 +108,10 @@ class Turns:
             ended=now,
         )
         self._before, self._turns, self._since = spent.usage, spent.turns, now
+
+
+def _parent(filed_in: str | None) -> Mapping[str, str] | None:
+    return {"traceparent": filed_in} if filed_in else None
 
 
 def _about(tier: int, engine: str) -> dict[str, Value]:

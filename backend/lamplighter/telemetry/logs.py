@@ -3,11 +3,15 @@
 import json
 import logging
 import sys
+import threading
 from datetime import UTC, datetime
+from types import TracebackType
 from typing import Any, Final
 
 from lamplighter.telemetry import traces
 from lamplighter.telemetry.about import request_id, session_id
+
+logger = logging.getLogger(__name__)
 
 JSON: Final = "json"
 _CONTROL: Final = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
@@ -35,21 +39,51 @@ class JsonLines(logging.Formatter):
             "time": f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S.%fZ}",
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _message(record),
             "process": record.process,
             "request_id": request_id(),
             "session_id": session_id(),
             "trace_id": trace,
             "span_id": span,
             "exception": self.formatException(record.exc_info) if record.exc_info else None,
+            "stack": record.stack_info,
         }
         return json.dumps({name: each for name, each in told.items() if each is not None})
 
 
 def configure(level: str, form: str = "text") -> None:
-    """Log to standard error from `level` on, as text or as JSON; libraries from warning on."""
+    """Log to standard error from `level` on, as text or as JSON; libraries from warning on.
+
+    As JSON nothing else is written there: whoever collects it reads one object a line.
+    """
     output = logging.StreamHandler(sys.stderr)
     usual = OneLine("%(asctime)s %(levelname)s %(message)s")
     output.setFormatter(JsonLines() if form == JSON else usual)
     logging.basicConfig(level=logging.WARNING, handlers=[output], force=True)
     logging.getLogger("lamplighter").setLevel(level.upper())
+    if form == JSON:
+        logging.captureWarnings(True)
+        sys.excepthook, threading.excepthook = _ended, _thread_ended
+        sys.unraisablehook = _passed_over
+
+
+def _message(record: logging.LogRecord) -> str:
+    """Return what is said; words that their values do not fit are told as they are."""
+    try:
+        return record.getMessage()
+    except (TypeError, ValueError, KeyError):
+        return f"{record.msg} {record.args!r}"
+
+
+def _ended(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+    logger.critical("The process ended by %s.", kind.__name__, exc_info=(kind, error, where))
+
+
+def _thread_ended(args: threading.ExceptHookArgs) -> None:
+    if args.exc_value is not None and not isinstance(args.exc_value, SystemExit):
+        logger.error("A thread ended by %s.", args.exc_type.__name__, exc_info=args.exc_value)
+
+
+def _passed_over(args: Any) -> None:
+    what = args.err_msg or "Nobody could be told of an error"
+    logger.error("%s: %r", what, args.object, exc_info=args.exc_value)

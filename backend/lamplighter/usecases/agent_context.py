@@ -82,7 +82,7 @@ async def agent_context(
         ways = [(each.memory, each.method.value) for each in found.told]
         observed.injected(span, "agent", ways, found.tokens)
         await access_counts.count(db, [memory.id for memory, _ in ways], now)
-        await _keep(db, found, session_id, now=now)
+        await keep(db, found, session_id, now=now)
     return found
 
 
@@ -118,6 +118,25 @@ async def preview(
     )
 
 
+async def keep(db: Database, found: AgentContext, session_id: int | None, *, now: datetime) -> None:
+    """Keep what a session is told, byte for byte, unless it is what it was told last."""
+    if session_id is None or not (found.text or found.placements):
+        return
+    async with writing(db):
+        last = await retellings.last(db, session_id)
+        if last is not None and (last.injected, last.query) == (found.text, found.query):
+            return
+        await retellings.insert(
+            db,
+            session_id,
+            found.text,
+            _once(found.placements),
+            query=found.query,
+            tokens=found.tokens,
+            now=now,
+        )
+
+
 async def _results(
     db: Database, project: str, query: str, limit: int, *, now: datetime, near: Near | None
 ) -> Results:
@@ -149,26 +168,6 @@ def _chosen(results: Results, limit: int) -> tuple[list[Told], list[tuple[Memory
 
 def _told(memory: Memory, method: Method, score: float, terms: Sequence[str] = ()) -> Told:
     return Told(memory, method, score, agent_block.cut(memory.observation, terms))
-
-
-async def _keep(
-    db: Database, found: AgentContext, session_id: int | None, *, now: datetime
-) -> None:
-    if session_id is None or not (found.text or found.placements):
-        return
-    async with writing(db):
-        last = await retellings.last(db, session_id)
-        if last is not None and (last.injected, last.query) == (found.text, found.query):
-            return
-        await retellings.insert(
-            db,
-            session_id,
-            found.text,
-            _once(found.placements),
-            query=found.query,
-            tokens=found.tokens,
-            now=now,
-        )
 
 
 def _once(placed: Sequence[Placement]) -> list[Placement]:

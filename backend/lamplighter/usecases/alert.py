@@ -15,6 +15,7 @@ from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Request, Trigger
 from lamplighter.domain.text import shortened
 from lamplighter.repository import Database, alerts, events, requests, writing
+from lamplighter.usecases import observed
 
 MOST_WAITING: Final = 100
 """So many investigations wait at most; what is told of again later is asked for then."""
@@ -124,7 +125,7 @@ async def _asked(
         services=(service,) if service else None,
         prompt=prompt(source, service, alert.severity, alert.title, alert.details),
     )
-    return await requests.insert(db, plan, now=now)
+    return await requests.insert(db, plan, traceparent=observed.filed_in(), now=now)
 
 
 async def _over(db: Database, held: Held, *, now: datetime) -> None:

@@ -150,13 +150,32 @@ async def asked(db: Database, query: str, project: str | None, *, limit: int) ->
     return await client_prompts.matching(db, keywords(query), project, limit=limit)
 
 
-async def forget_prompt(db: Database, prompt_id: int, *, project: str | None = None) -> None:
-    """Remove a prompt for good; raises NotFound."""
+async def forget_prompt(
+    db: Database, prompt_id: int, *, now: datetime, project: str | None = None
+) -> None:
+    """Take a prompt back: it is told to nobody any more. Raises NotFound."""
     async with writing(db):
-        held = await client_prompts.get(db, prompt_id)
-        if held is None or project not in (None, held.project):
+        held = await _prompt(db, prompt_id, project)
+        if held.deleted_at is not None:
             raise NotFound(f"There is no prompt {prompt_id}.")
+        await client_prompts.forget(db, prompt_id, now=now)
+
+
+async def remove_prompt(db: Database, prompt_id: int, *, project: str | None = None) -> None:
+    """Remove a prompt for good, one that was taken back too; raises NotFound.
+
+    Who asks has to hold `memories:write`.
+    """
+    async with writing(db):
+        await _prompt(db, prompt_id, project)
         await client_prompts.delete(db, prompt_id)
+
+
+async def _prompt(db: Database, prompt_id: int, project: str | None) -> ClientPrompt:
+    held = await client_prompts.get(db, prompt_id)
+    if held is None or project not in (None, held.project):
+        raise NotFound(f"There is no prompt {prompt_id}.")
+    return held
 
 
 def checked_id(given: str) -> str:

@@ -11,6 +11,7 @@ from lamplighter.domain import foreign, ours, plain
 from lamplighter.domain.agent import project_of
 from lamplighter.domain.memory import OPERATIONS, Memory
 from lamplighter.domain.records import ref_of
+from lamplighter.domain.session import Session
 from lamplighter.repository import Database, client_prompts, exports, imports, reading
 
 Write = Callable[[str], object]
@@ -96,13 +97,19 @@ class _Export:
                 yield foreign.session_row(session)
 
     async def _prompts(self) -> AsyncIterator[Mapping[str, Any]]:
+        number = 0
+        async for session, content, at in self._asked():
+            number += 1
+            yield foreign.prompt_row(number, session, content, at)
+
+    async def _asked(self) -> AsyncIterator[tuple[Session, str, datetime]]:
         async for sessions in exports.client_sessions(self.db, project=self.project):
             for session in sessions:
                 asked = await client_prompts.of(self.db, session.id)
                 if session.prompt and session.prompt not in [each.content for each in asked]:
-                    yield foreign.prompt_row(session, session.prompt, session.started_at)
+                    yield session, session.prompt, session.started_at
                 for each in asked:
-                    yield foreign.prompt_row(session, each.content, each.created_at)
+                    yield session, each.content, each.created_at
 
     async def _memories(self, *, told: bool) -> AsyncIterator[tuple[Memory, str | None, str]]:
         total = await exports.count(self.db, project=self.project, told=told)

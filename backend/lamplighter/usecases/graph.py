@@ -1,4 +1,4 @@
-"""The graph around something: a memory, a service, a topic, or a whole project in outline."""
+"""The graph around something: a memory, a service, a topic, a session, or a project in outline."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -9,6 +9,7 @@ from lamplighter.domain.graph import (
     IN,
     MEMORY,
     PROJECT,
+    SAID,
     SERVICE,
     TOPIC,
     Edge,
@@ -16,16 +17,19 @@ from lamplighter.domain.graph import (
     Node,
     edges_of,
     node_of,
+    session_node,
 )
 from lamplighter.domain.memory import Memory, MemoryId
 from lamplighter.domain.policy import quoted
 from lamplighter.domain.service import Services, fold
-from lamplighter.repository import Database, memories, reading
+from lamplighter.domain.session import Session
+from lamplighter.repository import Database, client_sessions, memories, reading, sessions
 from lamplighter.repository import graph as rows
 from lamplighter.usecases.walls import finds
 
 MOST: Final = 60
 A_STEP: Final = 20
+LATELY: Final = 5
 
 
 async def graph_of(
@@ -57,6 +61,7 @@ class _Drawing:
     nodes: dict[Node, None] = field(default_factory=dict)
     edges: dict[Edge, None] = field(default_factory=dict)
     known: dict[int, Memory] = field(default_factory=dict)
+    begun: dict[Node, Session] = field(default_factory=dict)
     more: bool = False
 
     def add(self, node: Node) -> bool:
@@ -80,12 +85,16 @@ class _Drawing:
         """Return what was drawn."""
         held = [self.known[int(each.name)] for each in self.nodes if each.what == MEMORY]
         return Graph(
-            nodes=tuple(self.nodes), edges=tuple(self.edges), memories=tuple(held), more=self.more
+            nodes=tuple(self.nodes),
+            edges=tuple(self.edges),
+            memories=tuple(held),
+            sessions=tuple(self.begun[each] for each in self.nodes if each in self.begun),
+            more=self.more,
         )
 
 
 async def _centre(drawn: _Drawing, about: str) -> list[Node]:
-    """Find what is meant: a memory's number, then a service, then a topic."""
+    """Find what is meant: a memory's number, then a service, a topic, a session's own name."""
     if about.isascii() and about.removeprefix("#").isdigit():
         memory = await memories.get(drawn.db, MemoryId(int(about.removeprefix("#")[:15])))
         if memory is None or not finds(drawn.project, memory):
@@ -98,10 +107,13 @@ async def _centre(drawn: _Drawing, about: str) -> list[Node]:
         drawn.add(Node(SERVICE, name))
     elif await rows.under(drawn.db, drawn.project, about.lower(), limit=1):
         drawn.add(Node(TOPIC, about.lower()))
+    elif session := await client_sessions.of(drawn.db, about, drawn.project):
+        drawn.begun[session_node(session)] = session
+        drawn.add(session_node(session))
     else:
         raise NotFound(
             f"Nothing goes by {quoted(about)} in the project {drawn.project}: "
-            "neither a service nor a topic. mem_search finds memories by words."
+            "no service, no topic and no session. mem_search finds memories by words."
         )
     return list(drawn.nodes)
 
@@ -116,7 +128,19 @@ async def _step(drawn: _Drawing, node: Node) -> list[Node]:
         case "topic":
             found = await rows.under(drawn.db, drawn.project, node.name, limit=A_STEP)
             return _held(drawn, found)
+        case "session":
+            return await _brought(drawn, node)
     return []
+
+
+async def _brought(drawn: _Drawing, node: Node) -> list[Node]:
+    """Draw what a session brought: memories that came together."""
+    number = drawn.begun[node].id
+    found = await rows.of_session(drawn.db, drawn.project, number, limit=A_STEP)
+    new = _held(drawn, found)
+    for memory in found:
+        drawn.join(Edge(node, SAID, node_of(memory)), node_of(memory))
+    return new
 
 
 def _held(drawn: _Drawing, found: list[Memory]) -> list[Node]:
@@ -138,6 +162,7 @@ async def _around_memory(drawn: _Drawing, memory: Memory) -> list[Node]:
     here, new = node_of(memory), []
     for edge in edges_of(memory):
         new += drawn.join(edge, edge.target if edge.source == here else edge.source)
+    new += await _session_of(drawn, memory)
     for link in await rows.links_of(drawn.db, [memory.id], limit=A_STEP):
         other = link.target if link.source == memory.id else link.source
         held = await memories.get(drawn.db, MemoryId(other))
@@ -147,6 +172,18 @@ async def _around_memory(drawn: _Drawing, memory: Memory) -> list[Node]:
         ends = Node(MEMORY, str(link.source)), Node(MEMORY, str(link.target))
         new += drawn.join(Edge(ends[0], link.what.replace("_", " "), ends[1]), node_of(held))
     return new
+
+
+async def _session_of(drawn: _Drawing, memory: Memory) -> list[Node]:
+    """Draw the session that brought a memory, unless it is another project's."""
+    session = None
+    if memory.session_id is not None:
+        session = await sessions.get(drawn.db, memory.session_id)
+    if session is None or not finds(drawn.project, session):
+        return []
+    there = session_node(session)
+    drawn.begun[there] = session
+    return drawn.join(Edge(there, SAID, node_of(memory)), there)
 
 
 def _dependencies(drawn: _Drawing, node: Node) -> list[Node]:
@@ -163,13 +200,21 @@ def _dependencies(drawn: _Drawing, node: Node) -> list[Node]:
 
 
 async def _outline(drawn: _Drawing) -> None:
-    """Draw the services and topics that a project's memories are about."""
+    """Draw the services and topics that a project's memories are about, and its last sessions."""
     here = Node(PROJECT, drawn.project)
     drawn.add(here)
-    for service, _ in await rows.outline(drawn.db, drawn.project, limit=MOST):
+    for service, count in await rows.outline(drawn.db, drawn.project, limit=MOST):
         if service is not None:
             there = Node(SERVICE, service)
-            drawn.join(Edge(here, IN, there), there)
-    for topic in await rows.topics(drawn.db, drawn.project, limit=MOST):
+            drawn.join(Edge(here, _counted(count, "about"), there), there)
+    for topic, count in await rows.topics(drawn.db, drawn.project, limit=MOST):
         there = Node(TOPIC, topic)
+        drawn.join(Edge(here, _counted(count, "of"), there), there)
+    for session in await client_sessions.newest(drawn.db, drawn.project, limit=LATELY):
+        there = session_node(session)
+        drawn.begun[there] = session
         drawn.join(Edge(here, IN, there), there)
+
+
+def _counted(count: int, how: str) -> str:
+    return f"{IN} {count} {'memory' if count == 1 else 'memories'} {how}"

@@ -32,6 +32,8 @@ from lamplighter.usecases.knowledge import REVISED
 
 IMPORTED: Final = "imported"
 FIRST: Final = 100
+MOST: Final = 1_000_000_000
+"""The highest number that a memory of elsewhere keeps: more cannot have been given one by one."""
 
 
 class Became(StrEnum):
@@ -80,34 +82,49 @@ class Importing:
     counts: dict[Became, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     _sessions: dict[str, int | None] = field(default_factory=dict)
+    _steps: list[history.Step] = field(default_factory=list)
     _told: dict[Op, list[int]] = field(default_factory=dict)
     _known: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
+    _last: int | None = 0
     _there: frozenset[str] = frozenset()
     _came: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
-    _asked: dict[int, set[str]] = field(default_factory=dict)
+    _asked: dict[int, set[tuple[str, datetime]]] = field(default_factory=dict)
     _same: Mapping[tuple[str, str], Sequence[MemoryId]] = field(default_factory=dict)
 
     async def take(self, placed: Sequence[Placed]) -> None:
         """Take some records in, in short writes; what is wrong with one is among the faults."""
         if self.dry:
             async with reading(self.db):
-                await self._some(placed)
+                await self._some(list(self._admitted(placed)))
             return
+        ready: list[Placed] = []
+
+        def prepare(numbers: Sequence[int]) -> None:
+            ready[:] = self._admitted([placed[number] for number in numbers])
 
         async def work(numbers: Sequence[int]) -> list[int]:
-            await self._some([placed[number] for number in numbers])
+            if self._last != await imports.last(self.db):
+                self._last = None
+            await self._some(ready)
+            if self._last:
+                await imports.number_on(self.db)
             for op, ids in self._told.items():
                 await tell(self.db, ids, op, now=self.now)
             again = self._came.keys() & self._there
             await imports.note(self.db, self._came, known=again, now=self.now)
+            await history.append_all(self.db, self._steps, now=self.now)
+            self._steps.clear()
             self._told.clear()
             self._came.clear()
             return []
 
-        await in_batches(self.db, range(len(placed)), work, first=FIRST)
+        self.db.bringing += 1
+        try:
+            await in_batches(self.db, range(len(placed)), work, first=FIRST, prepare=prepare)
+        finally:
+            self.db.bringing -= 1
 
-    async def _some(self, placed: Sequence[Placed]) -> None:
-        some = list(self._admitted(placed))
+    async def _some(self, some: Sequence[Placed]) -> None:
         records = [each.record for each in some if isinstance(each.record, Record)]
         self._known = await imports.known(self.db, [each.ref for each in records])
         self._there, self._asked = frozenset(self._known), {}
@@ -192,8 +209,10 @@ class Importing:
         return None if holder is None else await memories.get(self.db, holder)
 
     def _same_words(self, record: Record) -> MemoryId | None:
-        memory = record.memory(None, now=self.now)
-        same = self._same.get((memory.content_hash, memory.project), ()) if memory.active else ()
+        if record.whole is not None and not record.whole.active:
+            return None
+        said = record.candidate
+        same = self._same.get((content_hash(said.observation), said.project), ())
         return next((number for number in same if number not in self.taken), None)
 
     async def _revise(self, held: Memory, record: Record, place: str, *, again: bool) -> Became:
@@ -205,18 +224,35 @@ class Importing:
         await curate.check_key(self.db, held, changed)
         if not self.dry:
             await memories.update(self.db, changed, now=self.now)
-            await history.append(self.db, held, changed, self._why(REVISED, place), now=self.now)
+            self._steps.append((held, changed, self._why(REVISED, place)))
         return Became.REVISED
 
     async def _create(self, record: Record, place: str) -> MemoryId | None:
         session_id = await self._session_of(record)
         if self.dry:
             return None
-        memory = await imports.insert(self.db, record.memory(session_id, now=self.now))
-        await history.append(self.db, None, memory, self._why(IMPORTED, place), now=self.now)
+        number = await self._number(record.number)
+        made = record.memory(session_id, now=self.now)
+        memory = await imports.insert(self.db, made, number=number)
+        self._steps.append((None, memory, self._why(IMPORTED, place)))
         self._note(record, memory.id)
         self._told.setdefault(Op.CREATED, []).append(memory.id)
         return memory.id
+
+    async def _number(self, there: int) -> int | None:
+        """Return the number that a memory had elsewhere where it may keep it.
+
+        That is in a home that had no memory but what came here, each number above the last.
+        """
+        if self._last is None:
+            return None
+        if self._last < there <= MOST:
+            self._last = there
+            return there
+        if self._last:
+            await imports.number_on(self.db)
+        self._last = None
+        return None
 
     def _note(self, record: Record, memory_id: MemoryId) -> None:
         self._known[record.ref] = self._came[record.ref] = (memory_id, record.said)
@@ -244,13 +280,15 @@ class Importing:
             return Became.KNOWN
         said = admitted_prompt(record.content, self.redact)
         if held.id not in self._asked:
-            asked = {each.content for each in await client_prompts.of(self.db, held.id)}
-            self._asked[held.id] = {held.prompt, *asked}
-        if said in self._asked[held.id]:
+            self._asked[held.id] = await client_prompts.ever(self.db, held.id)
+        known, at = self._asked[held.id], record.created_at
+        if said == held.prompt or (said, at) in known:
             return Became.KNOWN
-        self._asked[held.id].add(said)
+        if at is None and any(said == content for content, _ in known):
+            return Became.KNOWN
+        at = at or self.now
+        known.add((said, at))
         if not self.dry:
-            at = record.created_at or self.now
             await client_prompts.insert(self.db, held.id, held.project, said, now=at)
         return Became.PROMPT
 
@@ -266,6 +304,7 @@ class Importing:
                     external_id=name,
                     project=record.candidate.project,
                     started_at=record.created_at,
+                    ended_at=record.created_at or self.now,
                 )
                 held = await imports.insert_session(self.db, wanted, now=self.now)
             self._sessions[name] = None if held is None else held.id

@@ -4,7 +4,7 @@ What a person says to be so is kept raw; a prompt is told what is near to it; th
 leaves a summary made of what the hooks brought.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -172,6 +172,16 @@ async def used(
         kept = min(hooked.kept, hooked.most) - min(count, hooked.most)
         await _count(db, session, kept, now=now)
     return kept
+
+
+async def told_of_use(
+    db: Database, session: Session, tool: str, given: Mapping[str, Any], by: Rules, *, now: datetime
+) -> str:
+    """Return what is known of a tool's arguments where the agent's rules ask for it; it is kept."""
+    if by.agent.context_limit < 1 or not by.agent.auto_search:
+        return ""
+    rules_in_force = by.agent.hooks
+    return await hooks.recalled(db, rules_in_force, session, tool, given, redact=by.clean, now=now)
 
 
 async def summarized(db: Database, session: Session, by: Rules, *, now: datetime) -> None:

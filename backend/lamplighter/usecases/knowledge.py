@@ -64,26 +64,26 @@ async def keep(
     now: datetime,
     redact: Redact,
     window: timedelta = WINDOW,
+    by: str = "",
 ) -> Kept:
     """Revise what has the same topic key, count what has the same words, or keep a new memory.
 
-    The three tiers of agentops-memory, in one transaction. Raises Invalid for what
-    may not enter.
+    The three tiers of agentops-memory, in one transaction; `by` is who says it, in words.
+    Raises Invalid for what may not enter.
     """
     candidate = as_said(admitted_knowledge(candidate, redact))
     async with writing(db):
-        return await said_again(db, candidate, window, now=now) or await learn(
-            db, candidate, now=now
-        )
+        again = await said_again(db, candidate, window, now=now, by=by)
+        return again or await learn(db, candidate, now=now, reason=by)
 
 
 async def said_again(
-    db: Database, candidate: Candidate, window: timedelta, *, now: datetime
+    db: Database, candidate: Candidate, window: timedelta, *, now: datetime, by: str = ""
 ) -> Kept | None:
     """Revise or count the memory that an admitted candidate says again; None where none does."""
     held = await _of_key(db, candidate)
     if held is not None:
-        return await _revise(db, held, candidate, now=now)
+        return await _revise(db, held, candidate, now=now, by=by)
     since = now - min(window, ALWAYS)
     again = await captures.held(db, candidate, since=since) if window else None
     placed = None if again is None else await _placed(db, again, candidate)
@@ -92,7 +92,7 @@ async def said_again(
     counted = await captures.count_again(db, placed, now=now)
     if placed != again:
         await memories.update(db, counted, now=now)
-        await history.append(db, again, counted, _why(PLACED, candidate.session_id), now=now)
+        await history.append(db, again, counted, _why(PLACED, candidate.session_id, by), now=now)
     return Kept(Outcome.DEDUPLICATED, counted)
 
 
@@ -113,6 +113,7 @@ async def capture(
     now: datetime,
     redact: Redact,
     source_ref: str | None = None,
+    by: str = "",
 ) -> Captured:
     """Keep what a report lists under `## Key Learnings`; what we hold already is counted.
 
@@ -135,7 +136,7 @@ async def capture(
                     source_ref=source_ref,
                     project=project,
                 )
-                kept.append(await keep(db, candidate, now=now, redact=redact, window=ALWAYS))
+                kept.append(await keep(db, candidate, now=now, redact=redact, window=ALWAYS, by=by))
     return Captured(tuple(kept))
 
 
@@ -155,6 +156,7 @@ async def correct(
     now: datetime,
     redact: Redact,
     session_id: int | None = None,
+    by: str = "",
 ) -> Memory:
     """Change the words of a memory for a client; raises NotFound, Invalid.
 
@@ -171,12 +173,12 @@ async def correct(
             raise Invalid(*wrong)
         await curate.check_key(db, memory, changed)
         await memories.update(db, changed, now=now)
-        await history.append(db, memory, changed, _why("edited", session_id), now=now)
+        await history.append(db, memory, changed, _why("edited", session_id, by), now=now)
         return changed
 
 
 async def forget(
-    db: Database, memory_id: int, *, now: datetime, session_id: int | None = None
+    db: Database, memory_id: int, *, now: datetime, session_id: int | None = None, by: str = ""
 ) -> Memory:
     """Take a memory back for a client: it is told to nobody any more. Raises NotFound.
 
@@ -187,12 +189,12 @@ async def forget(
         memory = await get(db, memory_id)
         gone = forgotten(memory)
         await memories.update(db, gone, now=now)
-        await history.append(db, memory, gone, _why(FORGOTTEN, session_id), now=now)
+        await history.append(db, memory, gone, _why(FORGOTTEN, session_id, by), now=now)
         return gone
 
 
 async def remove(
-    db: Database, memory_id: int, *, now: datetime, session_id: int | None = None
+    db: Database, memory_id: int, *, now: datetime, session_id: int | None = None, by: str = ""
 ) -> None:
     """Remove a memory of knowledge and its texts for good, a forgotten one too.
 
@@ -202,7 +204,7 @@ async def remove(
         memory = await memories.get(db, memory_id)
         if memory is None or memory.category in OPERATIONAL:
             raise NotFound(f"There is no observation {memory_id}.")
-        await curate.remove(db, memory, _why("deleted", session_id), now=now)
+        await curate.remove(db, memory, _why("deleted", session_id, by), now=now)
 
 
 async def timeline(db: Database, memory_id: int, *, before: int, after: int) -> Timeline:
@@ -246,10 +248,12 @@ async def _free(db: Database, memory: Memory) -> bool:
     return holder is None
 
 
-async def _revise(db: Database, held: Memory, candidate: Candidate, *, now: datetime) -> Kept:
+async def _revise(
+    db: Database, held: Memory, candidate: Candidate, *, now: datetime, by: str
+) -> Kept:
     memory = revised(held, candidate, now=now)
     await memories.update(db, memory, now=now)
-    await history.append(db, held, memory, _why(REVISED, candidate.session_id), now=now)
+    await history.append(db, held, memory, _why(REVISED, candidate.session_id, by), now=now)
     return Kept(Outcome.UPDATED, memory)
 
 

@@ -27,6 +27,11 @@ WAYS: Final = {"ops": "confidence", "project": "project", "prompt": "words"}
 """How the memories of a block are chosen."""
 
 
+def filed_in() -> str | None:
+    """Return the span that something is asked for in, so that what is done about it is of it."""
+    return telemetry.traceparent().get("traceparent")
+
+
 def search(
     find: Callable[P, Coroutine[Any, Any, Results]],
 ) -> Callable[P, Coroutine[Any, Any, Results]]:

@@ -41,7 +41,7 @@ class Moved:
         return bool(self.memories or self.sessions or self.prompts)
 
 
-async def move(db: Database, old: str, new: str, *, now: datetime) -> Moved | None:
+async def move(db: Database, old: str, new: str, *, by: str = "", now: datetime) -> Moved | None:
     """Let the knowledge, the sessions and the prompts of one project be another's.
 
     None when both are the same. What sessions observe of services stays where it is.
@@ -57,7 +57,7 @@ async def move(db: Database, old: str, new: str, *, now: datetime) -> Moved | No
         async with writing(db):
             held = await observations.of_project(db, source, limit=AT_ONCE)
             for memory in held:
-                replaced += await _move(db, memory, target, now=now)
+                replaced += await _move(db, memory, target, who=by, now=now)
             count += len(held)
             if len(held) == AT_ONCE:
                 continue
@@ -69,10 +69,10 @@ async def move(db: Database, old: str, new: str, *, now: datetime) -> Moved | No
             )
 
 
-async def _move(db: Database, memory: Memory, target: str, *, now: datetime) -> bool:
+async def _move(db: Database, memory: Memory, target: str, *, who: str, now: datetime) -> bool:
     """Move a memory; returns whether it or the one that has its key there is superseded now."""
     moved = replace(memory, project=target, version=memory.version + 1)
-    reason = f"{memory.project} is now {target}"
+    reason = "; ".join(filter(None, (f"{memory.project} is now {target}", who)))
     there = await _holder(db, moved)
     if there is None:
         await _keep(db, memory, moved, reason, now=now)

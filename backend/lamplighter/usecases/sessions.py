@@ -91,7 +91,9 @@ async def ask(
     """File a request for a session; raises Invalid naming each wrong field."""
     plan = checked(replace(plan, prompt=redact(plan.prompt)), services, max_tier)
     async with writing(db):
-        return await requests.insert(db, plan, engine=engine, now=now)
+        return await requests.insert(
+            db, plan, engine=engine, traceparent=observed.filed_in(), now=now
+        )
 
 
 def checked(plan: Plan, services: Services, max_tier: int) -> Plan:

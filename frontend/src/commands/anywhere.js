@@ -21,7 +21,7 @@ export function anywhereCommands({
     { keys: "/", label: t("hands.search_all"), when: () => !filterField(), run: () => router.go("/search") },
     { keys: "n", label: t("hands.write_memory"), run: () => addMemory.show() },
     { keys: "r", label: t("hands.run_session"), run: () => runNow.show() },
-    { keys: "z", label: t("hands.undo_last"), run: () => (review.settled ? review.undo() : toasts.undoLast()) },
+    { keys: "z", label: t("hands.undo_last"), run: () => (review?.settled ? review.undo() : toasts.undoLast()) },
     { label: t("hands.stop_everything"), when: () => !halt.on, run: () => halt.show() },
     { label: t("hands.go_on"), when: () => halt.ours, run: () => halt.release() },
     { label: t("hands.pause_live"), when: () => !live.paused, run: () => ui.togglePause() },

@@ -2,7 +2,7 @@ import { t } from "../texts.js"
 
 /** Moving through the rows of whatever list is in sight. @param {any} stores */
 export function listCommands({ router, review, reviews }) {
-  const move = (/** @type {number} */ by) => (review.open ? turn({ router, review, reviews }, by) : step(by))
+  const move = (/** @type {number} */ by) => (review?.open ? turn({ router, review, reviews }, by) : step(by))
   return [
     { keys: "/", label: t("hands.filter"), when: () => Boolean(filterField()), run: focusField },
     { keys: "j", label: t("hands.next_row"), when: hasRows, repeats: true, run: () => move(1) },

@@ -3,8 +3,6 @@ import { memoriesPage } from "./memories-page.js"
 import { memoryFields } from "./memory-fields.js"
 import { memoryPanel } from "./memory-panel.js"
 import { overviewPage } from "./overview-page.js"
-import { reviewsPage } from "./reviews-page.js"
-import { revealIn } from "./rows.js"
 import { sessionsPage } from "./sessions-page.js"
 
 /** The data of each page: what a click there means. @param {any} Alpine */
@@ -14,7 +12,6 @@ export function pages(Alpine) {
   Alpine.data("eventsPage", () => eventsPage(store))
   Alpine.data("sessionsPage", () => sessionsPage(store))
   Alpine.data("overviewPage", () => overviewPage(store))
-  Alpine.data("reviewsPage", () => reviewsPage(store, () => revealIn(store("reviews"))))
   Alpine.data("memoryPanel", () => memoryPanel(store))
   Alpine.data("newMemory", () => memoryFields(store("addMemory"), "add"))
   Alpine.data("editedMemory", () => memoryFields(store("memory"), "edit"))

@@ -46,10 +46,20 @@ export function searchPage(store) {
       if (live.offline) return t("search.offline")
       if (search.problem) return `${search.problem} ${t("search.old")}`
       const { partial, missing } = search.found
-      return [partial ? t("search.partial") : "", missingWords(missing)].filter(Boolean).join(" ")
+      return [
+        partial ? t("search.partial") : "",
+        missingWords(missing),
+        search.rested ? t("search.rested") : "",
+        clashing(search),
+      ]
+        .filter(Boolean)
+        .join(" ")
     },
 
     nothing: () => t("search.nothing", { q: search.answered }),
+
+    /** @param {string} filter */
+    untypeLabel: (filter) => t("search.untype", { filter }),
 
     /** From the box into what was found; Enter keeps what was looked for. @param {KeyboardEvent} press */
     boxKey(press) {
@@ -187,12 +197,23 @@ function choices(counted, held, named, field) {
   return !held || all.some(({ name }) => name === held) ? all : [...all, { name: held, label: held }]
 }
 
+/** A filter that is typed while another is chosen above counts as words: that is said. @param {any} search */
+function clashing({ query, typed }) {
+  const chosen = ["service", "project", "kind", "category"].filter((name) => query[name])
+  const clash = chosen.map((name) => typedAs(name, query.q)).find((each) => each && !typed.includes(each))
+  return clash ? t("search.clash", { filter: clash }) : ""
+}
+
+/** @param {string} name @param {string} q */
+function typedAs(name, q) {
+  const names = name === "category" ? "(?:category|type)" : name
+  return new RegExp(`(?<!\\S)${names}:[^\\s:/"]\\S*`, "i").exec(q)?.[0]
+}
+
 /** @param {string[]} missing */
 function missingWords(missing) {
-  if (!missing.length) return ""
-  return missing.includes("vectors")
-    ? t("search.missing_vectors")
-    : t("search.missing_some", { names: missing.join(", ") })
+  const layers = missing.filter((each) => each !== "vectors").map((each) => t(/** @type {any} */ (`search.${each}`)))
+  return layers.length ? t("search.missing_some", { names: layers.join(", ") }) : ""
 }
 
 /** @param {number} score */

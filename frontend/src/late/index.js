@@ -3,6 +3,7 @@ import { cooldownsPage } from "../components/cooldowns-page.js"
 import { healthPage } from "../components/health-page.js"
 import { previewPage } from "../components/preview-page.js"
 import { searchPage } from "../components/search-page.js"
+import { reviewsPage } from "../components/reviews-page.js"
 import { revealIn } from "../components/rows.js"
 import { sessionPage } from "../components/session-page.js"
 import { settingsPage } from "../components/settings-page.js"
@@ -14,6 +15,7 @@ import { health } from "../stores/health.js"
 import { log } from "../stores/log.js"
 import { alerts, notices } from "../stores/outside.js"
 import { preview } from "../stores/preview.js"
+import { review } from "../stores/review.js"
 import { search } from "../stores/search.js"
 import { session } from "../stores/session.js"
 import { settings } from "../stores/settings.js"
@@ -42,6 +44,7 @@ export function latePages(with_) {
   Alpine.data("settingsPage", () => settingsPage(store))
   Alpine.data("sessionPage", () => sessionPage(store))
   Alpine.data("cooldownsPage", () => cooldownsPage(store, () => revealIn(store("uses"))))
+  Alpine.data("reviewsPage", () => reviewsPage(store, () => revealIn(store("reviews"))))
   Alpine.data("sessionHead", () => ({
     get session() {
       return store("session").row
@@ -54,6 +57,7 @@ export function latePages(with_) {
     ...ofUses(with_),
     search: ofSearch(with_),
     approvals: ofApprovals(with_),
+    reviews: ofReviews(with_),
     session: ofSession(with_),
   }
 }
@@ -107,6 +111,21 @@ function ofApprovals({ Alpine, add, api, feed, approvals, clock, live, toasts })
   Alpine.effect(() => desk.here && desk.gather(approvals.open))
   Alpine.effect(() => desk.here && desk.tick())
   return desk
+}
+
+/** @param {any} with_ */
+function ofReviews({ add, api, feed, router, reviews, toasts }) {
+  const one = add("review", review({ api, reviews, toasts, router }))
+  feed.on("review", (/** @type {Change} */ change) => one.follow(change))
+  feed.on("memory", (/** @type {Change} */ change) => one.followMemory(change))
+  return {
+    visit: (/** @type {URLSearchParams} */ params, /** @type {number | null} */ id) => (
+      reviews.visit(params),
+      one.visit(id)
+    ),
+    leave: () => one.visit(null),
+    load: () => router.id !== null && one.load(router.id),
+  }
 }
 
 /** @param {any} with_ */

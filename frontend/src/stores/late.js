@@ -3,6 +3,7 @@ import { t } from "../texts.js"
 const TITLES = {
   search: t("common.search_page"),
   approvals: t("common.approvals_page"),
+  reviews: t("common.reviews_page"),
   session: t("common.session_page"),
   cooldowns: t("common.cooldowns_page"),
   preview: t("common.preview_page"),
@@ -31,6 +32,7 @@ export function late({ api, router, reload, fetch }) {
 
     get title() {
       if (router.page === "session") return t("hands.session_n", { id: String(router.id) })
+      if (router.page === "reviews" && router.id !== null) return t("hands.review_n", { id: String(router.id) })
       return TITLES[/** @type {keyof typeof TITLES} */ (router.page)] ?? ""
     },
 

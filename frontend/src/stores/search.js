@@ -3,6 +3,8 @@ import { soon } from "../soon.js"
 import { t } from "../texts.js"
 
 const KEY = "lamplighter.searches"
+/** Kept while searches here find by meaning too. */
+const MEANT = "lamplighter.meant"
 const RECENT = 8
 const FIRST = 20
 const MOST = 100
@@ -41,7 +43,15 @@ export function asked({ since, ...query }, now) {
   return { ...query, since: since && new Date(now - SINCE[since] * HOUR_MS).toISOString() }
 }
 
-const NOTHING = /** @type {Found} */ ({ items: [], seq: 0, terms: [], partial: false, missing: [] })
+const NOTHING = /** @type {Found} */ ({
+  items: [],
+  seq: 0,
+  terms: [],
+  partial: false,
+  missing: [],
+  layers: [],
+  filters: [],
+})
 
 /**
  * What is found of all that is known. What was found before stays in sight until the answer is there.
@@ -63,6 +73,8 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     limit: FIRST,
     /** Those that were found and are gone since. */
     gone: /** @type {Record<string, boolean>} */ ({}),
+    /** Did the model rest, which the next search finds awake? */
+    rested: false,
     /** Whose score is laid open. */
     open: "",
     recent: kept(storage),
@@ -122,6 +134,10 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       this.found = found
       this.answered = this.query.q
       this.gone = {}
+      this.rested = found.missing.includes("vectors") && storage.getItem(MEANT) !== null
+      if (found.missing.includes("vectors")) storage.removeItem(MEANT)
+      else if (found.items.some(({ reasons }) => reasons?.some(({ what }) => what === "meaning")))
+        storage.setItem(MEANT, "1")
       this.phase = "ready"
       this.problem = ""
       for (const layer of LAYERS)
@@ -169,20 +185,39 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       if (q.trim() !== this.query.q) this.filter({ q: q.trim() }, { replace: true })
     },
 
-    /** @param {string} layer */
+    /** What of the words says where to look is taken out of them: the buttons say it now. @param {string} layer */
     toggle(layer) {
+      const next = LAYERS.filter((each) => (each === layer) !== this.looksIn(each)).join(",")
+      if (!next) return
+      const places = this.typed.filter(isPlace)
+      const words = places.length ? { q: without(this.query.q, places) } : {}
+      this.filter({ layers: next === USUAL.join(",") ? "" : next, ...words })
+    },
+
+    /** Where is looked: as the words say, else as the buttons do. */
+    get layers() {
       const held = this.query.layers.split(",")
-      const next = LAYERS.filter((each) => (each === layer) !== held.includes(each)).join(",")
-      if (next) this.filter({ layers: next === USUAL.join(",") ? "" : next })
+      return this.typed.some(isPlace) ? this.found.layers : held
     },
 
     /** @param {string} layer */
     looksIn(layer) {
-      return this.query.layers.split(",").includes(layer)
+      return this.layers.includes(layer)
+    },
+
+    /** The filters in the words that are looked for now. */
+    get typed() {
+      return (this.found.filters ?? []).filter((each) => this.query.q.includes(each))
+    },
+
+    /** Take a filter out of the words. @param {string} each */
+    untype(each) {
+      this.filter({ q: without(this.query.q, [each]) })
     },
 
     clear() {
-      this.filter({ service: "", category: "", project: "", kind: "", tag: "", since: "", state: "", layers: "" })
+      const q = without(this.query.q, this.typed)
+      this.filter({ q, service: "", category: "", project: "", kind: "", tag: "", since: "", state: "", layers: "" })
     },
 
     more() {
@@ -209,16 +244,22 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     },
 
     get groups() {
-      return byLayer(this.found.items, this.query.layers.split(","))
+      return byLayer(this.found.items, this.layers)
     },
 
     get filtered() {
       const { q: _, layers, ...rest } = this.query
-      return layers !== USUAL.join(",") || Object.values(rest).some(Boolean)
+      return layers !== USUAL.join(",") || this.typed.length > 0 || Object.values(rest).some(Boolean)
     },
 
     get empty() {
       return this.phase === "ready" && this.found.items.length === 0
+    },
+
+    /** Is all of it only near in meaning? For nonsense too something is nearest. */
+    get holdsNoWord() {
+      const { items } = this.found
+      return items.length > 0 && items.every(({ method }) => method === "meaning")
     },
 
     get mayMore() {
@@ -227,10 +268,25 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
 
     get summary() {
       const n = this.found.items.length
-      if (this.phase !== "ready") return ""
-      return n >= this.limit ? t("search.best", { n, q: this.answered }) : t("search.found", { n, q: this.answered })
+      if (this.phase !== "ready" || !n) return ""
+      if (this.holdsNoWord) return t("search.no_word", { n, q: this.answered })
+      const sum = t(n >= this.limit ? "search.best" : "search.found", { n, q: this.answered })
+      return this.found.missing.includes("vectors") ? t("search.by_words", { sum }) : sum
     },
   }
+}
+
+/** @param {string} filter */
+function isPlace(filter) {
+  return filter.toLowerCase().startsWith("in:")
+}
+
+/** @param {string} q @param {string[]} filters */
+function without(q, filters) {
+  return filters
+    .reduce((rest, each) => rest.replace(each, ""), q)
+    .replace(/\s+/g, " ")
+    .trim()
 }
 
 /** @param {Pick<Storage, "getItem">} storage @returns {string[]} */

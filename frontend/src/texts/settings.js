@@ -13,7 +13,7 @@ export const settings = {
   agentSaved: { one: "{n} memory saved", other: "{n} memories saved" },
   agentSeen: "last seen {when}",
   agentProject: "project {project}",
-  agentRemote: "keeps its memory at {url}",
+  agentRemote: "keeps its memory at {url}, over MCP: its hooks do nothing here",
   agentMay: "What {name} may do",
   environment: "environment, {variable}",
   fileLine: "lamplighter.toml, line {line}",

@@ -12,6 +12,7 @@ Project = Annotated[str, Meta(max_length=PROJECT_CHARS)]
 Word = Annotated[str, Meta(max_length=50)]
 Key = Annotated[str, Meta(max_length=200)]
 Tag = Annotated[str, Meta(max_length=100)]
+Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Tags = Annotated[list[Tag], Meta(max_length=20)]
 SessionId = Annotated[str, Meta(max_length=200)]
 
@@ -131,12 +132,13 @@ class ContextQuery(Struct):
     query: str = ""
     limit: int | None = None
     max_bytes: int | None = None
+    session_id: str = ""
 
 
 class TimelineQuery(Struct):
     """Around which observation, and how far."""
 
-    observation_id: int | None = None
+    observation_id: Number | None = None
     before: int | None = None
     after: int | None = None
 

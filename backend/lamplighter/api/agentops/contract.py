@@ -1,6 +1,8 @@
 """What every entry of the contract needs: who asks, on which mount, of which project."""
 
+import ipaddress
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -10,7 +12,8 @@ from starlette.requests import Request
 
 from lamplighter.api.callers import caller_of
 from lamplighter.api.routes.op import Ask
-from lamplighter.domain.agent import Agent, project_of
+from lamplighter.domain.agent import Agent, kept_here, project_of
+from lamplighter.domain.agent import agent_of as named
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.search import Near
 from lamplighter.domain.session import OUTSIDE, Session
@@ -70,12 +73,18 @@ def is_strict(request: Request) -> bool:
 
 
 def agent_of(request: Request) -> Agent | None:
-    """Return the agent whose token is shown."""
+    """Return the agent whose token is shown; raises Conflict where its knowledge is not here."""
     name = caller_of(request).agent
-    if name is None:
-        return None
-    known = (each for each in desk(request).agents if each.name == name)
-    return next(known, Agent(name=name))
+    return None if name is None else kept_here(named(desk(request).agents, name))
+
+
+def asker(request: Request) -> str:
+    """Return who asks, in words, and from where where that is not this machine."""
+    who, host = caller_of(request).words, request.client.host if request.client else ""
+    with suppress(ValueError):
+        if not ipaddress.ip_address(host).is_loopback:
+            return f"{who}, from {host}"
+    return who
 
 
 def project_in(request: Request, given: str | None) -> str | None:

@@ -1,5 +1,6 @@
 """What is known: searched, told as a context, and suggested a key for."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -18,14 +19,17 @@ from lamplighter.api.agentops.contract import (
 from lamplighter.api.agentops.reading import body, limited, query, required
 from lamplighter.api.answer import answer
 from lamplighter.domain import suggest
-from lamplighter.domain.agent import CONTEXT_LIMIT
+from lamplighter.domain.agent import CONTEXT_LIMIT, project_of
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.search import MOST, Found, Layer, Method, Wanted
-from lamplighter.usecases.agent_context import AgentContext, agent_context
+from lamplighter.domain.text import one_line
+from lamplighter.repository import client_sessions, reading
+from lamplighter.usecases.agent_context import AgentContext, agent_context, keep
 from lamplighter.usecases.finding import find
 from lamplighter.usecases.walls import finds
 
 FOUND: Final = 10
+SESSION: Final = "X-Session-ID"
 MORE: Final = 4
 """How many times as many are looked at where some of them are of another type."""
 
@@ -46,16 +50,19 @@ async def context(request: Request) -> Response:
     here, wanted, agent = desk(request), query(request, ContextQuery), agent_of(request)
     most = agent.context_limit if agent else CONTEXT_LIMIT
     limit = most if wanted.limit is None or wanted.limit < 0 else wanted.limit
+    project = project_in(request, wanted.project) or DEFAULT_PROJECT
     told = await agent_context(
         here.db,
-        project_in(request, wanted.project) or DEFAULT_PROJECT,
+        project,
         wanted.query,
         limit=min(limit, most) if agent else limit,
         now=here.now(),
         redact=here.redact,
         near=here.near,
     )
-    return answer(_told(told, wanted.max_bytes))
+    told = replace(told, text=_within(told.text, wanted.max_bytes))
+    await keep(here.db, told, await _told_to(request, wanted, project), now=here.now())
+    return answer(_told(told))
 
 
 async def topic_key(request: Request) -> Response:
@@ -100,14 +107,25 @@ async def _hits(request: Request, wanted: SearchQuery) -> list[dict[str, Any]]:
     ]
 
 
+async def _told_to(request: Request, wanted: ContextQuery, project: str) -> int | None:
+    """Return the session that a context is told to, so that it is kept with it.
+
+    None where none is named, or none of the project: a question begins no session.
+    """
+    name = one_line(wanted.session_id or request.headers.get(SESSION, ""))
+    async with reading(desk(request).db):
+        held = await client_sessions.of(desk(request).db, name) if name else None
+    return held.id if held is not None and held.project == project_of(project) else None
+
+
 def _rank(found: Found) -> float:
     """Return a score as the BM25 of FTS5 is told: the lower, the better."""
     return -found.score
 
 
-def _told(told: AgentContext, max_bytes: int | None) -> dict[str, Any]:
+def _told(told: AgentContext) -> dict[str, Any]:
     return {
-        "context": _within(told.text, max_bytes),
+        "context": told.text,
         "recent_sessions": [
             {
                 "id": each.external_id or "",

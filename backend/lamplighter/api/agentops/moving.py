@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from lamplighter.api.agentops.asked import MigrateIn, ProjectQuery
-from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, desk, project_in
+from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, asker, desk, project_in
 from lamplighter.api.agentops.reading import body, decoded, query, required
 from lamplighter.api.answer import answer
 from lamplighter.domain import foreign
@@ -78,7 +78,7 @@ async def migrate(request: Request) -> Response:
     given = await body(request, MigrateIn)
     required(old_project=given.old_project, new_project=given.new_project)
     old, new = given.old_project or "", given.new_project or ""
-    moved = await projects.move(here.db, old, new, now=here.now())
+    moved = await projects.move(here.db, old, new, by=asker(request), now=here.now())
     if moved is None:
         return answer(_skipped("names are identical"))
     if not moved.any:

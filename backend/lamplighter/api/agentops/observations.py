@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from lamplighter.api.agentops import rows, words
 from lamplighter.api.agentops.asked import (
-    DeleteQuery,
     ListQuery,
     ObservationEdit,
     ObservationIn,
@@ -16,14 +15,14 @@ from lamplighter.api.agentops.asked import (
 )
 from lamplighter.api.agentops.contract import (
     agent_of,
+    asker,
     desk,
     is_strict,
     project_in,
     session_of,
 )
-from lamplighter.api.agentops.reading import body, limited, number, query, required
+from lamplighter.api.agentops.reading import body, for_good, limited, number, query, required
 from lamplighter.api.answer import answer
-from lamplighter.api.callers import caller_of
 from lamplighter.domain.errors import Invalid, NotFound, Wrong
 from lamplighter.domain.memory import Candidate, Edit, Memory, Source
 from lamplighter.domain.session import Session
@@ -33,7 +32,6 @@ from lamplighter.usecases import knowledge
 
 RECENT: Final = 20
 TITLE_CHARS: Final = 80
-REMOVES: Final = "memories:write"
 NEEDS: Final = ("session_id", "type", "title", "content", "project")
 SORTS: Final = ("", "created_at:desc")
 
@@ -51,6 +49,7 @@ async def create(request: Request) -> Response:
         now=here.now(),
         redact=here.redact,
         window=here.window,
+        by=asker(request),
     )
     saved = {
         "id": kept.memory.id,
@@ -76,6 +75,7 @@ async def capture(request: Request) -> Response:
         now=here.now(),
         redact=here.redact,
         source_ref=_reference(given.source),
+        by=asker(request),
     )
     return answer(
         {
@@ -124,23 +124,25 @@ async def edit(request: Request) -> Response:
     if given.project is not None and project_in(request, given.project) != memory.project:
         raise Invalid(Wrong("project", "is moved as a whole: POST /projects/migrate"))
     changed = await knowledge.correct(
-        here.db, memory.id, _edit(memory, given), now=here.now(), redact=here.redact
+        here.db,
+        memory.id,
+        _edit(memory, given),
+        now=here.now(),
+        redact=here.redact,
+        by=asker(request),
     )
     return await _shown(request, changed)
 
 
 async def delete(request: Request) -> Response:
     """DELETE /observations/{id}; with `hard` for good."""
-    here, hard = desk(request), query(request, DeleteQuery).hard
-    if hard and not caller_of(request).may(REMOVES):
-        raise HTTPException(403, f"To remove it for good needs a token with {REMOVES}.")
-    number_ = number(request)
+    here, hard, number_, by = desk(request), for_good(request), number(request), asker(request)
     if not hard:
-        await knowledge.forget(here.db, (await _held(request)).id, now=here.now())
+        await knowledge.forget(here.db, (await _held(request)).id, now=here.now(), by=by)
     elif project_in(request, None) is None:
-        await knowledge.remove(here.db, number_, now=here.now())  # a forgotten one too
+        await knowledge.remove(here.db, number_, now=here.now(), by=by)  # a forgotten one too
     else:
-        await knowledge.remove(here.db, (await _held(request)).id, now=here.now())
+        await knowledge.remove(here.db, (await _held(request)).id, now=here.now(), by=by)
     if is_strict(request):
         return Response(status_code=204)
     return answer({"id": number_, "status": "deleted", "hard_delete": hard})

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from lamplighter.api.agentops import rows
 from lamplighter.api.agentops.asked import ListQuery, PromptIn, SearchQuery
 from lamplighter.api.agentops.contract import desk, is_strict, project_in, session_of
-from lamplighter.api.agentops.reading import body, limited, number, query, required
+from lamplighter.api.agentops.reading import body, for_good, limited, number, query, required
 from lamplighter.api.answer import answer
 from lamplighter.domain.prompt import ClientPrompt
 from lamplighter.repository import Database, reading
@@ -45,10 +45,14 @@ async def search(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """DELETE /prompts/{id}."""
-    here, prompt_id = desk(request), number(request)
-    await clients.forget_prompt(here.db, prompt_id, project=project_in(request, None))
-    return answer({"id": prompt_id, "status": "deleted", "hard_delete": True})
+    """DELETE /prompts/{id}; with `hard` for good."""
+    here, prompt_id, hard = desk(request), number(request), for_good(request)
+    project = project_in(request, None)
+    if hard:
+        await clients.remove_prompt(here.db, prompt_id, project=project)
+    else:
+        await clients.forget_prompt(here.db, prompt_id, now=here.now(), project=project)
+    return answer({"id": prompt_id, "status": "deleted", "hard_delete": hard})
 
 
 async def _listed(request: Request, asked: str, project: str, limit: int) -> Response:

@@ -9,7 +9,9 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from lamplighter.api.agentops.asked import DeleteQuery
 from lamplighter.api.agentops.contract import is_strict
+from lamplighter.api.callers import caller_of
 from lamplighter.api.words import in_words
 from lamplighter.domain.errors import Invalid, Wrong
 
@@ -19,6 +21,7 @@ CUTS: Final = {"title": 500, "content": 50_000}
 CUT: Final = "... [truncated]"
 MOST: Final = 1_000
 DIGITS: Final = 18
+REMOVES: Final = "memories:write"
 JSON: Final = "application/json"
 PAGES: Final = ("origin", "referer", "cookie", "sec-fetch-site")
 """What a browser says of the page that asks; a program says none of it."""
@@ -76,6 +79,15 @@ def query(request: Request, form: type[S]) -> S:
         with suppress(msgspec.ValidationError):
             values[field.name] = msgspec.convert(given, field.type, strict=False)
     return form(**values)
+
+
+def for_good(request: Request) -> bool:
+    """Whether something is to be removed for good; raises 403 for who may not."""
+    if not query(request, DeleteQuery).hard:
+        return False
+    if not caller_of(request).may(REMOVES):
+        raise HTTPException(403, f"To remove it for good needs a token with {REMOVES}.")
+    return True
 
 
 def number(request: Request) -> int:

@@ -22,7 +22,7 @@ from lamplighter.api.agentops import (
     standing,
     surroundings,
 )
-from lamplighter.api.agentops.contract import Entry
+from lamplighter.api.agentops.contract import Entry, agent_of
 from lamplighter.api.agentops.errors import in_their_form
 from lamplighter.api.callers import caller_of
 from lamplighter.api.routes.op import Ask
@@ -220,8 +220,9 @@ ENTRIES: Final = (
         "DELETE",
         "/prompts/{id}",
         prompts.delete,
-        "Remove a prompt for good.",
+        "Take a prompt back; with hard=true remove it for good.",
         shapes.Deleted,
+        query=asked.DeleteQuery,
         problems=(400, 404),
     ),
     _writes(
@@ -321,6 +322,8 @@ def _by_method(entries: dict[str, Entry], strict: bool) -> Ask:
             raise HTTPException(405, headers={"Allow": ", ".join(allowed(entries))})
         if entry.scope and caller_of(request).session_id is not None:
             raise HTTPException(403, NOT_OURS)
+        if entry.scope:
+            agent_of(request)  # one that keeps its knowledge elsewhere has none here
         return await entry.ask(request)
 
     return in_their_form(ask)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamplighter.api import audit, bulk, events, memories, relate, search, shapes, similar
+from lamplighter.api import audit, bulk, events, memories, relate, search, shapes, similar, walled
 from lamplighter.api.routes.op import op
 
 OPS: Final = (
@@ -24,6 +24,7 @@ OPS: Final = (
         shapes.Memory,
         status=201,
         body=shapes.MemoryIn,
+        across=True,
     ),
     op(
         "GET",
@@ -51,6 +52,7 @@ OPS: Final = (
         "Delete or change several memories.",
         shapes.Changed,
         body=shapes.Bulk,
+        across=True,
     ),
     op(
         "POST",
@@ -61,6 +63,7 @@ OPS: Final = (
         shapes.Changed,
         body=shapes.Empty,
         problems=(404, 409),
+        across=True,
     ),
     op(
         "POST",
@@ -79,12 +82,13 @@ OPS: Final = (
         "Find active memories that say the same as a text, or otherwise.",
         shapes.Similar,
         body=shapes.SimilarIn,
+        across=True,
     ),
     op(
         "GET",
         "/memories/{id:int}",
         "memories:read",
-        memories.show,
+        walled.memory(memories.show),
         "Read a memory.",
         shapes.Memory,
         query=shapes.AsOfQuery,
@@ -100,6 +104,7 @@ OPS: Final = (
         body=shapes.MemoryEdit,
         problems=(404, 412),
         matches=True,
+        across=True,
     ),
     op(
         "DELETE",
@@ -111,12 +116,13 @@ OPS: Final = (
         status=204,
         problems=(404, 412),
         matches=True,
+        across=True,
     ),
     op(
         "GET",
         "/memories/{id:int}/history",
         "memories:read",
-        memories.past,
+        walled.memory(memories.past),
         "List the changes of a memory.",
         shapes.HistoryPage,
         query=shapes.PageQuery,
@@ -126,7 +132,7 @@ OPS: Final = (
         "GET",
         "/memories/{id:int}/grounds",
         "memories:read",
-        memories.grounds,
+        walled.memory(memories.grounds),
         "Read who said a memory, who was told it, and what contradicts it.",
         shapes.Grounds,
         query=shapes.GroundsQuery,
@@ -141,6 +147,7 @@ OPS: Final = (
         shapes.Memory,
         problems=(404, 409, 412),
         matches=True,
+        across=True,
     ),
     op(
         "GET",
@@ -159,6 +166,7 @@ OPS: Final = (
         "List all that is believed on a service or a word, and what it rests on.",
         shapes.AuditPage,
         query=shapes.AuditQuery,
+        across=True,
     ),
     op(
         "GET",

@@ -19,7 +19,8 @@ class Op:
     """One thing that can be asked: how, where, by whom, with what, and what comes back.
 
     `scope` is what a caller must hold; None lets everybody in. `or_gives` is what comes
-    back where it is asked for otherwise.
+    back where it is asked for otherwise. What tells of or changes every project is
+    `across`: not for who is bound to one.
     """
 
     method: str
@@ -34,6 +35,7 @@ class Op:
     query: type[msgspec.Struct] | None = None
     problems: tuple[int, ...] = ()
     matches: bool = False
+    across: bool = False
     media: str = "application/json"
 
 

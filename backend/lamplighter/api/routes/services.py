@@ -23,6 +23,7 @@ OPS: Final = (
         "List what was learned, newest first.",
         shapes.LearnedPage,
         query=shapes.LearnedQuery,
+        across=True,
     ),
     op(
         "GET",

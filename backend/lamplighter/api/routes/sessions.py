@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamplighter.api import sessions, shapes, told
+from lamplighter.api import sessions, shapes, told, walled
 from lamplighter.api.routes.op import op
 
 OPS: Final = (
@@ -29,7 +29,7 @@ OPS: Final = (
         "GET",
         "/sessions/{id:int}",
         "sessions:read",
-        sessions.show,
+        walled.session(sessions.show),
         "Read a session.",
         shapes.Session,
         problems=(404,),
@@ -48,7 +48,7 @@ OPS: Final = (
         "GET",
         "/sessions/{id:int}/log",
         "sessions:read",
-        sessions.log,
+        walled.session(sessions.log),
         "Read what a session printed.",
         shapes.Log,
         query=shapes.LogQuery,
@@ -58,7 +58,7 @@ OPS: Final = (
         "GET",
         "/sessions/{id:int}/chain",
         "sessions:read",
-        sessions.chain,
+        walled.session(sessions.chain),
         "Read the chain of sessions that a session stands in.",
         shapes.Chain,
         problems=(404,),
@@ -67,7 +67,7 @@ OPS: Final = (
         "GET",
         "/sessions/{id:int}/markers",
         "sessions:read",
-        sessions.markers,
+        walled.session(sessions.markers),
         "List what became of a session's markers.",
         shapes.MarkerPage,
         query=shapes.PageQuery,
@@ -77,7 +77,7 @@ OPS: Final = (
         "GET",
         "/sessions/{id:int}/searches",
         "sessions:read",
-        sessions.searched,
+        walled.session(sessions.searched),
         "List what a session searched for among the memories.",
         shapes.SearchPage,
         query=shapes.PageQuery,
@@ -87,7 +87,7 @@ OPS: Final = (
         "GET",
         "/sessions/{id:int}/prompt",
         "sessions:read",
-        told.prompt,
+        walled.session(told.prompt),
         "Read what a session was told.",
         shapes.Prompt,
         problems=(404,),

@@ -102,6 +102,7 @@ OPS: Final = (
         "List changes after a number.",
         shapes.ChangesPage,
         query=shapes.ChangesQuery,
+        across=True,
     ),
     op(
         "GET",
@@ -112,5 +113,6 @@ OPS: Final = (
         None,
         query=shapes.StreamQuery,
         media="text/event-stream",
+        across=True,
     ),
 )

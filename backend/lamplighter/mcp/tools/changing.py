@@ -39,6 +39,7 @@ def mem_update(place: Place) -> Use:
                 now=desk.now(),
                 redact=desk.redact,
                 session_id=place.session_number,
+                by=place.speaker.words,
             )
         words = "Corrected" if memory.version != before.version else "It said so already"
         return Answer(text=f"{words}: {line(memory)}", found=values(memory))
@@ -55,7 +56,11 @@ def mem_delete(place: Place) -> Use:
             project = place.project(given)
             memory = await walls.changeable(desk.db, place.speaker, project, given["id"])
             await knowledge.forget(
-                desk.db, memory.id, now=desk.now(), session_id=place.session_number
+                desk.db,
+                memory.id,
+                now=desk.now(),
+                session_id=place.session_number,
+                by=place.speaker.words,
             )
         words = f"Taken back: memory {memory.id}. A person can bring it back in the app."
         return Answer(text=words, found={"id": memory.id, "deleted": True})

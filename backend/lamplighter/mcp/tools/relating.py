@@ -4,18 +4,28 @@ from collections.abc import Mapping
 from typing import Any
 
 from lamplighter.domain.client_offers import AROUND_USUALLY
-from lamplighter.domain.graph import MEMORY, Graph
+from lamplighter.domain.graph import MEMORY, SESSION, Graph, Node, node_of, session_node
+from lamplighter.domain.markers import defused
 from lamplighter.domain.service import Services
+from lamplighter.domain.session import Session
+from lamplighter.domain.text import one_line, shortened
 from lamplighter.mcp.desk import Place
-from lamplighter.mcp.tools.shown import NOTES, line, values
+from lamplighter.mcp.tools.shown import (
+    NOTES,
+    SHOWN_CHARS,
+    line,
+    session_line,
+    session_values,
+    values,
+)
 from lamplighter.repository import reading, timeline
 from lamplighter.usecases import walls
 from lamplighter.usecases.graph import graph_of
 from lamplighter.usecases.toolbox import Answer, Use
 
 NOT_KEPT = (
-    "Edges are links between memories, topic keys, the services that memories name, and what "
-    "services.yaml says they depend on. People, tools and decisions are no nodes yet."
+    "Only what was recorded: links between memories, topic keys, the services that memories name "
+    "and depend on, and which session brought what. People and tools are no nodes."
 )
 
 
@@ -68,24 +78,32 @@ def mem_graph(place: Place) -> Use:
 
 
 def _lines(graph: Graph) -> list[str]:
-    lines = [NOTES, *map(line, graph.memories)]
-    lines += [str(each) for each in graph.nodes if each.what != MEMORY and not graph.edges]
-    lines += [f"- {each}" for each in graph.edges]
+    lines = [NOTES, *map(line, graph.memories), *map(session_line, graph.sessions)]
+    bare = [each for each in graph.nodes if each.what not in (MEMORY, SESSION)]
+    lines += [defused(str(each)) for each in bare if not graph.edges]
+    lines += [defused(f"- {each}") for each in graph.edges]
     if graph.more:
         lines.append("There is more: ask about one of these.")
     return [*lines, NOT_KEPT]
 
 
 def _values(graph: Graph) -> dict[str, Any]:
-    held = {str(each.id): values(each) for each in graph.memories}
+    held: dict[Node, dict[str, Any]] = {
+        **{node_of(each): {"memory": values(each)} for each in graph.memories},
+        **{session_node(each): _session(each) for each in graph.sessions},
+    }
     return {
         "note": NOTES,
         "nodes": [
-            {"kind": each.what, "name": each.name, **_memory(held, each.what, each.name)}
+            {"kind": each.what, "name": defused(each.name), **held.get(each, {})}
             for each in graph.nodes
         ],
         "edges": [
-            {"from": str(each.source), "what": each.what, "to": str(each.target)}
+            {
+                "from": defused(str(each.source)),
+                "what": each.what,
+                "to": defused(str(each.target)),
+            }
             for each in graph.edges
         ],
         "more": graph.more,
@@ -93,5 +111,6 @@ def _values(graph: Graph) -> dict[str, Any]:
     }
 
 
-def _memory(held: Mapping[str, dict[str, Any]], what: str, name: str) -> dict[str, Any]:
-    return {"memory": held[name]} if what == MEMORY else {}
+def _session(session: Session) -> dict[str, Any]:
+    shown = session_values(session)
+    return {"session": {**shown, "summary": shortened(one_line(shown["summary"]), SHOWN_CHARS)}}

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from lamplighter.domain import plain
+from lamplighter.domain.graph import session_node
 from lamplighter.domain.markers import defused
 from lamplighter.domain.memory import GENERAL, OPERATIONAL, PROJECT, Memory, Trust
 from lamplighter.domain.session import Session
@@ -65,10 +66,17 @@ def values(memory: Memory, *, whole: bool = False) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in (None, "", [])}
 
 
+def session_line(session: Session) -> str:
+    """Show one session on one line: its name, when it was, and its summary cut to size."""
+    words = defused(shortened(one_line(session.summary), SHOWN_CHARS)) or "no summary"
+    name = defused(str(session_node(session)))
+    return f"{name} ({session.started_at:%Y-%m-%d}, {session.status}): {words}"
+
+
 def session_values(session: Session) -> dict[str, Any]:
     """Return a session for a program."""
     return {
-        "session_id": session.external_id or str(session.id),
+        "session_id": defused(session.external_id or str(session.id)),
         "project": session.project,
         "status": session.status.value,
         "started_at": plain.at(session.started_at),

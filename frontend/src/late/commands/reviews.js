@@ -1,4 +1,4 @@
-import { t } from "../texts.js"
+import { t } from "../../texts.js"
 
 /**
  * The queue worked through by keys: one decides, the next case comes up.
@@ -6,7 +6,7 @@ import { t } from "../texts.js"
  */
 export function reviewsCommands({ router, review }) {
   const here = () => router.page === "reviews" && review.waits && !review.form
-  const settle = (/** @type {import("../outcomes.js").Resolution} */ resolution) => () => review.choose(resolution)
+  const settle = (/** @type {import("../../outcomes.js").Resolution} */ resolution) => () => review.choose(resolution)
   return [
     { keys: "a", label: t("hands.review_keep_new"), when: here, run: settle("keep_new") },
     { keys: "d", label: t("hands.review_keep_old"), when: here, run: settle("keep_old") },

@@ -1,0 +1,60 @@
+"""A child of the nursery is what a Python that starts is: only its beginning is shorter."""
+
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import nursery
+from living import Home, Server
+
+FORKS = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every process is started")
+
+
+@pytest.mark.parametrize("words", ["settings --json", "context --no-such", "run --services ,", ""])
+def test_what_it_prints_and_how_it_ends_is_the_same(tmp_path: Path, words: str) -> None:
+    home = Home(tmp_path / "home", {"COLUMNS": "72", "TZ": "Asia/Tokyo"})
+
+    forked = nursery.run(*words.split(), env=home.env, seconds=60)
+    started = nursery.run(*words.split(), env=home.env | {"PYTHONUTF8": "1"}, seconds=60)
+
+    assert (forked.returncode, forked.stdout) == (started.returncode, started.stdout)
+    assert forked.stderr == started.stderr
+    assert forked.stdout or forked.stderr
+
+
+@FORKS
+def test_it_stands_alone_and_is_told_and_waited_for(tmp_path: Path) -> None:
+    server = Server(Home(tmp_path / "home", {"LAMPLIGHTER_INTERVAL": "7h"}))
+    child = server._process
+    assert isinstance(child, nursery.Child)
+    proc = Path(f"/proc/{child.pid}")
+    open_files = [os.readlink(each) for each in (proc / "fd").iterdir()]
+
+    assert os.getsid(child.pid) == child.pid != os.getsid(0)
+    assert not [each for each in open_files if str(tmp_path) not in each and "/tmp" in each]
+    assert child.poll() is None
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(0.01)
+    child.terminate()
+    assert child.wait(20) == -signal.SIGTERM  # uvicorn passes on what it was sent
+    child.kill()  # nobody is there any more
+    server.start()
+    again = server._process
+    assert again
+    again.kill()
+    assert (again.wait(20), again.poll()) == (-signal.SIGKILL, -signal.SIGKILL)
+
+
+def test_many_are_asked_for_at_once_and_each_gets_its_own(tmp_path: Path) -> None:
+    homes = [Home(tmp_path / f"home{number}") for number in range(6)]
+
+    with ThreadPoolExecutor(6) as asking:
+        found = list(asking.map(lambda home: home.ask("settings").stdout, homes))
+
+    for home, shown in zip(homes, found, strict=True):
+        assert str(home.path) in shown

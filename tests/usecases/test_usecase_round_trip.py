@@ -1,0 +1,138 @@
+"""What clients kept goes out, into an empty home, and out again: the same, to the byte."""
+
+import random
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from examples import NOON, OPEN, held
+from test_usecase_transfer import POOL, document, empty, read, take, written  # noqa: F401
+
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.memory import Candidate, Category, Edit, Source
+from lamplighter.domain.session import Session
+from lamplighter.domain.summary import Message
+from lamplighter.repository import Database
+from lamplighter.usecases import clients, knowledge
+from lamplighter.usecases.clients import Opening
+from lamplighter.usecases.exporting import Form
+
+SAYS = (
+    "The pool holds 20",
+    "the POOL  holds 20",
+    "日本語のメモ",
+    'a "quoted"\n\tline',
+    "🙂 x" * 80,
+)
+CATEGORIES = (Category.CONFIG, Category.DECISION, Category.PREFERENCE, Category.LEARNING)
+REPORT = """## Key Learnings:
+1. The proxy drops idle connections after 60s
+2. {} says it is so today
+"""
+
+
+def saying(chance: random.Random, session: int) -> Candidate:
+    return replace(
+        POOL,
+        observation=chance.choice(SAYS),
+        category=chance.choice(CATEGORIES),
+        topic_key=chance.choice([None, None, "config/db", "config/ü"]),
+        scope=chance.choice(["project", "project", "global"]),
+        project=chance.choice(["shop", "desk"]),
+        session_id=chance.choice([None, session]),
+        title=chance.choice(["", "Pool"]),
+        source=chance.choice([Source.CLIENT, Source.CAPTURED]),
+    )
+
+
+async def talks(db: Database, chance: random.Random, session: Session, now: datetime) -> None:
+    """Say something in a session, or end it."""
+    how = {"now": now, "redact": OPEN}
+    match chance.randrange(3):
+        case 0:
+            said = [Message("user", chance.choice(SAYS)), Message("assistant", "Done")]
+            await clients.end(db, session.external_id or "", chance.choice([said, []]), **how)
+        case 1:
+            await clients.ask(db, session, chance.choice(SAYS), **how)
+        case _:
+            text = REPORT.format(chance.choice("abc"))
+            await knowledge.capture(db, text, project="desk", session_id=session.id, **how)
+
+
+async def changes(db: Database, chance: random.Random, now: datetime) -> None:
+    """Correct, take back or remove something that is held."""
+    ids = [row["id"] for row in await db.fetch_all("SELECT id FROM memories ORDER BY id")]
+    number = chance.choice(ids or [1])
+    match chance.randrange(3):
+        case 0:
+            await knowledge.forget(db, number, now=now)
+        case 1:
+            change = Edit(observation=f"Changed at {now}", tags=("x", "y, z"))
+            await knowledge.correct(db, number, change, now=now, redact=OPEN)
+        case _:
+            await knowledge.remove(db, number, now=now)
+
+
+async def lived(db: Database, seed: int) -> None:
+    """Let clients do 60 things at random, some within a second of each other."""
+    chance, now = random.Random(seed), NOON
+    for _ in range(60):
+        now += timedelta(seconds=chance.choice([0, 0.25, 1, 400, 90_000]))
+        opening = Opening(external_id=f"s-{chance.randrange(4)}", project="shop")
+        session, _new = await clients.start(db, opening, now=now)
+        with suppress(LamplighterError):  # what is gone cannot be changed
+            match chance.randrange(4):
+                case 0:
+                    await talks(db, chance, session, now)
+                case 1:
+                    await changes(db, chance, now)
+                case _:
+                    await knowledge.keep(db, saying(chance, session.id), now=now, redact=OPEN)
+
+
+@pytest.mark.parametrize("form", list(Form))
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("here", [True, False], ids=["from here", "to here"])
+async def test_out_and_in_and_out_again_it_is_the_same(
+    db: Database,
+    empty: Database,  # noqa: F811
+    seed: int,
+    here: bool,
+    form: Form,
+) -> None:
+    first, second = (db, empty) if here else (empty, db)
+    await lived(first, seed)
+    text = await written(first, form)
+
+    await take(second, read(text))
+
+    assert (await written(second, form)).splitlines() == text.splitlines()
+    highest = max(each.id for each in await held(second))
+    kept = await knowledge.keep(second, replace(POOL, observation="New"), now=NOON, redact=OPEN)
+    assert kept.memory.id == highest + 1
+
+
+async def test_a_number_is_kept_only_where_no_memory_ever_was(
+    db: Database,
+    empty: Database,  # noqa: F811
+) -> None:
+    for words in ("One", "Two", "Three"):
+        wanted = replace(POOL, observation=words, topic_key=None)
+        await knowledge.keep(db, wanted, now=NOON, redact=OPEN)
+    await knowledge.remove(db, 2, now=NOON)
+    text = await written(db, Form.LAMPLIGHTER)
+    gone = await knowledge.keep(empty, POOL, now=NOON, redact=OPEN)
+    await knowledge.remove(empty, gone.memory.id, now=NOON)
+
+    await take(empty, read(text))
+
+    assert [each.id for each in await held(empty)] == [2, 3]
+
+
+async def test_a_number_out_of_all_measure_is_not_kept(db: Database) -> None:
+    row = {"type": "decision", "content": "Hostile", "id": 2**52}
+
+    await take(db, read(document(row)))
+
+    assert [each.id for each in await held(db)] == [1]

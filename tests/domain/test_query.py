@@ -185,6 +185,7 @@ def test_what_is_no_time(text: str) -> None:
         ("31 June 2024 - it rains", None),
         ("13:56 Ada: it rains", None),
         ("1" * 10_000, None),
+        ("1." * 150, None),
     ],
 )
 def test_a_day_that_a_text_begins_with(text: str, day: str | None) -> None:

@@ -24,6 +24,8 @@ from lamplighter.domain.said import called, said_by, speaker
         ("What four words say is: nothing", None),
         ("a" * 100 + ": long", None),
         ("[" * 10_000, None),
+        ("1." * 150, None),
+        ("May 1, " * 50, None),
     ],
 )
 def test_a_text_that_begins_with_a_name_is_said_by_it(text: str, name: str | None) -> None:

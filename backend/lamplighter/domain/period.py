@@ -189,7 +189,10 @@ _HAS_YEAR: Final = re.compile("[0-9]{4}")
 _ANY: Final = datetime(2000, 1, 1, tzinfo=UTC)
 STAMP: Final = (
     r"(?=[0-9]|[A-Za-z]+,? (?:[A-Za-z]+ )?[0-9])"
-    rf"(?:(?:[0-9][0-9T:./+-]*(?:st|nd|rd|th|Z)?|[ap]m|on|at|of|{'|'.join(DAYS)}"
-    rf"|{_MONTH.strip('()')})\b[ ,.]{{0,2}}){{1,10}}"
+    rf"(?:(?:[0-9][0-9T:./+-]*+(?:st|nd|rd|th|Z)?|[ap]m|on|at|of|{'|'.join(DAYS)}"
+    rf"|{_MONTH.strip('()')})(?![A-Za-z0-9])[ ,.]{{0,2}}+){{1,10}}+"
 )
+"""A moment as it is written before a text. Nothing of it is given back: a text of `1.1.1.1` would
+be tried in all the ways there are."""
+
 _BEGINS: Final = re.compile(rf"[\s\[(>*_-]{{0,8}}(?i:{STAMP})")

@@ -19,6 +19,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+import nursery
 from lamplighter.config.settings import read_settings
 from lamplighter.repository import migrate
 from lamplighter.repository.database import sqlite_url
@@ -50,7 +51,7 @@ class App:
     home: Path
     env: dict[str, str] = field(default_factory=dict)
     port: int = 0
-    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    running: dict[str, nursery.Child | subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -61,13 +62,7 @@ class App:
             self._prepare()
         for name in names or PROCESSES:
             with (self.home / f"{name}.log").open("ab") as log:
-                self.running[name] = subprocess.Popen(
-                    [sys.executable, "-m", "lamplighter", name],
-                    env=self.env,
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,
-                )
+                self.running[name] = nursery.start(name, env=self.env, stdout=log, stderr=log)
             if name == "web":
                 self.wait_until_ready()
         return self
@@ -123,8 +118,7 @@ class App:
 
     def link(self) -> str:
         """Return a one-time link to log in by."""
-        words = [sys.executable, "-m", "lamplighter", "login"]
-        return subprocess.check_output(words, env=self.env, text=True, timeout=30).strip()
+        return nursery.run("login", env=self.env, seconds=30).stdout.strip()
 
     def log_in(self, page: Page) -> None:
         """Log a browser in; it loads nothing yet."""

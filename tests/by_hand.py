@@ -8,7 +8,7 @@ from typing import Any
 
 import asyncpg
 
-from lamplighter.repository import driver
+from lamplighter.repository import driver, migrate
 from lamplighter.repository.database import file_of, is_postgres
 
 
@@ -41,6 +41,19 @@ def refuse(url: str, when: str, message: str, *, only_if: str = "true") -> None:
 def allow(url: str, table: str) -> None:
     """Let the database take again what it refused."""
     run(url, f"DROP TRIGGER refuse ON {table}" if is_postgres(url) else "DROP TRIGGER refuse")
+
+
+def noted(url: str) -> list[tuple[Any, ...]]:
+    """Bring two memories that are indexed to the newest revision: what waits then?"""
+    row = (
+        "INSERT INTO memories (id, category, observation, confidence, active, created_at,"
+        " updated_at, tier) VALUES ({}, 'timing', '{}', 0.9, 1, '2026-01-01T12:00:00.000000Z',"
+        " '2026-01-01T12:00:00.000000Z', 2)"
+    )
+    run(url, row.format(41, "Disk is \N{FIRE}"), row.format(42, "Disk is hot"))
+    run(url, "DELETE FROM unindexed")
+    migrate.upgrade(url)
+    return run(url, "SELECT id FROM unindexed ORDER BY id")
 
 
 async def _ask(url: str, statements: tuple[str, ...]) -> list[tuple[Any, ...]]:

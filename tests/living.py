@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx2
 
+import nursery
 from lamplighter.repository import driver
 
 ENGINE = Path(__file__).parent / "fakes" / "said.py"
@@ -56,14 +57,7 @@ class Home:
 
     def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a command of this home's to its end."""
-        return subprocess.run(
-            [sys.executable, "-m", "lamplighter", *words],
-            env=self.env,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return nursery.run(*words, env=self.env, seconds=60)
 
     @property
     def env(self) -> dict[str, str]:
@@ -82,14 +76,8 @@ class Home:
             or shlex.join([sys.executable, str(ENGINE), str(script)]),
             "LAMPLIGHTER_ENGINE": "exec",
         }
-        done = subprocess.run(
-            [sys.executable, "-m", "lamplighter", "run", "--json", "--tier", str(tier), *words],
-            env=self.env | env,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        words = ("run", "--json", "--tier", str(tier), *words)
+        done = nursery.run(*words, env=self.env | env, seconds=60)
         assert done.stdout, done.stderr
         heard = script.with_suffix(".heard")
         told = json.loads(heard.read_text()) if heard.exists() else {}
@@ -142,7 +130,7 @@ class Server:
 
     home: Home
     port: int = 0
-    _process: subprocess.Popen[bytes] | None = None
+    _process: nursery.Child | subprocess.Popen[bytes] | None = None
 
     def __post_init__(self) -> None:
         self.port = self.port or free_port()
@@ -162,14 +150,8 @@ class Server:
 
     def start(self) -> None:
         with (self.home.path / "web.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "lamplighter", "web"],
-                env=self.home.env | {"LAMPLIGHTER_PORT": str(self.port)},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+            env = self.home.env | {"LAMPLIGHTER_PORT": str(self.port)}
+            self._process = nursery.start("web", env=env, stdout=log, stderr=log)
         self._until_ready()
 
     def kill(self) -> None:

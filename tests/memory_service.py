@@ -1,13 +1,13 @@
 """A real `lamplighter memory-service` process, beside the web process of the same home or alone."""
 
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 
 import httpx2
 
+import nursery
 from living import STARTING_SECONDS, Server
 
 
@@ -23,18 +23,13 @@ class MemoryService(Server):
 
     def start(self) -> None:
         with (self.home.path / "memory.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "lamplighter", "memory-service", *self.words],
-                env=self.home.env | {"LAMPLIGHTER_MEMORY_PORT": str(self.port)},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+            env = self.home.env | {"LAMPLIGHTER_MEMORY_PORT": str(self.port)}
+            words = ("memory-service", *self.words)
+            self._process = nursery.start(*words, env=env, stdout=log, stderr=log)
         self._until_ready()
 
     @property
-    def process(self) -> subprocess.Popen[bytes]:
+    def process(self) -> nursery.Child | subprocess.Popen[bytes]:
         assert self._process is not None
         return self._process
 

@@ -13,10 +13,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.quality.handbook import handbook
+from benchmarks.quality.long import long_talks
 from benchmarks.quality.ours import filled
 from benchmarks.quality.score import Judged, ranked, scored, within
 from benchmarks.quality.sets import Question, Set, sets
-from benchmarks.quality.ways import ways
+from benchmarks.quality.ways import said, ways
 from lamplighter.embedding.minilm import MiniLM
 
 BUDGET: Final = 1_024
@@ -35,10 +37,15 @@ def run() -> dict[str, Any]:
     return found
 
 
+def every_set() -> list[Set]:
+    """Return all sets of the yardstick."""
+    return [*sets(), long_talks(), handbook()]
+
+
 async def _run() -> dict[str, Table]:
     model = MiniLM()
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
-        return {each.name: await _measured(Path(directory), each, model) for each in sets()}
+        return {each.name: await _measured(Path(directory), each, model) for each in every_set()}
 
 
 async def _measured(directory: Path, found: Set, model: MiniLM) -> Table:
@@ -51,13 +58,14 @@ async def _measured(directory: Path, found: Set, model: MiniLM) -> Table:
 
 async def _judged(found: Set, order: Order) -> dict[str, dict[str, float]]:
     """Return the measures over all questions, of each half and of each kind."""
-    texts = [each.text for each in found.entries]
+    texts = [said(each) for each in found.entries]
     judged: list[tuple[Question, Judged]] = []
     for number, question in enumerate(found.questions):
         given = order(number)
         places = list(await given if inspect.isawaitable(given) else given)
-        told = within(texts, places, question.answer, BUDGET)
-        judged.append((question, Judged(ranked(places, question.answer), told)))
+        told = within(texts, places, question.answers, BUDGET)
+        ranks = ranked(places, question.answers)
+        judged.append((question, Judged(ranks, len(question.answers), told)))
     parts: dict[str, Callable[[Question], bool]] = {
         "all": lambda _: True,
         "tuned": lambda each: each.tuned,

@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 import sqlalchemy as sa
 
-from benchmarks.quality.sets import BEGAN, NOTES, Entry, Set
+from benchmarks.quality.clients import kept
+from benchmarks.quality.sets import BEGAN, NOTES, Entry, Set, Way
 from lamplighter.domain.memory import Candidate, Category
 from lamplighter.domain.search import Layer, Wanted
 from lamplighter.embedding import Vector
@@ -51,10 +52,11 @@ class Filled:
 
         async def order(number: int) -> list[int]:
             query = found.questions[number].text
-            wanted = Wanted(query=query, layers=(Layer.MEMORY,), project=found.name, limit=MOST)
+            project = found.questions[number].project or found.name
+            wanted = Wanted(query=query, layers=(Layer.MEMORY,), project=project, limit=MOST)
             near = self.near if meaning else None
             results = await find(self.db, wanted, now=NOW, near=near)
-            return [places[each.id] for each in results.memories]
+            return [places[each.id] for each in results.memories if each.id in places]
 
         return order
 
@@ -65,15 +67,7 @@ async def filled(directory: Path, found: Set, model: MiniLM) -> AsyncIterator[Fi
     url = sqlite_url(directory / f"{found.name}.db")
     migrate.upgrade(url)
     async with Database(url) as db:
-        ids: list[int] = []
-        async with writing(db):
-            for number in sorted({e.session for e in found.entries if e.session is not None}):
-                await db.execute(sa.insert(sessions).values(_session(number)))
-        for start in range(0, len(found.entries), AT_ONCE):
-            async with writing(db):
-                for each in found.entries[start : start + AT_ONCE]:
-                    memory = await memories.insert(db, _candidate(found, each), now=each.at)
-                    ids.append(memory.id)
+        ids = await (_kept(db, found) if _are_rows(found) else kept(db, found.entries, now=NOW))
         embedder = Embedder(db, model, lambda: NOW)
         await embedder.begin()
         while await embedder.step():
@@ -81,6 +75,23 @@ async def filled(directory: Path, found: Set, model: MiniLM) -> AsyncIterator[Fi
         near = Nearby(db, model, within=60)
         await near.prepare()
         yield Filled(db, near, tuple(ids))
+
+
+def _are_rows(found: Set) -> bool:
+    return all(each.way is Way.ROW for each in found.entries)
+
+
+async def _kept(db: Database, found: Set) -> list[int]:
+    ids: list[int] = []
+    async with writing(db):
+        for number in sorted({e.session for e in found.entries if e.session is not None}):
+            await db.execute(sa.insert(sessions).values(_session(number)))
+    for start in range(0, len(found.entries), AT_ONCE):
+        async with writing(db):
+            for each in found.entries[start : start + AT_ONCE]:
+                memory = await memories.insert(db, _candidate(found, each), now=each.at)
+                ids.append(memory.id)
+    return ids
 
 
 def _candidate(found: Set, each: Entry) -> Candidate:

@@ -9,35 +9,44 @@ AT = (5, 10, 20)
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One question: at which rank its answer stood, None where it did not, and what was told."""
+    """One question: at which ranks its answers stood, how many there are, and were told."""
 
-    rank: int | None
-    told: bool = False
+    ranks: tuple[int, ...]
+    answers: int = 1
+    told: int = 0
+
+    def recall(self, at: int) -> float:
+        """Return which share of the answers is among the first."""
+        return sum(rank <= at for rank in self.ranks) / self.answers
+
+    @property
+    def gain(self) -> float:
+        """Return the discounted gain of the first ten, as a share of the most there is."""
+        most = sum(1 / math.log2(rank + 2) for rank in range(min(self.answers, 10)))
+        return sum(1 / math.log2(rank + 1) for rank in self.ranks if rank <= 10) / most
 
 
 def scored(found: Sequence[Judged]) -> dict[str, float]:
-    """Return the mean of each measure; there is one right answer to each question."""
-    ranks = [each.rank for each in found]
-    measures = {f"r@{at}": [rank is not None and rank <= at for rank in ranks] for at in AT} | {
-        "mrr": [1 / rank if rank else 0.0 for rank in ranks],
-        "ndcg@10": [1 / math.log2(rank + 1) if rank and rank <= 10 else 0.0 for rank in ranks],
-        "told": [each.told for each in found],
+    """Return the mean of each measure."""
+    measures = {f"r@{at}": [each.recall(at) for each in found] for at in AT} | {
+        "mrr": [1 / min(each.ranks) if each.ranks else 0.0 for each in found],
+        "ndcg@10": [each.gain for each in found],
+        "told": [each.told / each.answers for each in found],
     }
     return {name: round(sum(values) / len(values), 3) for name, values in measures.items()}
 
 
-def ranked(order: Sequence[int], answer: int) -> int | None:
-    """Return at which place an answer stands, from 1."""
-    return order.index(answer) + 1 if answer in order else None
+def ranked(order: Sequence[int], answers: Sequence[int]) -> tuple[int, ...]:
+    """Return at which places the answers stand, from 1; those that were not found have none."""
+    return tuple(order.index(answer) + 1 for answer in answers if answer in order)
 
 
-def within(texts: Sequence[str], order: Sequence[int], answer: int, budget: int) -> bool:
-    """Whether an answer is told when entries are told in this order within a budget of tokens."""
-    left = budget
+def within(texts: Sequence[str], order: Sequence[int], answers: Sequence[int], budget: int) -> int:
+    """Return how many answers are told when entries are told in order within so many tokens."""
+    left, told = budget, 0
     for number in order:
         left -= math.ceil((min(len(texts[number]), 300) + 20) / 4)
         if left < 0:
-            return False
-        if number == answer:
-            return True
-    return False
+            break
+        told += number in answers
+    return told

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,24 +24,59 @@ SCRIPTS_EACH: Final = 3
 NOTES, TALK = "notes", "talks"
 
 
+class Way(StrEnum):
+    """How an entry comes in."""
+
+    ROW = "row"
+    """As a row of the repository."""
+    LIVE = "live"
+    """By a client, as it is said."""
+    TITLED = "titled"
+    """By a client, long after it was said, with who says it as the title."""
+    DATED = "dated"
+    """By a client, long after it was said, with its date before it."""
+    IMPORTED = "imported"
+    """In an export, with its moment."""
+    PAGE = "page"
+    """By a client, without a session."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that is known; `session` counts those of talks."""
+    """One thing that is known; `session` counts those of talks of one `project`."""
 
     text: str
     at: datetime
     service: str | None = None
     session: int | None = None
+    title: str = ""
+    speaker: str = ""
+    project: str = ""
+    way: Way = Way.ROW
+
+    @property
+    def words(self) -> str:
+        """The text as it is kept."""
+        if not self.speaker or self.way is Way.TITLED:
+            return self.text
+        said = f"{self.speaker}: {self.text}"
+        return f"[{self.at:%-I:%M %p, %-d %B %Y}] {said}" if self.way is Way.DATED else said
+
+    @property
+    def name(self) -> str:
+        """The title that it is kept by."""
+        return self.speaker if self.way is Way.TITLED else self.title
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the entry that answers it, by its place."""
+    """A question and the entries that answer it, by their places."""
 
     text: str
     kind: str
-    answer: int
+    answers: tuple[int, ...]
     tuned: bool = False
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +90,10 @@ class Set:
 
 def sets() -> tuple[Set, Set]:
     """Return the notes and the talks."""
-    return _halved(_notes()), _halved(_talks())
+    return halved(_notes()), halved(_talks())
 
 
-def _halved(found: Set) -> Set:
+def halved(found: Set) -> Set:
     """Mark half of the questions of each kind as those that may be tuned on."""
     chance = random.Random(SEED)
     order = list(range(len(found.questions)))
@@ -73,28 +109,28 @@ def _notes() -> Set:
     chance = random.Random(SEED)
     entries: list[Entry] = []
     questions: list[Question] = []
-    for fact in _read("facts")["fact"]:
+    for fact in read("facts")["fact"]:
         number = len(entries)
         entries.append(Entry(fact["note"], BEGAN + timedelta(hours=number)))
-        questions.append(Question(fact["asked"], "own words", number))
-        questions.append(Question(fact["other"], "other words", number))
+        questions.append(Question(fact["asked"], "own words", (number,)))
+        questions.append(Question(fact["other"], "other words", (number,)))
     hosts = _hosts(chance)
-    for family in _read("families")["family"]:
+    for family in read("families")["family"]:
         for host in chance.sample(hosts, HOSTS_EACH):
             number = len(entries)
             slots = _slots(chance, host, hosts)
             at = BEGAN + timedelta(hours=number)
             entries.append(Entry(family["note"].format(**slots), at, service=host))
             asked = family["asked"].format(**slots)
-            questions.append(Question(asked, "exact fact", number))
+            questions.append(Question(asked, "exact fact", (number,)))
             wrong = {**slots, "host": _misspelt(host, chance), "id": _retyped(slots["id"], chance)}
-            questions.append(Question(family["asked"].format(**wrong), "misspelt", number))
+            questions.append(Question(family["asked"].format(**wrong), "misspelt", (number,)))
     return _shuffled(Set(NOTES, tuple(entries), tuple(questions)), chance)
 
 
 def _talks() -> Set:
     chance = random.Random(SEED + 1)
-    scripts = _read("scripts")["script"]
+    scripts = read("scripts")["script"]
     entries: list[Entry] = []
     questions: list[Question] = []
     for talk in range(TALKS):
@@ -112,7 +148,7 @@ def _talks() -> Set:
                     number = talk * SESSIONS_EACH + session
                     entries.append(Entry(text, when, session=number))
                 for asked, turn in script["questions"]:
-                    questions.append(Question(asked.format(**slots), "talk", first + turn))
+                    questions.append(Question(asked.format(**slots), "talk", (first + turn,)))
     return Set(TALK, tuple(entries), tuple(questions))
 
 
@@ -125,7 +161,7 @@ def _shuffled(found: Set, chance: random.Random) -> Set:
     entries = tuple(
         replace(found.entries[number], at=at) for number, at in zip(order, moments, strict=True)
     )
-    questions = tuple(replace(each, answer=place[each.answer]) for each in found.questions)
+    questions = tuple(replace(each, answers=(place[each.answers[0]],)) for each in found.questions)
     return Set(found.name, entries, questions)
 
 
@@ -162,7 +198,8 @@ def _retyped(identifier: str, chance: random.Random) -> str:
     return chance.choice(ways)
 
 
-def _read(name: str) -> dict[str, Any]:
+def read(name: str) -> dict[str, Any]:
+    """Return what was written for the yardstick under a name."""
     return tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8"))
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.quality.sets import Entry, Set, words_of
+from benchmarks.quality.sets import Entry, Question, Set, words_of
 from lamplighter.domain.fusion import WEIGHT, fused
 from lamplighter.embedding import Vector
 from lamplighter.repository import driver
@@ -35,38 +35,43 @@ class Lexical:
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._db = driver.connect(":memory:")
         self._db.execute(
-            "CREATE VIRTUAL TABLE f USING fts5(text, service, around, tokenize='porter unicode61')"
+            "CREATE VIRTUAL TABLE f USING fts5("
+            "text, service, around, project UNINDEXED, tokenize='porter unicode61')"
         )
         for number, each in enumerate(entries):
-            row = (number, each.text, each.service or "", _around(entries, number))
+            row = (
+                *(number, said(each), each.service or "", _around(entries, number)),
+                each.project,
+            )
             self._db.execute(
-                "INSERT INTO f (rowid, text, service, around) VALUES (?, ?, ?, ?)", row
+                "INSERT INTO f (rowid, text, service, around, project) VALUES (?, ?, ?, ?, ?)", row
             )
 
     def scores(
-        self, query: str, *, every: bool = False, stop: bool = True, weights: str = "1, 1, 0"
+        self, asked: Question, *, every: bool = False, stop: bool = True, weights: str = "1, 1, 0"
     ) -> dict[int, float]:
         """Return the scores of what matches, more is better."""
-        words = [each for each in words_of(query) if not (stop and each in STOP)]
+        words = [each for each in words_of(asked.text) if not (stop and each in STOP)]
         quoted = ['"' + each.replace('"', "") + '"' for each in words]
         if not quoted:
             return {}
         matched = "{text service}" if weights.endswith(" 0") else "{text service around}"
-        asked = f"{matched} : ({(' AND ' if every else ' OR ').join(quoted)})"
+        match = f"{matched} : ({(' AND ' if every else ' OR ').join(quoted)})"
         rows = self._db.execute(
             f"SELECT rowid, -bm25(f, {weights}) s FROM f WHERE f MATCH ?"
-            f" ORDER BY s DESC, rowid LIMIT {MOST}",
-            (asked,),
+            f" AND project = ? ORDER BY s DESC, rowid LIMIT {MOST}",
+            (match, asked.project),
         )
         return dict(rows.fetchall())
 
 
 def ways(found: Set, vectors: Vector, asked: Vector) -> dict[str, Way]:
     """Return each way as a function from the place of a question to the places of entries."""
-    lexical, texts = Lexical(found.entries), [each.text for each in found.questions]
+    lexical, texts = Lexical(found.entries), found.questions
+    projects = np.array([each.project for each in found.entries])
 
     def dense(number: int) -> dict[int, float]:
-        near = vectors @ asked[number]
+        near = np.where(projects == texts[number].project, vectors @ asked[number], -1.0)
         best = np.argsort(-near, kind="stable")[:MOST]
         return {int(each): float(near[each]) for each in best}
 
@@ -106,5 +111,13 @@ def _around(entries: Sequence[Entry], number: int) -> str:
         return ""
     near = range(max(0, number - NEIGHBOURS), min(len(entries), number + NEIGHBOURS + 1))
     return " ".join(
-        entries[each].text for each in near if each != number and entries[each].session == own
+        said(entries[each])
+        for each in near
+        if each != number
+        and (entries[each].session, entries[each].project) == (own, entries[number].project)
     )
+
+
+def said(entry: Entry) -> str:
+    """Return all the words of an entry."""
+    return f"{entry.name} {entry.words}" if entry.name else entry.words

@@ -277,13 +277,10 @@ def test_a_secret_in_a_directory_is_kept_nowhere(
         (b"{", "application/json", 400),
         (b"[]", "application/json", 400),
         (b"null", "application/json", 400),
-        (b'{"a": "\\ud800"}', "application/json", 400),
         (b'{"a":' * 50_000, "application/json", 400),
-        (b"{}", "text/plain", 415),
-        (b"{}", "application/x-www-form-urlencoded", 415),
         (b" " * 1_000_001, "application/json", 400),
     ],
-    ids=["cut off", "a list", "null", "surrogate", "deep", "text", "form", "large"],
+    ids=["cut off", "a list", "null", "deep", "large"],
 )
 @pytest.mark.parametrize("entry", WITH_BODY, ids=name)
 def test_a_body_that_is_no_object_is_refused(
@@ -294,6 +291,15 @@ def test_a_body_that_is_no_object_is_refused(
     more = {"content": content, "headers": {"Content-Type": kind}}
 
     failure(asked(asking, entry, **more), status)
+
+
+@pytest.mark.parametrize("entry", WITH_BODY, ids=name)
+def test_a_page_has_to_say_that_it_sends_json(asking: httpx2.Client, entry: Entry) -> None:
+    """A page may send the other kinds without asking for leave first."""
+    here = f"http://{asking.base_url.netloc.decode()}"
+    headers = {"Origin": here, "Content-Type": "text/plain"}
+
+    failure(asked(asking, entry, content=b"{}", headers=headers), 415)
 
 
 @pytest.mark.parametrize("entry", WITH_BODY, ids=name)

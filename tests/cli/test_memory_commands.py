@@ -208,3 +208,15 @@ def test_the_feed_hears_of_each_change(run: Run, home: Path) -> None:
     with closing(driver.connect(str(home / "lamplighter.db"))) as connection:
         ops = connection.execute("SELECT op FROM changes ORDER BY seq").fetchall()
     assert [op for (op,) in ops] == ["created", "updated", "deleted"]
+
+
+@pytest.mark.parametrize("value", ["7", "-0.1", "nan", "inf", "much"])
+def test_a_confidence_is_from_0_to_1(run: Run, value: str) -> None:
+    made(run, *POOL)
+
+    for words in (("edit", "1"), ("add", "config", "Another")):
+        done = run("memory", *words, f"--confidence={value}")
+        assert (done.exit_code, "--confidence" in done.stderr) == (2, True)
+
+    [only] = json.loads(run("memory", "list", "--json").stdout)["items"]
+    assert (only["confidence"], only["version"]) == (0.7, 1)

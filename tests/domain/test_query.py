@@ -76,6 +76,37 @@ def test_who_is_held_to_a_project_gets_no_other_by_what_is_typed() -> None:
     assert ask("project:theirs disk").wanted.project == "theirs"
 
 
+def test_a_filter_that_is_typed_never_replaces_what_is_asked_for_beside_the_words() -> None:
+    timing, decision = Category.TIMING, Category.DECISION
+    kinds = ask("type:decision x", categories=(timing, decision)).wanted.categories
+
+    assert ask("service:Plex x", service="plex").wanted.service == "Plex"
+    assert ask("service:jellyfin x", service="plex").wanted.service == "plex"
+    assert "jellyfin" in ask("service:jellyfin x", service="plex").terms
+    assert ask("kind:project x", kind=Kind.SEMANTIC).wanted.kind == Kind.SEMANTIC
+    assert kinds == (decision,)
+    assert ask("type:decision x", categories=(timing,)).wanted.categories == (timing,)
+    assert ask("type:decision type:timing x").wanted.categories == (decision, timing)
+    assert ask("since:30d x", since=NOW - timedelta(days=7)).wanted.since == NOW - timedelta(days=7)
+    assert ask("since:1d x", since=NOW - timedelta(days=7)).wanted.since == NOW - timedelta(days=1)
+
+
+def test_the_filters_are_told_as_they_were_typed_and_only_those_that_count() -> None:
+    found = ask('slow service:jellyfin tag:"a b" fix:it -in:events', service="jellyfin")
+
+    assert found.filters == ("service:jellyfin", 'tag:"a b"')
+    assert ask("service:plex slow", service="jellyfin").filters == ()
+
+
+def test_each_term_is_known_as_it_was_typed_first() -> None:
+    found = ask('Redirects "no Routes" redirecting save-item')
+
+    assert found.spelled["redirect"] == "Redirects"
+    assert found.spelled["rout"] == "Routes"
+    assert found.spelled["save_item"] == "save-item"
+    assert set(found.terms) <= set(found.spelled)
+
+
 def test_a_prompt_is_taken_word_by_word() -> None:
     found = ask('- service:web "no route" -x', plain=True)
 

@@ -73,6 +73,10 @@ def test_a_stem_is_the_one_that_sqlite_makes() -> None:
         ("nginx日本", ["nginx", "日本", "本"]),
         ("a\0b", ["a", "b"]),
         ("\ud800x", ["x"]),
+        ("🔥disk ✅", ["u1f525", "disk", "u2705"]),
+        ("👍🏽👍", ["u1f44d", "u1f44d"]),
+        ("no-🔥-route 5€", ["no", "u1f525", "rout", "5", "u20ac"]),
+        ("⚠️ a → b ── ● 90°", ["u26a0", "a", "b", "90"]),
     ],
 )
 def test_the_terms_of_a_text(text: str, expected: list[str]) -> None:

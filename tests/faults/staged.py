@@ -1,13 +1,11 @@
 """What every fault needs: a home, its real processes, and a small disk that can fail."""
 
 import errno
-import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGKILL
 
 import httpx2
 from homes import NO_SERVICES, Home
@@ -26,8 +24,7 @@ def home_at(path: Path) -> Iterator[Home]:
     home = Home(path, living.Home(path).env | {"LAMPLIGHTER_INTERVAL": "1h"})
     yield home
     for process in home.started:
-        with suppress(ProcessLookupError):
-            os.kill(process.pid, SIGKILL)
+        process.kill()
         process.wait()
     assert home.until(lambda: not home.left_over())
 

@@ -167,6 +167,30 @@ def test_no_server_is_silence(desk: Desk) -> None:
         assert (done.status, done.out, done.err) == (0, "", "")
 
 
+def test_a_curlrc_changes_nothing_of_what_is_asked(desk: Desk) -> None:
+    with bad(says(TOLD)) as server, bad(says(TOLD)) as other:
+        lines = (f"proxy={other.url}", 'noproxy=""', f"url={other.url}", "location", "verbose")
+        rest = (f"trace={desk.path}/trace", "include", "max-time=60")
+        (desk.path / ".curlrc").write_text("\n".join((*lines, *rest)))
+        desk.url = server.url
+        done = desk.hook("SessionStart")
+
+    assert (done.status, done.context, done.err) == (0, "x", "")
+    assert (server.asked, other.asked) == (1, 0)
+    assert not (desk.path / "trace").exists()
+
+
+def test_a_server_on_this_machine_is_asked_through_no_proxy(desk: Desk) -> None:
+    with bad(says(TOLD)) as server, bad(hangs) as proxy:
+        names = ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+        desk.more |= dict.fromkeys(names, proxy.url)
+        desk.url = server.url
+        done = desk.hook("SessionStart")
+
+    assert done.context == "x"
+    assert proxy.asked == 0
+
+
 def test_a_server_that_hangs_is_waited_for_once(desk: Desk) -> None:
     with bad(hangs) as server:
         desk.url = server.url

@@ -70,6 +70,12 @@ def test_the_second_run_has_nothing_to_do(empty: str) -> None:
     assert migrate.revision_of(empty) == migrate.head()
 
 
+def test_what_is_held_is_taken_into_the_index_anew(empty: str) -> None:
+    migrate.upgrade(empty, target="0025")
+
+    assert by_hand.noted(empty) == [(41,), (42,)]
+
+
 def test_of_four_processes_at_once_exactly_one_migrates(empty: str, spawn) -> None:  # type: ignore[no-untyped-def]
     started = [spawn(UPGRADE, empty) for _ in range(4)]
     ended = [process.communicate(timeout=60) for process in started]

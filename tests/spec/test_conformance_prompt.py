@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import httpx2
 import pytest
 
+import nursery
 from lamplighter.domain.context import tokens
 from lamplighter.domain.markers import MEMORY
 from lamplighter.domain.memory import MEANINGS, OPERATIONAL
@@ -303,14 +303,7 @@ def test_a_round_and_what_is_asked_for_begin_with_the_same_check_166(server: Ser
     home.more |= {**engine, "LAMPLIGHTER_INTERVAL": "1h"}
     web = Server(home)
     with (home.path / "log").open("wb") as log:
-        supervisor = subprocess.Popen(
-            [sys.executable, "-m", "lamplighter", "supervisor"],
-            env=home.env,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+        supervisor = nursery.start("supervisor", env=home.env, stdout=log, stderr=log)
     try:
         for tier in (2, 3):
             asked = httpx2.post(

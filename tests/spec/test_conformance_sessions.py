@@ -6,13 +6,13 @@ The ends of the names are the numbers of the cases.
 import os
 import shlex
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import httpx2
 
+import nursery
 from lamplighter.repository import migrate
 from lamplighter.repository.database import sqlite_url
 from living import Home
@@ -41,14 +41,7 @@ def test_the_session_of_a_killed_supervisor_ends_interrupted_99(home: Home, tmp_
     }
     migrate.upgrade(sqlite_url(home.path / "lamplighter.db"))
     with (home.path / "log").open("wb") as log:
-        supervisor = subprocess.Popen(
-            [sys.executable, "-m", "lamplighter", "supervisor"],
-            env=home.env | env,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+        supervisor = nursery.start("supervisor", env=home.env | env, stdout=log, stderr=log)
     try:
         deadline = time.monotonic() + 30
         while home.value("SELECT count(*) FROM memories") < 3 and time.monotonic() < deadline:

@@ -1,9 +1,7 @@
 """Real supervisor processes, each with a home of its own."""
 
 import os
-import signal
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,8 +20,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
     there = Home(path, env)
     yield there
     for process in there.started:
-        with suppress(ProcessLookupError):
-            os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
     assert there.until(lambda: not there.left_over())
 

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import psutil
 
+import nursery
 from lamplighter.repository import driver
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "engine.py"
 NO_SERVICES = "services: {}\n"
+
+Process = nursery.Child | subprocess.Popen[bytes]
 
 
 @dataclass
@@ -23,31 +26,17 @@ class Home:
 
     path: Path
     env: dict[str, str]
-    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    started: list[Process] = field(default_factory=list)
 
-    def start(self, *words: str) -> subprocess.Popen[bytes]:
+    def start(self, *words: str) -> Process:
         log = (self.path / "log").open("ab")
         with log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "lamplighter", *words],
-                env=self.env,
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            process = nursery.start(*words, env=self.env, stdout=log, stderr=log)
         self.started.append(process)
         return process
 
     def run(self, *words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "lamplighter", *words],
-            env=self.env,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
+        return nursery.run(*words, env=self.env, seconds=seconds)
 
     def engine(self, *words: str) -> None:
         self.env["LAMPLIGHTER_ENGINE"] = "exec"

@@ -75,6 +75,38 @@ async def test_the_reasons_add_up_to_the_score(db: Database) -> None:
     assert [hit.text[start:end] for start, end in hit.spans] == ["Restart"]
 
 
+async def test_a_reason_names_a_word_as_it_was_typed(db: Database) -> None:
+    await keep(db, "Redis is restarted by no-route-to-host")
+
+    hit = best(await ask(db, "Redis restarting no-route-to-host"))
+
+    told = [reason.what for reason in hit.reasons]
+    assert {"Redis", "restarting", "route", "no-route-to-host"} <= set(told)
+    assert "redi" not in told
+
+
+async def test_signs_are_found_like_words(db: Database) -> None:
+    fire = await keep(db, "Caddy is on 🔥 again")
+    await keep(db, "Caddy is fine ✅")
+
+    found = await ask(db, "🔥")
+
+    assert [each.row for each in found.found] == [fire]
+    assert [reason.what for reason in best(found).reasons] == ["🔥"]
+    assert [best(found).text[start:end] for start, end in best(found).spans] == ["🔥"]
+    assert await ids(db, '"on 🔥"') == [fire.id]
+    assert fire.id not in await ids(db, "caddy -🔥")
+    assert len(await ids(db, "caddy")) == 2
+
+
+async def test_what_narrowed_a_search_is_told(db: Database) -> None:
+    found = await ask(db, "service:jellyfin in:events since:7d disk", kind=Kind.SEMANTIC)
+
+    assert found.filters == ("service:jellyfin", "in:events", "since:7d")
+    assert found.layers == (Layer.EVENT,)
+    assert (await ask(db, "disk")).layers == (Layer.MEMORY, Layer.SESSION)
+
+
 async def test_a_title_and_a_key_count_for_more_than_the_text(db: Database) -> None:
     in_text = await keep(db, "The cache is warm")
     in_title = await keep(db, "Kept warm", title="Cache")

@@ -263,6 +263,7 @@ async def test_what_only_meaning_finds_is_found_by_meaning(
     found = await find(db, Wanted(query="sluggish boot"), now=NOON, near=near, seconds=60)
 
     assert [(each.row.id, each.method) for each in found.found] == [(slow.id, Method.MEANING)]
+    assert found.holds_no_word
     assert found.found[0].score == pytest.approx(sum(e.score for e in found.found[0].reasons))
 
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held
 
-from lamplighter.domain.errors import Invalid
-from lamplighter.domain.memory import Candidate, Category, Source
-from lamplighter.repository import Database, client_prompts, history
-from lamplighter.usecases import clients, curate, knowledge, projects
+from lamplighter.domain.errors import Conflict, Invalid
+from lamplighter.domain.knowledge import Outcome
+from lamplighter.domain.memory import Candidate, Category, Edit, Source
+from lamplighter.repository import Database, client_prompts, history, links
+from lamplighter.usecases import clients, curate, knowledge, projects, undo
 from lamplighter.usecases.clients import Opening
 from lamplighter.usecases.projects import Moved
 
@@ -56,3 +57,54 @@ async def test_what_sessions_observe_stays_where_it_is(db: Database) -> None:
 
     assert await projects.move(db, "ops", "elsewhere", now=LATER) == Moved()
     assert await held(db) == [memory]
+
+
+@pytest.mark.parametrize("newer", ["there", "moved"])
+async def test_of_two_of_one_key_the_newer_is_current_and_the_other_stays(
+    db: Database, newer: str
+) -> None:
+    keyed = replace(SAID, topic_key="deploy/day")
+    first, last = (NOON, LATER) if newer == "moved" else (LATER, NOON)
+    stored = replace(keyed, project="store")
+    there = (await knowledge.keep(db, stored, now=first, redact=OPEN)).memory
+    mine = (
+        await knowledge.keep(db, replace(keyed, observation="On Mondays"), now=last, redact=OPEN)
+    ).memory
+
+    moved = await projects.move(db, "shop", "store", now=LATER)
+
+    current, aside = (there, mine) if newer == "there" else (mine, there)
+    assert moved == Moved(memories=1, superseded=1)
+    known = {each.id: each for each in await held(db)}
+    assert {each.project for each in known.values()} == {"store"}
+    assert known[current.id].active
+    assert (known[aside.id].active, known[aside.id].inactive_reason) == (False, "superseded")
+    assert known[aside.id].observation == aside.observation
+    assert await links.of(db, current.id) == [(aside.id, "supersedes")]
+    [step, *_] = (await history.of(db, aside.id, limit=9)).items
+    assert f"memory {current.id}" in step.reason
+    again = await knowledge.keep(
+        db, replace(keyed, project="store", observation="Daily"), now=LATER, redact=OPEN
+    )
+    assert (again.outcome, again.memory.id) == (Outcome.UPDATED, current.id)
+    if newer == "moved":  # its own key would be held twice
+        with pytest.raises(Conflict, match=f"Memory {current.id} holds its topic key"):
+            await undo.undo_step(db, aside.id, step.id, version=None, now=LATER)
+    else:
+        back = await undo.undo_step(db, aside.id, step.id, version=None, now=LATER)
+        assert back == replace(mine, version=3)
+
+
+async def test_an_edit_or_an_undo_gives_no_key_to_a_second_memory(db: Database) -> None:
+    keyed = replace(SAID, topic_key="deploy/day")
+    stored = replace(keyed, project="store")
+    there = (await knowledge.keep(db, stored, now=NOON, redact=OPEN)).memory
+    mine = (await knowledge.keep(db, keyed, now=NOON, redact=OPEN)).memory
+
+    with pytest.raises(Invalid, match=f"that of memory {there.id}"):
+        await curate.edit(db, mine.id, Edit(project="store"), version=None, now=LATER, redact=OPEN)
+    await knowledge.forget(db, mine.id, now=NOON)
+    newer = (await knowledge.keep(db, keyed, now=LATER, redact=OPEN)).memory
+    [step, _] = (await history.of(db, mine.id, limit=9)).items
+    with pytest.raises(Conflict, match=f"Memory {newer.id} holds"):
+        await undo.undo_step(db, mine.id, step.id, version=None, now=LATER)

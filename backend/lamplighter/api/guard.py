@@ -131,23 +131,36 @@ class Guard:
 
     async def _answer(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the answer to what may not pass; None lets it."""
-        refusal = self._refusal(scope["method"], headers)
+        if self._theirs(scope["path"]):
+            agentops.without_slashes(scope)
+        refusal = self._refusal(scope, headers)
         if refusal:
             return problem(403, refusal)
         if len(scope["query_string"]) > MAX_QUERY_BYTES:
             return problem(414, f"The query is longer than {MAX_QUERY_BYTES:,} bytes.")
         return await self._stopped(scope, headers)
 
-    def _refusal(self, method: str, headers: Headers) -> str | None:
+    def _refusal(self, scope: Scope, headers: Headers) -> str | None:
         host = ", ".join(headers.getlist("host"))  # of two we could not tell which is meant
-        if not self._known.fullmatch(host.lower()):
+        if not (self._known.fullmatch(host.lower()) or _reached_at(scope) == host):
             return f"This server is not {host!r}; ask for it as {' or '.join(LOOPBACK[:2])}."
         origin = headers.get("origin")
         if origin is not None and _place(origin) != host.lower():
             return "Another site may not ask this one."
-        if method not in SAFE and headers.get("sec-fetch-site") in ELSEWHERE:
+        if scope["method"] not in SAFE and headers.get("sec-fetch-site") in ELSEWHERE:
             return "Another site may not change anything here."
         return None
+
+
+def _reached_at(scope: Scope) -> str | None:
+    """Return the number that a connection came in by, as a Host names it.
+
+    A probe of a cluster asks so. No name can be made to point here by it: it is none.
+    """
+    address, port = scope.get("server") or (None, None)
+    if address is None or port is None:
+        return None
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 async def _stopped(scope: Scope, headers: Headers) -> Response | None:

@@ -1,6 +1,7 @@
 """`lamplighter memory list`, `add`, `edit`, `delete`, `history` and `restore`."""
 
 import json
+import math
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -42,6 +43,24 @@ CATEGORIES: Final = click.Choice([each.value for each in Category], case_sensiti
 KINDS: Final = click.Choice([each.value for each in Kind], case_sensitive=False)
 SCOPES: Final = click.Choice(["project", "global"])
 SORTS: Final = ("confidence", "updated", "created", "service", "category", "state", "source")
+
+
+class Share(click.FloatRange):
+    """A number from 0 to 1; what is no number is none of them."""
+
+    name = "number from 0 to 1"
+
+    def __init__(self) -> None:
+        super().__init__(0.0, 1.0)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Return the number; click takes what is no number for one within any range."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number from 0 to 1.", param, ctx)
+        return float(number)
+
+
 JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -86,7 +105,7 @@ def list_(*, as_json: bool, **asked: Any) -> None:
 @click.argument("words", nargs=-1, required=True, metavar="[CATEGORY] TEXT")
 @click.option("--category", type=CATEGORIES, help="In place of the word before the text.")
 @click.option("--service", help="The service that it is true of.")
-@click.option("--confidence", type=float, default=INITIAL_CONFIDENCE, show_default=True)
+@click.option("--confidence", type=Share(), default=INITIAL_CONFIDENCE, show_default=True)
 @click.option("--title", default="")
 @click.option("--tag", "tags", multiple=True, help="May be given several times.")
 @click.option("--project", default=OPERATIONS, show_default=True)
@@ -115,7 +134,7 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **given:
 @click.command()
 @click.argument("number", type=int)
 @click.option("--text", help="What it says (- reads standard input).")
-@click.option("--confidence", type=float)
+@click.option("--confidence", type=Share())
 @click.option("--category", type=CATEGORIES)
 @click.option("--service", help="`general` for none.")
 @click.option("--active/--inactive", default=None, help="Whether sessions are told it.")

@@ -75,6 +75,8 @@ def _layers(given: str) -> tuple[Layer, ...]:
 def _lines(found: Results, *, why: bool) -> Iterator[str]:
     if not found.found:
         yield "Nothing is known that holds these words."
+    if found.holds_no_word:
+        yield "Nothing holds these words. What is nearest in meaning:"
     for each in found.found:
         yield f"{each.rank:>2}. {terminal(_head(each))}"
         yield f"    {_marked(each)}"

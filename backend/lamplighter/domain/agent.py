@@ -11,7 +11,7 @@ from lamplighter.domain.hooks import Hooks
 CONTEXT_LIMIT: Final = 5
 MOST_CONTEXT: Final = 50
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-PROJECT_CHARS: Final = 100
+PROJECT_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

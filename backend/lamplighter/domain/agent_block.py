@@ -5,13 +5,14 @@ cannot end a block, begin another one or stand as a heading.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from lamplighter.domain.context import Placement
 from lamplighter.domain.markers import defused
 from lamplighter.domain.memory import Memory, Trust
+from lamplighter.domain.passage import excerpt
 from lamplighter.domain.search import Method
 from lamplighter.domain.text import one_line
 
@@ -71,9 +72,13 @@ def line(each: Told) -> str:
     return f"- [{memory.category}] {title}{_safe(each.content)}{doubt}"
 
 
-def cut(text: str) -> str:
-    """Return the words of a memory as far as an agent is told them."""
-    return text if len(text) <= CONTENT_CHARS else text[:CONTENT_CHARS] + CUT
+def cut(text: str, looked_for: Collection[str] = ()) -> str:
+    """Return the words of a memory as far as an agent is told them.
+
+    Of more than 300 characters the first, unless others hold more of the words of its query.
+    """
+    start, end = excerpt(text, looked_for, CONTENT_CHARS)
+    return f"{CUT if start else ''}{text[start:end]}{CUT if end < len(text) else ''}"
 
 
 def placements(told: Sequence[Told], left_out: Iterable[tuple[Memory, str]]) -> list[Placement]:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from lamplighter.domain.memory import (
+    GLOBAL,
     INITIAL_CONFIDENCE,
     Candidate,
     Edit,
@@ -118,6 +119,28 @@ def revised(memory: Memory, said: Candidate, *, now: datetime) -> Memory:
     )
 
 
+def widened(memory: Memory, said: Candidate) -> Memory:
+    """Return a memory found as widely as whoever says its words again asks for.
+
+    What is global stays so, for others find it by that.
+    """
+    if said.scope != GLOBAL or memory.scope == GLOBAL:
+        return memory
+    return replace(memory, scope=GLOBAL, version=memory.version + 1)
+
+
+def keyed(memory: Memory, said: Candidate) -> Memory:
+    """Return a memory under the topic key that its words are said again with; its own stays."""
+    if said.topic_key is None or memory.topic_key is not None:
+        return memory
+    return replace(
+        memory,
+        topic_key=said.topic_key,
+        distilled=memory.distilled or said.distilled,
+        version=memory.version + 1,
+    )
+
+
 def corrected(memory: Memory, change: Edit, *, now: datetime) -> Memory:
     """Return a memory as its client corrects it; other words are not trusted as a person's are."""
     changed = edited(memory, change, now=now)
@@ -138,6 +161,11 @@ def forgotten(memory: Memory) -> Memory:
         inactive_reason=InactiveReason.DELETED,
         version=memory.version + 1,
     )
+
+
+def superseded(memory: Memory) -> Memory:
+    """Return a memory that another one is current in the place of; the version is the caller's."""
+    return replace(memory, active=False, inactive_reason=InactiveReason.SUPERSEDED)
 
 
 def lesser(held: Trust, said: Trust) -> Trust:

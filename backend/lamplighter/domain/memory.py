@@ -16,6 +16,7 @@ LONG_MARKER_CHARS: Final = 2_000
 GENERAL: Final = "general"
 OPERATIONS: Final = "ops"
 PROJECT: Final = "project"
+GLOBAL: Final = "global"
 NO_KEY: Final = ""
 
 

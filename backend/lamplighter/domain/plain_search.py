@@ -16,6 +16,8 @@ def results(found: Results) -> dict[str, Any]:
         "terms": list(found.terms),
         "partial": found.partial,
         "missing": list(found.missing),
+        "layers": [each.value for each in found.layers],
+        "filters": list(found.filters),
     }
 
 

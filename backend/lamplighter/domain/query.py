@@ -2,11 +2,12 @@
 
 Words are looked for, any of them; `"a phrase"` must stand there, `-word` must not.
 `service:`, `type:`, `category:`, `kind:`, `project:`, `tag:`, `in:` and `since:` narrow the
-search where what follows can be meant; else they are words like others.
+search where what follows can be meant; else they are words like others. They only narrow:
+what was asked for outside of the query is never replaced or widened by what is typed in it.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -16,6 +17,7 @@ from lamplighter.domain.agent import project_of
 from lamplighter.domain.memory import Category, Kind
 from lamplighter.domain.period import Period, period
 from lamplighter.domain.search import Layer, Wanted
+from lamplighter.domain.service import fold
 from lamplighter.domain.terms import STOP, Word, words
 
 QUERY_CHARS: Final = 8_192
@@ -46,18 +48,21 @@ class _Parts:
     exact: list[str] = field(default_factory=list)
     phrases: list[str] = field(default_factory=list)
     without: list[str] = field(default_factory=list)
+    filters: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What a query asks for, in terms; `wanted` is narrowed by the filters in its words.
 
-    `telling` are the words that were looked for as they were typed, `keys` those that may
-    be topic keys, `named` the runs of words that may be the name of a service.
+    `spelled` has each term as it was typed, `keys` are the words that may be topic keys,
+    `filters` what of the query narrows, as it was typed.
     """
 
     wanted: Wanted
     terms: tuple[str, ...] = ()
+    spelled: Mapping[str, str] = field(default_factory=dict)
+    filters: tuple[str, ...] = ()
     phrases: tuple[tuple[str, ...], ...] = ()
     without: tuple[tuple[str, ...], ...] = ()
     keys: tuple[str, ...] = ()
@@ -86,6 +91,8 @@ def asked(wanted: Wanted, *, now: datetime) -> Asked:
     return Asked(
         wanted=wanted,
         terms=tuple(found),
+        spelled=_spelled((*parts.texts, *parts.exact, *parts.phrases)),
+        filters=tuple(parts.filters),
         phrases=tuple(each[:TERMS] for each in phrases[:TERMS] if each),
         without=tuple(each[:TERMS] for each in without[:TERMS] if each) if found else (),
         keys=_keys(parts.texts),
@@ -99,6 +106,15 @@ def sanitised(text: str) -> str:
     return " OR ".join(f'"{each}"' for each in bare if each)
 
 
+def _spelled(texts: Iterable[str]) -> dict[str, str]:
+    """Return each term as it was typed first."""
+    found: dict[str, str] = {}
+    for text in texts:
+        for word in words(text):
+            found.setdefault(word.term, text[word.start : word.end])
+    return found
+
+
 def _telling(found: Iterable[Word]) -> list[Word]:
     """Leave out what stands in every sentence, unless nothing else is said."""
     every = list(found)
@@ -106,15 +122,17 @@ def _telling(found: Iterable[Word]) -> list[Word]:
 
 
 def _taken_apart(text: str, wanted: Wanted, *, now: datetime) -> tuple[_Parts, Wanted]:
-    parts = _Parts()
+    parts, given = _Parts(), wanted
     for match in _PART.finditer(text):
         name, value = match["name"], match["quoted"]
         minus = match["minus"] == "-"
-        if value is None and (narrow := _FILTER.fullmatch(match[0])):
-            name, value = narrow["name"], narrow["value"]
-        narrowed = _narrowed(wanted, name.lower(), value, now=now) if name and value else None
-        if narrowed is not None and not minus:
+        if value is None and (bare := _FILTER.fullmatch(match[0])):
+            name, value = bare["name"], bare["value"]
+        narrow = _FILTERS.get(name.lower()) if name and value and not minus else None
+        narrowed = narrow and narrow(_Before(given, wanted, now), value[:VALUE_CHARS].strip())
+        if narrowed:
             wanted = narrowed
+            parts.filters.append(match[0])
         elif match["quoted"] is None:
             _word(parts, match[0])
         elif name:
@@ -127,7 +145,7 @@ def _taken_apart(text: str, wanted: Wanted, *, now: datetime) -> tuple[_Parts, W
 
 
 def _word(parts: _Parts, text: str) -> None:
-    minus = text.startswith("-") and text[1:2].isalnum()
+    minus = text.startswith("-") and any(words(text[1:2]))
     (parts.without if minus else parts.texts).append(text[1:] if minus else text)
 
 
@@ -146,51 +164,71 @@ def _keys(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in found if _KEY.fullmatch(each)))[:KEYS]
 
 
-def _narrowed(wanted: Wanted, name: str, value: str, *, now: datetime) -> Wanted | None:
-    """Return what is wanted once a filter narrows it; None where it is no filter."""
-    narrow = _FILTERS.get(name)
-    return None if narrow is None else narrow(wanted, value[:VALUE_CHARS].strip(), now)
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What was asked for outside of the query, and what of it the filters so far have left."""
+
+    given: Wanted
+    so_far: Wanted
+    now: datetime
 
 
-def _category(wanted: Wanted, value: str, now: datetime) -> Wanted | None:
-    if value.lower() not in set(Category):
+def _service(before: _Before, value: str) -> Wanted | None:
+    held = before.given.service
+    if not value or (held is not None and fold(held) != fold(value)):
         return None
-    return replace(wanted, categories=(*wanted.categories, Category(value.lower())))
+    return replace(before.so_far, service=value)
 
 
-def _kind(wanted: Wanted, value: str, now: datetime) -> Wanted | None:
-    return replace(wanted, kind=Kind(value.lower())) if value.lower() in set(Kind) else None
+def _category(before: _Before, value: str) -> Wanted | None:
+    """Narrow to a category; several that are typed are alternatives."""
+    given, typed = before.given.categories, before.so_far.categories
+    if value.lower() not in set(Category) or (given and value.lower() not in given):
+        return None
+    others = () if typed == given else typed
+    return replace(before.so_far, categories=(*others, Category(value.lower())))
 
 
-def _project(wanted: Wanted, value: str, now: datetime) -> Wanted | None:
-    """Narrow to a project; who is held to one gets no other by what is typed."""
-    held = wanted.project
+def _kind(before: _Before, value: str) -> Wanted | None:
+    held = before.given.kind
+    if value.lower() not in set(Kind) or (held is not None and held != value.lower()):
+        return None
+    return replace(before.so_far, kind=Kind(value.lower()))
+
+
+def _project(before: _Before, value: str) -> Wanted | None:
+    held = before.given.project
     if not value or (held is not None and project_of(held) != project_of(value)):
         return None
-    return replace(wanted, project=value)
+    return replace(before.so_far, project=value)
 
 
-def _layers(wanted: Wanted, value: str, now: datetime) -> Wanted | None:
+def _tag(before: _Before, value: str) -> Wanted | None:
+    wanted = before.so_far
+    return replace(wanted, tags=(*wanted.tags, value)) if value else None
+
+
+def _layers(before: _Before, value: str) -> Wanted | None:
+    """Look elsewhere: where is no wall, but what else is asked for holds there too."""
     layers = _LAYERS.get(value.lower())
-    return None if layers is None else replace(wanted, layers=layers)
+    return None if layers is None else replace(before.so_far, layers=layers)
 
 
-def _since(wanted: Wanted, value: str, now: datetime) -> Wanted | None:
+def _since(before: _Before, value: str) -> Wanted | None:
     ago = _AGO.fullmatch(value.lower())
     try:
-        since = now - _SIZES[ago[2]] * int(ago[1]) if ago else datetime.fromisoformat(value)
+        since = before.now - _SIZES[ago[2]] * int(ago[1]) if ago else datetime.fromisoformat(value)
         since = since.replace(tzinfo=UTC) if since.tzinfo is None else since.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return replace(wanted, since=since)
+    held = before.given.since
+    return replace(before.so_far, since=since if held is None else max(held, since))
 
 
-_FILTERS: Final[dict[str, Callable[[Wanted, str, datetime], Wanted | None]]] = {
-    "service": lambda wanted, value, now: replace(wanted, service=value) if value else None,
+_FILTERS: Final[dict[str, Callable[[_Before, str], Wanted | None]]] = {
+    "service": _service,
     "project": _project,
-    "tag": lambda wanted, value, now: (
-        replace(wanted, tags=(*wanted.tags, value)) if value else None
-    ),
+    "tag": _tag,
     "type": _category,
     "category": _category,
     "kind": _kind,

@@ -19,7 +19,7 @@ from lamplighter.domain.terms import is_single, terms
 K1, B = 1.2, 0.75
 TITLE, TEXT, KEYS, AROUND = 3.0, 1.0, 2.0, 0.25
 WEIGHTS: Final = (TITLE, TEXT, KEYS, AROUND)
-TEXT_AT, KEYS_AT = 1, 2
+KEYS_AT: Final = 2
 SIZES: Final = (1.0, 1.0, 1.0, 0.25)
 """How much a term of each field makes a text longer; a long title is no long text."""
 
@@ -39,7 +39,6 @@ _SPEAKER: Final = re.compile(
 )
 """A text that begins with who speaks, or what it is about: `Ada: ...`, `[9 May] Ada Lund: ...`."""
 
-_AHEAD: Final = 16
 Fields = tuple[str, str, str, str]
 """The terms of a title, a text, its keys and its neighbours, with spaces between them."""
 
@@ -139,9 +138,7 @@ def most(score: float, fields: Fields | None, asked: Asked) -> float:
     share = OF_PERIOD if asked.period is not None else 0.0
     wanted = set(asked.terms)
     if fields is not None and not wanted.isdisjoint(fields[KEYS_AT].split()):
-        share += NAMES * OF_SERVICE
-    if fields is not None and not wanted.isdisjoint(fields[TEXT_AT].split(None, _AHEAD)[:_AHEAD]):
-        share += OF_SPEAKER
+        share += NAMES * OF_SERVICE + OF_SPEAKER
     if asked.wanted.general and asked.wanted.service:
         return score * (1.0 + share + OF_SERVICE) + 1.0
     return score * (1.0 + share)

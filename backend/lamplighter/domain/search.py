@@ -84,13 +84,21 @@ class Results:
     """What was found, best first.
 
     `missing` says what was left out: layers for which time ran out, which `partial` says too,
-    and "vectors" where meaning was not asked in time or cannot be asked.
+    and "vectors" where meaning was not asked in time or cannot be asked. `layers` are those
+    that were searched, `filters` what of the query's words narrowed it.
     """
 
     found: tuple[Found, ...] = ()
     terms: tuple[str, ...] = ()
     partial: bool = False
     missing: tuple[str, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    filters: tuple[str, ...] = ()
+
+    @property
+    def holds_no_word(self) -> bool:
+        """Whether all of it was found by meaning alone: for nonsense too something is nearest."""
+        return bool(self.found) and all(each.method is Method.MEANING for each in self.found)
 
     @property
     def memories(self) -> list[Memory]:

@@ -1,7 +1,7 @@
 """Words of memories as an interactive session is told them: on one line, and forging nothing."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Final
@@ -9,7 +9,8 @@ from typing import Final
 from lamplighter.domain.context import CHARS_PER_TOKEN, FITS, NO_ROOM, Block, Placement, tokens
 from lamplighter.domain.markers import defused
 from lamplighter.domain.memory import Category, Memory
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.passage import shown
+from lamplighter.domain.text import one_line
 
 BUDGET: Final = 4_000
 OUTPUT_CHARS: Final = 10_000
@@ -57,10 +58,10 @@ def harmless(text: str) -> str:
     return _TAG.sub("< ", defused(one_line(text)))
 
 
-def told(memory: Memory) -> str:
-    """Return the line of a memory."""
+def told(memory: Memory, looked_for: Collection[str] = ()) -> str:
+    """Return the line of a memory; of a long one what holds the words that were looked for."""
     title = harmless(memory.title)
-    said = harmless(shortened(one_line(memory.observation), WORDS_CHARS))
+    said = harmless(shown(one_line(memory.observation), looked_for, WORDS_CHARS))
     day = f", {memory.updated_at:%Y-%m-%d}" if memory.category is Category.DECISION else ""
     words = f"{title}: {said}" if title and not said.startswith(title) else said
     return f"- [{memory.category}{day}] {words} (#{memory.id})"

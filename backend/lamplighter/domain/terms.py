@@ -20,6 +20,12 @@ JOINT: Final = "_"
 
 _CJK: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _RUN: Final = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+# pictures and signs that are typed for what they say: 🔥 ✅ ⚠ € ©; no frames, bars or arrows,
+# which texts are drawn with, and no colours of skin
+_SIGN: Final = re.compile(
+    "[\u00a2-\u00a5\u00a9\u00ae\u20a0-\u20cf\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff"
+    "\U0001f000-\U0001f3fa\U0001f400-\U0001faff]"
+)
 _IS_CJK: Final = re.compile(rf"[{_CJK}]")
 # what holds one name together: DEC-0054, 2026.4.10, no-route-to-host, save_item, a/path, a:b@c
 _JOINED: Final = re.compile(r"\S+")
@@ -84,11 +90,20 @@ def _of_name(name: str) -> tuple[Word, ...]:
         places = [run.start(), *cuts, run.end()]
         for start, end in pairwise(places):
             found += _of_piece(name, start, end)
+    if not name.isascii() and _SIGN.search(name):
+        found = sorted((*found, *_signs(name)), key=lambda each: each.start)
     if len(name) > NAME_CHARS:  # no name, but a text without spaces
         return tuple(found)
     whole = [_whole(found, start, end) for start, end in _wholes(name)]
     humped = [each for each in map(_humped, whole) if each] if _HUMP.search(name) else []
     return (*found, *(each for each in whole if each), *humped)
+
+
+def _signs(name: str) -> Iterator[Word]:
+    """Yield the signs of a name, each as a term of its own."""
+    for sign in _SIGN.finditer(name):
+        term = f"u{ord(sign[0]):x}"
+        yield Word(term, sign.start(), sign.end(), term)
 
 
 _remembered: Final = lru_cache(TERMS_REMEMBERED)(_of_name)

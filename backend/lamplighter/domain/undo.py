@@ -10,6 +10,7 @@ from lamplighter.domain.memory import (
     ACTIVE_THRESHOLD,
     Category,
     InactiveReason,
+    Kind,
     Memory,
     Trust,
     clamp,
@@ -104,6 +105,10 @@ def undo(memory: Memory, step: Step, later: Sequence[Step]) -> Undone:
     put, left = _settings(memory, was, gave)
     if put or not left:
         put |= _clock(memory, was, gave)
+    if not left:
+        put |= _standing(memory, was, gave)
+    if "category" in put:
+        put["kind"] = was.get("kind") or kind_of(put["category"])
     strength, stays = _strength(memory, was, gave)
     return Undone(_next(memory, _with(memory, {**put, **strength})), (*left, *stays))
 
@@ -197,6 +202,22 @@ def _clock(memory: Memory, was: Values, gave: Values) -> Values:
     return {"updated_at": was["updated_at"], "decayed_weeks": max(0, weeks)}
 
 
+def _standing(memory: Memory, was: Values, gave: Values) -> Values:
+    """Return what goes with its words: its kind, whether they are thought over, how often revised.
+
+    Later revisions still count.
+    """
+    put = {
+        name: was[name]
+        for name in ("kind", "distilled")
+        if _differs(name, was, gave) and getattr(memory, name) == gave[name]
+    }
+    if _differs("revision_count", was, gave):
+        count = memory.revision_count + was["revision_count"] - gave["revision_count"]
+        put["revision_count"] = max(1, count)
+    return put
+
+
 def _strength(memory: Memory, was: Values, gave: Values) -> tuple[Values, tuple[str, ...]]:
     """Return the confidence and activity without a step, and what stays as it is."""
     by = gave["confidence"] - was["confidence"]
@@ -229,8 +250,6 @@ def _with(memory: Memory, values: Values) -> Memory:
     back = replace(memory, **values)
     if back.observation != memory.observation:
         back = replace(back, content_hash=content_hash(back.observation))
-    if back.category != memory.category:
-        back = replace(back, kind=kind_of(back.category))
     return back
 
 
@@ -247,7 +266,7 @@ def _changed(step: Step) -> set[str]:
 
 
 def _values(kept: Mapping[str, Any]) -> Values:
-    """Read what an entry keeps; one from before revision 0014 tells less."""
+    """Read what an entry keeps; one of an earlier version tells less."""
     low = kept["confidence"] < ACTIVE_THRESHOLD
     reason = InactiveReason.LOW if low else InactiveReason.OPERATOR
     given = {"inactive_reason": None if kept["active"] else reason, **kept}
@@ -260,11 +279,13 @@ def _read(name: str, value: Any) -> Any:
             return Category(value)
         case "trust":
             return Trust(value)
+        case "kind":
+            return Kind(value)
         case "inactive_reason":
             return None if value is None else InactiveReason(value)
         case "updated_at":
             return datetime.fromisoformat(value)
-        case "active" | "pinned":
+        case "active" | "pinned" | "distilled":
             return bool(value)
         case "tags":
             return tuple(value)

@@ -10,6 +10,7 @@ from lamplighter.domain.change import Op
 from lamplighter.domain.session import Session, Status, Trigger
 from lamplighter.repository import indexing
 from lamplighter.repository.database import Database
+from lamplighter.repository.prepared import Statement
 from lamplighter.repository.sessions import from_row, tell
 from lamplighter.repository.tables import KNOWLEDGE, client_prompts, memories, sessions
 
@@ -18,19 +19,22 @@ _OF_CLIENTS: Final = sessions.c.trigger == Trigger.CLIENT
 # as the index of them is written
 _SESSION: Final = sa.func.coalesce(memories.c.session_id, 0)
 
+_NAMING: Final = (
+    sa.select(sessions)
+    .where(sessions.c.external_id == sa.bindparam("external_id"))
+    .where(_OF_CLIENTS)
+    .order_by(sessions.c.id.desc())
+    .limit(1)
+)
+_NAMED: Final = Statement(_NAMING)
+_NAMED_IN: Final = Statement(_NAMING.where(sessions.c.project == sa.bindparam("project")))
+
 
 async def of(db: Database, external_id: str, project: str | None = None) -> Session | None:
     """Return the session that some client calls so, of one project or of any: the newest."""
-    query = (
-        sa.select(sessions)
-        .where(sessions.c.external_id == external_id)
-        .where(_OF_CLIENTS)
-        .order_by(sessions.c.id.desc())
-        .limit(1)
-    )
-    if project is not None:
-        query = query.where(sessions.c.project == project)
-    row = await db.fetch_one(query)
+    prepared = _NAMED if project is None else _NAMED_IN
+    values = {} if project is None else {"project": project}
+    row = await db.fetch_one(prepared(external_id=external_id, **values))
     return None if row is None else from_row(row)
 
 

@@ -39,7 +39,7 @@ _MOVED_BY: Final = Statement(
 class Entry:
     """One change of a memory; `before` and `after` hold what `state` tells of it.
 
-    Entries from before revision 0014 hold less. `review_id` is the review whose
+    Entries of earlier versions hold less. `review_id` is the review whose
     resolution made the change, or that a contradiction asks a person with; `bulk_id`
     the act on many memories that it was part of.
     """
@@ -252,6 +252,9 @@ def state(memory: Memory | None) -> dict[str, Any] | None:
         "project": memory.project,
         "scope": memory.scope,
         "topic_key": memory.topic_key,
+        "kind": memory.kind,
+        "distilled": memory.distilled,
+        "revision_count": memory.revision_count,
     }
 
 

@@ -1,7 +1,7 @@
 """What imports brought: which row of elsewhere each memory came of, and what it said then."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from lamplighter.domain.change import Op
 from lamplighter.domain.memory import Memory, MemoryId
 from lamplighter.domain.records import SessionRecord
 from lamplighter.domain.session import Session, Status, Trigger
+from lamplighter.domain.text import content_hash
 from lamplighter.repository.client_sessions import ENGINE
 from lamplighter.repository.database import Database
 from lamplighter.repository.memories import from_row
@@ -20,7 +21,8 @@ from lamplighter.repository.sessions import tell
 from lamplighter.repository.tables import imports, memories, sessions
 
 _COLUMNS: Final = tuple(each.name for each in fields(Memory) if each.name != "id")
-_INSERT: Final = inserting(memories, *_COLUMNS, returning=True)
+_INSERT: Final = Statement(sa.insert(memories).returning(memories.c.id), _COLUMNS)
+_CAME: Final = inserting(imports, "ref", "memory_id", "said", "at")
 _NATIVE: Final = Statement(
     sa.select(memories)
     .where(memories.c.id == sa.bindparam("id"))
@@ -43,16 +45,21 @@ async def refs_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
     return {row["memory_id"]: row["ref"] for row in rows}
 
 
-async def note(db: Database, came: Mapping[str, tuple[MemoryId, str]], *, now: datetime) -> None:
-    """Keep which memory came of each of some rows, and what the row says now."""
-    if not came:
-        return
-    await db.execute(sa.delete(imports).where(imports.c.ref.in_(list(came))))
-    values = [
-        {"ref": ref, "memory_id": memory_id, "said": said, "at": now}
-        for ref, (memory_id, said) in came.items()
-    ]
-    await db.execute(sa.insert(imports).values(values))
+async def note(
+    db: Database,
+    came: Mapping[str, tuple[MemoryId, str]],
+    *,
+    known: Collection[str],
+    now: datetime,
+) -> None:
+    """Keep which memory came of each of some rows, and what the row says now.
+
+    `known` are the rows of which something is kept already.
+    """
+    if known:
+        await db.execute(sa.delete(imports).where(imports.c.ref.in_(list(known))))
+    for ref, (memory_id, said) in came.items():
+        await db.execute(_CAME(ref=ref, memory_id=memory_id, said=said, at=now))
 
 
 async def native(db: Database, memory_id: int, created_at: datetime) -> Memory | None:
@@ -67,13 +74,17 @@ async def native(db: Database, memory_id: int, created_at: datetime) -> Memory |
 async def by_words(db: Database, hashes: Collection[str]) -> dict[tuple[str, str], list[MemoryId]]:
     """Return the active memories of some words, by these and their project."""
     query = (
-        sa.select(memories.c.id, memories.c.content_hash, memories.c.project)
+        sa.select(
+            *(memories.c.id, memories.c.content_hash, memories.c.project, memories.c.observation)
+        )
         .where(memories.c.content_hash.in_(list(hashes)))
         .where(memories.c.active == 1)
         .order_by(memories.c.id)
     )
     found: dict[tuple[str, str], list[MemoryId]] = {}
     for row in await db.fetch_all(query):
+        if content_hash(str(row["observation"])) != row["content_hash"]:
+            continue  # other words were written into it by hand
         same = found.setdefault((row["content_hash"], row["project"]), [])
         same.append(MemoryId(row["id"]))
     return found
@@ -82,7 +93,8 @@ async def by_words(db: Database, hashes: Collection[str]) -> dict[tuple[str, str
 async def insert(db: Database, memory: Memory) -> Memory:
     """Keep a memory as it is, under a number of its own; who calls tells the feed."""
     values: dict[str, Any] = {name: getattr(memory, name) for name in _COLUMNS}
-    return from_row(await db.fetch_one(_INSERT(**{**values, "tags": list(memory.tags)})))
+    number = await db.fetch_val(_INSERT(**{**values, "tags": list(memory.tags)}))
+    return replace(memory, id=MemoryId(number))
 
 
 async def insert_session(db: Database, record: SessionRecord, *, now: datetime) -> Session:

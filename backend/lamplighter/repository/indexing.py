@@ -11,7 +11,7 @@ from sqlalchemy.dialects import sqlite
 from lamplighter.domain import scoping
 from lamplighter.domain.event import Event
 from lamplighter.domain.memory import Memory
-from lamplighter.domain.ranking import size_of
+from lamplighter.domain.ranking import size_of, speaker
 from lamplighter.domain.search import Layer
 from lamplighter.domain.session import Session
 from lamplighter.domain.terms import terms as terms_of
@@ -54,7 +54,8 @@ class Entry:
 
 def of_memory(memory: Memory) -> Entry:
     """Return what the index holds of a memory."""
-    keys = " ".join((memory.service or "", memory.topic_key or "", *memory.tags))
+    names = (memory.service, memory.topic_key, speaker(memory.observation), *memory.tags)
+    keys = " ".join(filter(None, names))
     return _entry(
         memory.id + (0 if memory.active else ASIDE),
         memory.title,

@@ -106,6 +106,9 @@ def state_of(values: Values) -> Object:
         *_pair("project", held.project),
         *_pair("scope", held.scope),
         *_pair("topic_key", held.topic_key),
+        *_pair("kind", held.kind),
+        *_pair("distilled", Truth(held.distilled)),
+        *_pair("revision_count", held.revision_count),
     )
 
 

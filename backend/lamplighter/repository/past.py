@@ -18,20 +18,24 @@ from lamplighter.repository.tables import history, memories
 KEPT: Final = (
     *("observation", "confidence", "active", "category", "service", "inactive_reason", "pinned"),
     *("trust", "updated_at", "decayed_weeks", "title", "tags", "project", "scope", "topic_key"),
+    *("distilled", "revision_count"),
 )
 """What an entry of the history keeps of a memory; entries of old keep less."""
 
 
 class _Kept(FunctionElement[Any]):
-    """A field of what an entry keeps, or (an entry of old) the one of the row as it is now."""
+    """A field of what an entry keeps; of an entry of old the row's as it is now, or another."""
 
     name = "kept"
     inherit_cache = True
 
-    def __init__(self, entry: sa.ColumnElement[Any], row: sa.Column[Any]) -> None:
+    def __init__(
+        self, entry: sa.ColumnElement[Any], row: sa.Column[Any], otherwise: Any = None
+    ) -> None:
         self.type = row.type
         self.nullable = row.nullable
-        super().__init__(entry, sa.literal_column(f"'{row.name}'"), row)
+        held = row if otherwise is None else otherwise
+        super().__init__(entry, sa.literal_column(f"'{row.name}'"), held)
 
 
 class _Either(FunctionElement[bool]):
@@ -77,14 +81,12 @@ def _rebuilt(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.FromCl
     was["inactive_reason"] = _typed(
         sa.case((was["active"] == 1, None), else_=was["inactive_reason"]), "inactive_reason"
     )
-    was["kind"] = _typed(
-        sa.case(
-            (was["category"] == memories.c.category, memories.c.kind),
-            *((was["category"] == category, kind.value) for category, kind in KINDS.items()),
-            else_=Kind.SEMANTIC.value,
-        ),
-        "kind",
+    of_category = sa.case(
+        (was["category"] == memories.c.category, memories.c.kind),
+        *((was["category"] == category, kind.value) for category, kind in KINDS.items()),
+        else_=Kind.SEMANTIC.value,
     )
+    was["kind"] = _typed(_Kept(then.c.before, memories.c.kind, of_category), "kind")
     was["version"] = sa.func.coalesce(then.c.version - 1, memories.c.version)
     columns = [was.get(column.name, column).label(column.name) for column in memories.c]
     return (

@@ -12,6 +12,7 @@ from lamplighter.domain.event import Event
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.search import Layer
 from lamplighter.domain.session import Session
+from lamplighter.domain.text import content_hash
 from lamplighter.repository import indexing
 from lamplighter.repository.database import Database, writing
 from lamplighter.repository.deadline import Deadline
@@ -19,6 +20,7 @@ from lamplighter.repository.driver import OperationalError
 from lamplighter.repository.found import rows
 from lamplighter.repository.memories import some
 from lamplighter.repository.prepared import Statement
+from lamplighter.repository.tables import memories
 from lamplighter.repository.tables_search import BASES, STEP, terms, unindexed
 
 AT_ONCE: Final = 100
@@ -26,6 +28,12 @@ _WAITS: Final = Statement(
     sa.select(unindexed.c.id)
     .where(unindexed.c.id.between(sa.bindparam("low"), sa.bindparam("high")))
     .limit(1)
+)
+
+_HASHED: Final = Statement(
+    sa.update(memories)
+    .where(memories.c.id == sa.bindparam("id_"))
+    .values(content_hash=sa.bindparam("words"))
 )
 
 
@@ -98,7 +106,9 @@ def _taken(db: Database, task: asyncio.Task[int]) -> None:
 
 async def _take(db: Database, layer: Layer, ids: list[int]) -> None:
     held = (await rows(db, [each + BASES[layer] for each in ids])).values()
-    await indexing.put_memories(db, [each for each in held if isinstance(each, Memory)])
+    taken = [each for each in held if isinstance(each, Memory)]
+    await indexing.put_memories(db, taken)
+    await _hash_anew(db, taken)
     for each in held:
         if isinstance(each, Event):
             await indexing.put(db, indexing.of_event(each))
@@ -106,6 +116,14 @@ async def _take(db: Database, layer: Layer, ids: list[int]) -> None:
             await _put_session(db, each)
     noted = [each + BASES[layer] for each in ids]
     await db.execute(sa.delete(unindexed).where(unindexed.c.id.in_(noted)))
+
+
+async def _hash_anew(db: Database, several: Sequence[Memory]) -> None:
+    """Let the hash of what was written by hand be that of its words: it is compared by that."""
+    for each in several:
+        words = content_hash(each.observation)
+        if each.content_hash != words:
+            await db.execute(_HASHED(id_=each.id, words=words))
 
 
 async def _put_session(db: Database, session: Session) -> None:

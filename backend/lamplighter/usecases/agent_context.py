@@ -139,7 +139,7 @@ async def _results(
 def _chosen(results: Results, limit: int) -> tuple[list[Told], list[tuple[Memory, str]]]:
     found = [each for each in results.found if isinstance(each.row, Memory)]
     told = [
-        _told(each.row, each.method, each.score)
+        _told(each.row, each.method, each.score, results.terms)
         for each in found[:limit]
         if isinstance(each.row, Memory)
     ]
@@ -147,8 +147,8 @@ def _chosen(results: Results, limit: int) -> tuple[list[Told], list[tuple[Memory
     return told, [(each, why) for each in results.memories[limit:]]
 
 
-def _told(memory: Memory, method: Method, score: float) -> Told:
-    return Told(memory, method, score, agent_block.cut(memory.observation))
+def _told(memory: Memory, method: Method, score: float, terms: Sequence[str] = ()) -> Told:
+    return Told(memory, method, score, agent_block.cut(memory.observation, terms))
 
 
 async def _keep(

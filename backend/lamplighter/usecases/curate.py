@@ -135,25 +135,35 @@ async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
 
 async def check_key(db: Database, memory: Memory, changed: Memory) -> None:
     """Raise Invalid where another memory holds the key that a change would give this one."""
+    holder = await rival(db, memory, changed)
+    if holder is not None:
+        raise _taken(holder)
+
+
+async def rival(db: Database, memory: Memory, changed: Memory) -> MemoryId | None:
+    """Return the memory that holds the key which a change would give this one."""
     held, wanted = (_held(each) for each in (memory, changed))
-    if held != wanted and changed.active:
-        place = changed.topic_key, changed.project, changed.scope
-        await _check_key(db, *place, without=memory.id)
+    if held == wanted or not changed.active or changed.topic_key is None:
+        return None
+    place = {"project": changed.project, "scope": changed.scope}
+    return await topic_keys.holder(db, changed.topic_key, **place, without=memory.id)
 
 
 def _held(memory: Memory) -> tuple[object, ...]:
     return memory.project, memory.scope, memory.topic_key, memory.active
 
 
-async def _check_key(
-    db: Database, topic_key: str | None, project: str, scope: str, without: MemoryId | None = None
-) -> None:
+async def _check_key(db: Database, topic_key: str | None, project: str, scope: str) -> None:
     """A key has one current version: what a person writes beside it is refused, not merged."""
     if topic_key is None:
         return
-    holder = await topic_keys.holder(db, topic_key, project=project, scope=scope, without=without)
+    holder = await topic_keys.holder(db, topic_key, project=project, scope=scope)
     if holder is not None:
-        raise Invalid(Wrong("topic_key", f"is that of memory {holder}: correct that one instead"))
+        raise _taken(holder)
+
+
+def _taken(holder: MemoryId) -> Invalid:
+    return Invalid(Wrong("topic_key", f"is that of memory {holder}: correct that one instead"))
 
 
 def _by(cause: str) -> history.Why:

@@ -58,7 +58,7 @@ async def find(
     """
     question = asked(wanted, now=now)
     if question.empty:
-        return Results()
+        return Results(layers=question.wanted.layers, filters=question.filters)
     deadline, layers = Deadline(seconds), _layers(question.wanted)
     await caught_up(db, layers, seconds=seconds * CATCHING_UP)
     near = near if question.terms and Layer.MEMORY in layers else None
@@ -80,6 +80,8 @@ async def find(
         terms=question.terms,
         partial=bool(missing),
         missing=(*missing, *without),
+        layers=question.wanted.layers,
+        filters=question.filters,
     )
 
 
@@ -279,6 +281,7 @@ def _as_found(row: Row, each: Scored, question: Asked, words: Words) -> Found:
     reasons = each.reasons(words)
     means = [reason.what for reason in reasons] == [MEANING]
     method = Method.MEANING if means else Method.WORDS if reasons else Method.RECENT
+    reasons = [replace(each, what=question.spelled.get(each.what, each.what)) for each in reasons]
     if isinstance(row, Memory) and row.topic_key and question.keys:
         key = scoping.key_form(row.topic_key)
         if any(key == asked or key.startswith(f"{asked}/") for asked in question.keys):

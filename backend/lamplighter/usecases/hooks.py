@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -14,9 +14,10 @@ from lamplighter.domain.event import Level
 from lamplighter.domain.hooks import Hooks, Used, candidate, folded, hits, in_text, query
 from lamplighter.domain.knowledge import as_said
 from lamplighter.domain.memory import Candidate, Memory
+from lamplighter.domain.passage import shown
 from lamplighter.domain.search import Hit, Layer, Wanted
 from lamplighter.domain.session import Session
-from lamplighter.domain.text import shortened, without_private
+from lamplighter.domain.text import without_private
 from lamplighter.domain.transcript import Item, Line, ToolResult, ToolUse
 from lamplighter.repository import Database, events, searches, writing
 from lamplighter.usecases.finding import find
@@ -144,21 +145,21 @@ async def recalled(
         plain=True,
         limit=rule.limit,
     )
-    found = [
-        each for each in (await find(db, wanted, now=now)).memories if finds(session.project, each)
-    ]
-    lines = _lines(found)
+    results = await find(db, wanted, now=now)
+    found = [each for each in results.memories if finds(session.project, each)]
+    lines = _lines(found, results.terms)
     shown = [Hit(each.id, rank) for rank, each in enumerate(found[: len(lines)], 1)]
     async with writing(db):
         await searches.insert(db, session.id, folded(tool), asked, shown, now=now)
     return "\n".join((HEADING, *lines)) if lines else ""
 
 
-def _lines(found: list[Memory]) -> list[str]:
+def _lines(found: list[Memory], looked_for: Sequence[str]) -> list[str]:
     """Return the lines of as many memories as there is room for."""
     lines, left = [], TOLD_CHARS
     for memory in found:
-        line = bullet(replace(memory, observation=shortened(memory.observation, BULLET_CHARS)))
+        said = shown(memory.observation, looked_for, BULLET_CHARS)
+        line = bullet(replace(memory, observation=said))
         left -= len(line) + 1
         if left < 0:
             break

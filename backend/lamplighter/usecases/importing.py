@@ -82,7 +82,9 @@ class Importing:
     _sessions: dict[str, int | None] = field(default_factory=dict)
     _told: dict[Op, list[int]] = field(default_factory=dict)
     _known: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
+    _there: frozenset[str] = frozenset()
     _came: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
+    _asked: dict[int, set[str]] = field(default_factory=dict)
     _same: Mapping[tuple[str, str], Sequence[MemoryId]] = field(default_factory=dict)
 
     async def take(self, placed: Sequence[Placed]) -> None:
@@ -96,7 +98,8 @@ class Importing:
             await self._some([placed[number] for number in numbers])
             for op, ids in self._told.items():
                 await tell(self.db, ids, op, now=self.now)
-            await imports.note(self.db, self._came, now=self.now)
+            again = self._came.keys() & self._there
+            await imports.note(self.db, self._came, known=again, now=self.now)
             self._told.clear()
             self._came.clear()
             return []
@@ -107,6 +110,7 @@ class Importing:
         some = list(self._admitted(placed))
         records = [each.record for each in some if isinstance(each.record, Record)]
         self._known = await imports.known(self.db, [each.ref for each in records])
+        self._there, self._asked = frozenset(self._known), {}
         hashes = {content_hash(each.candidate.observation) for each in records}
         self._same = await imports.by_words(self.db, hashes) if hashes else {}
         for each in some:
@@ -239,9 +243,12 @@ class Importing:
         if held is None:
             return Became.KNOWN
         said = admitted_prompt(record.content, self.redact)
-        asked = {each.content for each in await client_prompts.of(self.db, held.id)}
-        if said in (held.prompt, *asked):
+        if held.id not in self._asked:
+            asked = {each.content for each in await client_prompts.of(self.db, held.id)}
+            self._asked[held.id] = {held.prompt, *asked}
+        if said in self._asked[held.id]:
             return Became.KNOWN
+        self._asked[held.id].add(said)
         if not self.dry:
             at = record.created_at or self.now
             await client_prompts.insert(self.db, held.id, held.project, said, now=at)

@@ -4,7 +4,7 @@ What a person says to be so is kept raw; a prompt is told what is near to it; th
 leaves a summary made of what the hooks brought.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -122,13 +122,13 @@ async def told_beside(
             await clients.ask(db, session, prompt, redact=by.redact, now=now)
         await _keep_said(db, session, prompt, by, now=now)
     query = one_line(prompt)[:QUERY_CHARS]
-    found = await _found(db, session, query, by, now=now)
+    found, looked_for = await _found(db, session, query, by, now=now)
     if not found:
         return ""
     async with writing(db):
         before = await exposures.told_of(db, session.id, [each.id for each in found])
         fresh = [each for each in found if each.id not in before]
-        block = _beside(fresh[: min(TOLD, by.agent.context_limit)])
+        block = _beside(fresh[: min(TOLD, by.agent.context_limit)], looked_for)
         if block.text:
             await retellings.insert(
                 db,
@@ -247,10 +247,10 @@ async def _count(db: Database, session: Session, kept: int, *, now: datetime) ->
 
 async def _found(
     db: Database, session: Session, query: str, by: Rules, *, now: datetime
-) -> list[Memory]:
-    """Return the memories near to a prompt, best first."""
+) -> tuple[list[Memory], Sequence[str]]:
+    """Return the memories near to a prompt, best first, and the words that were looked for."""
     if not query or by.agent.context_limit < 1 or not by.agent.auto_search:
-        return []
+        return [], ()
     wanted = Wanted(
         query=query,
         layers=(Layer.MEMORY,),
@@ -259,17 +259,18 @@ async def _found(
         limit=LOOKED_AT,
     )
     results = await find(db, wanted, now=now, near=by.near)
-    return [
+    close = [
         each
         for each in results.memories
         if each.trust is not Trust.UNVERIFIED and is_near(query, each)
     ]
+    return close, results.terms
 
 
-def _beside(found: list[Memory]) -> Block:
+def _beside(found: list[Memory], looked_for: Sequence[str]) -> Block:
     if not found:
         return Block()
-    lines = [told(each) for each in found]
+    lines = [told(each, looked_for) for each in found]
     text = "\n".join((f"{HEADING}{VERIFY}", *lines, ""))
     placed = (
         Placement(memory, line, NEAR, position=at)

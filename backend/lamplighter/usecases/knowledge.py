@@ -19,7 +19,9 @@ from lamplighter.domain.knowledge import (
     as_said,
     corrected,
     forgotten,
+    keyed,
     revised,
+    widened,
 )
 from lamplighter.domain.memory import (
     OPERATIONAL,
@@ -51,6 +53,7 @@ AT_ONCE: Final = 50
 
 REVISED: Final = "revised"
 FORGOTTEN: Final = "forgotten"
+PLACED: Final = "placed"
 
 
 @observed.save
@@ -83,12 +86,14 @@ async def said_again(
         return await _revise(db, held, candidate, now=now)
     since = now - min(window, ALWAYS)
     again = await captures.held(db, candidate, since=since) if window else None
-    if again is None:
+    placed = None if again is None else await _placed(db, again, candidate)
+    if again is None or placed is None:
         return None
-    await captures.count_again(db, again, now=now)
-    memory = await memories.get(db, again)
-    assert memory is not None
-    return Kept(Outcome.DEDUPLICATED, memory)
+    counted = await captures.count_again(db, placed, now=now)
+    if placed != again:
+        await memories.update(db, counted, now=now)
+        await history.append(db, again, counted, _why(PLACED, candidate.session_id), now=now)
+    return Kept(Outcome.DEDUPLICATED, counted)
 
 
 async def learn(db: Database, candidate: Candidate, *, now: datetime, reason: str = "") -> Kept:
@@ -217,6 +222,28 @@ async def _of_key(db: Database, candidate: Candidate) -> Memory | None:
         db, candidate.topic_key, project=candidate.project, scope=candidate.scope
     )
     return None if holder is None else await memories.get(db, holder)
+
+
+async def _placed(db: Database, held: Memory, candidate: Candidate) -> Memory | None:
+    """Return what is held where its words are said again: found as widely, under its key.
+
+    None where the wider place has another memory of its key: then both are kept. A key that
+    another memory has is not given to this one.
+    """
+    wide = widened(held, candidate)
+    if wide != held and not await _free(db, wide):
+        return None
+    both = keyed(wide, candidate)
+    return both if both == wide or await _free(db, both) else wide
+
+
+async def _free(db: Database, memory: Memory) -> bool:
+    if memory.topic_key is None:
+        return True
+    holder = await topic_keys.holder(
+        db, memory.topic_key, project=memory.project, scope=memory.scope, without=memory.id
+    )
+    return holder is None
 
 
 async def _revise(db: Database, held: Memory, candidate: Candidate, *, now: datetime) -> Kept:

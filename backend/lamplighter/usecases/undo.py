@@ -7,7 +7,7 @@ from lamplighter.domain.errors import Conflict, NotFound, Stale
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.undo import UNDONE, in_the_way, kept_as, possible, undo, undoes
 from lamplighter.repository import Database, history, memories, writing
-from lamplighter.usecases.curate import OPERATOR
+from lamplighter.usecases.curate import OPERATOR, rival
 
 
 async def undo_step(
@@ -27,6 +27,9 @@ async def undo_step(
         found = undo(memory, step, later)
         if found.memory == memory:
             raise Conflict(in_the_way(found.left, later))
+        holder = await rival(db, memory, found.memory)
+        if holder is not None:
+            raise Conflict(f"Memory {holder} holds its topic key now: take that one back first.")
         reason = kept_as(step, memory, found.memory)
         why = history.Why(cause=UNDONE, actor=OPERATOR, reason=reason)
         return await _keep(db, memory, found.memory, why, now=now)

@@ -70,11 +70,12 @@ one_line() {
     printf '%s' "$1" | tr -d '\r\n'
 }
 
-# The token is not for the list of processes to show.
+# The token is not for the list of processes to show, and nobody's .curlrc (--disable, which has
+# to come first) says where it goes.
 heads=$state/heads.$$
 trap 'rm -f "$heads"' EXIT
 answer=$(
-    printf '%s' "$given" | curl --silent --fail --globoff --max-time "$seconds" \
+    printf '%s' "$given" | curl --disable --silent --fail --globoff --max-time "$seconds" \
         --noproxy "127.0.0.1,localhost,::1,${NO_PROXY:-$no_proxy}" --dump-header "$heads" \
         --header 'Content-Type: application/json' --header 'Expect:' --header @/dev/fd/3 \
         --data-binary @- \

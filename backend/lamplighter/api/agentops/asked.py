@@ -4,9 +4,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from lamplighter.domain.agent import PROJECT_CHARS
+
 Title = Annotated[str, Meta(max_length=500)]
 Content = Annotated[str, Meta(max_length=50_000)]
-Project = Annotated[str, Meta(max_length=100)]
+Project = Annotated[str, Meta(max_length=PROJECT_CHARS)]
 Word = Annotated[str, Meta(max_length=50)]
 Key = Annotated[str, Meta(max_length=200)]
 Tag = Annotated[str, Meta(max_length=100)]

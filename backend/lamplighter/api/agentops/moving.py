@@ -92,6 +92,7 @@ async def migrate(request: Request) -> Response:
             "observations": moved.memories,
             "sessions": moved.sessions,
             "prompts": moved.prompts,
+            "superseded": moved.superseded,
         }
     )
 

@@ -1,6 +1,8 @@
 """What is asked by this contract: read as theirs does, but every wrong field is named at once."""
 
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -17,6 +19,15 @@ CUTS: Final = {"title": 500, "content": 50_000}
 CUT: Final = "... [truncated]"
 MOST: Final = 1_000
 DIGITS: Final = 18
+JSON: Final = "application/json"
+PAGES: Final = ("origin", "referer", "cookie", "sec-fetch-site")
+"""What a browser says of the page that asks; a program says none of it."""
+
+_ESCAPED: Final = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
 
 
 async def body(request: Request, form: type[S], needs: tuple[str, ...] = ()) -> S:
@@ -35,19 +46,18 @@ async def body(request: Request, form: type[S], needs: tuple[str, ...] = ()) -> 
 
 
 async def decoded(request: Request) -> dict[str, Any]:
-    """Return the JSON object of a body, an empty one for no body at all."""
+    """Return the JSON object of a body, an empty one for no body at all.
+
+    A program need not say that it is JSON, as theirs does not ask; a page has to, for
+    what it says so only after it was given leave.
+    """
     content = await request.body()
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if not content and not kind:
+    if not content:
         return {}
-    if kind != "application/json":
-        raise HTTPException(415, "The body is to be JSON with the content type application/json.")
-    try:
-        given = msgspec.json.decode(content)
-    except RecursionError as error:
-        raise HTTPException(400, "invalid JSON: nested too deeply") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise HTTPException(400, f"invalid JSON: {error}") from error
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON and any(each in request.headers for each in PAGES):
+        raise HTTPException(415, f"The body is to be JSON with the content type {JSON}.")
+    given = _json(content)
     if not isinstance(given, dict):
         raise HTTPException(400, "invalid JSON: the body is not an object")
     return given
@@ -56,20 +66,15 @@ async def decoded(request: Request) -> dict[str, Any]:
 def query(request: Request, form: type[S]) -> S:
     """Read the query: what is unknown is passed over, of what is repeated the first counts.
 
-    A wrong value is named on the strict mount, and as if it were not there on the other.
+    A wrong value is as if it were not there: so both services read `limit=abc`.
     """
-    wrong: list[Wrong] = []
     values: dict[str, Any] = {}
     for field in msgspec.structs.fields(form):
         given = next(iter(request.query_params.getlist(field.encode_name)), "")
         if not given:
             continue
-        try:
+        with suppress(msgspec.ValidationError):
             values[field.name] = msgspec.convert(given, field.type, strict=False)
-        except msgspec.ValidationError as error:
-            wrong.append(Wrong(field.encode_name, in_words(str(error), field.type)))
-    if wrong and is_strict(request):
-        raise Invalid(*wrong)
     return form(**values)
 
 
@@ -93,6 +98,26 @@ def required(**given: str | None) -> None:
     wrong = [Wrong(name, "is required") for name, value in given.items() if _blank(value)]
     if wrong:
         raise Invalid(*wrong)
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return msgspec.json.decode(content)
+    except RecursionError as error:
+        raise HTTPException(400, "invalid JSON: nested too deeply") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        with suppress(msgspec.DecodeError, RecursionError):
+            return msgspec.json.decode(_whole(content))
+        raise HTTPException(400, f"invalid JSON: {error}") from error
+
+
+def _whole(content: bytes) -> str:
+    """Return JSON in which what is no character is one: texts are cut amid an emoji.
+
+    Bytes that are no UTF-8, and halves of a pair of surrogates.
+    """
+    text = content.decode("utf-8", "replace")
+    return _ESCAPED.sub(lambda found: r"\ufffd" if found["half"] else found[0], text)
 
 
 def _read(form: type[S], given: Mapping[str, Any], wrong: list[Wrong]) -> S:

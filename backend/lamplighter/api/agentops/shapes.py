@@ -190,6 +190,7 @@ class Migrated(Struct):
     observations: int = 0
     sessions: int = 0
     prompts: int = 0
+    superseded: int = 0
 
 
 class Health(Struct):

@@ -1,12 +1,15 @@
 """The contract as one list: routing, who may ask, OpenAPI and the tests are made from it."""
 
+import re
 from collections.abc import Iterable
 from typing import Final
+from urllib.parse import unquote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, compile_path
+from starlette.types import Scope
 
 from lamplighter.api.agentops import (
     asked,
@@ -273,6 +276,7 @@ ENTRIES: Final = (
 _BY_PATH: Final[dict[str, dict[str, Entry]]] = {}
 for _entry in ENTRIES:
     _BY_PATH.setdefault(_entry.path, {})[_entry.method] = _entry
+_SLASHES: Final = re.compile(rb"/{2,}")
 # what is said in full comes before what has a name in it
 PATHS: Final = sorted(_BY_PATH, key=lambda path: ("{" in path, -len(path)))
 _FORMS: Final = tuple((compile_path(path)[0], _BY_PATH[path]) for path in PATHS)
@@ -286,6 +290,19 @@ def entries_at(path: str) -> dict[str, Entry] | None:
 def below(path: str) -> bool:
     """Whether an address of the web process is one of this contract."""
     return path == PREFIX or path.startswith(f"{PREFIX}/")
+
+
+def without_slashes(scope: Scope) -> None:
+    """Let an address be without the slashes that are one too many.
+
+    A client whose base address ends in one asks for `//context`, and some end all in one.
+    A slash that is part of a name is written as %2F, and stays.
+    """
+    raw: bytes | None = scope.get("raw_path")
+    if raw is None or not (b"//" in raw or raw.endswith(b"/")):
+        return
+    plain = _SLASHES.sub(b"/", raw).rstrip(b"/") or b"/"
+    scope["raw_path"], scope["path"] = plain, unquote(plain.decode("ascii", "replace"))
 
 
 def routes(prefix: str, *, strict: bool) -> list[BaseRoute]:

@@ -30,7 +30,7 @@ class SearchQuery(Struct):
 
 
 class SearchReason(Struct):
-    """One part of a score."""
+    """One part of a score; a word is told as it was typed."""
 
     what: str
     score: float
@@ -56,7 +56,10 @@ class SearchHit(Struct):
 
 
 class FoundPage(Struct):
-    """What was found, best first; `partial` says that time ran out, `missing` what was left out."""
+    """What was found, best first; `partial` says that time ran out, `missing` what was left out.
+
+    `layers` are those that were searched, `filters` what of the words of `q` narrowed it.
+    """
 
     items: list[SearchHit]
     next: None
@@ -64,3 +67,5 @@ class FoundPage(Struct):
     terms: list[str]
     partial: bool
     missing: list[str]
+    layers: list[LayerName]
+    filters: list[str]

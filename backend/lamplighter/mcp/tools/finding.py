@@ -1,7 +1,7 @@
 """The tools that find what is known: by words, by what one is about to do, by number."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from lamplighter.domain.agent import CONTEXT_LIMIT, MOST_CONTEXT
 from lamplighter.domain.client_offers import RESULTS_USUALLY
@@ -13,6 +13,8 @@ from lamplighter.domain.text import one_line, several_lines, shortened
 from lamplighter.mcp.desk import Place
 from lamplighter.mcp.tools.shown import NOTES, SHOWN_CHARS, line, said_of, session_values, values
 from lamplighter.usecases.toolbox import Answer, Use
+
+NO_WORD: Final = "None of these holds a word of the query: they are only nearest in meaning."
 
 
 def mem_search(place: Place) -> Use:
@@ -32,7 +34,8 @@ def mem_search(place: Place) -> Use:
                 text=f"Nothing in the project {wanted.project} holds these words.",
                 found={"results": []},
             )
-        lines = [NOTES, *(_line(each) for each in results.found)]
+        lines = [NOTES, *([NO_WORD] if results.holds_no_word else [])]
+        lines += [_line(each) for each in results.found]
         if results.partial:
             lines.append("Time ran out: there may be more. Fewer or rarer words find it.")
         found = {"note": NOTES, "results": [_values(each) for each in results.found]}

@@ -1,0 +1,241 @@
+"""Real `lamplighter` processes that begin with what every one of them loads first.
+
+To load it takes half a second of processor time, and a run of all tests starts well over
+a thousand. So each process that runs tests has a nursery, which has loaded it once and
+forks: a child has a session, an environment, a directory and streams of its own, does what
+`python -m lamplighter` does and ends as that ends. What `up`, `demo`, the hook and the wheel
+start is a Python from its very beginning, as are those of the benchmarks and what has
+PYTHON… in its environment.
+"""
+
+import atexit
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Lock
+from typing import IO, Any
+
+LOADED = (
+    *("lamplighter.cli", "lamplighter.serve.rounds", "lamplighter.serve.web"),
+    *("sqlalchemy.dialects.sqlite.aiosqlite", "aiosqlite"),
+    *("uvicorn.lifespan.on", "uvicorn.loops.uvloop", "uvicorn.protocols.http.httptools_impl"),
+)
+PASSED_ON = ("PATH", "HOME", "LANG")
+REQUEST_BYTES = 1 << 18
+LEFT_SECONDS = 20.0
+
+Stream = IO[Any] | int
+
+
+@dataclass
+class Child:
+    """A process that a nursery forked; signalled and waited for as a `subprocess.Popen` is."""
+
+    args: Sequence[str]
+    pid: int
+    report: int
+    returncode: int | None = None
+
+    def poll(self) -> int | None:
+        return self._ended(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        ended = self._ended(timeout)
+        if ended is None:
+            raise subprocess.TimeoutExpired(list(self.args), timeout or 0)
+        return ended
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _ended(self, seconds: float | None) -> int | None:
+        if self.returncode is None and select.select([self.report], [], [], seconds)[0]:
+            said = os.read(self.report, 64)
+            assert said, f"the nursery of {self.pid} is gone"
+            self.returncode = int(said)
+            os.close(self.report)
+        return self.returncode
+
+
+def start(
+    *words: str, env: dict[str, str], stdout: Stream, stderr: Stream, stdin: Stream | None = None
+) -> "Child | subprocess.Popen[bytes]":
+    """Start a `lamplighter` in a session of its own."""
+    with open(os.devnull, "rb") as nothing:
+        streams = (stdin or nothing, stdout, stderr)
+        if _from_the_beginning(env):
+            return subprocess.Popen(
+                [sys.executable, "-m", "lamplighter", *words],
+                env=env,
+                stdin=streams[0],
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        return _nursery().bear(words, env, streams)
+
+
+def run(*words: str, env: dict[str, str], seconds: float) -> "subprocess.CompletedProcess[str]":
+    """Run a `lamplighter` to its end, and return what it printed."""
+    with TemporaryFile("w+", encoding="utf-8") as out, TemporaryFile("w+", encoding="utf-8") as err:
+        child = start(*words, env=env, stdout=out, stderr=err)
+        try:
+            child.wait(seconds)
+        finally:
+            child.kill()
+            ended = child.wait(LEFT_SECONDS)
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(words, ended, out.read(), err.read())
+
+
+def _from_the_beginning(env: dict[str, str]) -> bool:
+    measured = "pytest" not in sys.modules  # a benchmark is of what a user starts
+    return measured or sys.platform != "linux" or any(name.startswith("PYTHON") for name in env)
+
+
+@dataclass
+class Nursery:
+    """Asks a process that has loaded everything for children; it ends with us."""
+
+    asking: socket.socket
+    process: subprocess.Popen[bytes]
+    one_at_a_time: Lock = field(default_factory=Lock)
+
+    def bear(self, words: Sequence[str], env: dict[str, str], streams: Sequence[Stream]) -> Child:
+        report, reporting = os.pipe()
+        request = json.dumps([words, env, str(Path.cwd())]).encode()
+        numbers = [each if isinstance(each, int) else each.fileno() for each in streams]
+        with self.one_at_a_time:
+            socket.send_fds(self.asking, [request], [*numbers, reporting])
+            os.close(reporting)
+            pid = self.asking.recv(64)
+        assert pid, "the nursery is gone"
+        return Child(words, int(pid), report)
+
+    def close(self) -> None:
+        """Let it end."""
+        self.asking.close()
+        self.process.wait(LEFT_SECONDS)
+
+
+@cache
+def _nursery() -> Nursery:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, __file__, str(theirs.fileno())],
+            env={
+                name: value
+                for name, value in os.environ.items()
+                if name in ("PATH", "HOME", "LANG")
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+        )
+    nursery = Nursery(ours, process)
+    atexit.register(nursery.close)
+    return nursery
+
+
+@dataclass
+class Asked:
+    """What a child is to be."""
+
+    words: list[str]
+    env: dict[str, str]
+    directory: str
+    streams: list[int]
+
+    def become(self) -> None:
+        """Make this process one that was just started so."""
+        os.setsid()
+        for number, stream in enumerate(self.streams):
+            os.dup2(stream, number)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        os.chdir(self.directory)
+        os.environ.clear()
+        os.environ.update(self.env)
+        time.tzset()
+        sys.argv[1:] = self.words
+
+
+def tend(asked: socket.socket) -> Asked:
+    """Fork a child for each request, and report its end; returns in the children alone."""
+    reports: dict[int, int] = {}
+    ended, ending = os.pipe()
+    os.set_blocking(ending, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(ending)
+    while True:
+        ready, _, _ = select.select([asked, ended], [], [])
+        if ended in ready:
+            os.read(ended, 4096)
+            _report(reports)
+        if asked in ready:
+            request, numbers, _, _ = socket.recv_fds(asked, REQUEST_BYTES, 4)
+            if not request:
+                os._exit(0)
+            *streams, report = numbers
+            pid = os.fork()
+            if not pid:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                asked.detach()  # its number will be another file's
+                return Asked(*json.loads(request), streams)
+            reports[pid] = report
+            asked.send(str(pid).encode())
+            for stream in streams:
+                os.close(stream)
+
+
+def _report(reports: dict[int, int]) -> None:
+    while reports:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        report = reports.pop(pid)
+        os.write(report, str(os.waitstatus_to_exitcode(status)).encode())
+        os.close(report)
+
+
+def main() -> None:
+    """Load what every process needs, and tend the children."""
+    for name in LOADED:
+        import_module(name)
+    from lamplighter.__main__ import __file__ as program
+    from lamplighter.__main__ import main as lamplighter
+    from lamplighter.domain.relate import built_in
+
+    built_in()
+    gc.collect()
+    gc.freeze()
+    asked = tend(socket.socket(fileno=int(sys.argv[1])))
+    sys.argv[0], sys.path[0] = program, asked.directory
+    asked.become()
+    lamplighter()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,11 +1,16 @@
 """Who speaks in a text."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from lamplighter.domain.memory import Candidate, Category
+from lamplighter.domain.query import asked
+from lamplighter.domain.ranking import by_name
 from lamplighter.domain.said import called, said_by, speaker
+from lamplighter.domain.search import Wanted
 
 
 @pytest.mark.parametrize(
@@ -68,3 +73,24 @@ def test_a_name_that_is_all_of_a_title_in_a_session_is_who_speaks() -> None:
 def test_somebody_is_called_by_the_first_name_and_a_thing_by_all_of_it() -> None:
     assert called("Ada Lund") == ["ada"]
     assert called("fix auth") == ["fix", "auth"]
+
+
+@pytest.mark.parametrize(
+    ("given", "query", "named"),
+    [
+        ({"service": "Home Assistant"}, "the home network is slow", []),
+        ({"service": "Home Assistant"}, "home assistant is slow", ["names Home Assistant"]),
+        ({"title": "Redis Timeout", "session_id": 1}, "redis memory", []),
+        ({"title": "Redis Timeout", "session_id": 1}, "redis timeouts", ["names Redis Timeout"]),
+        ({"observation": "Ada Lund: it rains"}, "what did Ada say", ["names Ada Lund"]),
+        ({"observation": "sonarr: up", "service": "sonarr"}, "sonarr", ["names sonarr"]),
+    ],
+)
+def test_a_thing_is_named_by_all_its_words_and_somebody_by_the_first(
+    given: dict[str, Any], query: str, named: list[str]
+) -> None:
+    row = {"category": Category.LEARNING, "observation": "x", "tier": 0, "session_id": None}
+    said = Candidate(**{"service": None, **row, **given})
+    question = asked(Wanted(query=query), now=datetime(2026, 1, 1, tzinfo=UTC))
+
+    assert [each.what for each in by_name(said, question, 1.0)] == named

@@ -4,7 +4,7 @@ Each part of a score is a reason that can be shown, and the reasons add up to it
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -14,7 +14,7 @@ from lamplighter.domain.said import called, said_at, said_by
 from lamplighter.domain.search import Reason
 from lamplighter.domain.service import fold
 from lamplighter.domain.session import Session
-from lamplighter.domain.terms import is_single
+from lamplighter.domain.terms import is_single, terms
 
 K1, B = 1.2, 0.5
 TITLE, TEXT, KEYS, AROUND = 3.0, 1.0, 2.0, 0.25
@@ -114,8 +114,8 @@ def by_name(row: object, asked: Asked, score: float) -> list[Reason]:
     held = set(asked.terms)
     found = [
         Reason(f"names {name}", share * score)
-        for name, share in _names(row).items()
-        if held.issuperset(called(name))
+        for name, words, share in _names(row)
+        if held.issuperset(words)
     ]
     wanted, own = asked.wanted, getattr(row, "service", None)
     if wanted.general and wanted.service and own and fold(own) == fold(wanted.service):
@@ -153,11 +153,15 @@ def total(reasons: Sequence[Reason]) -> float:
     return math.fsum(each.score for each in reasons)
 
 
-def _names(row: object) -> dict[str, float]:
-    """Return the names of a row, and what share of a score each counts when it is named."""
+def _names(row: object) -> Iterator[tuple[str, list[str], float]]:
+    """Yield the names of a row: the terms that name it, and what share of a score that counts."""
     if isinstance(row, Session):
-        names = (*(row.services or ()), row.agent)
-        return {name: OF_SERVICE for name in names if name}
-    spoken, own = said_by(row), getattr(row, "service", None)
-    found = {spoken: OF_SPEAKER} if spoken else {}
-    return {**found, own: OF_SERVICE} if isinstance(own, str) and own else found
+        for name in filter(None, (*(row.services or ()), row.agent)):
+            yield name, terms(name), OF_SERVICE
+        return
+    own, spoken = getattr(row, "service", None), said_by(row)
+    if own:
+        yield own, terms(own), OF_SERVICE
+    if spoken and spoken != own:
+        titled = spoken == str(getattr(row, "title", "")).strip()
+        yield spoken, terms(spoken) if titled else called(spoken), OF_SPEAKER

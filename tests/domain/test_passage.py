@@ -1,13 +1,18 @@
 """The part of a long text that is told for a query."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.agent_block import CONTENT_CHARS, CUT, cut
+from lamplighter.domain.agent_block import CONTENT_CHARS, CUT, Told, cut, line
+from lamplighter.domain.memory import Category, Memory, MemoryId
 from lamplighter.domain.passage import excerpt, shown
+from lamplighter.domain.search import Method
 from lamplighter.domain.terms import terms
 
+NOON = datetime(2026, 1, 1, tzinfo=UTC)
 FILL = "lorem ipsum " * 60
 WORDS = st.lists(
     st.sampled_from(["disk", "full", "restart", "slow", "of", "日本", "a"]), max_size=300
@@ -65,3 +70,31 @@ def held(text: str, looked_for: list[str]) -> set[str]:
 def test_a_text_full_of_the_word_is_soon_done(text: str) -> None:
     """Looking from each place at all that follow would never end here."""
     assert len(shown(text, terms("disk 日本"), 300)) == 300
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("", "- [decision] Use WAL. It is fast"),
+        ("Storage", "- [decision] Storage: Use WAL. It is fast"),
+        ("Use WAL.", "- [decision] Use WAL. It is fast"),
+        ("Use WA…", "- [decision] Use WAL. It is fast"),
+    ],
+)
+def test_a_title_that_the_words_begin_with_is_not_said_twice(title: str, expected: str) -> None:
+    words = "Use WAL. It is fast"
+    memory = Memory(
+        id=MemoryId(1),
+        category=Category.DECISION,
+        observation=words,
+        title=title,
+        service=None,
+        confidence=0.7,
+        active=True,
+        tier=0,
+        session_id=None,
+        created_at=NOON,
+        updated_at=NOON,
+    )
+
+    assert line(Told(memory, Method.WORDS, 1.0, words)) == expected

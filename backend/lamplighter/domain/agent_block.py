@@ -65,11 +65,15 @@ def quoted(text: str) -> str:
 
 
 def line(each: Told) -> str:
-    """Return a memory as it stands in the block: always one line, never a marker or a tag."""
-    memory = each.memory
-    title = f"{_safe(memory.title)}: " if memory.title.strip() else ""
+    """Return a memory as it stands in the block: always one line, never a marker or a tag.
+
+    A title that its words begin with is not said twice.
+    """
+    memory, said = each.memory, _safe(each.content)
+    title = _safe(memory.title)
+    title = "" if said.startswith(title.rstrip("….")) else f"{title}: "
     doubt = f" ({UNVERIFIED})" if memory.trust is Trust.UNVERIFIED else ""
-    return f"- [{memory.category}] {title}{_safe(each.content)}{doubt}"
+    return f"- [{memory.category}] {title}{said}{doubt}"
 
 
 def cut(text: str, looked_for: Collection[str] = ()) -> str:

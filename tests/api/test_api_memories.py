@@ -306,6 +306,9 @@ def test_the_history_tells_who_changed_what(client: httpx2.Client) -> None:
         "project": "ops",
         "scope": "project",
         "topic_key": None,
+        "kind": "semantic",
+        "distilled": True,
+        "revision_count": 1,
         "updated_at": made["updated_at"],
     }
     low = {"confidence": 0.2, "active": False, "inactive_reason": "low"}

@@ -391,6 +391,9 @@ async def test_the_history_tells_each_change_with_what_it_was_before(db: Databas
         "project": "ops",
         "scope": "project",
         "topic_key": None,
+        "kind": "semantic",
+        "distilled": True,
+        "revision_count": 1,
     }
     said_again = history.Why(
         cause=history.REINFORCED, actor="session 2", reason="said again", session_id=2

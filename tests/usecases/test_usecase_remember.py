@@ -261,6 +261,9 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
         "project": "ops",
         "scope": "project",
         "topic_key": None,
+        "kind": "semantic",
+        "distilled": True,
+        "revision_count": 1,
     }
     assert learned == {
         "id": 1,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from app import App
 from cases import client_session, contradiction
@@ -125,6 +125,30 @@ def test_pages_are_accessible_and_steady(browser: Browser, filled: App, width: i
         wrong += looked_at(page, where)
     page.context.close()
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("late", ["open", "all"])
+def test_approvals_stand_still_whichever_half_comes_late(
+    browser: Browser, filled: App, late: str
+) -> None:
+    wrong: list[str] = []
+    page = _browser_of(browser, filled, 320, wrong)
+
+    def wait(route: Route) -> None:
+        # both come after the page was painted
+        page.wait_for_timeout(
+            500 if ("state=open" in route.request.url) == (late == "open") else 200
+        )
+        route.continue_()
+
+    page.route("**/api/v1/approvals?**", wait)
+    page.goto(f"{filled.url}/approvals")
+    expect(page.get_by_text("Nothing is asked of you")).to_be_visible()
+    page.wait_for_timeout(300)
+
+    assert page.evaluate("window.shifted") <= 0.01, page.evaluate("window.moved")
+    assert not wrong
+    page.context.close()
 
 
 def _open_memory_form(page: Page) -> None:

@@ -79,6 +79,21 @@ test("what waits follows the feed, the one whose time is over first on top", asy
   )
 })
 
+test("what was decided before stands nowhere until it is known what stands above it", async () => {
+  const { store, waiting } = await opened({}, { open: [] })
+  assert.equal(store.unknown, false)
+
+  store.phase = "loading"
+  assert.equal(store.unknown, true)
+  store.phase = "ready"
+  waiting.known = false
+  assert.equal(store.unknown, true)
+
+  const other = await opened()
+  other.store.phase = "loading"
+  assert.equal(other.store.unknown, false)
+})
+
 test("one press approves nothing, nor do two that come at once", async () => {
   const approved = asked({ version: 2, state: "approved", decided_by: "anna" })
   const { store, puts, pass } = await opened({ "PUT /approvals/12/decision": approved })

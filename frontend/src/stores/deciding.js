@@ -56,6 +56,11 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
       return this.shown.filter((/** @type {Approval} */ { id, state }) => state !== "open" && !this.ids.includes(id))
     },
 
+    /** It is not known yet what stands first; what would stand below it must not move up then. */
+    get unknown() {
+      return !approvals.known || (this.phase === "loading" && this.ids.length === 0)
+    },
+
     get blank() {
       return approvals.known && this.phase === "ready" && this.ids.length === 0
     },

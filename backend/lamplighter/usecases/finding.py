@@ -281,7 +281,7 @@ def _as_found(row: Row, each: Scored, question: Asked, words: Words) -> Found:
     reasons = each.reasons(words)
     means = [reason.what for reason in reasons] == [MEANING]
     method = Method.MEANING if means else Method.WORDS if reasons else Method.RECENT
-    reasons = [replace(each, what=question.spelled.get(each.what, each.what)) for each in reasons]
+    reasons = [Reason(question.spelled.get(each.what, each.what), each.score) for each in reasons]
     if isinstance(row, Memory) and row.topic_key and question.keys:
         key = scoping.key_form(row.topic_key)
         if any(key == asked or key.startswith(f"{asked}/") for asked in question.keys):

@@ -50,9 +50,10 @@ async def _run() -> dict[str, Any]:
         url = _filled(path, MANY)
         rate = await _rate(url, model)
         vectors = _between(np.stack(await model.embed(texts)))
+        async with Database(url) as db:  # first: it mends the hashes of what is written by hand
+            await taking_in.catch_up(db, seconds=900)
         _kept(path, vectors, model.name)
         async with Database(url) as db:
-            await taking_in.catch_up(db, seconds=900)
             near = Nearby(db, model, within=60)
             read = await _seconds_to_read(near)
             taken, used = await _timed(db, near, questions)

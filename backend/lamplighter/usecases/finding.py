@@ -19,7 +19,7 @@ from lamplighter.domain.terms import terms
 from lamplighter.repository import Database, index, taking_in
 from lamplighter.repository.deadline import Deadline, Late, by
 from lamplighter.repository.found import Row, layer_of, rows
-from lamplighter.repository.index import COUNTED, Matching
+from lamplighter.repository.index import COUNTED, RANKED, Matching
 from lamplighter.repository.since import since
 from lamplighter.repository.tables_search import ASIDE, BASES, STEP
 from lamplighter.usecases import observed
@@ -35,6 +35,10 @@ EVERYONE: Final = "global"
 GRACE_SECONDS: Final = 0.1
 READ_TERMS: Final = 30_000
 """Of how many documents at most the index is read for the words that are looked for."""
+
+MANY_WORDS: Final = 20
+ENOUGH: Final = 5 * RANKED
+"""Of a long prompt the rarest words are looked for until they find about so many."""
 
 EVERYTHING: Final = 2**62
 READ: Final = 6
@@ -210,7 +214,8 @@ def _telling(
     for term in rarest:
         holding = held.holding.get(term, 0)
         much = expected + holding * share > COUNTED and inside > COUNTED
-        if looked_for and (much or read + holding > READ_TERMS):
+        enough = len(looked_for) >= MANY_WORDS and expected >= ENOUGH
+        if looked_for and (much or enough or read + holding > READ_TERMS):
             break
         looked_for.append(term)
         expected, read = expected + holding * share, read + holding

@@ -36,6 +36,7 @@ def test_fifty_cases_take_at_most_three_keys_each(page: Page, app: App) -> None:
 
     page.goto(f"{app.url}/reviews")
     expect(page.get_by_text("50 cases wait, the oldest since now.")).to_be_visible()
+    expect(page.locator("main [data-row]")).to_have_count(CASES)  # there is nothing to go to before
     press("j")
     press("Enter")
     for number in numbers:

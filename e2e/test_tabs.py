@@ -10,7 +10,8 @@ from app import App
 
 TABS = 20
 SLOW_START = "[MEMORY:timing:jellyfin] Takes 60s to start after restart"
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 130
+"""A browser keeps what it opened ahead and never used for a minute and more."""
 
 
 def connections(app: App) -> int:

@@ -28,6 +28,7 @@ OF_PERIOD: Final = 0.3
 OF_SPEAKER: Final = 0.45
 """What somebody says counts for more when the query names them than what is said to them."""
 
+FEW: Final = 12
 NAMES: Final = 3
 """So many names of one row, at most, are thought to stand in a query."""
 
@@ -97,12 +98,13 @@ class Words:
         """Return how often each term stands in a text, as its fields weigh."""
         held: dict[str, float] = {}
         for weight, text in zip(WEIGHTS, fields, strict=True):
-            part: list[str] = []
-            for term in self._whole:
-                if term in text:  # at least within another: to split a text costs more
-                    part = part or text.split()
-                    if count := part.count(term):
-                        held[term] = held.get(term, 0.0) + weight * count
+            # a few are looked for in the whole text: to split one costs more
+            within = text if len(self._whole) <= FEW else frozenset(text.split())
+            found = [term for term in self._whole if term in within]
+            part = text.split() if found else []
+            for term in found:
+                if count := part.count(term):
+                    held[term] = held.get(term, 0.0) + weight * count
             for term in self._singles:
                 if count := sum(each.startswith(term) for each in text.split()):
                     held[term] = held.get(term, 0.0) + weight * count

@@ -306,8 +306,10 @@ def _as_found(row: Row, each: Scored, question: Asked, words: Words) -> Found:
 
 
 def _shown(each: Found, question: Asked) -> Found:
-    """Return what was found with the passage that answers best."""
+    """Return what was found with the passage that answers best; to a prompt rows are enough."""
     row = each.row
+    if question.wanted.plain:
+        return each
     text = row.observation if isinstance(row, Memory) else getattr(row, "text", "")
     if each.layer is Layer.SESSION:
         text = getattr(row, "summary", "")

@@ -37,7 +37,8 @@ class Wanted:
 
     Of a `project` are its own memories and the global ones of all; with `general`, of a
     `service` those that are true of all services too. `active` None finds those that are
-    told no more too. `plain` takes every word for a word: a prompt is no query by design.
+    told no more too. `plain` takes every word for a word, for a prompt is no query by design, and
+    cuts no passages.
     """
 
     query: str

@@ -44,6 +44,7 @@ def either(
     more = {"LAMPLIGHTER_WEBHOOK_TOKEN": "what-monitors-show"}
     if request.param == "postgres":
         postgres: PostgresServer = request.getfixturevalue("postgres")
+        postgres.drop("described")  # work that is shared out anew may come back to this server
         more["LAMPLIGHTER_DATABASE_URL"] = postgres.create("described", "migrated")
     started = Server(Home(tmp_path_factory.mktemp("described") / "home", more))
     yield started

@@ -46,6 +46,7 @@ class Kept(Home):
 def shared(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     """Let one session of tier 2 begin long after what is held, and say all that a table has."""
     home = Kept(tmp_path_factory.mktemp("kept") / "home")
+    postgres.drop("conformance")  # work that is shared out anew may come back to this server
     home.more["LAMPLIGHTER_DATABASE_URL"] = url = postgres.create("conformance")
     migrate.upgrade(url)
     for number, (days, confidence, _) in DAYS.items():

@@ -1,12 +1,14 @@
 # Two commands: `make up` runs the product, `make test` passes every test. Nothing comes before them.
+# `make quick` runs what matters most in three minutes; `make soak` runs the long proofs.
 SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 UV := $(BIN)/uv
 WEB := frontend/dist/.stamp
+export PATH := $(CURDIR)/.venv/node/bin:$(PATH)
 WEB_SOURCES := $(shell find frontend -path frontend/node_modules -prune -o -path frontend/dist -prune -o -type f -print 2>/dev/null)
 
-.PHONY: up test check unit web-test e2e bench pictures lock fix dev clean
+.PHONY: up test quick soak check unit web-test e2e bench pictures lock fix dev clean
 
 up: .venv/.stamp $(WEB)
 	@$(BIN)/lamplighter up
@@ -18,7 +20,14 @@ check: .venv/.stamp
 	$(BIN)/mypy && $(BIN)/lint-imports --no-logo
 
 unit: .venv/.stamp $(WEB)
-	$(BIN)/pytest -n 3 --dist worksteal tests
+	$(BIN)/python tests/programs.py curl && $(BIN)/pytest -n 3 --dist worksteal tests
+
+quick: check
+	$(BIN)/pytest -n 3 --dist worksteal tests/domain tests/spec tests/config tests/test_architecture.py tests/test_docs.py
+
+soak: .venv/.stamp $(WEB)
+	$(BIN)/pytest -s --timeout 7200 tests/soak
+	THOROUGH=1 $(BIN)/pytest -n 2 --timeout 7200 tests
 
 web-test: frontend/node_modules/.stamp
 	cd frontend && npm run --silent check && npm test --silent
@@ -33,19 +42,24 @@ pictures: .venv/.stamp $(WEB)
 	$(BIN)/python e2e/chromium.py && PYTHONPATH=tests $(BIN)/python e2e/pictures.py
 
 .venv/.stamp: requirements/dev.lock pyproject.toml
-	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install -q --disable-pip-version-check uv==0.13.9
-	VIRTUAL_ENV=.venv $(UV) pip sync -q --require-hashes requirements/dev.lock
-	mkdir -p frontend/dist && VIRTUAL_ENV=.venv $(UV) pip install -q --no-deps --no-build-isolation -e . && touch $@
+	@echo "Checking what the set-up needs" && sh requirements/preflight.sh "$(PYTHON)"
+	@echo "Installing Python packages (1 of 3)" && $(PYTHON) -m venv .venv && $(BIN)/python -m pip install -q --disable-pip-version-check uv==0.13.9
+	@VIRTUAL_ENV=.venv $(UV) pip sync -q --require-hashes requirements/dev.lock
+	@mkdir -p frontend/dist && VIRTUAL_ENV=.venv $(UV) pip install -q --no-deps --no-build-isolation -e . && touch $@
 
-frontend/node_modules/.stamp: frontend/package-lock.json
-	cd frontend && npm ci --silent && touch node_modules/.stamp
+.venv/node/.stamp: .venv/.stamp requirements/node.lock requirements/node.py
+	@$(BIN)/python requirements/node.py
+
+frontend/node_modules/.stamp: .venv/node/.stamp frontend/package-lock.json
+	@echo "Installing Node packages (2 of 3)" && cd frontend && npm ci --silent && touch node_modules/.stamp
 
 $(WEB): frontend/node_modules/.stamp $(WEB_SOURCES)
-	cd frontend && npm run --silent build && touch dist/.stamp
+	@echo "Building the app (3 of 3)" && cd frontend && npm run --silent build -- --logLevel warn && touch dist/.stamp
 
 lock: .venv/.stamp
 	$(UV) pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate requirements/run.in -o requirements/run.lock
 	$(UV) pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate requirements/dev.in -o requirements/dev.lock
+	$(UV) pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate requirements/node.in -o requirements/node.lock
 
 fix: .venv/.stamp
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .

@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks import (
     bulk,
     glance,
+    inclusion,
     ingest,
     latency,
     listing,
@@ -16,6 +17,7 @@ from benchmarks import (
     pages,
     processes,
     quality,
+    redact,
     relate,
     search,
     sessions,
@@ -24,6 +26,7 @@ from benchmarks import (
 )
 
 ALL: dict[str, Callable[[], dict[str, Any]]] = {
+    "inclusion": inclusion.run,
     "latency": latency.run,
     "ingest": ingest.run,
     "remember": lambda: asyncio.run(memory.remember_one()),
@@ -35,6 +38,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "pages": pages.run,
     "processes": processes.run,
     "quality": quality.run,
+    "redact": redact.run,
     "relate": relate.run,
     "search": search.run,
     "sessions": sessions.run,

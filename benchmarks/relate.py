@@ -1,7 +1,8 @@
 """How well relate judges labelled pairs, what each of its parts brings, and what it costs.
 
 The weights were fitted to `pairs`, so its own score says little; `folds` is each fifth judged
-by weights that were fitted to the other four, and nothing was ever fitted to `unseen`.
+by weights that were fitted to the other four. Nothing was ever fitted to `unseen`, nor to
+`two_clauses`, which a written rule makes (`benchmarks/two_clauses.py`).
 """
 
 import json
@@ -34,6 +35,8 @@ def run() -> dict[str, Any]:
         "in_sample": _score(seen, _by()),
         "folds": _folds(seen),
         "unseen": _score(unseen, _by()),
+        "outcomes": _score(fit.pairs("outcomes"), _by()),
+        "two_clauses": _score(fit.pairs("two_clauses"), _by()),
         "strangers": _strangers(seen),
         "ablation": {name: _score(seen, _by(without)) for name, without in WITHOUT.items()},
         "cost": _cost(seen),
@@ -59,11 +62,11 @@ def _analysed(pair: Pair, side: str) -> Analysis:
     return relate.analyse(pair[side], relate.built_in(), service=pair["service"])
 
 
-def _score(found: Sequence[Pair], by: Judge) -> dict[str, float]:
+def _score(found: Sequence[Pair], by: Judge) -> dict[str, Any]:
     return _told([(pair["label"], by(pair)) for pair in found])
 
 
-def _told(judged: Iterable[tuple[str, str]]) -> dict[str, float]:
+def _told(judged: Iterable[tuple[str, str]]) -> dict[str, Any]:
     found = Counter(judged)
     meant, said = Counter[str](), Counter[str]()
     for (own, other), count in found.items():
@@ -77,10 +80,13 @@ def _told(judged: Iterable[tuple[str, str]]) -> dict[str, float]:
         "macro_f1": round(sum(f1) / len(f1), 4),
         "contradict_as_reinforce": round(found["contradict", "reinforce"] / meant["contradict"], 4),
         "false_contradict": round(wrongly / others, 4),
+        "confusion": {
+            own: {other: found[own, other] for other in fit.LABELS} for own in fit.LABELS
+        },
     }
 
 
-def _folds(found: Sequence[Pair]) -> dict[str, float]:
+def _folds(found: Sequence[Pair]) -> dict[str, Any]:
     order = list(found)
     random.Random(7).shuffle(order)
     names = tuple(fit.figures(found[0]))

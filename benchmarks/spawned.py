@@ -20,9 +20,10 @@ from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, migrate
 from lamplighter.repository.database import sqlite_url
 from lamplighter.supervisor import runner
-from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import Lock
+from lamplighter.supervisor.rounds import Rounds
 from lamplighter.supervisor.workshop import Workshop
 
 SESSIONS: Final = 300

@@ -5,6 +5,8 @@ as texts of one matter do, for to embed 100,000 would take a quarter of an hour.
 """
 
 import asyncio
+import os
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -30,6 +32,9 @@ ASKED: Final = 200
 RATE: Final = 100
 LIMIT_MS: Final = 25
 RECALL: Final = 0.98
+BUSY_SECONDS: Final = 20
+BUSY_RATIO: Final = 0.02
+"""Of the rate on an idle machine, with three busy processes a core."""
 
 
 def run() -> dict[str, Any]:
@@ -73,7 +78,9 @@ async def _run() -> dict[str, Any]:
             "seconds_to_read_100k": round(read, 2),
             "recall_at_10": held,
             **rate,
-            "held": found["hybrid"]["p95_ms"] <= LIMIT_MS and held >= RECALL,
+            "held": found["hybrid"]["p95_ms"] <= LIMIT_MS
+            and held >= RECALL
+            and rate["busy_ratio"] >= BUSY_RATIO,
         }
 
 
@@ -86,11 +93,31 @@ async def _rate(url: str, model: MiniLM) -> dict[str, float]:
         while await embedder.step() and embedder.done < REAL:
             pass
         wall, cpu = time.perf_counter() - began, time.process_time() - used
+        alone = embedder.done / wall
+        busy = await _while_busy(embedder)
         return {
-            "texts_a_second": round(embedder.done / wall),
+            "texts_a_second": round(alone),
             "texts_a_second_of_a_core": round(embedder.done / cpu),
             "texts_limit": RATE,
+            "busy_ratio": round(busy / alone, 4),
+            "busy_limit": BUSY_RATIO,
         }
+
+
+async def _while_busy(embedder: Embedder) -> float:
+    """Return how many texts a second are embedded beside three busy processes a core."""
+    code = [sys.executable, "-c", "while True: pass"]
+    many = 3 * (os.cpu_count() or 1)
+    others = [await asyncio.create_subprocess_exec(*code) for _ in range(many)]
+    before, began = embedder.done, time.perf_counter()
+    try:
+        while time.perf_counter() - began < BUSY_SECONDS:
+            await embedder.step()
+        return (embedder.done - before) / (time.perf_counter() - began)
+    finally:
+        for each in others:
+            each.kill()
+            await each.wait()
 
 
 def _between(real: Vector) -> Vector:

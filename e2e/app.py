@@ -81,26 +81,31 @@ class App:
 
     def says(self, words: str) -> None:
         """Let the engine of the running session say this."""
+        order = (words.replace("\n", "\\n") + "\n").encode()
         deadline = time.monotonic() + 20
         while True:
             try:
                 fifo = os.open(self._fifo, os.O_WRONLY | os.O_NONBLOCK)
-                break
+                with os.fdopen(fifo, "wb", buffering=0) as orders:
+                    orders.write(order)  # whole, or not at all where the engine just closed its end
+                return
             except OSError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
-        with os.fdopen(fifo, "w") as orders:
-            orders.write(words.replace("\n", "\\n") + "\n")
 
     def ends(self) -> None:
         """Let the engine end its session."""
         self.says("end")
 
     def get(self, path: str) -> Any:
+        return json.loads(self.text(path))
+
+    def text(self, path: str) -> str:
         request = urllib.request.Request(f"{self.url}{path}", headers=self.way_in())
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return json.load(answer)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            text: str = answer.read().decode()
+            return text
 
     def post(self, path: str, body: object) -> Any:
         request = urllib.request.Request(
@@ -108,7 +113,7 @@ class App:
             data=json.dumps(body).encode(),
             headers={"Content-Type": "application/json", **self.way_in()},
         )
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
     def way_in(self) -> dict[str, str]:

@@ -10,6 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from programs import install_debian
+
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 ARGUMENTS = (
     "--no-sandbox",
@@ -21,6 +25,10 @@ ARGUMENTS = (
     "--disable-sync",
 )
 
+# Playwright's own Node needs libatomic, which a minimal Debian lacks; the build's Node does not
+if node := shutil.which("node"):
+    os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", node)
+
 
 def executable() -> str | None:
     """Return the Chromium on PATH; None for Playwright's own."""
@@ -29,18 +37,8 @@ def executable() -> str | None:
 
 def install() -> None:
     """Install a Chromium where none is found."""
-    if executable():
-        return
-    if os.geteuid() == 0 and Path("/etc/debian_version").exists():
-        env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        apt = ("apt-get", "-y", "-qq", "--no-install-recommends")
-        subprocess.run([apt[0], "update", "-qq"], check=True, env=env)
-        subprocess.run(
-            [*apt, "install", "chromium"], check=True, env=env, stdout=subprocess.DEVNULL
-        )
-        if executable():
-            return
-    subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=True)
+    if not executable() and not install_debian("chromium"):
+        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=True)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from playwright.sync_api import (
     Page,
     Playwright,
     Response,
+    expect,
     sync_playwright,
 )
 
@@ -23,6 +24,10 @@ AWAY = (
     *("net::ERR_CONNECTION_CLOSED", "net::ERR_SOCKET_NOT_CONNECTED", "net::ERR_EMPTY_RESPONSE"),
     *("net::ERR_INCOMPLETE_CHUNKED", "net::ERR_INTERNET_DISCONNECTED"),
 )
+
+WAIT_MS = 30_000
+"""How long a browser waits on a loaded machine; how fast the app is, is for benchmarks/."""
+expect.set_options(timeout=WAIT_MS)
 
 REFUSED = "the server responded with a status of"  # looked at in the answers themselves
 
@@ -71,7 +76,7 @@ def page(
     browser: Browser, tmp_path: Path, request: pytest.FixtureRequest, expected: set[int]
 ) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(WAIT_MS)
     page = context.new_page()
     if "app" in request.fixturenames:
         request.getfixturevalue("app").log_in(page)

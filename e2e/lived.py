@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lamplighter.config.services import load
-from lamplighter.domain.cooldown import Use
+from lamplighter.domain.cooldown import Outcome, Use
 from lamplighter.domain.memory import Candidate, Category, Source
 from lamplighter.domain.redact import redactor
 from lamplighter.domain.service import Action, ActionKind, Services
@@ -56,7 +56,7 @@ class Home:
         directory.mkdir(exist_ok=True)
         start = self.sizes.get(session.id, 0)
         taken = []
-        with (directory / f"{session.id}.jsonl").open("ab") as out:
+        with (directory / f"{session.output}.jsonl").open("ab") as out:
             for line in lines:
                 content = json.dumps(line).encode()
                 out.write(content + b"\n")
@@ -151,7 +151,7 @@ async def _mend(home: Home, session: Session, service: str) -> Use:
     action = Action(name="restart", kind=ActionKind.RESTART, argv=("docker", "restart", service))
     use = await act.reserve(home.db, session, service, action, now=home.now)
     home.now += timedelta(seconds=62)
-    use = await act.settle(home.db, use, ok=True, text="Healthy after 61 s", now=home.now)
+    use = await act.settle(home.db, use, Outcome.SUCCESS, text="Healthy after 61 s", now=home.now)
     await home.say(session, text(f"[EVENT:info:{service}] Restarted; healthy after 61 s"))
     return use
 

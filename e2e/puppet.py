@@ -6,6 +6,7 @@ milliseconds.
 """
 
 import json
+import os
 import sys
 import time
 
@@ -17,26 +18,24 @@ def say(**line: object) -> None:
 
 def main(path: str) -> None:
     say(type="system", subtype="init")
-    while True:
-        with open(path, encoding="utf-8") as orders:
-            for order in orders:
-                words = order.rstrip("\n").replace("\\n", "\n")
-                if words == "end":
-                    say(
-                        type="result", is_error=False, num_turns=1, total_cost_usd=0, result="Done."
-                    )
-                    return
-                if words.startswith("file "):
-                    with open(words[5:], encoding="utf-8") as lines:
-                        sys.stdout.writelines(lines)
-                    sys.stdout.flush()
-                    continue
-                if words.startswith("json "):
-                    sys.stdout.write(words[5:] + "\n")
-                    sys.stdout.flush()
-                    continue
-                words = words.replace("{now}", f"{time.time() * 1000:.3f}")
-                say(type="assistant", message={"content": [{"type": "text", "text": words}]})
+    # for writing too: so it never ends between two orders, when one might be lost
+    with os.fdopen(os.open(path, os.O_RDWR), encoding="utf-8") as orders:
+        for order in orders:
+            words = order.rstrip("\n").replace("\\n", "\n")
+            if words == "end":
+                say(type="result", is_error=False, num_turns=1, total_cost_usd=0, result="Done.")
+                return
+            if words.startswith("file "):
+                with open(words[5:], encoding="utf-8") as lines:
+                    sys.stdout.writelines(lines)
+                sys.stdout.flush()
+                continue
+            if words.startswith("json "):
+                sys.stdout.write(words[5:] + "\n")
+                sys.stdout.flush()
+                continue
+            words = words.replace("{now}", f"{time.time() * 1000:.3f}")
+            say(type="assistant", message={"content": [{"type": "text", "text": words}]})
 
 
 main(sys.argv[1])

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from app import App
+from test_round import SHIFTS
 
 SERVICES = """
 services:
@@ -20,6 +21,7 @@ services:
       - tcp: 127.0.0.1:9
     actions:
       - restart: [/bin/sh, -c, 'echo "$@" >> {ran}', sh, "web now"]
+        wait: 1s
 """
 SLOW_MS = 20_000
 
@@ -85,8 +87,41 @@ def test_a_yes_runs_a_command_once(page: Page, app: App) -> None:
     expect(card).to_contain_text("run, approved by", timeout=SLOW_MS)
     expect(card.get_by_role("link", name="restart of web")).to_be_focused()
     expect(page).to_have_title("Approvals · Lamplighter")
-    expect(card).to_contain_text(re.compile("succeeded|failed"), timeout=SLOW_MS)
+    expect(card).to_contain_text("failed", timeout=SLOW_MS)
     assert ran(app) == "web now\n"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_an_approval_comes_whole(page: Page, app: App, width: int) -> None:
+    for each in ("Takes 60s to start", "Needs redis", "Answers HTTP 302 when healthy"):
+        body = {"category": "timing", "service": "web", "observation": each}
+        app.post("/api/v1/memories", body)
+    page.goto(f"{app.url}/approvals")
+    expect(page.get_by_role("article")).to_be_visible(timeout=SLOW_MS)
+    asks(app)
+    expect(page.get_by_role("article")).to_have_count(2, timeout=SLOW_MS)
+    page.set_viewport_size({"width": width, "height": 844})
+    page.add_init_script(SHIFTS)
+
+    def late(route: Route) -> None:
+        page.wait_for_timeout(300)
+        route.continue_()
+
+    page.route(re.compile(r"/api/v1/approvals/\d+$"), late)
+    page.goto(f"{app.url}/approvals")
+
+    expect(page.get_by_role("article")).to_have_count(2)
+    expect(page.get_by_role("article").last).to_contain_text("Needs redis")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.shifted") <= 0.01, page.evaluate("window.moved")
+
+
+def test_a_session_that_waits_is_not_counted_as_running(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/approvals")
+    expect(page.get_by_role("article")).to_be_visible(timeout=SLOW_MS)
+
+    expect(page.get_by_role("link", name="1 waiting for approval")).to_be_visible()
+    expect(page.get_by_role("navigation").first.get_by_text("running")).to_be_hidden()
 
 
 def test_a_no_is_told_and_a_changed_command_is_asked_anew(page: Page, app: App) -> None:

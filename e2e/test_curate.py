@@ -20,7 +20,7 @@ def test_add_memory(page: Page, app: App) -> None:
     dialog.get_by_label("Category").select_option("maintenance")
     dialog.get_by_label("Service").fill("postgres")
     dialog.get_by_label("Observation").fill("Needs manual VACUUM FULL weekly")
-    dialog.get_by_label("Confidence").last.fill("0.9")
+    dialog.get_by_label("Confidence", exact=True).last.fill("0.9")
     dialog.get_by_role("button", name=re.compile("Save|Add Memory")).click()
 
     row = page.get_by_role("row", name=re.compile("Needs manual VACUUM FULL weekly"))
@@ -70,7 +70,7 @@ def test_edit_the_observation_and_the_confidence(page: Page, app: App) -> None:
     panel = page.get_by_role("complementary").filter(has_text="Takes 60s").last
 
     panel.get_by_label("Observation").fill("Takes 90s")
-    panel.get_by_label("Confidence").last.fill("0.95")
+    panel.get_by_label("Confidence", exact=True).last.fill("0.95")
     panel.get_by_role("button", name="Save").click()
 
     expect(page.get_by_role("row", name=re.compile("Takes 90s"))).to_be_visible()
@@ -80,6 +80,7 @@ def test_edit_the_observation_and_the_confidence(page: Page, app: App) -> None:
 
 def test_delete_asks_once_and_can_be_undone(page: Page, app: App) -> None:
     memory = add(app, "Takes 60s")
+    before = app.get(f"/api/v1/memories/{memory}")
     page.goto(f"{app.url}/memories/{memory}")
 
     page.get_by_role("button", name="Delete", exact=True).first.click()
@@ -88,6 +89,29 @@ def test_delete_asks_once_and_can_be_undone(page: Page, app: App) -> None:
     page.get_by_role("button", name="Undo").click()
 
     expect(page.get_by_role("row", name=re.compile("Takes 60s"))).to_be_visible()
+    expect(page.get_by_text(f"Restored memory {memory}.")).to_be_visible()
+    assert app.get(f"/api/v1/memories/{memory}") == before
+
+
+def test_saved_edits_are_undone_by_a_key_the_last_one_first(page: Page, app: App) -> None:
+    memory = add(app, "Takes 60s")
+    page.goto(f"{app.url}/memories/{memory}")
+    panel = page.get_by_role("complementary", name="Memory")
+    for words in ("Takes 70s", "Takes 80s"):
+        panel.get_by_label("Observation").fill(words)
+        panel.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("row", name=re.compile(words))).to_be_visible()
+    page.keyboard.press("Escape")
+
+    for words in ("Takes 70s", "Takes 60s"):
+        page.keyboard.press("z")
+        expect(page.get_by_role("row", name=re.compile(words))).to_be_visible()
+
+    expect(page.get_by_text(f"Reverted the edit of memory {memory}.").first).to_be_visible()
+    assert app.get(f"/api/v1/memories/{memory}")["observation"] == "Takes 60s"
+    page.keyboard.press("z")
+    expect(page.get_by_text(f"Removed memory {memory} again.")).to_have_count(0)
+    expect(page.get_by_text("Nothing to undo.")).to_be_visible()
 
 
 def test_delete_selected(page: Page, app: App) -> None:

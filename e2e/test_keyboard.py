@@ -51,7 +51,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 @pytest.fixture
 def keyboard(browser: Browser, shared: App) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(8_000)
+    context.set_default_timeout(30_000)
     page = context.new_page()
     shared.log_in(page)
     wrong: list[str] = []
@@ -81,7 +81,7 @@ def press(page: Page, *keys: str) -> None:
 def tab_to(page: Page, name: str, *, back: bool = False) -> None:
     """Press Tab until what has this name has the focus."""
     seen = []
-    for _ in range(60):
+    for _ in range(80):
         page.keyboard.press("Shift+Tab" if back else "Tab")
         seen.append(page.evaluate(FOCUSED))
         if re.search(name, seen[-1]):

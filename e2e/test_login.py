@@ -35,7 +35,7 @@ def test_the_link_leads_to_the_app(browser: Browser, app: App) -> None:
 
 def test_logging_out_in_one_tab_ends_the_other_and_a_code_leads_back(page: Page, app: App) -> None:
     page.goto(f"{app.url}/memories?category=timing")
-    expect(page.get_by_role("heading", name="Memories")).to_be_visible()
+    expect(page.get_by_role("heading", name="Memories", level=1)).to_be_visible()
     other = page.context.new_page()
     other.goto(f"{app.url}/sessions")
     expect(other.get_by_role("heading", name="Sessions")).to_be_visible()
@@ -43,14 +43,14 @@ def test_logging_out_in_one_tab_ends_the_other_and_a_code_leads_back(page: Page,
     other.get_by_role("button", name="Log out").click()
 
     expect(other.get_by_role("heading", name="Log in")).to_be_visible()
-    expect(page.get_by_role("heading", name="Log in")).to_be_visible(timeout=10_000)
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
     assert page.url == f"{app.url}/memories?category=timing"
 
     typed(page, "this is not a code")
     expect(page.get_by_role("alert")).to_contain_text("not valid")
     typed(page, app.link().partition("=")[2].upper())
 
-    expect(page.get_by_role("heading", name="Memories")).to_be_visible()
+    expect(page.get_by_role("heading", name="Memories", level=1)).to_be_visible()
     assert page.url == f"{app.url}/memories?category=timing"
     other.close()
 

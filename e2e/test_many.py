@@ -39,7 +39,7 @@ def test_all_that_match_are_changed_after_one_question_and_put_back_by_one_undo(
     expect(page.get_by_text("60 memories lowered by 0.20.")).to_be_visible()
     assert (sure(app, "jellyfin"), sure(app, "caddy")) == ([0.5], [0.7])
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("They are as they were.")).to_be_visible()
+    expect(page.get_by_text("Reverted")).to_be_visible()
     assert sure(app, "jellyfin") == [0.7]
 
 

@@ -61,7 +61,7 @@ def test_the_panel_tells_what_a_memory_rests_on(page: Page, app: App) -> None:
     expect(panel.get_by_role("heading", level=2)).to_have_text(COLD)
     expect(panel).to_contain_text("seen in 1 session")
     expect(panel).to_contain_text(
-        re.compile(r"\d+ tokens, place 1 of 2\. Told to [12] sessions?\.")
+        re.compile(r"In the next prompt: line 1 of 2, \d+ tokens\. Told to [12] sessions?\.")
     )
     expect(panel).to_contain_text(re.compile(r"0\.80 Below 0\.30 on .+ unless it is seen again\."))
     expect(panel.get_by_text("Said again by session, 0.70 → 0.80")).to_be_visible()
@@ -98,7 +98,7 @@ def test_confidence_is_set_by_keys_and_by_buttons(page: Page, app: App) -> None:
     number.press("PageDown")
     number.press("-")
     expect(number).to_have_value("0.7")
-    panel.get_by_role("button", name="More sure by 0.01").click()
+    panel.get_by_role("button", name="Raise confidence by 0.01").click()
     save(panel)
 
     expect(panel.get_by_role("button", name="Save")).to_be_disabled()

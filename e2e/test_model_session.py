@@ -19,6 +19,7 @@ services:
       - tcp: 127.0.0.1:9
     actions:
       - restart: [/bin/true]
+        wait: 1s
 """
 PATIENCE_MS = 40_000
 LEARNED = "[MEMORY:timing:caddy] Starts within 2 s after a restart"

@@ -39,6 +39,26 @@ def timeless(text: str | None) -> str:
     return re.sub(r"(?m)^- Time: .*$", "", text or "")
 
 
+def test_any_memory_is_found_with_the_reason_why_it_is_in_the_prompt_or_not(
+    page: Page, knowing: App
+) -> None:
+    page.goto(f"{knowing.url}/preview?budget=40")
+    finder = page.get_by_role("region", name="Find a memory")
+
+    finder.get_by_role("searchbox").fill("library")
+
+    row = finder.get_by_role("listitem").filter(has_text=TEXTS[2])
+    expect(row).to_contain_text("Not in the prompt.")
+    expect(row).to_contain_text("Rank 3 of 3.")
+    budget = finder.get_by_text(re.compile(r"a budget of \d+ tokens or more"))
+    words = budget.inner_text()
+    page.get_by_role("spinbutton", name="tokens").fill(re.sub(r"\D", "", words))
+    expect(row).to_contain_text("In the prompt. Line 3 of 3.")
+    expect(finder.get_by_text("Any of these would include it")).to_be_hidden()
+    finder.get_by_role("searchbox").fill("no such words")
+    expect(finder.get_by_role("status")).to_have_text("No memories match.")
+
+
 def test_a_smaller_budget_drops_memories_at_once_and_by_keys(page: Page, knowing: App) -> None:
     page.goto(f"{knowing.url}/preview")
     last = page.get_by_role("listitem").filter(has_text=TEXTS[2])

@@ -131,6 +131,7 @@ def test_a_step_of_the_history_is_undone_and_done_again(page: Page, app: App) ->
     panel.get_by_role("button", name=re.compile("Undo: Edited")).click()
 
     expect(page.get_by_role("row", name=re.compile(OLD))).to_be_visible()
+    expect(page.get_by_text("Undone.", exact=True)).to_be_visible()
     page.get_by_role("status").get_by_role("button", name="Undo").last.click()
     expect(page.get_by_role("row", name=re.compile(NEW))).to_be_visible()
     assert app.get(f"/api/v1/memories/{memory}")["observation"] == NEW

@@ -16,7 +16,7 @@ AXE: Final = (
 ).read_text()
 PAGES: Final = (
     *("/", "/sessions", "/sessions/1", "/sessions/1?part=told", "/events"),
-    *("/memories", "/memories/1", "/memories?sort=service", "/cooldowns", "/reviews"),
+    *("/memories", "/memories/1", "/memories?sort=service", "/cooldowns", "/reviews", "/trash"),
     *("/reviews/1", "/approvals", "/preview", "/health", "/settings", "/nowhere"),
     *(
         "/search",
@@ -85,6 +85,8 @@ def filled(app: App) -> App:
     app.says("[MEMORY:timing:jellyfin] Takes 60s to start after restart")
     app.says("[EVENT:critical:jellyfin] Connection refused on port 8096")
     app.says("[EVENT:warning] `[MEMORY:timing:a] in code` and [MEMORY:misc] refused")
+    deleted = app.post("/api/v1/memories", {**faded, "observation": "Runs on the old rack"})["id"]
+    app.post("/api/v1/memories/bulk", {"ids": [deleted], "action": "delete"})
     client_session(app, "till", "Keep the vacuum of the shop on Sundays", topic_key="shop/vacuum")
     return app
 
@@ -273,3 +275,21 @@ def _listen(page: Page, ours: str, wrong: list[str]) -> None:
 
     page.on("request", asked)
     page.on("console", lambda said: wrong.extend([said.text] if said.type == "error" else []))
+
+
+@pytest.mark.parametrize("width", [390, 360, 320])
+def test_the_head_of_a_phone_cuts_no_word(page: Page, app: App, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{app.url}/events")
+    head = page.get_by_role("region", name="State of the feed")
+
+    def whole(words: str) -> bool:
+        line = head.get_by_text(re.compile(f"^{words}"))
+        expect(line).to_be_visible()
+        return bool(line.evaluate("(el) => el.scrollWidth <= el.clientWidth"))
+
+    assert whole("Round running")
+    app.ends()
+    assert whole("Round in ")
+    app.kill("supervisor")
+    assert whole("No supervisor$")

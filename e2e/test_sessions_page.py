@@ -82,14 +82,23 @@ def test_a_session_of_fifty_thousand_lines_is_read_searched_and_followed(
     long_one.ends()
 
 
-def test_what_stood_in_code_is_taken_from_the_rail_and_led_to_by_its_line(
-    page: Page, app: App
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [
+        ("`[MEMORY:timing:caddy] Takes 3s to start`", "in code"),
+        ("> [MEMORY:timing:caddy] Takes 3s to start", "quoted"),
+        ('The log says "[MEMORY:timing:caddy] Takes 3s to start"', "quoted"),
+    ],
+)
+def test_an_ignored_marker_is_taken_from_the_rail_and_led_to_by_its_line(
+    page: Page, app: App, written: str, reason: str
 ) -> None:
     app.says("[MEMORY:timing:jellyfin] Takes 60s to start")
-    app.says("`[MEMORY:timing:caddy] Takes 3s to start`")
+    app.says(written)
     page.goto(f"{app.url}/sessions/1")
     rail = page.get_by_role("region", name="Memory in and out")
     expect(rail.get_by_role("button", name="1 ignored")).to_be_visible()
+    expect(rail.get_by_text(f"ignored: {reason}")).to_be_visible()
 
     rail.get_by_role("button", name="Take it").click()
 

@@ -1,7 +1,6 @@
 """What all tests share: real databases, a fixed moment, and no settings from outside."""
 
 import gc
-import itertools
 import os
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,7 +12,7 @@ import pytest
 from lamplighter.domain.redact import Redactor
 from lamplighter.repository import Database, migrate
 from lamplighter.repository.database import sqlite_url
-from postgres_server import PostgresServer
+from postgres_server import PostgresServer, ReusedDatabase
 
 if TYPE_CHECKING:
     from lamplighter.embedding.minilm import MiniLM
@@ -22,7 +21,6 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 OPEN = Redactor()
 MIGRATED = "migrated"
-NUMBERS = itertools.count(1)
 
 # thousands of tests are objects that stay: to look through them again and again takes long
 gc.set_threshold(50_000, 50, 50)
@@ -50,12 +48,16 @@ def postgres() -> Iterator[PostgresServer]:
         server.remove()
 
 
+@pytest.fixture(scope="session")
+def reused(postgres: PostgresServer) -> ReusedDatabase:
+    """Return the PostgreSQL database that the tests of this process have one after another."""
+    return ReusedDatabase(postgres, MIGRATED)
+
+
 @pytest.fixture
-def postgres_url(postgres: PostgresServer) -> Iterator[str]:
+def postgres_url(reused: ReusedDatabase) -> str:
     """Return the address of a fresh PostgreSQL database."""
-    name = f"t{next(NUMBERS)}"
-    yield postgres.create(name, MIGRATED)
-    postgres.drop(name)
+    return reused.fresh()
 
 
 @pytest.fixture

@@ -10,13 +10,16 @@ import time
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx2
 
 import nursery
-from lamplighter.repository import driver
+from lamplighter.repository import driver, migrate
+from lamplighter.repository.database import sqlite_url
 
 ENGINE = Path(__file__).parent / "fakes" / "said.py"
 STARTING_SECONDS = 30.0
@@ -28,17 +31,36 @@ def lately(hours: int = 1) -> str:
     return f"{datetime.now(UTC) - timedelta(hours=hours):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
+def give_database(home: Path) -> None:
+    """Write a migrated database into a home: each migration costs a test half a second."""
+    path = home / "lamplighter.db"
+    path.touch(0o600)
+    path.write_bytes(_migrated())
+
+
+@cache
+def _migrated() -> bytes:
+    with TemporaryDirectory() as there:
+        path = Path(there) / "lamplighter.db"
+        migrate.upgrade(sqlite_url(path))
+        return path.read_bytes()
+
+
 @dataclass
 class Home:
     """A home directory; each `run` is a real `lamplighter run` with a command of ours as engine."""
 
     path: Path
     more: dict[str, str] = field(default_factory=dict)
+    port: int = field(default_factory=lambda: free_port())  # the usual one may be in use here
 
     def __post_init__(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
         if not self.services.exists():
             self.services.write_text("services: {}\n")
+        missing = not (self.path / "lamplighter.db").exists()
+        if missing and "LAMPLIGHTER_DATABASE_URL" not in self.more:
+            give_database(self.path)
 
     @property
     def services(self) -> Path:
@@ -62,7 +84,11 @@ class Home:
     @property
     def env(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        own = {"LAMPLIGHTER_HOME": str(self.path), "LAMPLIGHTER_VECTORS": "off"}
+        own = {
+            "LAMPLIGHTER_HOME": str(self.path),
+            "LAMPLIGHTER_PORT": str(self.port),
+            "LAMPLIGHTER_VECTORS": "off",
+        }
         return {**kept, **own, **self.more}
 
     def run(

@@ -214,7 +214,7 @@ class _Answering(BaseHTTPRequestHandler):
             "usage": usage(asked, blocks, turn),
         }
         stop = turn.stop_reason or ("tool_use" if turn.has_tool else "end_turn")
-        if asked.body.get("stream"):
+        if asked.body.get("stream") and not turn.plain:
             self._stream(message, blocks, stop, turn)
         else:
             self._json(200, {**message, "content": blocks, "stop_reason": stop})
@@ -222,7 +222,7 @@ class _Answering(BaseHTTPRequestHandler):
     def _stream(
         self, message: dict[str, Any], blocks: list[dict[str, Any]], stop: str, turn: Turn
     ) -> None:
-        self._begin()
+        self._begin(turn.chunk_bytes)
         started = {**message, "usage": {**message["usage"], "output_tokens": 1}}
         self._event("message_start", message=started)
         left = count(0)
@@ -240,7 +240,7 @@ class _Answering(BaseHTTPRequestHandler):
         ending = {"stop_reason": stop, "stop_sequence": None}
         self._event("message_delta", delta=ending, usage=message["usage"])
         self._event("message_stop")
-        self.wfile.write(b"0\r\n\r\n")
+        self._ended()
 
     def _goes_wrong(self, turn: Turn, sent: int) -> bool:
         if turn.drop_after is not None and sent >= turn.drop_after:
@@ -250,11 +250,12 @@ class _Answering(BaseHTTPRequestHandler):
         if turn.break_after is not None and sent >= turn.break_after:
             error = turn.error or Error(status=529)
             self._event("error", error=error.content["error"])
-            self.wfile.write(b"0\r\n\r\n")
+            self._ended()
             return True
         return False
 
-    def _begin(self) -> None:
+    def _begin(self, chunk_bytes: int) -> None:
+        self.chunk_bytes = chunk_bytes
         self.send_response(200)
         self.send_header("content-type", "text/event-stream; charset=utf-8")
         self.send_header("cache-control", "no-cache")
@@ -263,9 +264,15 @@ class _Answering(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _event(self, kind: str, **more: Any) -> None:
-        told = f"event: {kind}\ndata: {json.dumps({'type': kind, **more})}\n\n".encode()
-        self.wfile.write(f"{len(told):x}\r\n".encode() + told + b"\r\n")
-        self.wfile.flush()
+        data = json.dumps({"type": kind, **more}, ensure_ascii=False)
+        told = f"event: {kind}\ndata: {data}\n\n".encode()
+        size = self.chunk_bytes or len(told)
+        for part in (told[at : at + size] for at in range(0, len(told), size)):
+            self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+            self.wfile.flush()
+
+    def _ended(self) -> None:
+        self.wfile.write(b"0\r\n\r\n")
 
     def _error(self, error: Error) -> None:
         self._json(error.status, error.content, error.headers)

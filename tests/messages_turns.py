@@ -39,7 +39,8 @@ class Turn:
 
     After `drop_after` deltas the connection is closed, after `break_after` an
     error event is sent (a stream only; `error` is what it tells). `delay` is
-    before the first byte, `delta_delay` between two deltas, in seconds.
+    before the first byte, `delta_delay` between two deltas, in seconds. A stream is sent
+    event by event, or in chunks of `chunk_bytes`; `plain` answers by JSON all the same.
     """
 
     blocks: tuple[dict[str, Any], ...] = ()
@@ -49,6 +50,8 @@ class Turn:
     delay: float = 0
     delta_delay: float = 0
     delta_chars: int = 48
+    chunk_bytes: int = 0
+    plain: bool = False
     stop_reason: str = ""
     usage: Mapping[str, int] = field(default_factory=dict)
 
@@ -172,6 +175,8 @@ def deltas(block: Mapping[str, Any], size: int) -> tuple[dict[str, Any], list[di
         case "thinking":
             whole, kind, name = block["thinking"], "thinking_delta", "thinking"
             empty = {"type": "thinking", "thinking": "", "signature": ""}
+        case "redacted_thinking":
+            return dict(block), []
         case _:
             whole, kind, name = block["text"], "text_delta", "text"
             empty = {"type": "text", "text": ""}

@@ -9,6 +9,7 @@ PYTHON… in its environment.
 """
 
 import atexit
+import ctypes
 import gc
 import json
 import os
@@ -30,11 +31,15 @@ from typing import IO, Any
 
 LOADED = (
     *("lamplighter.cli", "lamplighter.serve.rounds", "lamplighter.serve.web"),
-    *("sqlalchemy.dialects.sqlite.aiosqlite", "aiosqlite"),
+    *("lamplighter.serve.doctor", "lamplighter.serve.restore", "lamplighter.repository.backend"),
+    *("sqlalchemy.dialects.sqlite.aiosqlite", "aiosqlite", "alembic.command", "asyncinotify"),
+    *("sqlalchemy.dialects.postgresql.asyncpg", "lamplighter.repository.postgres", "httpx2"),
     *("uvicorn.lifespan.on", "uvicorn.loops.uvloop", "uvicorn.protocols.http.httptools_impl"),
 )
 PASSED_ON = ("PATH", "HOME", "LANG")
 REQUEST_BYTES = 1 << 18
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
 LEFT_SECONDS = 20.0
 
 Stream = IO[Any] | int
@@ -168,10 +173,14 @@ class Asked:
     env: dict[str, str]
     directory: str
     streams: list[int]
+    parent: int
 
     def become(self) -> None:
         """Make this process one that was just started so."""
         os.setsid()
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # also when its test is killed
+        if os.getppid() != self.parent:  # it was killed before we said so
+            os._exit(1)
         for number, stream in enumerate(self.streams):
             os.dup2(stream, number)
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
@@ -185,6 +194,7 @@ class Asked:
 def tend(asked: socket.socket) -> Asked:
     """Fork a child for each request, and report its end; returns in the children alone."""
     reports: dict[int, int] = {}
+    nursery = os.getpid()
     ended, ending = os.pipe()
     os.set_blocking(ending, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -204,7 +214,7 @@ def tend(asked: socket.socket) -> Asked:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 asked.detach()  # its number will be another file's
-                return Asked(*json.loads(request), streams)
+                return Asked(*json.loads(request), streams, nursery)
             reports[pid] = report
             asked.send(str(pid).encode())
             for stream in streams:
@@ -225,9 +235,11 @@ def main() -> None:
     """Load what every process needs, and tend the children."""
     for name in LOADED:
         import_module(name)
+    from lamplighter.domain.redact import redactor
     from lamplighter.domain.relate import built_in
 
     built_in()
+    redactor(())("password=what-is-masked")  # compiles what it looks for
     gc.collect()
     gc.freeze()
     asked = tend(socket.socket(fileno=int(sys.argv[1])))

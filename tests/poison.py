@@ -43,15 +43,18 @@ services:
     checks: [{{tcp: "127.0.0.1:9"}}]
     actions:
       - restart: [{program}, restart, web]
+        wait: 1s
   cache:
     checks: [{{tcp: "127.0.0.1:9"}}]
     approve: always
     actions:
       - redeployment: [{program}, redeploy, cache]
+        wait: 1s
   billing:
     checks: [{{tcp: "127.0.0.1:9"}}]
     actions:
       - restart: [{program}, restart, billing]
+        wait: 1s
 """
 
 

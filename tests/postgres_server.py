@@ -5,6 +5,7 @@ us however we end. Nothing outside its one directory is touched.
 """
 
 import importlib.util
+import itertools
 import os
 import shutil
 import signal
@@ -21,6 +22,60 @@ INSTALLED = "pginstall18"
 PREFIX = "lamp-pg-"
 NOBODY = 65534  # a server refuses to run as root
 STARTING_SECONDS = 30.0
+TABLES = """
+SELECT oid::regclass FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
+"""
+EMPTY = """
+SET lock_timeout = '10s'; SET session_replication_role = replica; SET client_min_messages = error;
+DO $$
+DECLARE name regclass; filled boolean; found text[] := '{}'; number text;
+BEGIN
+    PERFORM pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid();
+    FOR name IN SELECT oid FROM pg_class
+        WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
+    LOOP
+        EXECUTE format('SELECT EXISTS (SELECT FROM %s)', name) INTO filled;
+        IF filled THEN found := found || name::text; END IF;
+    END LOOP;
+    EXECUTE 'TRUNCATE ' || array_to_string(found, ', ') || ' CASCADE';
+    FOR number IN SELECT format('%I.%I', schemaname, sequencename) FROM pg_sequences
+        WHERE last_value IS NOT NULL
+    LOOP
+        EXECUTE 'ALTER SEQUENCE ' || number || ' RESTART';
+    END LOOP;
+END $$
+"""
+SHAPE = """
+SELECT md5(string_agg(part, ' ' ORDER BY part)) FROM (
+    SELECT concat_ws(' ', relname, relkind, reloptions, relacl, relhastriggers) AS part
+    FROM pg_class WHERE relnamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT concat_ws(' ', attrelid::regclass, attname, atttypid, attnotnull, attisdropped)
+    FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid
+    WHERE relnamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT concat_ws(' ', conrelid::regclass, conname, convalidated, pg_get_constraintdef(oid))
+    FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT concat_ws(' ', tgrelid::regclass, tgname, tgenabled) FROM pg_trigger
+    WHERE NOT tgisinternal
+    UNION ALL
+    SELECT concat_ws(' ', proname, prosrc) FROM pg_proc
+    WHERE pronamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT concat_ws(' ', indexrelid::regclass, indisvalid) FROM pg_index
+    WHERE NOT indisvalid
+    UNION ALL
+    SELECT concat_ws(' ', nspname, nspacl) FROM pg_namespace WHERE nspname !~ '^pg_(toast_)?temp'
+    UNION ALL
+    SELECT concat_ws(' ', setrole, setconfig) FROM pg_db_role_setting
+    UNION ALL
+    SELECT concat_ws(' ', datconnlimit, datallowconn, datacl) FROM pg_database
+    WHERE datname = current_database()
+) AS parts
+"""
 OPTIONS = {
     "fsync": "off",
     "synchronous_commit": "off",
@@ -158,6 +213,52 @@ class PostgresServer:
                     return
             time.sleep(0.005)
         raise AssertionError(f"PostgreSQL did not start:\n{self.log[-4000:]}")
+
+
+@dataclass
+class ReusedDatabase:
+    """One database for test after test: emptied between them, or made anew.
+
+    To copy a database costs a third of a second of processor time, to empty one a hundredth.
+    """
+
+    server: PostgresServer
+    template: str
+    numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        self._seeds = self._seeded()
+        [[self._shape]] = self.server.ask(SHAPE, self.template)
+
+    def fresh(self) -> str:
+        """Return the address of a database that is what its template is."""
+        if not self.name or not self._emptied():
+            if self.name:
+                self.server.drop(self.name)
+            self.name = f"{self.template}_{next(self.numbers)}"
+            self.server.create(self.name, self.template)
+        return self.server.url(self.name)
+
+    def _emptied(self) -> bool:
+        """Empty it; False where somebody has taken it away, holds it or changed its shape."""
+        try:
+            rows = self.server.ask(f"{EMPTY}; {self._seeds}; {SHAPE}", self.name)
+        except AssertionError:
+            return False
+        return rows[-1:] == [[self._shape]]
+
+    def _seeded(self) -> str:
+        """Return the statements that bring back the rows that a new database has."""
+        tables = self.server.ask(TABLES, self.template)
+        rows = "SELECT coalesce(jsonb_agg(t), '[]') FROM {} t"
+        kept = {name: self.server.ask(rows.format(name), self.template) for (name,) in tables}
+        return "; ".join(
+            f"DELETE FROM {name}; INSERT INTO {name}"
+            f" SELECT * FROM json_populate_recordset(NULL::{name}, $seeds${lines[0][0]}$seeds$)"
+            for name, lines in kept.items()
+            if lines != [["[]"]]
+        )
 
 
 def installed() -> Path:

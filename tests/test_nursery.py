@@ -4,13 +4,24 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psutil
 import pytest
 
 import nursery
 from living import Home, Server
+
+
+def runs(pid: int) -> bool:
+    """Whether a process still runs: one that ended may wait for its parent."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
 
 FORKS = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every process is started")
 
@@ -58,3 +69,19 @@ def test_many_are_asked_for_at_once_and_each_gets_its_own(tmp_path: Path) -> Non
 
     for home, shown in zip(homes, found, strict=True):
         assert str(home.path) in shown
+
+
+@FORKS
+def test_what_it_started_ends_with_a_run_of_tests_that_is_killed(tmp_path: Path) -> None:
+    own = nursery._nursery.__wrapped__()
+    home = Home(tmp_path / "home", {"LAMPLIGHTER_INTERVAL": "7h"})
+    with open(os.devnull, "r+b") as nothing:
+        child = own.bear(["web"], home.env, [nothing, nothing, nothing])
+
+    own.process.kill()
+
+    own.process.wait(20)
+    deadline = time.monotonic() + 60
+    while runs(child.pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not runs(child.pid)

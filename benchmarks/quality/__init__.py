@@ -16,6 +16,7 @@ from typing import Any, Final
 from benchmarks.quality.handbook import handbook
 from benchmarks.quality.long import long_talks
 from benchmarks.quality.ours import filled
+from benchmarks.quality.replies import replies
 from benchmarks.quality.score import Judged, ranked, scored, within
 from benchmarks.quality.sets import Question, Set, sets
 from benchmarks.quality.ways import said, ways
@@ -39,16 +40,17 @@ def run() -> dict[str, Any]:
 
 def every_set() -> list[Set]:
     """Return all sets of the yardstick."""
-    return [*sets(), long_talks(), handbook()]
+    return [*sets(), long_talks(), handbook(), replies()]
 
 
 async def _run() -> dict[str, Table]:
     model = MiniLM()
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
-        return {each.name: await _measured(Path(directory), each, model) for each in every_set()}
+        return {each.name: await compared(Path(directory), each, model) for each in every_set()}
 
 
-async def _measured(directory: Path, found: Set, model: MiniLM) -> Table:
+async def compared(directory: Path, found: Set, model: MiniLM) -> Table:
+    """Return the measures of each way for one set, filled into a database of its own."""
     async with filled(directory, found, model) as held:
         every: dict[str, Order] = dict(ways(found, await held.vectors(), await held.asked(found)))
         every[OURS] = held.way(found, meaning=False)

@@ -26,7 +26,7 @@ def handbook() -> Set:
     questions: list[Question] = []
     for service in SERVICES:
         for kind in told["kind"]:
-            slots = _slots(chance, service)
+            slots = names(chance, service)
             if chance.random() < NEAR:
                 _twin(chance, entries, questions, kind, told["fill"], slots)
                 continue
@@ -49,7 +49,7 @@ def _twin(
 ) -> None:
     """Add two pages that differ by host and numbers only, and ask for one by its host."""
     for host in (f"{slots['svc']}-eu", f"{slots['svc']}-us"):
-        number, own = len(entries), {**_slots(chance, slots["svc"]), "host": host}
+        number, own = len(entries), {**names(chance, slots["svc"]), "host": host}
         entries.append(_page(chance, kind, fill, own))
         for _, asked in kind["asked"][:2]:
             text = f"{asked.format(**own)} on {host}"
@@ -70,7 +70,8 @@ def _page(chance: random.Random, kind: Any, fill: list[str], slots: dict[str, An
     return Entry(f"# {title}\n\n{body}", at, way=Way.PAGE, project=HANDBOOK)
 
 
-def _slots(chance: random.Random, service: str) -> dict[str, Any]:
+def names(chance: random.Random, service: str) -> dict[str, Any]:
+    """Return names and numbers for the words of a page."""
     return {
         "svc": service,
         "host": f"{service}-{chance.choice(('a', 'b', 'c'))}{chance.randint(1, 9)}",

@@ -38,9 +38,11 @@ class Filled:
     ids: tuple[int, ...]
 
     async def vectors(self) -> Vector:
-        """Return the vectors of the entries, in their order."""
+        """Return the vectors of the entries, of length 1 and in their order."""
         kept = dict(await embeddings.vectors(self.db, self.near.embedding.name, self.ids))
-        return unpacked([kept[each] for each in self.ids], self.near.embedding.dimensions)
+        found = unpacked([kept[each] for each in self.ids], self.near.embedding.dimensions)
+        lengths: Vector = np.linalg.norm(found, axis=1, keepdims=True)
+        return found / lengths
 
     async def asked(self, found: Set) -> Vector:
         """Return the vectors of the questions."""

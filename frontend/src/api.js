@@ -21,18 +21,37 @@ export class Problem extends Error {
 }
 
 /**
- * The one way to the server; `refused` is called when it does not know us (any more).
- * @param {{fetch?: typeof globalThis.fetch, base?: string, refused?: () => void}} [with_]
+ * The one way to the server; `refused` is called when it does not know us (any more), `acted` when an answer names the act that it did.
+ * @param {{fetch?: typeof globalThis.fetch, base?: string, refused?: () => void, acted?: (act: number, path: string) => void}} [with_]
  * @returns {Api}
  */
-export function createApi({ fetch = globalThis.fetch.bind(globalThis), base = BASE, refused = () => {} } = {}) {
+export function createApi({
+  fetch = globalThis.fetch.bind(globalThis),
+  base = BASE,
+  refused = () => {},
+  acted = () => {},
+} = {}) {
+  /** @type {Set<Promise<any>>} */
+  const changing = new Set()
   return {
     get: (path, params) => send("GET", path + query(params)),
     all,
-    post: (path, body = {}) => send("POST", path, body),
-    put: (path, body = {}, version) => send("PUT", path, body, on(version)),
-    patch: (path, body, version) => send("PATCH", path, body, on(version)),
-    remove: (path) => send("DELETE", path),
+    post: (path, body = {}) => change("POST", path, body),
+    put: (path, body = {}, version) => change("PUT", path, body, on(version)),
+    patch: (path, body, version) => change("PATCH", path, body, on(version)),
+    remove: (path) => change("DELETE", path),
+    settled: () => Promise.allSettled(changing),
+  }
+
+  /** A change: it is under way until it was answered. @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [headers] */
+  async function change(method, path, body, headers) {
+    const sent = send(method, path, body, headers)
+    changing.add(sent)
+    try {
+      return await sent
+    } finally {
+      changing.delete(sent)
+    }
   }
 
   /** A list to its end, as of where its first page was read. @param {string} path @param {Record<string, any>} [params] */
@@ -57,7 +76,10 @@ export function createApi({ fetch = globalThis.fetch.bind(globalThis), base = BA
     })
     if (answer.status === 401) refused()
     if (!answer.ok) throw await problem(answer)
-    return answer.status === 204 ? null : answer.json()
+    const found = answer.status === 204 ? null : await answer.json()
+    const act = Number(answer.headers?.get("lamplighter-act"))
+    if (act) acted(act, path)
+    return found
   }
 
   /** @param {string} url @param {RequestInit} init */

@@ -75,8 +75,8 @@ export function turnsWords({ month: { turns } }) {
 }
 
 const TIERS = ["", "observe", "investigate", "remediate"]
-const WELL = ["completed", "escalated"]
 const ENDED_ILL = /** @type {const} */ (["failed", "timed_out", "interrupted"])
+const ENDED = ["completed", "escalated", ...ENDED_ILL]
 /** What a share of all stands for, by its rows. */
 const LED = /** @type {const} */ ([...ENDED_ILL, "escalated"])
 
@@ -88,7 +88,6 @@ export function tiersOf({ days, ended }) {
     const values = days.map(({ by_tier: by }) => by[tier] ?? 0)
     const n = values.reduce((sum, each) => sum + each, 0)
     const address = `/sessions?tier=${tier}&from=${days[0]?.day}`
-    const [well, ill] = [of(WELL), of(ENDED_ILL)]
     return {
       tier,
       n,
@@ -96,7 +95,7 @@ export function tiersOf({ days, ended }) {
       address,
       bars: barsOf(days, values),
       barWords: t("overview.tierBars", { n, most: Math.max(0, ...values) }),
-      share: shareWords(n, well, ill),
+      share: shareWords(n, of(ENDED)),
       links: LED.filter((status) => found[status] > 0).map((status) => ({
         words: t(`overview.tier_${status}`, { n: found[status] }),
         address: `${address}&status=${status}`,
@@ -105,11 +104,10 @@ export function tiersOf({ days, ended }) {
   })
 }
 
-/** @param {number} n @param {number} well @param {number} ill */
-function shareWords(n, well, ill) {
+/** How a session ended says nothing of the service, so there is no rate of success here. @param {number} n @param {number} ended */
+function shareWords(n, ended) {
   if (!n) return t("overview.tierNone")
-  if (!(well + ill)) return t("overview.tierNotYet")
-  return t("overview.tierShare", { share: `${Math.floor((100 * well) / (well + ill))} %` })
+  return ended ? "" : t("overview.tierNotYet")
 }
 
 /** @param {{day: string}[]} days @param {number[]} values @returns {import("./charts/plot.js").Spec} */

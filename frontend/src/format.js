@@ -175,11 +175,16 @@ const STATUS = new Map([
   ["interrupted", t("common.status_interrupted")],
 ])
 
-/** @param {Session} session */
+/** What a session achieved; while it runs, or where nothing else is known, its status. @param {Session} session */
 export function statusWords(session) {
   return session.stopping && session.status === "running"
     ? t("common.status_stopping")
-    : (STATUS.get(session.status) ?? session.status)
+    : session.outcome || (STATUS.get(session.status) ?? session.status)
+}
+
+/** The kind of what `statusWords` says: it chooses the icon and the color. @param {Session} session */
+export function statusKind({ outcome_state: state, status }) {
+  return state || status
 }
 
 const TIERS = [t("common.manual"), t("common.tier_1"), t("common.tier_2"), t("common.tier_3")]

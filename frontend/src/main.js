@@ -22,6 +22,7 @@ import { eventGroups } from "./stores/event-groups.js"
 import { engines } from "./stores/engines.js"
 import { events } from "./stores/events.js"
 import { halt } from "./stores/halt.js"
+import { journal } from "./stores/journal.js"
 import { late } from "./stores/late.js"
 import { login } from "./stores/login.js"
 import { memories } from "./stores/memories.js"
@@ -57,7 +58,9 @@ function add(name, value) {
 
 const reload = () => location.reload()
 const refused = leaving({ reload, storage: tabStorage })
-const api = createApi({ refused })
+/** @type {(act: number, path: string) => void} */
+let note = () => {}
+const api = createApi({ refused, acted: (act, path) => note(act, path) })
 const feed = createFeed({ changes: (after) => api.get("/changes", { after, limit: 500 }), refused })
 feed.state = add("live", feed.state)
 
@@ -107,15 +110,31 @@ const details = {
     }),
   ),
 }
-add("steps", steps({ api, memory: details.memory, toasts: toaster }))
+const acts = add("journal", journal({ api, toasts: toaster }))
+acts.onUndone(async ({ memory_id: id }) => {
+  const row = id === null ? null : await api.get(`/memories/${id}`).catch(() => null)
+  if (row) await details.memory.accept(row)
+})
+note = (act, path) => acts.note(act, path)
+add("steps", steps({ api, memory: details.memory, toasts: toaster, journal: acts }))
 add("whatIf", whatIf({ api }))
 add("login", login({ api, reload, toasts: toaster }))
 add(
   "rowEdit",
-  rowEdit({ api, memories: lists.memories, memory: details.memory, router, toasts: toaster, drafts: unsaved }),
+  rowEdit({
+    memories: lists.memories,
+    memory: details.memory,
+    router,
+    toasts: toaster,
+    drafts: unsaved,
+    journal: acts,
+  }),
 )
-add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster }))
-const writing = add("addMemory", addMemory({ api, memories: lists.memories, toasts: toaster, storage, unsaved }))
+add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster, journal: acts }))
+const writing = add(
+  "addMemory",
+  addMemory({ api, memories: lists.memories, toasts: toaster, journal: acts, storage, unsaved }),
+)
 const running = add("runNow", runNow({ requests: asked, services: known, engines: stores.engines, toasts: toaster }))
 const keyboard = add("keys", keys({ commands: () => commands, storage }))
 const finder = add(
@@ -156,7 +175,12 @@ Alpine.start()
 async function fetchLate() {
   learn(await import("./texts/late.js").then((texts) => texts.late))
   const { commands: more, latePages } = await import("./late/index.js")
-  const pages = latePages({ Alpine, add, api, feed, storage, vocabulary, ...stores, ...lists, ...details })
+  const pages = latePages({
+    ...{ Alpine, add, api, feed, storage, vocabulary, journal: acts },
+    ...stores,
+    ...lists,
+    ...details,
+  })
   commands = registry({ ...early, ...more }, byName)
   return pages
 }

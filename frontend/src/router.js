@@ -8,6 +8,7 @@ const PAGES = [
   { page: "events", pattern: /^\/events\/?$/ },
   { page: "memories", pattern: /^\/memories\/?$/ },
   { page: "memories", pattern: /^\/memories\/(\d{1,15})\/?$/ },
+  { page: "trash", pattern: /^\/trash\/?$/ },
   { page: "cooldowns", pattern: /^\/cooldowns\/?$/ },
   { page: "reviews", pattern: /^\/reviews\/?$/ },
   { page: "reviews", pattern: /^\/reviews\/(\d{1,15})\/?$/ },

@@ -166,6 +166,8 @@ interface Session extends Row {
   model: string | null
   trigger: string
   status: string
+  outcome: string
+  outcome_state: string
   reason: string
   prompt: string
   parent_id: number | null
@@ -184,12 +186,15 @@ interface Session extends Row {
   budget_usd: number | null
   resumed: number
   directory: string | null
+  host: string | null
+  output_pending: boolean
   turns: number | null
   log_offset: number
   learned: number
   reinforced: number
   events: number
   ignored: number
+  markers_left: number
   stopping: boolean
 }
 
@@ -295,6 +300,7 @@ interface SupervisorState {
   engine: string
   dry_run: boolean
   version: string
+  database?: string
 }
 
 type ServiceState = "ok" | "warning" | "failing" | "unknown"
@@ -340,7 +346,15 @@ interface Service {
   detail: string
   memories: number
   checks: Check[]
-  actions: { name: string; kind: string; argv: string[]; directory: string | null; timeout: number; approve: string }[]
+  actions: {
+    name: string
+    kind: string
+    argv: string[]
+    directory: string | null
+    timeout: number
+    for: string[]
+    approve: string
+  }[]
   cooldowns: Cooldown[]
   strip: StripDay[]
 }
@@ -371,6 +385,7 @@ interface OverviewState {
   problems: { path: string; line: number; message: string }[]
   supervisor: SupervisorState
   running: Session | null
+  outcomes?: Session[]
   queued: number
   people: Waiting[]
   services: Service[]
@@ -478,7 +493,7 @@ interface Use extends Row {
   service: string
   action: string
   name: string
-  outcome: "reserved" | "success" | "failure" | "abandoned" | "refused" | "would"
+  outcome: "reserved" | "success" | "unconfirmed" | "failure" | "abandoned" | "refused" | "would" | "unneeded"
   text: string
   attempts: number
   session_id: number | null
@@ -562,6 +577,8 @@ type FeedMessage =
   | { kind: "reset"; seq: number }
 
 interface Api {
+  /** Ends when every change that is under way was answered. */
+  settled?: () => Promise<unknown>
   get(path: string, params?: Record<string, any>): Promise<any>
   all(path: string, params?: Record<string, any>): Promise<any>
   post(path: string, body?: unknown): Promise<any>

@@ -14,6 +14,7 @@ const TITLES = new Map([
   ["preview", t("common.preview_page")],
   ["health", t("common.health_page")],
   ["settings", t("common.settings_page")],
+  ["trash", t("common.trash_page")],
   ["elsewhere", t("common.elsewhere_page")],
 ])
 

@@ -12,6 +12,14 @@ const STATUS_ICONS = new Map([
   ["escalated", "circle-arrow-up"],
   ["stopped", "circle-stop"],
   ["interrupted", "unplug"],
+  ["healthy", "circle-check"],
+  ["failing", "circle-x"],
+  ["repaired", "wrench"],
+  ["refused", "ban"],
+  ["denied", "ban"],
+  ["planned", "list"],
+  ["needs_you", "hand"],
+  ["handled", "hand"],
 ])
 const LEVEL_ICONS = new Map([
   ["info", "info"],
@@ -29,9 +37,9 @@ const brief = new Intl.NumberFormat("en", { notation: "compact" })
 
 /**
  * What the pages call `$fmt`: rows into words, with the clock and the place they depend on.
- * @param {{clock: {now: number, second: number}, live: Feed["state"], router: any}} stores
+ * @param {{clock: {now: number, second: number}, live: Feed["state"], router: any, approvals?: any}} stores
  */
-export function words({ clock, live, router }) {
+export function words({ clock, live, router, approvals }) {
   const away = () => live.stale || !live.live || live.offline
   return {
     ago: (/** @type {Time} */ time) => format.ago(time, clock.now),
@@ -41,13 +49,18 @@ export function words({ clock, live, router }) {
     service: format.serviceName,
     services: format.serviceNames,
     state: format.stateWords,
-    status: format.statusWords,
+    /** @param {Session} session */
+    status: (session) =>
+      session.status === "running" && !session.stopping && approvals?.of(session.id).length
+        ? t("common.status_waiting")
+        : format.statusWords(session),
     tier: format.tierWords,
     history: past.historyWords,
     textChange: past.textChange,
     otherChanges: past.otherChanges,
     outlook: (/** @type {Memory} */ memory) => format.outlook(memory, clock.now),
-    statusIcon: (/** @type {string} */ status) => `#icon-${STATUS_ICONS.get(status) ?? "info"}`,
+    statusKind: format.statusKind,
+    statusIcon: (/** @type {Session} */ session) => `#icon-${STATUS_ICONS.get(format.statusKind(session)) ?? "info"}`,
     levelIcon: (/** @type {string} */ level) => `#icon-${LEVEL_ICONS.get(level) ?? "info"}`,
     standing: standing.stateOf,
     standingFor: (/** @type {Service} */ service) => standing.sinceWords(service, clock.now),
@@ -93,7 +106,8 @@ export function words({ clock, live, router }) {
     /** @param {string} page */
     current(page) {
       if (router.page === page) return "page"
-      return router.page === "session" && page === "sessions" ? "true" : null
+      const within = { session: "sessions", trash: "memories" }
+      return within[/** @type {keyof typeof within} */ (router.page)] === page ? "true" : null
     },
 
     /** Is this one of the pages that a phone keeps under "More"? */

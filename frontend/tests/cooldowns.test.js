@@ -1,10 +1,11 @@
 import assert from "node:assert/strict"
+import { readFile } from "node:fs/promises"
 import test from "node:test"
 import "./known.js"
 import { chain, handoffState, handoffWay } from "../src/stores/chain.js"
 import { cooldowns } from "../src/stores/cooldowns.js"
 import { useFilters, useMatches, useNotes, useWords } from "../src/stores/uses.js"
-import { NOON, change, fakeApi, fakeFeed, fakeTimers } from "./fakes.js"
+import { NOON, change, fakeApi, fakeFeed, fakeTimers, fakeJournal } from "./fakes.js"
 
 const settled = () => new Promise(setImmediate)
 const RESTART = {
@@ -21,7 +22,9 @@ async function opened({ answers = {} } = {}) {
   const api = fakeApi({ "/cooldowns": { items: [RESTART], next: null, seq: 3 }, ...answers })
   const timers = fakeTimers()
   const said = []
+  const acts = fakeJournal()
   const store = cooldowns({
+    journal: acts,
     api,
     feed: fakeFeed(),
     clock: { second: NOON },
@@ -31,7 +34,7 @@ async function opened({ answers = {} } = {}) {
   })
   store.visit()
   await settled()
-  return { store, api, timers, said }
+  return { store, api, timers, said, acts }
 }
 
 test("a slot comes back by itself: the moment it does, the page reads again", async () => {
@@ -46,13 +49,9 @@ test("a slot comes back by itself: the moment it does, the page reads again", as
   assert.equal(api.asked.length, 2)
 })
 
-test("a reset is made at once and can be taken back", async () => {
-  const at = "2026-01-14T12:00:00.000000Z"
-  const { store, api, said } = await opened({
-    answers: {
-      "POST /cooldowns/courier/resets": { service: "courier", cleared: 2, reset: at },
-      [`DELETE /cooldowns/courier/resets/${at}`]: { service: "courier", restored: 2 },
-    },
+test("a reset is made at once and can be undone", async () => {
+  const { store, api, said, acts } = await opened({
+    answers: { "POST /cooldowns/courier/resets": { service: "courier", cleared: 2 } },
   })
 
   await store.reset(RESTART)
@@ -60,8 +59,7 @@ test("a reset is made at once and can be taken back", async () => {
   assert.equal(said[0].text, "courier may be restarted again at once.")
   await said[0].undo()
 
-  assert.equal(api.asked.at(-2).method, "DELETE")
-  assert.equal(api.asked.at(-1).path, "/cooldowns")
+  assert.deepEqual(acts.undone, ["last"])
 })
 
 test("a reset that is refused is told", async () => {
@@ -159,6 +157,16 @@ test("a handoff says from whom to whom, and what became of it", () => {
   assert.equal(handoffWay(HANDOFF), "#12 → #13, courier")
   assert.equal(handoffWay({ ...HANDOFF, child_id: null }), "#12 → tier 2, courier")
   assert.equal(handoffWay({ ...HANDOFF, child_id: null, state: "person" }), "#12 → a person, courier")
+  const closed = { ...HANDOFF, child_id: null, state: "closed" }
+  assert.equal(handoffWay(closed), "#12 → a person, courier")
   assert.equal(handoffState(HANDOFF), "")
   assert.equal(handoffState({ ...HANDOFF, state: "dropped", why: "the session failed" }), "dropped: the session failed")
+})
+
+test("the page names the setting that resets cooldowns, for its value may be another one", async () => {
+  const texts = Object.values(JSON.parse(await readFile(new URL("../src/texts/pages/cooldowns.json", import.meta.url))))
+  const told = texts.filter((text) => /healthy scheduled rounds/.test(text))
+
+  assert.equal(told.length, 2)
+  for (const text of told) assert.match(text, /LAMPLIGHTER_COOLDOWN_RESET \(30 minutes by default\)/)
 })

@@ -4,7 +4,7 @@ import { addMemory } from "../src/stores/add-memory.js"
 import { confirm } from "../src/stores/confirm.js"
 import { curate, doneWords } from "../src/stores/curate.js"
 import { toasts } from "../src/stores/toasts.js"
-import { fakeApi, fakeStorage, fakeTimers, memory } from "./fakes.js"
+import { fakeApi, fakeStorage, fakeTimers, memory, fakeJournal } from "./fakes.js"
 
 const BACK = memory({ id: 99 })
 
@@ -24,11 +24,13 @@ function setUp(answers = {}) {
     chosenCount: 1,
   }
   const asker = confirm()
-  return { api, said, list, asker, store: curate({ api, memories: list, confirm: asker, toasts: said }) }
+  const acts = fakeJournal()
+  const store = curate({ api, memories: list, confirm: asker, toasts: said, journal: acts })
+  return { api, said, list, asker, acts, store }
 }
 
 test("deleting asks once and offers the way back", async () => {
-  const { store, asker, list, said } = setUp()
+  const { store, asker, list, said, acts } = setUp()
 
   const deleted = store.remove(memory())
   assert.equal(asker.title, "Delete this memory?")
@@ -36,7 +38,8 @@ test("deleting asks once and offers the way back", async () => {
 
   assert.equal(await deleted, true)
   assert.deepEqual(list.dropped, [7])
-  assert.equal(said.items[0].undoable, true)
+  await said.undo(said.items[0])
+  assert.deepEqual(acts.undone, ["last"])
 })
 
 test("a no deletes nothing", async () => {
@@ -49,20 +52,6 @@ test("a no deletes nothing", async () => {
   assert.deepEqual(api.asked, [])
 })
 
-test("undo writes the memory again as it was", async () => {
-  const { store, asker, api, said, list } = setUp()
-  const deleted = store.remove(memory())
-  asker.answer(true)
-  await deleted
-
-  await said.undo(said.items[0])
-
-  const { category, observation, service, confidence, title, tags, scope, topic_key } = memory()
-  const whole = { category, observation, service, confidence, title, tags, scope, topic_key }
-  assert.deepEqual(api.asked.at(-1).body, whole)
-  assert.deepEqual(list.rows, [BACK])
-})
-
 const SENT = [
   ["confidence", 0.5, { action: "confidence", value: 0.5 }, "3 memories set to 0.50."],
   ["raise", 0.1, { action: "adjust", value: 0.1 }, "3 memories raised by 0.10."],
@@ -71,9 +60,8 @@ const SENT = [
 ]
 for (const [act, value, body] of SENT) {
   test(`to ${act} the ticked ones is foreseen and then done at once, with one way back`, async () => {
-    const { store, api, said } = setUp({
-      "POST /memories/bulk": acting(foreseen(3), { changed: 3, left: 0, bulk: 12 }),
-      "POST /memories/bulk/12/undo": { changed: 3, left: 0 },
+    const { store, api, said, acts } = setUp({
+      "POST /memories/bulk": acting(foreseen(3), { changed: 3, left: 0, act: 12 }),
     })
 
     await store.change([memory()], act, value)
@@ -81,8 +69,7 @@ for (const [act, value, body] of SENT) {
     await said.undo(said.items[0])
 
     assert.deepEqual(api.asked[1].body, { ids: [7], ...body })
-    assert.equal(api.asked[2].path, "/memories/bulk/12/undo")
-    assert.equal(said.items.at(-1).text, "They are as they were.")
+    assert.deepEqual(acts.undone, ["last"])
   })
 }
 
@@ -101,7 +88,7 @@ test("all that match are changed after what would become of them was shown", asy
   const example = { before: memory({ confidence: 0.4 }), after: memory({ confidence: 0.2, active: false }) }
   const plan = foreseen(312, { changed: 300, falls: 40, examples: [example] })
   const { store, api, list, said } = setUp({
-    "POST /memories/bulk": acting(plan, { changed: 300, left: 0, bulk: 12 }),
+    "POST /memories/bulk": acting(plan, { changed: 300, left: 0, act: 12 }),
   })
   Object.assign(list, { everything: true, chosenCount: 312 })
 
@@ -147,8 +134,8 @@ test("where nothing narrows the list it is said that every memory is meant", asy
   assert.deepEqual(api.asked[0].body, { filter: {}, all: true, action: "deactivate", preview: true })
 })
 
-test("all that match are read before they are deleted, so that they can be brought back", async () => {
-  const { store, asker, api, list, said } = setUp({
+test("all that match are deleted by their numbers, with one way back", async () => {
+  const { store, asker, api, list, said, acts } = setUp({
     "GET /memories": { items: [memory(), memory({ id: 8 })] },
     "POST /memories/bulk": { changed: 2 },
   })
@@ -160,20 +147,20 @@ test("all that match are read before they are deleted, so that they can be broug
   await said.undo(said.items[0])
 
   assert.deepEqual(api.asked[1].body, { ids: [7, 8], action: "delete" })
-  assert.deepEqual(list.rows, [BACK, BACK])
+  assert.deepEqual(acts.undone, ["last"])
 })
 
-test("too many to bring back are deleted only after that was said", async () => {
+test("very many are deleted by what they have in common, with one way back", async () => {
   const { store, asker, api, list, said } = setUp({ "POST /memories/bulk": { changed: 5_000 } })
   Object.assign(list, { everything: true, chosenCount: 5_000 })
 
   const done = store.removeMany([])
-  assert.match(asker.note, /cannot be brought back/)
+  assert.match(asker.note, /go into the trash/)
   asker.answer(true)
   await done
 
   assert.deepEqual(api.asked[0].body, { filter: { service: "jellyfin" }, action: "delete" })
-  assert.deepEqual([said.items[0].text, said.items[0].undoable], ["5,000 memories deleted.", false])
+  assert.deepEqual([said.items[0].text, said.items[0].undoable], ["5,000 memories deleted.", true])
 })
 
 test("a deletion that failed is said, and nothing leaves the list", async () => {
@@ -247,35 +234,4 @@ test("more than a thousand that are ticked are never taken for all that match", 
     said.items.map(({ text }) => text),
     [why, why],
   )
-})
-
-test("one that is refused keeps no other from coming back, and what was inactive stays so", async () => {
-  let free = false
-  const refusing = (body) => {
-    if (body.observation === "Held" && !free) throw new Error("The key is taken.")
-    return memory({ id: 99, version: 1, observation: body.observation })
-  }
-  const { store, asker, api, list, said } = setUp({
-    ...{ "POST /memories/bulk": {}, "POST /memories": refusing },
-    "PATCH /memories/99": (body) => memory({ id: 99, version: 2, ...body }),
-  })
-  const rows = [memory({ observation: "Held" }), memory({ id: 8, active: false, inactive_reason: "operator" })]
-  const deleted = store.removeMany(rows)
-  asker.answer(true)
-  await deleted
-
-  await said.undo(said.items[0])
-
-  assert.deepEqual(
-    list.rows.map(({ active }) => active),
-    [false],
-  )
-  assert.deepEqual(api.asked.at(-1).version, "99-1")
-  assert.deepEqual(
-    said.items.map(({ text }) => text),
-    ["The memory is back.", "1 memory could not be written again: The key is taken."],
-  )
-  free = true
-  await said.undo(said.items[1])
-  assert.equal(list.rows.at(-1).observation, "Held")
 })

@@ -89,3 +89,9 @@ export function fakeStorage(held = {}) {
     keys: () => Object.keys(held),
   }
 }
+
+/** The journal of a tab: which act was undone by the way back that was offered. */
+export function fakeJournal() {
+  const undone = /** @type {string[]} */ ([])
+  return { undone, undoing: () => async () => void undone.push("last"), onUndone() {}, beforeUndo() {} }
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { ago, duration, fadesOut, outlook, stateWords, tierWords, until } from "../src/format.js"
-import { supervisorWords } from "../src/stores/supervisor.js"
+import { supervisorBrief, supervisorWords } from "../src/stores/supervisor.js"
 import { theme } from "../src/stores/theme.js"
 import { titleOf } from "../src/visits.js"
 import { trend } from "../src/components/trend.js"
@@ -38,6 +38,9 @@ test("the next round is told by what is left until it", () => {
   assert.equal(supervisorWords({ state: "idle", next_round_at: before(-48 * 60_000) }, NOON), "Next round in 48 min")
   assert.equal(supervisorWords({ state: "running" }, NOON), "A round is running")
   assert.equal(supervisorWords({ state: "away" }, NOON), "No supervisor is running")
+  assert.equal(supervisorBrief({ state: "idle", next_round_at: before(-48 * 60_000) }, NOON), "Round in 48 min")
+  assert.equal(supervisorBrief({ state: "idle", next_round_at: before(-1_000) }, NOON), "Round due")
+  assert.equal(supervisorBrief({ state: "away" }, NOON), "No supervisor")
 })
 
 // 0.7 today: after 30 days of grace it loses 0.1 a week; 0.30 still counts as active, so the fifth week takes it out.

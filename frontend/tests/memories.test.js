@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { memories, memoryFilters, memoryMatches, memoryOrder } from "../src/stores/memories.js"
+import { memories, memoryFilters, memoryMatches, memoryOrder, sectionOf } from "../src/stores/memories.js"
 import { change, fakeApi, fakeFeed, memory } from "./fakes.js"
 
 const filters = (text) => memoryFilters(new URLSearchParams(text))
@@ -23,6 +23,7 @@ test("what an address may not say is left out", () => {
       q: "dns",
       service: "",
       category: "timing",
+      section: "",
       project: "",
       session: "",
       state: "",
@@ -33,6 +34,28 @@ test("what an address may not say is left out", () => {
       as_of: "",
     },
   })
+})
+
+test("operational memories are listed unless a filter covers both sections", async () => {
+  const sections = ["", "section=knowledge", "section=all", "category=decision", "project=shop", "session=4"]
+
+  assert.deepEqual(
+    sections.map((text) => sectionOf(filters(text))),
+    ["operational", "knowledge", "", "", "", ""],
+  )
+  const decision = memory({ category: "decision" })
+  assert.deepEqual(
+    sections.slice(0, 3).map((text) => memoryMatches(decision, filters(text))),
+    [false, true, true],
+  )
+  const { store, api } = setUp()
+  store.visit(new URLSearchParams())
+  await settled()
+  assert.deepEqual(
+    api.asked.map(({ body }) => body?.section),
+    ["operational", "operational", "operational"],
+  )
+  assert.deepEqual([store.wanted, store.filtered], [{ section: "operational" }, false])
 })
 
 const MATCHES = [
@@ -222,7 +245,7 @@ test("more than what is shown can be chosen once all of that is, and other filte
   const counts = [store.chosenCount, store.wanted]
   store.visit(new URLSearchParams("service=caddy"))
 
-  assert.deepEqual([before, may, counts], [false, true, [312, { service: "jellyfin" }]])
+  assert.deepEqual([before, may, counts], [false, true, [312, { service: "jellyfin", section: "operational" }]])
   assert.equal(store.chosenCount, 0)
 })
 

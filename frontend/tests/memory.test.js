@@ -16,7 +16,11 @@ async function opened(answers = {}, storage = fakeStorage()) {
   const api = fakeApi({
     "GET /memories/7": () => memory(),
     "/memories/7/history": { items: [], next: null, seq: 1 },
-    "/context": { included: [], excluded: [{ id: 7, why: "does not fit the budget" }] },
+    "/memories/7/prompt": {
+      included: false,
+      words: "Below the budget line.",
+      ways: [{ words: "a budget of 90 tokens" }],
+    },
     ...answers,
   })
   const store = panel({
@@ -236,7 +240,8 @@ test("a live change shows in fields nobody has touched", async () => {
 test("why a memory is not in the next prompt is said", async () => {
   const { store } = await opened()
 
-  assert.equal(store.lineNote, "It is not in the next prompt: does not fit the budget.")
+  assert.equal(store.lineNote, "Not in the next prompt: Below the budget line.")
+  assert.deepEqual(store.ways, ["a budget of 90 tokens"])
 })
 
 test("an empty field of the confidence is not nought", async () => {
@@ -249,8 +254,9 @@ test("an empty field of the confidence is not nought", async () => {
 })
 
 test("what stood there stays until it is read anew", async () => {
-  let answer = async () => ({ included: [{ id: 7, line: "- Takes 60s", tokens: 9 }], excluded: [] })
-  const { store } = await opened({ "GET /context": () => answer() })
+  const place = { included: true, position: 2, lines: 8, tokens: 9, words: "", ways: [] }
+  let answer = async () => ({ ...place, line: "- Takes 60s" })
+  const { store } = await opened({ "GET /memories/7/prompt": () => answer() })
   assert.deepEqual([store.line, store.unread], ["- Takes 60s", false])
   let ends = () => {}
   answer = () => new Promise((end) => (ends = end))
@@ -258,7 +264,7 @@ test("what stood there stays until it is read anew", async () => {
   store.follow(change("updated", memory({ confidence: 0.8, version: 2 })))
 
   assert.equal(store.line, "- Takes 60s")
-  ends({ included: [{ id: 7, line: "- Takes 60s, surer", tokens: 9 }], excluded: [] })
+  ends({ ...place, line: "- Takes 60s, surer" })
   await new Promise(setImmediate)
   assert.equal(store.line, "- Takes 60s, surer")
   answer = () => Promise.reject(new Problem({ status: 500, detail: "Away." }))

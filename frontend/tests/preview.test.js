@@ -3,6 +3,7 @@ import test from "node:test"
 import "./known.js"
 import { previewRows, scaleOf, segments, whyWords } from "../src/preview-rows.js"
 import { preview, previewQuery } from "../src/stores/preview.js"
+import { previewSearch } from "../src/stores/preview-search.js"
 import { fakeApi, fakeTimers, NOON } from "./fakes.js"
 
 function placed(id, { position, tokens = 20, rank = id, left = 2_000 } = {}) {
@@ -187,4 +188,40 @@ test("the bar is as long as its tokens, and its scale reaches twice what is in f
     [scaleOf(2_000, 2_000), scaleOf(4_001, 2_000), scaleOf(1_000_000, 2_000), scaleOf(5, 0)],
     [4_000, 10_000, 1_000_000, 4_000],
   )
+})
+
+test("any memory is found by its words, with the reason why the prompt in sight has it or not", async () => {
+  const found = { items: [{ id: 7, title: "", observation: "Takes 60s" }], total: 12 }
+  const place = {
+    included: false,
+    words: "Below the budget line. Rank 9 of 12.",
+    ways: [{ words: "a budget of 90 tokens" }],
+  }
+  const api = fakeApi({ "/memories": found, "/memories/7/prompt": place })
+  const timers = fakeTimers()
+  const search = previewSearch({ api, later: timers.setTimeout })
+  const query = previewQuery(new URLSearchParams("services=jellyfin&budget=40&without=3"))
+
+  search.type("60", query)
+  search.type("60s", query)
+  await timers.ring()
+
+  assert.equal(api.asked.filter(({ path }) => path === "/memories").length, 1)
+  const { services, budget, without } = api.asked.at(-1).body
+  assert.deepEqual([services, budget, without], ["jellyfin", 40, "3"])
+  assert.deepEqual(search.rows, [
+    {
+      id: 7,
+      text: "Takes 60s",
+      included: false,
+      state: "Not in the prompt.",
+      why: "Below the budget line. Rank 9 of 12.",
+      ways: ["a budget of 90 tokens"],
+    },
+  ])
+  assert.equal(search.note, "The first 1 of 12 memories that match.")
+
+  search.type("#7", query)
+  await timers.ring()
+  assert.equal(api.asked.findLast(({ path }) => path === "/memories").body.ids, "7")
 })

@@ -5,7 +5,7 @@ import { lossOf, waysOf, whyWords } from "../src/outcomes.js"
 import { review as caseOf } from "../src/stores/review.js"
 import { reviews as listOf } from "../src/stores/reviews.js"
 import { toasts } from "../src/stores/toasts.js"
-import { change, fakeApi, fakeFeed, fakeTimers, memory } from "./fakes.js"
+import { change, fakeApi, fakeFeed, fakeTimers, memory, fakeJournal } from "./fakes.js"
 
 const OLD = memory({ id: 7, observation: "Takes 60s to start", confidence: 0.6 })
 const NEW = memory({ id: 9, observation: "Takes 10s to start", confidence: 0.7 })
@@ -43,7 +43,8 @@ async function opened(answers = {}, { rows = [review()] } = {}) {
   const list = listOf({ api, feed: fakeFeed(), router, later: () => {} })
   list.visit(new URLSearchParams())
   await new Promise(setImmediate)
-  const store = caseOf({ api, reviews: list, toasts: said, router, later: () => {} })
+  const journal = fakeJournal()
+  const store = caseOf({ api, reviews: list, toasts: said, journal, router, later: () => {} })
   await store.visit(5)
   return { store, list, api, said, went, puts: () => api.asked.filter(({ method }) => method === "PUT") }
 }
@@ -240,16 +241,16 @@ test("a failure keeps the form and what was typed", async () => {
   assert.equal(store.problem, "Nothing was changed. The store is busy.")
 })
 
-test("a decision is taken back from the toast, and the case waits again", async () => {
+test("a decision is reverted, and the case waits again", async () => {
   let row = review()
-  const { store, said, list } = await opened({
+  const { store, list } = await opened({
     "GET /reviews/5": () => row,
     "PUT /reviews/5/resolution": () => (row = settled()),
     "DELETE /reviews/5/resolution": () => (row = review({ version: 3 })),
   })
   await store.choose("keep_new")
 
-  await said.undo(said.items[0])
+  await store.reopen(5)
 
   assert.equal(store.waits, true)
   assert.deepEqual(

@@ -8,14 +8,14 @@ import { memory as memoryStore } from "../src/stores/memory.js"
 import { rowEdit } from "../src/stores/row-edit.js"
 import { selection } from "../src/stores/selection.js"
 import { toasts } from "../src/stores/toasts.js"
-import { fakeApi, fakeFeed, fakeStorage, fakeTimers, memory } from "./fakes.js"
+import { fakeApi, fakeFeed, fakeStorage, fakeTimers, memory, fakeJournal } from "./fakes.js"
 
 const HELD = memory({ version: 3 })
 
 function setUp(answer, more = {}) {
   const api = fakeApi({
     ...{ "PATCH /memories/7": answer, "/memories/7/history": { items: [{ id: 90, version: 4 }], next: null } },
-    ...{ "/memories/7": HELD, "/context": { included: [], excluded: [] }, ...more },
+    ...{ "/memories/7": HELD, "/memories/7/prompt": { included: false, words: "", ways: [] }, ...more },
   })
   const live = liveList({ api, feed: fakeFeed(), later: () => {}, compare: () => 0, matches: () => true })
   const list = extend(extend(live, selection()), {
@@ -28,6 +28,8 @@ function setUp(answer, more = {}) {
   const unsaved = drafts({ storage: fakeStorage() })
   const panel = memoryStore({ api, memories: list, conflict: clash })
   const said = toasts({ timers: fakeTimers() })
+  const acts = fakeJournal()
+  const timers = fakeTimers()
   const went = []
   const router = { keeping: (path) => path, go: (path) => (went.push(path), panel.visit(7)) }
   return {
@@ -37,7 +39,9 @@ function setUp(answer, more = {}) {
     panel,
     said,
     went,
-    store: rowEdit({ api, memories: list, memory: panel, router, toasts: said, drafts: unsaved }),
+    acts,
+    timers,
+    store: rowEdit({ memories: list, memory: panel, router, toasts: said, drafts: unsaved, journal: acts, timers }),
   }
 }
 
@@ -55,14 +59,14 @@ test("what is saved shows before the server has said so, and only what differs t
 })
 
 test("an edit in a row has a way back", async () => {
-  const { store, api, said } = setUp({ ...HELD, version: 4 }, { "POST /memories/7/history/90/undo": HELD })
+  const { store, acts, said } = setUp({ ...HELD, version: 4 })
   store.start(HELD)
   store.draft.category = "behavior"
   await store.save()
 
   await said.undo(said.items[0])
 
-  assert.equal(api.asked.at(-1).path, "/memories/7/history/90/undo")
+  assert.deepEqual(acts.undone, ["last"])
 })
 
 test("what did not change is not sent", async () => {
@@ -108,6 +112,44 @@ test("nothing to remember is not sent", async () => {
   assert.deepEqual([api.asked, store.id], [[], 7])
 })
 
+test("steps of a row's confidence show at once and are saved as one edit", async () => {
+  const { store, api, list, timers, said } = setUp({ ...HELD, version: 4, confidence: 0.55 })
+  store.step(HELD, -0.05)
+  store.step(list.seen.at(-1), -0.05)
+  store.step(list.seen.at(-1), -0.05)
+  assert.deepEqual(
+    list.seen.map(({ confidence }) => confidence),
+    [0.65, 0.6, 0.55],
+  )
+  assert.deepEqual(api.asked, [])
+
+  await timers.ring()
+
+  assert.deepEqual([api.asked[0].body, api.asked[0].version], [{ confidence: 0.55 }, "7-3"])
+  assert.equal(api.asked.filter(({ method }) => method === "PATCH").length, 1)
+  assert.equal(said.items[0].undoable, true)
+})
+
+test("steps that were not saved yet are withdrawn", async () => {
+  const { store, api, list, timers, said } = setUp(HELD)
+  store.step(HELD, 0.05)
+
+  assert.equal(await store.withdraw(), true)
+  await timers.ring()
+
+  assert.deepEqual([list.seen.at(-1).confidence, api.asked], [0.7, []])
+  assert.equal(said.items[0].text, "Undone. The confidence is 0.70.")
+  assert.equal(await store.withdraw(), false)
+})
+
+test("steps of another row save those of the first", async () => {
+  const { store, api } = setUp({ ...HELD, version: 4, confidence: 0.75 })
+  store.step(HELD, 0.05)
+  store.step(memory({ id: 8 }), 0.05)
+
+  assert.deepEqual([api.asked[0].path, api.asked[0].body], ["/memories/7", { confidence: 0.75 }])
+})
+
 test("steps of confidence stay between 0 and 1 and what they do is said", () => {
   const { store } = setUp(HELD)
   store.start({ ...HELD, confidence: 0.97 })
@@ -120,9 +162,35 @@ test("steps of confidence stay between 0 and 1 and what they do is said", () => 
   assert.equal(store.outlook, "Below 0.30 it turns inactive: no session reads it.")
 })
 
+for (const [typed, saved, note] of [
+  [1.5, 1, "Saved. Confidence ranges from 0 to 1: 1.5 was changed to 1.00."],
+  [-1, 0, "Saved. It is inactive now: no session reads it. Confidence ranges from 0 to 1: -1 was changed to 0.00."],
+]) {
+  test(`a confidence of ${typed} is saved as ${saved}, and the message says so`, async () => {
+    const { store, api, said } = setUp({ ...HELD, version: 4, confidence: saved, active: saved > 0 })
+    store.start(HELD)
+    store.draft.confidence = typed
+
+    assert.equal(await store.save(), true)
+
+    assert.deepEqual(api.asked[0].body, { confidence: saved })
+    assert.equal(said.items[0].text, note)
+  })
+}
+
+test("the note of a clamped confidence goes when another value is typed", () => {
+  const { store } = setUp(HELD)
+  store.start(HELD)
+  store.draft.confidence = 7
+  store.clamp()
+  const note = store.outlook
+  store.draft.confidence = 0.9
+
+  assert.deepEqual([note, store.outlook], ["Confidence ranges from 0 to 1: 7 was changed to 1.00.", ""])
+})
+
 for (const [typed, what] of [
   ["", "nothing"],
-  ["7", "too much"],
   ["x", "no number"],
 ]) {
   test(`a confidence of ${what} is not taken for one`, async () => {

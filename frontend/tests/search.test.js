@@ -184,23 +184,27 @@ test("what is only near in meaning is told as that", async () => {
   assert.equal(store.summary, "Nothing holds a word of “asdf”: this is nearest in meaning")
 })
 
-test("a model that was at rest is told of once, and one that is not there never", async () => {
-  const meant = found(hit(memory(), { reasons: [{ what: "meaning", score: 0.3 }] }))
-  const late = { ...found(hit()), missing: ["vectors"] }
-  const answers = [late, meant, late, late]
-  const { store, visit } = open(() => answers.shift())
-  const told = []
-  for (const q of ["a", "b", "c", "d"]) {
-    await visit(`q=${q}`)
-    told.push([store.rested, store.summary])
-  }
+test("a partial answer is completed by itself, four times at most, and then left to the reader", async () => {
+  const late = { ...found(hit()), partial: true, missing: ["session", "vectors"] }
+  const answers = [late, found(hit(), hit())]
+  const { store, visit, timers, asked } = open(() => answers.shift() ?? late)
+  await visit("q=dns")
+  assert.deepEqual([store.retrying, store.found.items.length], [true, 1])
 
-  assert.deepEqual(told, [
-    [false, "1 found for “a”, by words alone"],
-    [false, "1 found for “b”"],
-    [true, "1 found for “c”, by words alone"],
-    [false, "1 found for “d”, by words alone"],
-  ])
+  await timers.ring()
+  assert.deepEqual([store.retrying, store.found.partial, store.found.items.length], [false, false, 2])
+
+  await visit("q=wal")
+  for (const ms of [1_000, 2_000, 4_000, 8_000]) {
+    assert.deepEqual(timers.delays, [ms])
+    await timers.ring()
+  }
+  assert.deepEqual([store.retrying, store.found.partial, asked().length], [false, true, 7])
+
+  await visit("q=port")
+  store.leave()
+  await timers.ring()
+  assert.equal(asked().length, 8)
 })
 
 test("what was searched for is kept in this browser, newest first, until it is to be forgotten", async () => {

@@ -59,6 +59,23 @@ test("the end of the output is read first, then all before it, then on as it gro
   assert.deepEqual([store.size, store.whole, store.complete, store.above], [5, true, true, 4])
 })
 
+test("a whole answer takes the place of its words as they came", async () => {
+  const [before, one, two, answer] = items(0, 4)
+  const parts = [one, two].map((each) => ({ ...each, kind: "partial" }))
+  const { store } = await logOf(
+    page([before, parts[0]], { next: 10, complete: false }),
+    page([parts[1]], { next: 20, complete: false }),
+    page([{ ...answer, text: "line 1\nline 2" }], { next: 30 }),
+  )
+  assert.deepEqual(texts(store), ["line 0", "line 1", "line 2"])
+
+  await store.read(42)
+
+  assert.deepEqual(texts(store), ["line 0", "line 1", "line 2"])
+  assert.equal(store.line(1).kind, "text")
+  assert.equal(store.size, 3)
+})
+
 test("who reads further up is not pulled down: new lines are counted", async () => {
   const { store } = await logOf(
     page(items(0, 30), { next: 10, complete: false }),

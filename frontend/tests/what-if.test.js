@@ -25,7 +25,7 @@ test("the next prompt is asked for without the memory, and against the one as it
   await store.show(memory())
 
   const { without, against, budget, services } = api.asked.at(-1).body
-  assert.deepEqual([without, against, budget, services], [7, "now", 2_000, "jellyfin"])
+  assert.deepEqual([without, against, budget, services], [7, "now", 2_000, undefined])
   assert.deepEqual(
     store.lines.map(({ part: [{ kind, text }] }) => [kind, text]),
     [

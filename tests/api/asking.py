@@ -3,6 +3,7 @@
 import itertools
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ WITH_QUERY = [op for op in OPS if op.query]
 WITH_VERSION = [op for op in OPS if op.matches]
 PATHS = list(dict.fromkeys(op.path for op in OPS))
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+LIMIT = "LAMPLIGHTER_MAX_MARKERS"
 HALT = ("PUT", "/api/v1/halt")
 LOG_OUT = ("DELETE", "/api/v1/login")
 SECRET = "a secret that a browser keeps".replace(" ", "-")
@@ -92,12 +94,14 @@ class Asking:
             "events": self.event,
             "reviews": self.resolved if op.method == "DELETE" else self.review,
             "approvals": self.approval,
-            "sessions": self.running if op.path.endswith("/stop") else self.session,
+            "sessions": self.session_for(op),
             "markers": self.ignored,
             "requests": self.request,
             "escalations": self.escalated,
             "tokens": self.token,
             "notices": self.notice,
+            "acts": self.act,
+            "trash": self.deleted,
         }
         number = makes[op.path.split("/")[3]]()
         if "{entry:int}" in op.path:
@@ -130,6 +134,7 @@ class Asking:
             shapes.EventIn: {"level": "info", "text": "All is well"},
             shapes.SessionIn: {"tier": 2, "prompt": "Look closer"},
             shapes.Empty: {},
+            shapes.UndoIn: {},
             shapes.ResetIn: {"action": "restart"},
             shapes.HaltIn: {"reason": "the rack is moved"},
             shapes.SettingIn: {"name": "interval", "value": "15m"},
@@ -176,6 +181,17 @@ class Asking:
         self.client.patch(f"/api/v1/memories/{memory}", json={"confidence": 0.9})
         return int(self.home.value("SELECT max(id) FROM history"))
 
+    def act(self) -> int:
+        """Change a memory and return the number of the act."""
+        answer = self.client.patch(f"/api/v1/memories/{self.memory()}", json={"confidence": 0.9})
+        return int(answer.headers["lamplighter-act"])
+
+    def deleted(self) -> int:
+        """Delete a memory and return its number in the trash."""
+        number = self.memory()
+        assert self.client.delete(f"/api/v1/memories/{number}").is_success
+        return number
+
     def bulk(self) -> int:
         given = {"ids": [self.memory()], "action": "deactivate"}
         return int(self.client.post("/api/v1/memories/bulk", json=given).json()["bulk"])
@@ -192,6 +208,20 @@ class Asking:
     def session(self) -> int:
         ended = self.home.rows("SELECT id FROM sessions WHERE status = 'completed'")
         return int(ended[0][0]) if ended else self.home.says(*[CODE] * 20).id
+
+    def session_for(self, op: Op) -> Callable[[], int]:
+        """Return what makes the session that a route of sessions needs."""
+        if op.path.endswith("/stop"):
+            return self.running
+        return self.limited if op.method == "POST" else self.session
+
+    def limited(self) -> int:
+        """Let a session print more markers than are ingested."""
+        self.home.more[LIMIT] = "1"
+        try:
+            return self.home.says("[EVENT:info] one [EVENT:info] two [EVENT:info] three").id
+        finally:
+            del self.home.more[LIMIT]
 
     def ignored(self) -> int:
         self.session()

@@ -18,8 +18,9 @@ from lamplighter.api.agentops.table import PREFIX
 from living import Home
 from memory_service import MemoryService
 from postgres_server import PostgresServer
+from thorough import examples
 
-EACH = 5
+EACH = examples(16)
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

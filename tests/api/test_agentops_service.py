@@ -3,9 +3,11 @@
 import json
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,38 @@ def test_it_prepares_the_home_alone_and_ends_when_it_is_asked_to(service: Memory
     assert "Traceback" not in service.log
     assert service.home.value("SELECT observation FROM memories") == "C"
     assert (service.home.path / "token").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_was_just_saved_is_found_by_the_next_request(service: MemoryService) -> None:
+    for number in range(26):
+        given = {**GIVEN, "title": f"T{number}", "content": f"Port {number} is used by blog"}
+        saved = httpx2.post(f"{service.url}/observations", json=given, timeout=60).json()
+        asked = {"q": f"port {number}", "project": "p", "limit": 1}
+        found = httpx2.get(f"{service.url}/search", params=asked, timeout=60).json()
+
+        assert [each["id"] for each in found] == [saved["id"]]
+
+
+def test_what_was_not_searched_is_named_in_a_header_and_in_health(home: Home) -> None:
+    service = MemoryService(Home(home.path, {"LAMPLIGHTER_VECTORS": "off"}))
+    asked = {"q": "content", "project": "p"}
+    try:
+        whole = httpx2.get(f"{service.url}/health", timeout=60).json()
+        httpx2.post(f"{service.url}/observations", json={**GIVEN, "content": "Content"}, timeout=60)
+        home.write("UPDATE memories SET title = 'By hand'")
+        with closing(sqlite3.connect(home.path / "lamplighter.db")) as writer:
+            writer.execute("BEGIN IMMEDIATE")  # nobody else may write: the row waits
+            found = httpx2.get(f"{service.url}/search", params=asked, timeout=60)
+            health = httpx2.get(f"{service.url}/health", timeout=60).json()
+        later = httpx2.get(f"{service.url}/search", params=asked, timeout=60)
+    finally:
+        service.kill()
+
+    assert (whole["partial"], whole["missing"]) == (False, [])
+    assert [each["title"] for each in found.json()] == ["By hand"]
+    assert found.headers["X-Partial"] == "unindexed"
+    assert (health["partial"], health["missing"]) == (True, ["unindexed"])
+    assert "X-Partial" not in later.headers
 
 
 def test_as_json_every_line_of_its_log_is_an_object(home: Home) -> None:

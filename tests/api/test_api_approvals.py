@@ -58,6 +58,31 @@ def test_what_waits_the_longest_comes_first_and_pages_go_on(asking: Asking) -> N
     assert [each["id"] for each in denied["items"]] == numbers[:1]
 
 
+def test_the_session_and_the_supervisor_say_that_one_waits(asking: Asking) -> None:
+    def waiting() -> int:
+        both = [asking.client.get(f"/api/v1/{each}").json() for each in ("supervisor", "overview")]
+        assert both[0]["waiting"] == both[1]["supervisor"]["waiting"]
+        return int(both[0]["waiting"])
+
+    session, before = asking.running(), waiting()
+    numbers = [asking.approval(session_id=session) for _ in range(2)]
+    here = f"/api/v1/sessions/{session}"
+
+    asked_at = asking.client.get(f"{HERE}/{numbers[0]}").json()["created_at"]
+    tag = asking.client.get(here).headers["ETag"]
+    assert asking.client.get(here).json()["waiting_since"] == asked_at
+    listed = asking.client.get("/api/v1/sessions").json()["items"]
+    assert {each["id"]: each["waiting_since"] for each in listed}[session] == asked_at
+    assert waiting() == before + 1, "a session counts once"
+
+    for number in numbers:
+        put(asking, number, decision="deny")
+    shown = asking.client.get(here)
+    assert shown.json()["waiting_since"] is None
+    assert shown.headers["ETag"] != tag
+    assert waiting() == before
+
+
 @pytest.mark.parametrize(("decision", "state"), [("approve", "approved"), ("deny", "denied")])
 def test_a_decision_says_who_made_it_and_stands(asking: Asking, decision: str, state: str) -> None:
     number = asking.approval()

@@ -33,9 +33,9 @@ def test_a_filter_is_changed_and_put_back_as_one(client: httpx2.Client) -> None:
 
     done = act(client, filter=found, action="adjust", value=-0.3)
 
-    assert {**done, "seq": 0, "bulk": 0} == {"changed": 2, "left": 0, "seq": 0, "bulk": 0}
+    assert {**done, "seq": 0, "act": 0} == {"changed": 2, "left": 0, "seq": 0, "act": 0}
     assert stood(client, "many") == [(0.2, False), (0.2, False), (0.6, True)]
-    back = client.post(f"{MEMORIES}/bulk/{done['bulk']}/undo", json={}).json()
+    back = client.post(f"/api/v1/acts/{done['act']}/undo", json={}).json()
     assert (back["changed"], back["left"]) == (2, 0)
     assert stood(client, "many") == [(0.2, False), (0.5, True), (0.9, True)]
     past = client.get(f"{MEMORIES}/{other}/history").json()["items"]
@@ -49,7 +49,7 @@ def test_a_preview_says_what_would_be_and_changes_nothing(client: httpx2.Client)
     found = act(client, **given, preview=True)
 
     seen = found["preview"]
-    assert (found["changed"], found["left"], found["bulk"]) == (3, 0, None)
+    assert (found["changed"], found["left"], found["act"]) == (3, 0, None)
     assert (seen["matched"], seen["turn_inactive"], seen["turn_active"]) == (3, 1, 0)
     first = seen["examples"][0]
     assert (first["before"]["id"], first["after"]["confidence"]) == (ids[1], 0.25)
@@ -69,14 +69,16 @@ def test_what_is_too_low_is_left(client: httpx2.Client) -> None:
     assert stood(client, "low") == [(0.1, False), (0.5, True)]
 
 
-def test_what_was_deleted_for_good_is_not_put_back(client: httpx2.Client) -> None:
-    new(client, "gone", 0.5)
+def test_many_that_were_deleted_come_back_as_one(client: httpx2.Client) -> None:
+    ids = [new(client, "gone", confidence) for confidence in (0.5, 0.9)]
+    before = [client.get(f"{MEMORIES}/{each}").json() for each in ids]
     done = act(client, filter={"service": "gone"}, action="delete")
+    assert stood(client, "gone") == []
 
-    answer = client.post(f"{MEMORIES}/bulk/{done['bulk']}/undo", json={})
+    answer = client.post(f"/api/v1/acts/{done['act']}/undo", json={}).json()
 
-    assert answer.status_code == 409
-    assert answer.json()["detail"] == "What was deleted is deleted for good; its words are gone."
+    assert (answer["changed"], answer["left"], answer["undoes"]["action"]) == (2, 0, "delete")
+    assert [client.get(f"{MEMORIES}/{each}").json() for each in ids] == before
 
 
 def test_one_change_tells_of_all(client: httpx2.Client) -> None:

@@ -1,10 +1,15 @@
 """The halt over the API."""
 
+import time
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
 import pytest
 
+from lamplighter.repository import driver
+from lamplighter.usecases.halt import Brake
 from living import Home, Server
 
 HALT = "/api/v1/halt"
@@ -49,6 +54,42 @@ def test_the_file_beats_a_release_and_is_named(
     assert f"Remove {own_server.home.path / 'HALT'}" in answer.json()["detail"]
     assert [each["way"] for each in own_client.get(HALT).json()["pulled"]] == ["file"]
     assert own_client.get("/api/v1/overview").json()["halt"]["reason"] == "a flood"
+
+
+def test_the_button_halts_everything_while_another_program_holds_the_database(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    home = own_server.home.path
+    with closing(driver.connect(str(home / "lamplighter.db"))) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        answer = own_client.put(HALT, json={"reason": "a flood"})
+        assert (answer.status_code, answer.json()["halted"]) == (200, True)
+        [stands] = answer.json()["pulled"]
+        assert (stands["way"], stands["reason"]) == ("row", "a flood")
+        assert (home / "HALT").read_text().startswith("a flood\n-- the token")
+        connection.execute("ROLLBACK")
+
+    deadline = time.monotonic() + 60
+    while (home / "HALT").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert own_server.home.rows("SELECT reason, released_at FROM halts") == [("a flood", None)]
+    assert own_client.get(HALT).json()["pulled"] == [stands]
+    assert not own_client.delete(HALT).json()["halted"]
+
+
+def test_a_button_that_was_not_recorded_yet_is_released_by_the_button(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    brake = Brake(own_server.home.path / "HALT")
+    brake.write("a flood", by="anna", now=datetime(2026, 1, 1, tzinfo=UTC))
+    assert own_client.get(HALT).json()["halted"]
+
+    released = own_client.delete(HALT)
+
+    assert (released.status_code, released.json()["halted"]) == (200, False)
+    assert not (own_server.home.path / "HALT").exists()
+    query = "SELECT reason, pulled_by, released_by IS NOT NULL FROM halts"
+    assert own_server.home.rows(query) == [("a flood", "anna", 1)]
 
 
 def test_the_file_is_seen_while_the_database_is_away(tmp_path: Path) -> None:

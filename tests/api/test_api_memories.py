@@ -259,7 +259,7 @@ def test_a_memory_put_aside_is_told_to_nobody_and_can_be_taken_up_again(
     assert "Put aside" in told(client)
 
 
-def test_deleting_removes_the_row_and_every_copy_of_its_words(asking: Asking) -> None:
+def test_deleting_removes_the_row_and_for_good_every_copy_of_its_words(asking: Asking) -> None:
     client, secret = asking.client, "Quite unforgettable words"
     made = new(client, observation=secret)
     address = f"{MEMORIES}/{made['id']}"
@@ -269,9 +269,14 @@ def test_deleting_removes_the_row_and_every_copy_of_its_words(asking: Asking) ->
 
     assert client.get(address).status_code == client.delete(address).status_code == 404
     assert client.get(f"{address}/history").json()["items"][0]["cause"] == "deleted"
-    for table in ("memories", "history", "changes"):
+    assert secret not in str(asking.home.rows("SELECT * FROM memories"))
+
+    assert client.delete(f"/api/v1/trash/{made['id']}").status_code == 204
+
+    for table in ("memories", "history", "changes", "trash"):
         assert secret not in str(asking.home.rows(f"SELECT * FROM {table}"))
-    assert asking.home.rows("SELECT actor, cause FROM history WHERE memory_id = ?", made["id"]) == [
+    causes = "SELECT actor, cause FROM history WHERE memory_id = ? ORDER BY id"
+    assert asking.home.rows(causes, made["id"])[:3] == [
         ("operator", "created"),
         ("operator", "edited"),
         ("operator", "deleted"),
@@ -314,7 +319,7 @@ def test_the_history_tells_who_changed_what(client: httpx2.Client) -> None:
     low = {"confidence": 0.2, "active": False, "inactive_reason": "low"}
     after = {**state, **low, "updated_at": past[0]["at"]}
     same = {"actor": "operator", "session_id": None, "reason": "", "review_id": None}
-    unlike = ("id", "at")
+    unlike = ("id", "at", "act")
     assert [{key: each[key] for key in each if key not in unlike} for each in past] == [
         {
             **same,
@@ -372,7 +377,7 @@ def test_what_cannot_be_undone_says_why(client: httpx2.Client) -> None:
 
     told = "The text it gave was changed again later: edited, version 3."
     assert (blocked.status_code, blocked.json()["detail"]) == (409, told)
-    assert (gone.status_code, "for good" in gone.json()["detail"]) == (409, True)
+    assert (gone.status_code, "from the trash" in gone.json()["detail"]) == (409, True)
     assert not any(each["undoable"] for each in client.get(f"{address}/history").json()["items"])
 
 
@@ -446,6 +451,10 @@ def test_filters_find_what_they_say_and_nothing_else(client: httpx2.Client) -> N
     assert listed(client, q="filter for all", service="general") == [general]
     assert listed(client, q="filter for all", kind="semantic", project="ops") == [general]
     assert listed(client, q="filter for all", scope="global") == []
+    assert listed(client, q="filter", section="knowledge") == [general]
+    assert listed(client, q="filter", section="operational") == [low]
+    counted = client.get(f"{MEMORIES}/facets", params={"q": "filter", "section": "knowledge"})
+    assert counted.json()["categories"] == [{"category": "decision", "count": 1}]
 
 
 def test_a_filter_for_nothing_known_finds_nothing(client: httpx2.Client) -> None:
@@ -585,6 +594,30 @@ def test_what_a_memory_rests_on_is_one_answer(client: httpx2.Client) -> None:
     assert found["told"] == {"total": 0, "items": []}
     assert client.get(f"{MEMORIES}/999999/grounds").status_code == 404
     assert client.get(f"{MEMORIES}/{made['id']}/grounds?limit=0").status_code == 422
+
+
+def test_why_a_memory_is_in_the_next_prompt_or_not_is_one_answer(client: httpx2.Client) -> None:
+    made = new(client, observation="Asks why it is in the prompt", confidence=1.0)
+    fact = new(client, category="decision", observation="Asks why it is not", project="shop")
+
+    included = client.get(f"{MEMORIES}/{made['id']}/prompt").json()
+    off = client.get(f"{MEMORIES}/{made['id']}/prompt?budget=0").json()
+    left = client.get(f"{MEMORIES}/{made['id']}/prompt?without={made['id']}").json()
+    knowledge = client.get(f"{MEMORIES}/{fact['id']}/prompt").json()
+
+    prompt = client.get("/api/v1/context").json()
+    assert included["included"] is True
+    assert prompt["included"][included["position"]]["line"] == included["line"]
+    assert (included["total"], included["lines"]) == (prompt["total"], len(prompt["included"]))
+    assert (off["included"], off["reason"], left["reason"]) == (False, "off", "without")
+    assert off["ways"][-1]["budget"] > 0
+    assert knowledge["reason"] == "knowledge"
+    assert knowledge["ways"][0]["categories"][0] == "timing"
+    assert knowledge["ways"][0]["project"] == "ops"
+    assert client.get(f"{MEMORIES}/999999/prompt").status_code == 404
+    assert client.get(f"{MEMORIES}/{made['id']}/prompt?budget=-1").status_code == 422
+    before = client.get(f"{MEMORIES}/{made['id']}/prompt?as_of=2020-01-01T00:00:00Z")
+    assert before.status_code == 404
 
 
 def test_a_list_runs_either_way_and_in_groups(client: httpx2.Client) -> None:

@@ -29,8 +29,13 @@ def test_a_pair_is_judged_with_a_reason(client: httpx2.Client, new: str, label: 
     answer = client.post(RELATE, json=PAIR | {"new": new})
 
     assert answer.status_code == 200
-    assert answer.json() == {"label": label, "sure": True, "reason": answer.json()["reason"]}
-    assert answer.json()["reason"]
+    found = answer.json()
+    assert (found["label"], found["sure"], set(found)) == (
+        *(label, True),
+        {"label", "sure", "p", "reason"},
+    )
+    assert 0.5 < found["p"] <= 1
+    assert found["reason"]
 
 
 def test_what_is_not_sure_is_told_as_new(client: httpx2.Client) -> None:

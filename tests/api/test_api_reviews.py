@@ -153,7 +153,7 @@ def test_a_later_edit_or_a_deletion_stands_in_the_way(asking: Asking) -> None:
     gone = asking.client.delete(f"{address}/resolution")
 
     assert (blocked.status_code, gone.status_code) == (409, 409)
-    assert "edited, version" in blocked.json()["detail"]
+    assert "edited by the operator since" in blocked.json()["detail"]
     assert asking.client.get(address).json()["old"] is None
 
 

@@ -18,8 +18,9 @@ from schemathesis.checks import (
 from lamplighter.api.openapi import openapi
 from living import Home, Server
 from postgres_server import PostgresServer
+from thorough import examples
 
-EACH = 15
+EACH = examples(24)
 # an endless answer, and the two that would end what all the other requests are made with
 LEFT_OUT = ("/api/v1/stream", "/api/v1/tokens/{id}", "/api/v1/login")
 CHECKS = [

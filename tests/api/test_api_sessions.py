@@ -1,6 +1,7 @@
 """Sessions over HTTP: asked for, followed, stopped; and what each was told and brought."""
 
 import json
+import time
 from typing import Any
 
 import httpx2
@@ -115,6 +116,7 @@ def test_a_log_has_nothing_behind_its_end(asking: Asking, after: int) -> None:
         "next": after,
         "more": False,
         "complete": True,
+        "elsewhere": None,
         "seq": 0,
     }
 
@@ -328,3 +330,29 @@ def test_what_a_session_searched_for_is_told(server: Server, client: httpx2.Clie
         (held["id"], "Takes 60s to start"),
         (999_999, None),
     ]
+
+
+def test_markers_over_the_limit_stay_in_the_file_until_somebody_asks_for_them(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    asking = Asking(own_server.home, own_client)
+    number = asking.limited()
+    address = f"{SESSIONS}/{number}"
+    assert own_client.get(address).json()["markers_left"] == 2
+    assert len(own_client.get(f"{address}/markers").json()["items"]) == 1
+
+    answer = own_client.post(f"{address}/markers", json={})
+
+    assert answer.status_code == 202, answer.text
+    deadline = time.monotonic() + 60
+    while own_client.get(address).json()["markers_left"] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    texts = [each["text"] for each in own_client.get(f"{address}/markers").json()["items"]]
+    assert texts == ["[EVENT:info] one", "[EVENT:info] two", "[EVENT:info] three"]
+    session = own_client.get(address).json()
+    assert (session["markers_left"], session["events"]) == (0, 4)
+    again = own_client.post(f"{address}/markers", json={})
+    assert (again.status_code, again.json()["detail"]) == (
+        409,
+        f"Every marker of session {number} was ingested.",
+    )

@@ -8,28 +8,33 @@ import pytest
 
 from lamplighter.api.routes import OPS
 from lamplighter.domain.access import Credential, hashed
-from living import Home, Server, lately
+from living import Home, Server
 
 CANARY = "Canary of the other project"
 SECRET = "the-secret-of-a-bound-token"
 SAVED = {"other": "project", "ops": "project", "global": "global"}
 
 
-def kept(home: Home) -> None:
-    """Keep a memory and a client's session of each project; the numbers are those of SAVED."""
-    for number, (project, scope) in enumerate(SAVED.items(), 1):
-        words = CANARY if project == "other" else f"Canary of {project}"
-        home.write(
-            "INSERT INTO memories (id, category, observation, created_at, updated_at, project,"
-            " scope) VALUES (?, 'decision', ?, ?, ?, ?, ?)",
-            *(number, words, lately(9), lately(9), project, scope),
-        )
-        home.write(
-            "INSERT INTO sessions (id, external_id, project, tier, engine, trigger, status,"
-            " reason, prompt, dry_run, started_at, response, summary) VALUES"
-            " (?, ?, ?, 0, 'client', 'client', 'running', '', ?, 0, ?, '', ?)",
-            *(100 + number, project, project, words, lately(3), words),
-        )
+def keep(server: Server) -> None:
+    """Keep a memory and a client's session of each project, as agents do it."""
+    with httpx2.Client(base_url=f"{server.url}/agentops", headers=server.headers) as client:
+        for project, scope in SAVED.items():
+            words = CANARY if project == "other" else f"Canary of {project}"
+            opened = client.post("/sessions", json={"id": project, "project": project})
+            assert opened.status_code == 201, opened.text
+            told = {"session_id": project, "project": project, "content": words}
+            assert client.post("/prompts", json=told).status_code == 201
+            given = {**told, "type": "decision", "title": words, "scope": scope}
+            saved = client.post("/observations", json=given)
+            assert saved.status_code == 201, saved.text
+
+
+def session_of(server: Server, project: str) -> int:
+    return int(server.home.value("SELECT id FROM sessions WHERE project = ?", project))
+
+
+def memory_of(server: Server, project: str) -> int:
+    return int(server.home.value("SELECT id FROM memories WHERE project = ?", project))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +42,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = Home(tmp_path_factory.mktemp("walls") / "home")
     (home.path / "lamplighter.toml").write_text('[agents.hermes]\nproject = "ops"\n')
     server = Server(home)
-    kept(home)
+    keep(server)
     yield server
     server.kill()
 
@@ -48,7 +53,8 @@ def bound(there: Server, request: pytest.FixtureRequest) -> Iterator[httpx2.Clie
     made = {"scopes": ["write"], "name": request.param}
     answer = httpx2.post(f"{there.url}/api/v1/tokens", json=made, headers=there.headers)
     token = answer.json()
-    column = "session_id = 102" if request.param == "session" else "agent = 'hermes'"
+    own = session_of(there, "ops")
+    column = f"session_id = {own}" if request.param == "session" else "agent = 'hermes'"
     there.home.write(
         f"UPDATE tokens SET {column}, secret_hash = ? WHERE id = ?", hashed(SECRET), token["id"]
     )
@@ -83,14 +89,20 @@ def test_no_list_tells_of_another_project(bound: httpx2.Client, path: str) -> No
     assert '"other"' not in answer.text
 
 
-def test_its_own_and_what_is_global_is_found(bound: httpx2.Client) -> None:
+def test_its_own_and_what_is_global_is_found(there: Server, bound: httpx2.Client) -> None:
+    own = {memory_of(there, project) for project in ("ops", "global")}
     listed = bound.get("/api/v1/memories", params={"state": "all"}).json()
     found = bound.get("/api/v1/search", params={"q": "canary", "layers": "memory"}).json()
 
-    assert {each["id"] for each in listed["items"]} == {2, 3}
-    assert {each["memory"]["id"] for each in found["items"]} == {2, 3}
-    assert bound.get("/api/v1/memories/3").status_code == 200
-    assert bound.get("/api/v1/sessions/102").status_code == 200
+    overview = bound.get("/api/v1/overview").json()["learned"]
+
+    assert {each["id"] for each in listed["items"]} == own
+    assert {each["memory"]["id"] for each in found["items"]} == own
+    assert {each["memory"]["id"] for each in overview["items"]} == own
+    assert overview["learned"] == len(own)
+    for number in own:
+        assert bound.get(f"/api/v1/memories/{number}").status_code == 200
+    assert bound.get(f"/api/v1/sessions/{session_of(there, 'ops')}").status_code == 200
 
 
 ROWS = [op for op in OPS if op.method == "GET" and "{id:int}" in op.path]
@@ -98,10 +110,10 @@ WALLED = [op for op in ROWS if op.path.split("/")[3] in ("memories", "sessions")
 
 
 @pytest.mark.parametrize("op", WALLED, ids=lambda each: each.path)
-def test_no_row_of_another_project_is_read(bound: httpx2.Client, op: Any) -> None:
-    number = "1" if "/memories/" in op.path else "101"
+def test_no_row_of_another_project_is_read(there: Server, bound: httpx2.Client, op: Any) -> None:
+    number = (memory_of if "/memories/" in op.path else session_of)(there, "other")
 
-    answer = bound.get(op.path.replace("{id:int}", number))
+    answer = bound.get(op.path.replace("{id:int}", str(number)))
 
     assert answer.status_code == 404
     assert CANARY not in answer.text
@@ -122,4 +134,8 @@ def test_what_is_of_every_project_is_refused(bound: httpx2.Client, op: Any) -> N
 def test_who_is_bound_to_none_reads_every_project(there: Server) -> None:
     answer = httpx2.get(f"{there.url}/api/v1/memories?state=all", headers=there.headers)
 
-    assert {each["id"] for each in answer.json()["items"]} == {1, 2, 3}
+    assert {each["id"] for each in answer.json()["items"]} == {
+        memory_of(there, project) for project in SAVED
+    }
+    everything = httpx2.get(f"{there.url}/api/v1/overview", headers=there.headers).json()
+    assert everything["learned"]["learned"] == len(SAVED)

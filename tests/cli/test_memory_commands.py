@@ -49,6 +49,28 @@ def test_the_category_may_be_an_option_and_is_read_in_any_case(run: Run) -> None
     assert listed(run, "--category", "TIMING") == [2, 1]
 
 
+def test_why_tells_the_place_in_the_prompt_and_what_would_include_a_memory(run: Run) -> None:
+    made(run, "timing", "Takes 60s", "--service", "jellyfin", "--confidence", "0.9")
+    made(run, "timing", "Takes 30s", "--service", "nas", "--confidence", "0.5")
+
+    first = run("memory", "why", "1")
+    second = run("memory", "why", "2", "--budget", "30")
+
+    assert first.stdout.splitlines() == [
+        "In the next prompt: Line 1 of 2.",
+        "- [timing] Takes 60s (confidence: 0.9)",
+    ]
+    head, *ways = second.stdout.splitlines()
+    assert head.startswith("Not in the next prompt: ")
+    assert head.endswith(" Rank 2 of 2.")
+    assert ways[0] == "Any of these includes it:"
+    assert ways[1].strip().startswith("a confidence of 0.9")
+    [budget] = [int(each.split()[3]) for each in ways if "a budget" in each]
+    assert run("memory", "why", "2", "--budget", str(budget)).stdout.startswith("In the next")
+    assert json.loads(run("memory", "why", "2", "--json").stdout)["included"] is True
+    assert run("memory", "why", "9").exit_code != 0
+
+
 def test_what_is_no_category_is_refused_in_words(run: Run) -> None:
     for words in (("The pool holds 20",), ("timings", "Takes 60s")):
         refused = run("memory", "add", *words)
@@ -98,7 +120,7 @@ def test_lists_take_the_filters_of_the_api(run: Run) -> None:
     assert listed(run, "--as-of", "2020-01-01T00:00:00Z") == []
     cut = run("memory", "list", "--limit", "1")
     assert (len(cut.stdout.splitlines()), cut.stderr) == (2, "2 more: --limit\n")
-    assert run("memory", "list", "--q", "nothing").stderr == "There is no such memory.\n"
+    assert run("memory", "list", "--q", "nothing").stderr == "No memories match.\n"
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -167,7 +189,24 @@ def test_deleting_asks_once(run: Run) -> None:
     assert (yes.exit_code, listed(run)) == (0, [])
     assert "The pool holds 20" in yes.stdout
     assert run("memory", "history", "1").stdout.startswith("version 2")
+    assert "`lamplighter memory restore 1` restores it" in yes.stdout
+    assert "The pool holds 20" in run("memory", "trash").stdout
+    back = run("memory", "restore", "1")
+    assert (back.stdout, listed(run)) == ("Restored memory 1.\n", [1])
+
+
+def test_deleting_permanently_leaves_a_number_only(run: Run) -> None:
+    made(run, *POOL)
+    both = run("memory", "delete", "1", "--soft", "--permanently", "--yes")
+    assert both.exit_code == 2
+
+    done = run("memory", "delete", "1", "--permanently", "--yes")
+
+    assert done.stdout == "Deleted memory 1 permanently.\n"
     assert "The pool" not in run("memory", "history", "1").stdout
+    trash = run("memory", "trash", "--json").stdout
+    assert json.loads(trash) == {"items": [], "total": 0}
+    assert "There is no memory 1." in run("memory", "restore", "1").stderr
 
 
 def test_what_is_deleted_softly_is_restored(run: Run) -> None:
@@ -177,7 +216,7 @@ def test_what_is_deleted_softly_is_restored(run: Run) -> None:
     [gone] = json.loads(run("memory", "list", "--json").stdout)["items"]
     back = run("memory", "restore", "1")
 
-    assert done.stdout == "Deleted memory 1; `lamplighter memory restore 1` brings it back.\n"
+    assert done.stdout == "Deleted memory 1; `lamplighter memory restore 1` restores it.\n"
     assert (gone["active"], gone["inactive_reason"]) == (False, "deleted")
     assert back.stdout == "Restored memory 1.\n"
     assert listed(run, "--state", "active") == [1]

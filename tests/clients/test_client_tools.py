@@ -117,6 +117,24 @@ async def test_what_is_saved_belongs_to_the_session_that_was_begun(db: Database)
     )
 
 
+async def test_a_context_with_a_budget_tells_whole_texts_with_their_day(db: Database) -> None:
+    tools = await box(desk(db), agent("hermes"))
+    long = " ".join(f"The copy of step {at} lands on the second disk." for at in range(20))
+    await used(tools, "mem_save", **(WAL | {"content": long}))
+
+    usual = await used(tools, "mem_context", query="second disk")
+    wide = await used(tools, "mem_context", query="second disk", budget=4_000)
+    narrow = await used(tools, "mem_context", query="second disk", budget=150)
+    none = await used(tools, "mem_context", query="second disk", budget=0)
+
+    assert long not in usual["context"]
+    assert "...\n" in usual["context"]
+    assert f"- [decision, 2026-01-01] WAL mode for SQLite: {long}\n" in wide["context"]
+    assert len(narrow["context"]) <= 150 * 4
+    assert "- [decision, 2026-01-01" in narrow["context"]
+    assert (none["context"], none["memories"]) == ("", [])
+
+
 async def test_an_open_session_of_an_agent_outlives_the_process(db: Database) -> None:
     await used(await box(desk(db), agent("hermes")), "mem_session_start", session_id="run-8")
 

@@ -198,6 +198,19 @@ async def test_tools_of_such_an_agent_keep_nothing_here(
         assert await db.fetch_val(f"SELECT count(*) FROM {table}") == 0
 
 
+async def test_a_budget_holds_for_a_service_elsewhere(there: Remote) -> None:
+    long = " ".join(f"The copy of step {at} lands on the second disk." for at in range(20))
+    await there.save(wal(there, observation=long), session_id=None)
+
+    usual = await there.context(there.agent.reads, "second disk", limit=5)
+    wide = await there.context(there.agent.reads, "second disk", limit=5, budget=4_000)
+    narrow = await there.context(there.agent.reads, "second disk", limit=5, budget=150)
+
+    assert long not in usual.text
+    assert long in wide.text
+    assert 0 < len(narrow.text) <= 150 * 4
+
+
 async def test_one_that_is_not_there_is_told_in_words() -> None:
     gone = Remote(Agent(name="a", memory_url=f"http://127.0.0.1:{free_port()}"), REDACT)
 

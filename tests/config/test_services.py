@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lamplighter.config.services import ServicesError, load, starter, write_starter
 from lamplighter.domain.check import CHECKS, HttpCheck, TcpCheck
 from lamplighter.domain.service import ActionKind, Service
+from thorough import examples
 
 
 def read(tmp_path: Path, text: str | bytes):
@@ -382,7 +383,7 @@ def joined(words: list[str]) -> bytes:
 
 
 @settings(
-    max_examples=300,
+    max_examples=examples(300),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -377,6 +377,12 @@ services:
             "approve is one of always, first, never, not alway; did you mean 'always'?",
         ),
         (
+            ["restart: [a]", "for: [tcp, confg]"],
+            6,
+            20,
+            "for: no check is named 'confg'; there are no-answer, tcp",
+        ),
+        (
             ["restart: [a]", "approve: yes"],
             6,
             18,

@@ -17,6 +17,7 @@ from lamplighter.domain.memory import (
     edited,
     reinforced,
 )
+from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -83,7 +84,7 @@ def stepped(memory: Memory, what: str, number: int, *, now: datetime) -> Memory:
     return memory
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(start=st.integers(30, 100), steps=st.lists(STEPS, max_size=30))
 def test_in_any_order_it_is_what_whole_numbers_say(
     start: int, steps: list[tuple[str, int]]

@@ -18,9 +18,10 @@ from lamplighter.domain.service import Action, ActionKind, Approve, Service
 from lamplighter.domain.session import Plan
 from lamplighter.domain.surroundings import build_env_context
 from lamplighter.usecases.recall import injected
+from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-THOROUGHLY = settings(max_examples=1_000, deadline=None)
+THOROUGHLY = settings(max_examples=examples(1_000), deadline=None)
 FORGED = (
     *("\n", "\r\n", "\0", "\u2028", "\u2029", "\u0085", "\v", "\f", "\x1b[2J"),
     *("\u202e", "\u2066", "\u200b", "\u200d", "\ufeff", "\u00a0"),

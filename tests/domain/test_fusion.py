@@ -47,3 +47,11 @@ def test_a_chance_word_among_many_does_not_stand_before_what_is_meant() -> None:
     assert [each.id for each in fused(words, meaning)] == [1, 2]
     assert [each.id for each in fused(words, meaning, full=20.0)] == [2, 1]
     assert [each.id for each in fused({1: 19.0}, meaning, full=20.0)] == [1, 2]
+
+
+def test_where_meaning_is_of_a_part_the_words_speak_for_the_rest() -> None:
+    words, meaning = {1: 8.0, 2: 6.0}, {1: 0.2, 2: 0.6}
+
+    assert [each.id for each in fused(words, meaning)] == [2, 1]
+    assert [each.id for each in fused(words, meaning, read={1: 0.3})] == [1, 2]
+    assert fused({1: 8.0}, {1: 0.9}, read={1: 0.3}) == fused({1: 8.0}, {1: 0.9})

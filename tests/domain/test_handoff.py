@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.handoff import Escalation, EscalationState, Step, named, step
 from lamplighter.domain.session import MAX_TIER, Session, Status, Trigger
+from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OPEN, PERSON = EscalationState.OPEN, EscalationState.PERSON
@@ -192,7 +193,7 @@ TURNS = st.lists(
 )
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=examples(1_000), deadline=None)
 @given(TURNS, st.integers(1, 3), st.integers(1, 3), st.booleans())
 def test_whatever_its_sessions_do_a_chain_ends_within_three_tiers(
     turns: list[Turn], first: int, max_tier: int, dry: bool

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain import markers
-from lamplighter.domain.markers import IN_CODE, Marker, Reading, What
+from lamplighter.domain.markers import IN_CODE, QUOTED, Marker, Reading, What
 
 
 def one(text: str) -> Marker:
@@ -54,7 +54,6 @@ def taken(text: str) -> list[tuple[str, str | None, str | None, str]]:
         ("  - [MEMORY:behavior:a_b-1]   spaced  ", "behavior", "a_b-1", "spaced"),
         ("Found it: [MEMORY:timing:a] slow", "timing", "a", "slow"),
         ("* [ ] [MEMORY:timing:a] slow", "timing", "a", "slow"),
-        ("> [MEMORY:timing:a] slow", "timing", "a", "slow"),
         ("[MEMORY:timing:a]slow", "timing", "a", "slow"),
         ("[MEMORY:timing:a] run `docker ps` first", "timing", "a", "run `docker ps` first"),
         ("`docker ps` says [MEMORY:timing:a] slow", "timing", "a", "slow"),
@@ -252,6 +251,49 @@ def test_code_that_has_ended_does_not_hide_what_follows(text: str) -> None:
     assert taken(text) == [("memory", "timing", "a", "x")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "> [MEMORY:timing:a] x",
+        ">> [MEMORY:timing:a] x",
+        "  - > **[MEMORY:timing:a] x**",
+        "> the log says [MEMORY:timing:a] x",
+        '> "[MEMORY:timing:a] x"',
+        '"[MEMORY:timing:a] x"',
+        'the log says "[MEMORY:timing:a] x", twice',
+        "'[MEMORY:timing:a] x'",
+        '{"line": "[MEMORY:timing:a] x"}',
+        "\"its 'log' says [MEMORY:timing:a] x\"",
+        "“[MEMORY:timing:a] x”",
+        "„[MEMORY:timing:a] x“",
+        "« [MEMORY:timing:a] x »",
+        "‘[MEMORY:timing:a] x’",
+    ],
+)
+def test_a_quoted_marker_is_ignored_and_says_so(text: str) -> None:
+    (found,) = markers.read(text)
+
+    assert (found.reading, found.reason, found.body.strip()) == (Reading.IGNORED, QUOTED, "x")
+    assert markers.again(found.text) == one("[MEMORY:timing:a] x")
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ("the log says: [MEMORY:timing:a] x", "x"),
+        ('[MEMORY:timing:a] says "x"', 'says "x"'),
+        ('"web" and "db" [MEMORY:timing:a] "x"', '"x"'),
+        ("don't wait [MEMORY:timing:a] it isn't up", "it isn't up"),
+        ('a 5" disk [MEMORY:timing:a] not 3"', 'not 3"'),
+        ('"left open [MEMORY:timing:a] x', "x"),
+        ("a -> b [MEMORY:timing:a] x", "x"),
+        ("> quoted\n[MEMORY:timing:a] x", "x"),
+    ],
+)
+def test_what_only_stands_beside_a_quotation_is_taken(text: str, body: str) -> None:
+    assert taken(text) == [("memory", "timing", "a", body)]
+
+
 def test_two_markers_in_one_piece_of_code_are_two() -> None:
     found = list(markers.read("`[MEMORY:timing:a] x [EVENT:info] y` [MEMORY:behavior:b] z"))
 
@@ -329,9 +371,10 @@ def test_no_line_of_a_fence_is_ever_taken(mark: str, title: str, pieces: list[st
         "[" * 500_000,
         "[MEMORY:" * 60_000,
         "- " * 300_000 + "[EVENT:i] x",
+        '"a ' * 200_000 + '[EVENT:i] x"',
         "[EVENT:i]" + " " * 500_000,
     ],
-    ids=["many", "many in code", "ticks", "brackets", "open", "list marks", "spaces"],
+    ids=["many", "many in code", "ticks", "brackets", "open", "list marks", "quotes", "spaces"],
 )
 def test_no_line_keeps_the_reader_busy(text: str) -> None:
     assert sum(1 for _ in markers.read(text)) <= 100_000

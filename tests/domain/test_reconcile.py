@@ -23,6 +23,7 @@ from lamplighter.domain.reconcile import (
 )
 from lamplighter.domain.relate import Relation, Verdict, relate
 from lamplighter.domain.review import ReviewKind
+from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(days=1)
@@ -234,7 +235,7 @@ def test_in_other_words_it_is_no_echo() -> None:
     assert decision.outcome is Outcome.REINFORCED
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(
     st.lists(
         st.tuples(

@@ -1,7 +1,7 @@
 import pytest
 
 from lamplighter.domain.check import TcpCheck
-from lamplighter.domain.service import Service, Services, fold
+from lamplighter.domain.service import Service, Services, fold, undeclared
 
 PORT = TcpCheck(name="tcp", host="::1", port=5432)
 JELLYFIN = Service(name="Jellyfin", description="Films", checks=(PORT,), depends_on=("postgres",))
@@ -30,3 +30,25 @@ def test_a_service_is_found_in_any_spelling() -> None:
     assert services.find("Claude Code") == Service(name="claude_code")
     assert services.find("caddy") is None
     assert [each.name for each in services] == ["Jellyfin", "claude_code"]
+
+
+@pytest.mark.parametrize(
+    ("name", "declared", "problem"),
+    [
+        ("ngnix", ("caddy", "nginx"), "ngnix is not a declared service; did you mean nginx?"),
+        ("JELLYFN", ("Jellyfin",), "JELLYFN is not a declared service; did you mean Jellyfin?"),
+        ("nosuch", ("a", "b"), "nosuch is not a declared service; declared: a, b"),
+        (
+            "nosuch",
+            ("a", "b", "c", "d", "e", "f", "g"),
+            "nosuch is not a declared service; declared: a, b, c, d, e and 2 more",
+        ),
+        ("jelly_fin", ("Jelly-Fin",), ""),
+        ("General", ("nginx",), ""),
+        ("nosuch", (), ""),
+    ],
+)
+def test_an_undeclared_service_is_named_with_the_nearest(
+    name: str, declared: tuple[str, ...], problem: str
+) -> None:
+    assert undeclared(name, declared) == problem

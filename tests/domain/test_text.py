@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain.text import (
+    abridged,
     content_hash,
+    head_and_tail,
     one_line,
     same_words,
     several_lines,
@@ -109,3 +111,29 @@ def test_a_shortened_text_is_never_longer_than_its_limit(text: str, limit: int, 
 
 def test_a_terminal_is_given_no_orders() -> None:
     assert terminal("a\x1b[31mb\n日") == "a\\x1b[31mb\\n日"
+
+
+@pytest.mark.parametrize(
+    ("lines", "limit", "kept"),
+    [
+        ([], 10, []),
+        (["one", "two"], 6, ["one", "two"]),
+        (["aa", "bb", "cc", "dd", "ee"], 8, ["aa", "bb", "… 1 line left out …", "dd", "ee"]),
+        (["a" * 90, "b"], 20, ["aaa … aaa", "b"]),
+        (["0123456789" * 9], 20, ["012 … 789"]),
+    ],
+)
+def test_of_many_lines_the_first_and_the_last_are_kept(lines, limit, kept) -> None:
+    assert head_and_tail(lines, limit) == kept
+
+
+@given(st.lists(ANY, min_size=1), st.integers(10, 400))
+def test_however_many_lines_there_are_they_stay_within_the_limit(lines, limit) -> None:
+    kept = head_and_tail(lines, limit)
+
+    assert sum(map(len, kept)) <= limit + len("… 1,000,000 lines left out …")
+
+
+def test_a_text_is_cut_in_its_middle() -> None:
+    assert abridged("0123456789", 10) == "0123456789"
+    assert abridged("0123456789abc", 9) == "012 … abc"

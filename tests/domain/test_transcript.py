@@ -15,7 +15,6 @@ from lamplighter.domain.transcript import (
     ToolResult,
     ToolUse,
     shown,
-    summary,
 )
 
 
@@ -73,21 +72,3 @@ from lamplighter.domain.transcript import (
 )
 def test_each_item_is_shown_in_its_own_words(item: Item, entry: Shown | None) -> None:
     assert shown(item) == entry
-
-
-@pytest.mark.parametrize(
-    ("said", "text"),
-    [
-        ([], ""),
-        (["only"], 'Session with 1 message. Started: "only" — Ended: "only"'),
-        (["one", "two"], 'Session with 2 messages. Started: "one" — Ended: "two"'),
-        (
-            ["a" * 201, "x", "b" * 200],
-            f'Session with 3 messages. Started: "{"a" * 199}…" — Ended: "{"b" * 200}"',
-        ),
-    ],
-)
-def test_a_summary_counts_and_quotes_the_first_and_the_last_words(
-    said: list[str], text: str
-) -> None:
-    assert summary(said) == text

@@ -25,6 +25,7 @@ from lamplighter.domain.memory import (
 )
 from lamplighter.domain.text import content_hash
 from lamplighter.domain.undo import UNDONE, in_force, in_the_way, possible, undo, undoes
+from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -56,7 +57,7 @@ class Kept:
     reason: str = ""
     before: dict[str, Any] | None
     after: dict[str, Any] | None
-    bulk_id: int | None = None
+    act_id: int | None = None
 
 
 class Life:
@@ -285,7 +286,7 @@ def test_what_was_deleted_or_is_gone_is_not_undone() -> None:
     life = Life()
     deleted = kept(2, "deleted", life.memory, None)
 
-    with pytest.raises(Conflict, match="for good"):
+    with pytest.raises(Conflict, match="from the trash"):
         undo(life.memory, deleted, [])
     assert not possible(None, life.steps[0], [])
 
@@ -313,7 +314,7 @@ def test_an_entry_that_tells_less_restores_what_it_holds(
     )
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=examples(1_000), deadline=None)
 @given(st.lists(steps, max_size=8), st.lists(st.integers(0, 30), max_size=8))
 def test_undone_in_any_order_a_memory_keeps_to_the_rules(
     names: list[str], order: list[int]
@@ -328,7 +329,7 @@ def test_undone_in_any_order_a_memory_keeps_to_the_rules(
         keeps_the_rules(life.memory)
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=examples(1_000), deadline=None)
 @given(st.lists(steps, min_size=1, max_size=8))
 def test_undone_from_the_newest_on_a_memory_is_as_it_was_learned(names: list[str]) -> None:
     life = Life()
@@ -341,7 +342,7 @@ def test_undone_from_the_newest_on_a_memory_is_as_it_was_learned(names: list[str
     assert replace(life.memory, version=1) == SLOW_START
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=examples(1_000), deadline=None)
 @given(st.lists(steps, max_size=6), steps, st.lists(steps, max_size=3))
 def test_an_undo_that_is_undone_at_once_changed_nothing(
     names: list[str], name: str, later: list[str]

@@ -1,6 +1,8 @@
 """The model itself: what is near in meaning is near in its vectors, one text like another."""
 
 import asyncio
+import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +49,18 @@ async def test_who_waits_for_an_answer_does_not_wait_for_what_works_aside(model:
 
     assert not aside.done()
     assert len(await aside) == 60
+
+
+async def test_what_works_aside_gives_way_but_not_to_all(model: MiniLM) -> None:
+    """Three busy processes a core left no time to a thread of niceness 10."""
+
+    def niceness() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    here = await asyncio.to_thread(niceness)
+    aside = await asyncio.get_running_loop().run_in_executor(model._aside, niceness)
+
+    assert here < aside <= here + 3 or aside == 19
 
 
 async def test_a_model_that_rests_is_let_go_and_comes_again() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lamplighter.engines.bounded import Ended, bounded
+from lamplighter.engines.bounded import END_BYTES, Ended, bounded
 from lamplighter.engines.process import MARK, mark_of
 
 WAIT_SECONDS = 30
@@ -159,7 +159,7 @@ async def test_a_gigabyte_is_drained_and_dropped() -> None:
 
     ended = await python(program)
 
-    assert ended == Ended(exit_code=0, output=b"x" * 1000)
+    assert ended == Ended(exit_code=0, output=b"x" * 1000, output_end=b"x" * END_BYTES)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024
 
 

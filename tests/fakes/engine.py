@@ -82,6 +82,13 @@ def floods(*_: str) -> None:
         sys.stdout.buffer.write(lines)
 
 
+def floods_errors(*_: str) -> None:
+    """Print to standard error without an end, then fail as the file may not grow further."""
+    text("[EVENT:info] looked")
+    while True:
+        sys.stderr.buffer.write(b"nothing of interest " * 50 + b"\n")
+
+
 def daemons() -> None:
     """Leave grandchildren behind that no session, group or environment tells of."""
     wait = "import os, time; os.setsid(); os.fork() and os._exit(0); time.sleep(300)"

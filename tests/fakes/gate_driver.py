@@ -22,10 +22,11 @@ from lamplighter.engines.bounded import Ended, bounded
 from lamplighter.repository import Database, sessions
 from lamplighter.repository.database import is_postgres
 from lamplighter.repository.lease_postgres import PostgresLock
-from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.gate import Execute, Gate
 from lamplighter.supervisor.lease import Lock
+from lamplighter.supervisor.rounds import Rounds
 from lamplighter.supervisor.workshop import Workshop
 from lamplighter.usecases import sessions as lifecycle
 

@@ -1,6 +1,7 @@
-"""Migrates a database again and again, killed (SIGKILL) before its n-th statement each time.
+"""Migrates a database again and again, killed (SIGKILL) before its n-th statement each time:
+n is 1, and EACH more with each try.
 
-`migration_driver.py ADDRESS TARGET` prints for each n what stopped it, and waits for a
+`migration_driver.py ADDRESS TARGET EACH` prints for each n what stopped it, and waits for a
 line before it goes on; when nothing is left to stop it, it prints "done". Each try is a
 process of its own, forked so that everything is imported once.
 """
@@ -57,8 +58,8 @@ def tried(address: str, target: str, stop: int) -> tuple[bool, str]:
 
 
 def main() -> None:
-    """Try with n = 1, 2, 3 … until a try is not killed."""
-    address, target = sys.argv[1:]
+    """Try until a try is not killed."""
+    address, target, each = sys.argv[1:]
     stop = 1
     while True:
         killed, words = tried(address, target, stop)
@@ -68,7 +69,7 @@ def main() -> None:
         if not killed:
             return
         sys.stdin.readline()
-        stop += 1
+        stop += int(each)
 
 
 if __name__ == "__main__":

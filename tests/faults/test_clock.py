@@ -18,9 +18,10 @@ from lamplighter.domain.service import ActionKind, Service, Services
 from lamplighter.domain.session import Plan, Status
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, memories, tables, writing
-from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import Lock
+from lamplighter.supervisor.rounds import Rounds
 from lamplighter.supervisor.timepiece import Timepiece
 from lamplighter.supervisor.workshop import Workshop
 from living import result, text

@@ -1,17 +1,29 @@
 """A full disk: reads go on, writes are refused in words, and freed space is all it takes."""
 
 import signal
+from datetime import UTC, datetime
+from threading import Event
 
 import httpx2
 import pytest
 from homes import Home
 from staged import SmallDisk, client, remembered, serving
 
+from lamplighter.domain.session import Session, Status, Trigger
 from lamplighter.repository import Database, driver, writing
 from lamplighter.repository.database import sqlite_url
 from lamplighter.supervisor.files import SessionFiles
 
 WRITES = 5_000
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SESSION = Session(
+    id=1,
+    tier=1,
+    engine="exec",
+    trigger=Trigger.MANUAL,
+    status=Status.COMPLETED,
+    started_at=NOON,
+)
 NO_SPACE = {
     "type": "about:blank",
     "title": "No space left",
@@ -141,16 +153,16 @@ def test_a_session_run_by_hand_on_a_full_disk_is_refused_in_words(
 
 def test_a_file_that_cannot_be_masked_for_want_of_space_leaves_no_copy(disk: SmallDisk) -> None:
     files = SessionFiles(disk.path / "sessions")
-    path = files.make(1)
+    path = files.create(SESSION)
     path.write_bytes(b"a secret\n" * 100_000)
     disk.fill()
 
     with pytest.raises(OSError, match="No space left"):
-        files.mask(1, lambda line: line.replace(b"secret", b"******"))
+        files.mask(SESSION.output, lambda line: line.replace(b"secret", b"******"), Event())
 
     assert [each.name for each in files.directory.iterdir()] == ["1.jsonl"]
     disk.free()
-    files.mask(1, lambda line: line.replace(b"secret", b"******"))
+    files.mask(SESSION.output, lambda line: line.replace(b"secret", b"******"), Event())
     assert path.read_bytes() == b"a ******\n" * 100_000
     assert [each.name for each in files.directory.iterdir()] == ["1.jsonl"]
 
@@ -159,6 +171,7 @@ async def test_a_transaction_larger_than_the_space_left_is_undone_and_says_why(
     disk: SmallDisk,
 ) -> None:
     url = sqlite_url(disk.path / "large.db")
+    driver.connect(str(disk.path / "large.db"), create=True).close()
     async with Database(url) as db:
         async with writing(db):
             await db.execute("CREATE TABLE large (text TEXT)")

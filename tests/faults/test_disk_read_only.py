@@ -55,7 +55,7 @@ def test_a_supervisor_whose_home_turns_read_only_takes_in_afterwards_what_was_pr
     home.until(lambda: home.value("SELECT count(*) FROM memories"))
 
     with refused(supervisor.pid):
-        home.until(lambda: (home.path / "sessions" / "1.jsonl").read_bytes().count(b"\n") > 601)
+        home.until(lambda: home.output(1).read_bytes().count(b"\n") > 601)
         held = home.value("SELECT count(*) FROM markers")
     home.until(lambda: home.value("SELECT status FROM sessions") == "completed", 30)
 

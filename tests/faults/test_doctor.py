@@ -13,6 +13,7 @@ from staged import SmallDisk
 
 from lamplighter.repository import driver
 from lamplighter.repository.feed import run_directory
+from lamplighter.repository.file_watch import REPAIR
 
 FIXED = (3, 51, 3)
 
@@ -28,7 +29,9 @@ def looked(home: Home) -> tuple[int, dict[str, str]]:
         for number, line in enumerate(lines)
         if line.startswith("BAD  ")
     }
-    assert len(lines) == len([each for each in lines if each[:4] in ("ok  ", "BAD ")]) + len(bad)
+    warned = [line for line in lines if line.startswith("WARN ")]
+    judged = [line for line in lines if line[:4] in ("ok  ", "BAD ", "WARN")]
+    assert len(lines) == len(judged) + len(bad) + len(warned)
     return done.returncode, bad
 
 
@@ -76,6 +79,30 @@ def test_a_sound_home_is_said_to_be_so(sound: Home) -> None:
     assert sound.rows("SELECT type, name, sql FROM sqlite_master ORDER BY name") == before
 
 
+@pytest.mark.parametrize("name", [".", "services.yaml", "lamplighter.toml"])
+def test_what_every_user_may_change_is_named(sound: Home, name: str) -> None:
+    path = sound.path / name
+    path.touch()
+    mode = path.stat().st_mode
+    path.chmod(mode | 0o002)
+
+    status, bad = looked(sound)
+
+    path.chmod(mode)
+    assert status == 1
+    assert set(bad.values()) == {
+        f"It decides which commands run as this user: chmod o-w {path.resolve()}"
+    }
+    assert looked(sound) == (0, {})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs as root")
+def test_running_as_root_is_a_warning(sound: Home) -> None:
+    told = sound.run("doctor").stdout
+
+    assert "WARN Lamplighter runs as root" in told
+
+
 def test_a_home_that_is_not_there_yet_is_no_sickness(home: Home, tmp_path: Path) -> None:
     home.env["LAMPLIGHTER_HOME"] = str(tmp_path / "not" / "yet")
 
@@ -94,7 +121,7 @@ def test_a_database_with_damaged_pages(sound: Home) -> None:
     text, advice = only(looked(sound))
 
     assert text.startswith(f"Database {path}: ")
-    assert advice == "Restore it from a backup."
+    assert advice == REPAIR
 
 
 def test_a_database_that_is_none(sound: Home) -> None:
@@ -105,7 +132,7 @@ def test_a_database_that_is_none(sound: Home) -> None:
 
     assert only(looked(sound)) == (
         f"Database {path}: file is not a database",
-        "Restore it from a backup.",
+        REPAIR,
     )
 
 

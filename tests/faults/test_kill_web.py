@@ -13,8 +13,9 @@ from staged import client, remembered, serving
 
 from living import Server
 from raw_stream import Follower
+from thorough import examples
 
-KILLS = 50
+KILLS = examples(50)
 WRITERS = 3
 CLIENTS = 5
 ALL = "SELECT id, observation FROM memories"
@@ -48,7 +49,7 @@ class Writer:
 
 
 @pytest.mark.timeout(300)
-async def test_fifty_kills_lose_and_double_nothing_that_was_acknowledged(home: Home) -> None:
+async def test_kills_lose_and_double_nothing_that_was_acknowledged(home: Home) -> None:
     chance, stop = random.Random(50), threading.Event()
     with serving(home) as server:
         writers = [Writer(str(number), server, stop) for number in range(WRITERS)]

@@ -4,10 +4,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
+import httpx2
 import pytest
 from homes import Home
 from staged import client, remembered, serving
 
+import living
 from lamplighter.repository import driver
 
 HELD_SECONDS = 30
@@ -33,7 +35,7 @@ def test_a_database_held_for_half_a_minute_loses_nothing(home: Home) -> None:
                         read.append(asking.get(path).status_code)
                     time.sleep(0.1)
                 refused.append(writing.result())
-            printed = (home.path / "sessions" / "1.jsonl").read_bytes().count(b"[MEMORY:")
+            printed = home.output(1).read_bytes().count(b"[MEMORY:")
             holder.execute("ROLLBACK")
         after = remembered(asking, "After")
         home.until(lambda: home.value("SELECT status FROM sessions") == "completed", 60)
@@ -84,6 +86,48 @@ def test_a_supervisor_that_is_asked_to_end_while_the_database_is_held_ends(home:
     home.env["LAMPLIGHTER_ENGINE"] = "probe"
     home.start("supervisor")
     home.until(lambda: home.value("SELECT status FROM sessions WHERE id = 1") == "interrupted")
-    printed = (home.path / "sessions" / "1.jsonl").read_bytes().count(b"[MEMORY:")
+    printed = home.output(1).read_bytes().count(b"[MEMORY:")
     taken = int(str(home.value("SELECT count(*) FROM markers")))
     assert printed - taken in (0, 1), "more than the cut last line is missing"
+
+
+@pytest.mark.parametrize("command", ["web", "up"])
+def test_a_web_process_that_starts_while_the_database_is_held_serves_reads(
+    home: Home, command: str
+) -> None:
+    port = living.free_port()
+    home.env |= {"LAMPLIGHTER_PORT": str(port)}
+    assert home.run("login").returncode == 0
+    asking = httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=home.way_in(), timeout=30)
+    with asking, closing(driver.connect(str(home.path / "lamplighter.db"))) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        web = home.start(command)
+        home.until(lambda: answers(asking, "/api/v1/memories") == 200, 60)
+        assert remembered(asking, "Meanwhile").status_code == 503
+        holder.execute("ROLLBACK")
+        home.until(lambda: remembered(asking, "After").status_code == 201, 60)
+        if command == "web":
+            home.until(lambda: "Log in: http" in (home.path / "log").read_text(), 60)
+        assert web.poll() is None
+        web.terminate()
+        web.wait(30)
+
+
+def answers(asking: httpx2.Client, path: str) -> int:
+    try:
+        return asking.get(path).status_code
+    except httpx2.HTTPError:
+        return 0
+
+
+@pytest.mark.parametrize("words", [["login"], ["token", "create", "--scope", "read"]])
+def test_a_command_that_finds_the_database_held_may_be_tried_again(
+    home: Home, words: list[str]
+) -> None:
+    assert home.run("migrate").returncode == 0
+    with closing(driver.connect(str(home.path / "lamplighter.db"))) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        done = home.run(*words)
+
+    assert done.returncode == 1
+    assert "The database cannot be used now" in done.stderr

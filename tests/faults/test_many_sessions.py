@@ -17,10 +17,11 @@ from lamplighter.engines import ToolDoor, Trait
 from lamplighter.engines.process import MARK
 from lamplighter.repository import Database
 from lamplighter.supervisor.toolbox import Toolbox
+from thorough import examples
 
-SESSIONS = 100
 FIRST = 10
 """What is loaded and opened at first use has been by then."""
+SESSIONS = FIRST + examples(120)
 
 DONE = {"type": "result", "is_error": False, "result": "well", "num_turns": 1}
 SAID = {"type": "assistant", "message": {"content": [{"type": "text", "text": "all is well"}]}}
@@ -44,16 +45,21 @@ class Held:
 
 
 def of_session(child: psutil.Process) -> bool:
-    """Whether a session started it: a database server of other tests may be our child too."""
+    """Whether a session started it: a database server may have restarted meanwhile."""
     try:
         return child.status() == psutil.STATUS_ZOMBIE or MARK in child.environ()
     except psutil.Error:
         return False
 
 
-def held(path: Path) -> Held:
+def below() -> set[psutil.Process]:
+    """Return every process below this one; with its time of birth, so none is taken for another."""
+    return set(psutil.Process().children(recursive=True))
+
+
+def held(path: Path, others: set[psutil.Process]) -> Held:
     process = psutil.Process()
-    children = process.children(recursive=True)
+    children = below() - others
     return Held(
         descriptors=process.num_fds(),
         threads=threading.active_count(),
@@ -71,6 +77,7 @@ async def fill_pool() -> None:
 
 # it takes seconds: a leak shows after many sessions only
 async def test_many_sessions_leave_nothing_behind(db: Database, tmp_path: Path) -> None:
+    others = below()  # of other tests: what they left falls to this process, dead or alive
     open_doors: set[int] = set()
 
     @asynccontextmanager
@@ -86,10 +93,10 @@ async def test_many_sessions_leave_nothing_behind(db: Database, tmp_path: Path) 
         for _ in range(FIRST):
             await bench.make()
         await fill_pool()
-        before = held(tmp_path)
+        before = held(tmp_path, others)
         for _ in range(SESSIONS - FIRST):
             session = await bench.make()
-        after = held(tmp_path)
+        after = held(tmp_path, others)
 
     assert session.id == SESSIONS
     assert {row["status"] for row in await bench.rows("sessions")} == {"completed"}

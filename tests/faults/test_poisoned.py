@@ -84,7 +84,7 @@ def test_an_engine_that_obeys_every_memory_does_nothing_that_is_not_declared(
 
     assert set(runs(ran)) <= {ALLOWED}
     assert len(runs(ran)) <= MOST
-    outputs = [(home.path / "sessions" / f"{number}.jsonl").read_text() for number in TIERS]
+    outputs = [home.output(number).read_text() for number in TIERS]
     assert all(f"of {COUNT}" not in each and "asked " in each for each in outputs)
     said = "".join(outputs) + json.dumps([str(row) for row in home.rows("SELECT * FROM events")])
     assert TOKEN not in said

@@ -17,10 +17,11 @@ from lamplighter.engines.tail import Tail
 from lamplighter.repository import Database, sessions, tables, writing
 from lamplighter.usecases import observe
 from lamplighter.usecases.ingest import Ingest
+from thorough import ALL, PART, examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 READ = ("sessions", "memories", "events", "markers", "history", "changes", "checks", "findings")
-PIECES = 200
+PIECES = examples(200)
 
 
 def said(words: str) -> bytes:
@@ -113,7 +114,8 @@ async def test_a_file_cut_at_every_byte_brings_the_same_rows(db: Database, tmp_p
     path = tmp_path / "1.jsonl"
     whole = await rows(db, path, [GOLDEN])
 
-    for at in range(1, len(GOLDEN)):
+    step = 1 if ALL else PART
+    for at in range(1 + len(GOLDEN) % step, len(GOLDEN), step):
         assert await rows(db, path, [GOLDEN[:at], GOLDEN[at:]]) == whole, f"cut at byte {at}"
 
 

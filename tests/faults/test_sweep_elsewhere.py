@@ -35,7 +35,7 @@ def test_the_tree_of_another_installations_warden_is_ended_whole(tmp_path: Path)
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     control, ours = os.pipe()  # held open: it is not the end of its supervisor that ends it
-    words = [sys.executable, "-I", "-S", str(copied), str(control), "2.0", "0", "--"]
+    words = [sys.executable, "-I", "-S", str(copied), str(control), "2.0", "0", "2", "--"]
     guarding = subprocess.Popen(
         [*words, sys.executable, "-c", ENGINE],
         stdout=subprocess.PIPE,

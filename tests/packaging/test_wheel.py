@@ -131,7 +131,8 @@ def test_a_wheel_is_built_from_the_source_package_alone(
     source = build(export, "sdist", tmp_path / "sdist")
     with tarfile.open(source) as opened:
         names = [name.partition("/")[2] for name in opened.getnames()]
-        opened.extractall(tmp_path / "unpacked", filter="data")
+        opened.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
+        opened.extractall(tmp_path / "unpacked")
     [unpacked] = (tmp_path / "unpacked").iterdir()
 
     assert {"pyproject.toml", "README.md", "LICENSE", "frontend/dist/index.html"} <= set(names)

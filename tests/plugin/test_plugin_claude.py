@@ -64,7 +64,7 @@ def test_a_session_is_told_and_what_it_brings_is_kept(
     first, *_ = api.requests("x")
     [start] = told(first, "SessionStart")
     assert start.startswith(f"## What Lamplighter remembers of {ready.name}\n")
-    assert "- [architecture] Rings point down only. (#" in start
+    assert re.search(r"- \[architecture, \d{4}-\d\d-\d\d\] Rings point down only\. \(#", start)
     [row] = server.home.rows(
         "SELECT id, project, directory, status, summary, response FROM sessions"
         " WHERE external_id = ?",
@@ -110,7 +110,7 @@ def test_what_came_to_be_known_meanwhile_is_told_beside_the_prompt(
 
     [request] = api.requests()
     [beside] = told(request, "UserPromptSubmit")
-    assert f"- [discovery] {POOL} (#" in beside
+    assert re.search(rf"- \[discovery, \d{{4}}-\d\d-\d\d\] {re.escape(POOL)} \(#", beside)
     assert not any(POOL in each for each in told(request, "SessionStart"))
 
 

@@ -1,11 +1,13 @@
 """A counter and a table of things: what tests of the backends read and write."""
 
 import asyncio
+from pathlib import Path
 
 import sqlalchemy as sa
 
-from lamplighter.repository import Database, writing
+from lamplighter.repository import Database, driver, writing
 from lamplighter.repository.columns import NUMBER, Flag, Json, UTCDateTime
+from lamplighter.repository.database import sqlite_url
 
 _TABLES = sa.MetaData()
 COUNTER = sa.Table(
@@ -69,3 +71,9 @@ def whole(db: Database) -> tuple[int, int]:
     """Return how many writers and readers are free."""
     backend = db._backend
     return backend.writers._free.qsize(), backend.readers._free.qsize()  # type: ignore[attr-defined]
+
+
+def empty(path: Path) -> str:
+    """Make an empty database file and return its address: only a migration makes one by itself."""
+    driver.connect(str(path), create=True).close()
+    return sqlite_url(path)

@@ -10,7 +10,7 @@ from pathlib import Path
 import databases.core
 import pytest
 import sqlalchemy as sa
-from counting import COUNTER, THINGS, count, make, whole
+from counting import COUNTER, THINGS, count, empty, make, whole
 from sqlalchemy.dialects.sqlite import pysqlite
 
 from lamplighter.repository import Database, driver, migrate, reading, writing
@@ -22,7 +22,7 @@ from lamplighter.repository.database import file_of, sqlite_url
 @pytest.fixture
 async def plain(tmp_path: Path) -> AsyncIterator[Database]:
     """Open a database with a counter at 0 and an empty table of things."""
-    async with Database(sqlite_url(tmp_path / "plain.db")) as db:
+    async with Database(empty(tmp_path / "plain.db")) as db:
         await make(db)
         yield db
 
@@ -193,7 +193,7 @@ async def test_each_commit_that_changed_something_is_announced_once(url: str) ->
 
 
 async def test_closing_while_a_task_still_works_is_no_error(tmp_path: Path) -> None:
-    db = Database(sqlite_url(tmp_path / "plain.db"))
+    db = Database(empty(tmp_path / "plain.db"))
     await db.connect()
     inside = asyncio.Event()
     closed = asyncio.Event()

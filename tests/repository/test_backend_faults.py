@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from counting import empty
 
 from lamplighter.repository import Database, driver, reading, writing
 from lamplighter.repository.backend import READERS, PooledBackend
-from lamplighter.repository.database import file_of, sqlite_url
+from lamplighter.repository.database import file_of
 
 COUNTER = sa.table("counter", sa.column("id"), sa.column("n"))
 CANCELS = 600
@@ -63,7 +64,7 @@ asyncio.run(main(sys.argv[1], sys.argv[2]))
 @pytest.fixture
 async def counting(tmp_path: Path) -> AsyncIterator[Database]:
     """Open a database with a counter at 0."""
-    async with Database(sqlite_url(tmp_path / "counting.db")) as db:
+    async with Database(empty(tmp_path / "counting.db")) as db:
         async with writing(db):
             await db.execute("CREATE TABLE counter (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)")
             await db.execute("INSERT INTO counter VALUES (1, 0)")

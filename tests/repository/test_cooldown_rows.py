@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.cooldown import Outcome, Use
+from lamplighter.domain.cooldown import SPENT, Outcome, Use
 from lamplighter.domain.service import ActionKind
 from lamplighter.domain.session import Plan, Session
 from lamplighter.repository import Database, changes, cooldowns, sessions, writing
@@ -83,7 +83,7 @@ async def test_recent_uses_are_those_that_ran_newest_first(db: Database) -> None
 
     found = await cooldowns.recent(db, "web", limit=3)
 
-    ran = [use for use in made if use.outcome not in (Outcome.REFUSED, Outcome.WOULD)]
+    ran = [use for use in made if use.outcome in SPENT]
     assert found == ran[::-1][:3]
 
 
@@ -106,7 +106,7 @@ async def test_only_what_counts_and_runs_no_more_is_cleared_and_only_once(db: Da
         cleared = await cooldowns.clear(db, "web", RESTART, by="operator", now=NOON)
         again = await cooldowns.clear(db, "web", RESTART, by="healthy", now=NOON)
 
-    spent = (Outcome.SUCCESS, Outcome.FAILURE, Outcome.ABANDONED)
+    spent = (Outcome.SUCCESS, Outcome.UNCONFIRMED, Outcome.FAILURE, Outcome.ABANDONED)
     assert [use.id for use in cleared] == [use.id for use in made if use.outcome in spent]
     assert {(use.cleared_at, use.cleared_by) for use in cleared} == {(NOON, "operator")}
     assert again == []
@@ -148,8 +148,8 @@ async def test_the_newest_use_that_no_marker_told_of(db: Database) -> None:
     await kept(db, "other", **told)
     await kept(db, session_id=two.id)
 
-    assert await cooldowns.unmarked(db, one.id, "web", RESTART) == wanted
-    assert await cooldowns.unmarked(db, two.id, "web", REDEPLOYMENT) is None
+    assert await cooldowns.unmarked(db, [one.id], "web", RESTART) == wanted
+    assert await cooldowns.unmarked(db, [two.id], "web", REDEPLOYMENT) is None
 
 
 @pytest.mark.parametrize(("theirs", "seconds"), [(True, 12.5), (False, None)])

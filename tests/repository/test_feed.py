@@ -99,7 +99,7 @@ async def test_where_nothing_happens_nobody_wakes(sqlite: str, sockets: Path) ->
 async def test_a_commit_of_this_process_wakes_too(sqlite: str, sockets: Path) -> None:
     async with Listener(sqlite, sockets) as listener, Database(sqlite) as db:
         async with writing(db):
-            await db.execute("INSERT INTO links VALUES (1, 1, 1, 'x', NULL, 'x')")
+            await db.execute("INSERT INTO links VALUES (1, 1, 1, 'x', NULL, 'x', NULL)")
 
         assert await listener.wait(30)
 

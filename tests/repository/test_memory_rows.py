@@ -32,10 +32,14 @@ from lamplighter.repository import (
     links,
     memories,
     sessions,
+    trash,
     writing,
 )
 from lamplighter.repository.columns import stamp
+from lamplighter.repository.history import Why
 from lamplighter.repository.memories import Filter, Order, Sort, Tellable
+
+GONE = Why(cause="deleted", actor="operator")
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SLOW = Candidate(
@@ -170,7 +174,7 @@ async def test_a_deleted_memory_leaves_its_number_and_no_words(db: Database) -> 
     other = await keep(db, replace(SLOW, observation="other"))
 
     async with writing(db):
-        await memories.delete(db, kept, now=NOON)
+        await trash.move(db, [kept.id], GONE, now=NOON, alone=True)
 
     assert await memories.get(db, kept.id) is None
     assert [(each.entity_id, each.op, each.row) for each in await changes.since(db, 0)] == [
@@ -256,7 +260,7 @@ async def test_a_page_goes_on_where_it_stopped_whatever_came_or_went(db: Databas
     assert [each.id for each in first.items] == [2, 5, 3]
 
     async with writing(db):
-        await memories.delete(db, kept[2], now=NOON)
+        await trash.move(db, [kept[2].id], GONE, now=NOON, alone=True)
     await keep(db, replace(SLOW, confidence=1.0))
 
     second = await memories.page(
@@ -446,8 +450,9 @@ async def test_the_history_tells_each_change_with_what_it_was_before(db: Databas
     assert await history.moved_by(db, 1) == (set(), set())
 
     async with writing(db):
-        await history.forget_texts(db, kept.id)
-    forgotten = (await history.of(db, kept.id, limit=10)).items
+        await trash.move(db, [kept.id], GONE, now=NOON)
+        await trash.purge(db, [kept.id], GONE, now=NOON)
+    _, _, *forgotten = (await history.of(db, kept.id, limit=10)).items
     assert forgotten == [replace(entry, before=None, after=None, reason="") for entry in page.items]
 
 

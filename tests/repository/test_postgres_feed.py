@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -158,6 +159,43 @@ async def test_two_who_take_the_lock_of_one_supervisor_at_once_do_not_lose_it(
     await lock.release()
     await until(other.take)
     await other.release()
+
+
+async def test_a_leader_that_sent_a_heartbeat_meanwhile_keeps_its_lock(postgres_url: str) -> None:
+    lock, other = PostgresLock(postgres_url), PostgresLock(postgres_url)
+    async with Database(postgres_url) as db:
+        assert await lock.take()
+        async with writing(db):
+            read = await leases.take(
+                db, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=NOW
+            )
+        await lock.beat(db, read.epoch, now=NOW + timedelta(seconds=5))
+
+        assert not await other.free_from(read)
+        assert not await other.take()
+
+        latest = await leases.get(db)
+        assert latest == replace(read, heartbeat_at=NOW + timedelta(seconds=5))
+        assert await other.free_from(latest)
+        await until(other.take)
+        await until(lambda: not lock.held)
+        await other.release()
+
+
+async def test_the_heartbeat_of_a_former_epoch_is_refused(postgres_url: str) -> None:
+    lock = PostgresLock(postgres_url)
+    async with Database(postgres_url) as db:
+        assert await lock.take()
+        for _ in range(2):
+            async with writing(db):
+                await leases.take(
+                    db, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=NOW
+                )
+
+        with pytest.raises(Deposed):
+            await lock.beat(db, 1, now=NOW)
+        await lock.beat(db, 2, now=NOW)
+    await lock.release()
 
 
 async def test_a_supervisor_of_a_former_epoch_may_write_nothing(db: Database, url: str) -> None:

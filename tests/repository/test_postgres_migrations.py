@@ -2,8 +2,8 @@
 
 import asyncio
 import itertools
+import random
 from collections.abc import Iterator
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -13,6 +13,7 @@ import by_hand
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository import migrate
 from lamplighter.repository.tables import metadata
+from migration_kills import COLUMNS, kill_migrations
 from postgres_server import PostgresServer
 
 UPGRADE = """
@@ -20,39 +21,8 @@ import sys
 from lamplighter.repository import migrate
 print(migrate.upgrade(sys.argv[1]))
 """
-KILLED = """
-import itertools, os, sys
-import alembic.command, asyncpg, sqlalchemy as sa  # once, for all that are forked
-import by_hand
-from lamplighter.repository import migrate, migrate_postgres
-
-TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
-url, left = sys.argv[1], 0
-
-@sa.event.listens_for(sa.Engine, "before_cursor_execute")
-def count(*_):
-    global left
-    if left == 0:
-        os.kill(os.getpid(), 9)
-    left -= 1
-
-for number in itertools.count():
-    child = os.fork()
-    if child == 0:
-        left = number
-        migrate.upgrade(url)
-        os._exit(0)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status == 0:
-        break
-    print(status, by_hand.run(url, TABLES), flush=True)
-"""
-COLUMNS = (
-    "SELECT table_name, column_name, data_type, is_nullable, column_default, collation_name"
-    " FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2"
-)
-INDEXES = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
 NAMES = itertools.count(1)
+STEP = 12
 
 
 @pytest.fixture
@@ -86,21 +56,13 @@ def test_of_four_processes_at_once_exactly_one_migrates(empty: str, spawn) -> No
 
 
 def test_killed_at_any_statement_it_leaves_nothing_and_the_next_start_completes(
-    empty: str,
-    postgres_url: str,
-    spawn,  # type: ignore[no-untyped-def]
-    monkeypatch: pytest.MonkeyPatch,
+    empty: str, postgres_url: str
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    start = random.randrange(STEP)  # every statement is met in some run; all of them in soak
 
-    said, errors = spawn(KILLED, empty).communicate(timeout=100)
+    kills = kill_migrations(empty, postgres_url, start=start, step=STEP)
 
-    kills = said.splitlines()
-    assert (set(kills), errors) == ({"-9 []"}, "")
-    assert len(kills) > 50, f"only {len(kills)} statements were interrupted"
-    for query in (COLUMNS, INDEXES):
-        assert by_hand.run(empty, query) == by_hand.run(postgres_url, query)
-    assert migrate.upgrade(empty) is False
+    assert kills > 50 / STEP, f"only {kills} statements were interrupted"
 
 
 def test_the_tables_in_code_are_the_tables_in_the_database(postgres_url: str) -> None:

@@ -10,7 +10,7 @@ from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.handoff import EscalationState
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.transcript import Line
-from lamplighter.repository import Database, escalations
+from lamplighter.repository import Database, escalations, writing
 from lamplighter.usecases import observe
 from lamplighter.usecases.ingest import Ingest
 
@@ -20,15 +20,18 @@ RESTART = {"service": "web", "action": "restart", "reason": "Refuses connections
 async def test_a_declared_action_runs_and_its_use_is_told(db: Database) -> None:
     answer = await used(box(db, await opened(db)), "run_action", **RESTART)
 
-    assert answer.text == "Success: done. Use 1 of its cooldown, attempt 1."
+    assert (
+        answer.text
+        == "Ran: done; not confirmed: Web has no checks. Use 1 of its cooldown, attempt 1."
+    )
     assert answer.found == {
-        "outcome": "success",
-        "words": "done",
+        "outcome": "unconfirmed",
+        "words": "done; not confirmed: Web has no checks",
         "use": 1,
         "attempts": 1,
         "exit_code": 0,
     }
-    assert [use.outcome for use in await uses(db)] == [Outcome.SUCCESS]
+    assert [use.outcome for use in await uses(db)] == [Outcome.UNCONFIRMED]
 
 
 async def test_an_action_that_fails_says_how(db: Database) -> None:
@@ -105,6 +108,8 @@ async def test_a_handoff_is_the_row_that_a_marker_makes(
     (handed,) = await escalations.of(db, [session.id])
     assert (handed.state, handed.tier) == (state, tier + 1)
     events = await told(db)
+    async with writing(db):  # else the marker is held back: one request to a person is enough
+        await escalations.close(db, "Web", why="handled", now=NOON)
     assert replace(handed, id=0, session_id=0) == await by_marker(db, tier, 3)
     assert await told(db) == [*events, *events]
 

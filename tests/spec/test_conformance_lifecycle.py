@@ -350,6 +350,7 @@ def test_what_is_wrong_is_not_stored(client: httpx2.Client, given: dict[str, Any
 
 
 def test_migrating_twice_changes_nothing_64(home: Home) -> None:
+    (home.path / "lamplighter.db").unlink()
     url = sqlite_url(home.path / "lamplighter.db")
 
     assert (migrate.upgrade(url), migrate.upgrade(url)) == (True, False)

@@ -42,6 +42,9 @@ MEMORIES: dict[str, tuple[str, list[tuple[str, str | None, str]]]] = {
     "12-fence": ("```\n[MEMORY:timing:fenced] x\n```", []),
     "12-ticks": ("Write `[MEMORY:timing:ticked] x`", []),
     "12-form": ("`[MEMORY:category:service] observation`", []),
+    "12-quotation": ("> [MEMORY:timing:quoted] x", []),
+    "12-quotes": ('The log says "[MEMORY:timing:quoted] x"', []),
+    "12-mid-line": ("The log says: [MEMORY:timing:mid] x", [("timing", "mid", "x")]),
     "23": (
         "[EVENT:info:both] seen\n[MEMORY:timing:both] known\n[COOLDOWN:restart:both] success - ok",
         [("timing", "both", "known")],
@@ -64,7 +67,7 @@ EVENTS: dict[str, tuple[str, list[tuple[str, str | None, str]]]] = {
     **{
         f"21-{number}": (
             f"[COOLDOWN:restart:svc] success{dash}{number}",
-            [("info", "svc", f"Restart (success): {number}")],
+            [("info", "svc", f"Restart (claimed success): {number}")],
         )
         for number, dash in enumerate((" - ", " — ", "—", " –"))
     },
@@ -119,23 +122,36 @@ def test_event_and_cooldown_markers(printed: tuple[Home, dict[str, int]], number
     assert rows == EVENTS[number][1]
 
 
-def test_cooldowns_are_kept_21_23(printed: tuple[Home, dict[str, int]]) -> None:
-    rows = printed[0].rows("SELECT action, service, outcome, text, tier FROM cooldowns ORDER BY id")
-
-    assert rows == [
-        ("restart", "both", "success", "ok", 2),
-        *(("restart", "svc", "success", str(number), 2) for number in range(4)),
-    ]
-
-
-def test_what_stood_in_code_is_shown_and_may_be_taken_12(
+def test_what_is_only_claimed_spends_nothing_21_23_28(
     printed: tuple[Home, dict[str, int]],
+) -> None:
+    home, _ = printed
+
+    assert home.rows("SELECT * FROM cooldowns") == []
+    assert (
+        home.rows("SELECT state, outcome FROM markers WHERE what = 'cooldown' AND event_id > 0")
+        == [("taken", "claimed")] * 5
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        ("12-fence", "in code"),
+        ("12-ticks", "in code"),
+        ("12-form", "in code"),
+        ("12-quotation", "quoted"),
+        ("12-quotes", "quoted"),
+    ],
+)
+def test_what_is_in_code_or_quoted_is_shown_and_may_be_taken_12(
+    printed: tuple[Home, dict[str, int]], number: str, reason: str
 ) -> None:
     home, starts = printed
 
-    for number in ("12-fence", "12-ticks", "12-form"):
-        rows = home.rows("SELECT state, reason FROM markers WHERE offset = ?", starts[number])
-        assert rows == [("ignored", "in code")]
+    rows = home.rows("SELECT state, reason FROM markers WHERE offset = ?", starts[number])
+
+    assert rows == [("ignored", reason)]
 
 
 @pytest.mark.parametrize(

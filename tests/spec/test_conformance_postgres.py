@@ -141,6 +141,9 @@ def test_an_operator_corrects_decides_and_deletes_42_56_62(kept: Kept) -> None:
             ids = [decided["old"]["id"], decided["new"]["id"]]
             client.post("/api/v1/memories/bulk", json={"ids": ids, "action": "delete"})
             assert client.get("/api/v1/memories").json()["total"] == 0
+            assert kept.rows("SELECT count(*) FROM memories") == [(0,)]
+            for number in ids:  # out of the trash, and with it every copy of its words
+                assert client.delete(f"/api/v1/trash/{number}").status_code == 204
     finally:
         server.kill()
 

@@ -180,7 +180,24 @@ def test_a_focus_comes_first_and_a_round_has_none_77(home: Home) -> None:
     focused, round_ = told(home, "--services", "JELLYFIN"), told(home)
 
     assert [each[:2] for each in bullets(round_)] == ["C0", "C1", "C2", "J0"]
-    assert {each[:2] for each in bullets(focused)} == {"J0", "J1", "J2", "C0"}
+    assert [each[:2] for each in bullets(focused)] == ["J0", "J1", "J2", "C0"]
+    assert re.findall("^### (.+)$", focused, re.MULTILINE) == ["jellyfin", "caddy"]
+
+
+def test_the_preview_before_the_first_round_is_the_first_prompt(tmp_path: Path) -> None:
+    home = Home(tmp_path / "fresh")
+    home.services.unlink()
+    server = Server(home)
+    try:
+        url = f"{server.url}/api/v1/context"
+        preview = httpx2.get(url, headers=server.headers, timeout=60).json()
+        ran = home.run({"type": "result", "is_error": False})
+    finally:
+        server.kill()
+
+    minute = re.compile(r"\d{4}-\d{2}-\d{2}T?.*|.*UTC.*")
+    assert "Services in scope: 1" in preview["text"]
+    assert minute.sub("", str(ran.told["injected"])) == minute.sub("", preview["text"])
 
 
 def test_the_surroundings_come_first_and_cost_no_memory_161(home: Home) -> None:
@@ -336,7 +353,7 @@ def test_a_first_attempt_that_is_known_to_fail_is_repeated_at_once_162(
     home.services.write_text(
         f"commands: [{json.dumps(sys.executable)}]\nservices:\n  caddy:\n"
         f"    checks: [{{command: {well}, retries: 0}}]\n"
-        f"    actions:\n      - restart: {restart}\n        wait: 1s\n"
+        f"    actions:\n      - restart: {restart}\n        wait: 1s\n        for: [command]\n"
     )
     knows(home, ("caddy", "The first restart fails and the second one works", 0.9))
     home.write("UPDATE memories SET category = 'remediation', trust = 'trusted'")

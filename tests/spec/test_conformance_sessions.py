@@ -57,7 +57,8 @@ def test_the_session_of_a_killed_supervisor_ends_interrupted_99(home: Home, tmp_
         "SELECT status, ended_at IS NOT NULL, log_offset, learned FROM sessions WHERE id = 1"
     )
     assert (status, ended) == ("interrupted", 1)
-    printed = (home.path / "sessions" / "1.jsonl").read_bytes()
+    [output] = (home.path / "sessions").glob("1-*.jsonl")
+    printed = output.read_bytes()
     assert offset == len(printed)
     services = [name for (name,) in home.rows("SELECT service FROM memories ORDER BY id")]
     assert services == [f"svc{number}" for number in range(printed.count(b"\n"))]

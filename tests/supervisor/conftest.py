@@ -7,15 +7,19 @@ from pathlib import Path
 import pytest
 from homes import NO_SERVICES, Home
 
+from living import free_port, give_database
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
     path = tmp_path / "home"
     path.mkdir()
     (path / "services.yaml").write_text(NO_SERVICES)
+    give_database(path)
     kept = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
     env = {name: os.environ[name] for name in kept if name in os.environ}
     env |= {"LAMPLIGHTER_HOME": str(path), "LAMPLIGHTER_INTERVAL": "1h"}
+    env["LAMPLIGHTER_PORT"] = str(free_port())  # the usual one may be in use on this machine
     env["LAMPLIGHTER_VECTORS"] = "off"  # the model takes a second and 200 MB of each process
     there = Home(path, env)
     yield there
@@ -29,3 +33,11 @@ def home(tmp_path: Path) -> Iterator[Home]:
 def url(sqlite: str) -> str:
     """Return the address of a fresh SQLite file: here it is processes that are tested."""
     return sqlite
+
+
+@pytest.fixture
+def kept(home: Home, postgres_url: str) -> Home:
+    """Return a home whose rows are in PostgreSQL."""
+    (home.path / "lamplighter.db").unlink()
+    home.env["LAMPLIGHTER_DATABASE_URL"] = postgres_url
+    return home

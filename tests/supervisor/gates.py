@@ -31,13 +31,15 @@ SERVICES = Services((WEB, OTHER))
 UNDER_WAY = "another action on it is under way"
 
 
-async def opened(db: Database, *, tier: int = 3, epoch: int = 0, **more: Any) -> Session:
+async def opened(
+    db: Database, *, tier: int = 3, engine: str = "exec", epoch: int = 0, **more: Any
+) -> Session:
     """Open a session as the supervisor does, by the leader unless of another epoch."""
     async with writing(db):
         leader = await leases.get(db) or await leases.take(
             db, pid=1, engine="exec", interval_seconds=60, dry_run=False, now=NOON
         )
-        plan = Plan(tier=tier, engine="exec", **more)
+        plan = Plan(tier=tier, engine=engine, **more)
         return await sessions.insert(db, plan, model=None, epoch=epoch or leader.epoch, now=NOON)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+import by_hand
 import nursery
 from lamplighter.repository import driver
 
@@ -35,7 +36,7 @@ class Home:
         self.started.append(process)
         return process
 
-    def run(self, *words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, seconds: float = 180) -> subprocess.CompletedProcess[str]:
         return nursery.run(*words, env=self.env, seconds=seconds)
 
     def engine(self, *words: str) -> None:
@@ -57,13 +58,22 @@ class Home:
         rows = self.rows(query, *given)
         return rows[0][0] if rows else None
 
-    def until(self, what: Callable[[], object], seconds: float = 20) -> object:
+    def until(self, what: Callable[[], object], seconds: float = 60) -> object:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if found := what():
                 return found
             time.sleep(0.02)
         raise AssertionError(f"did not come about; log:\n{(self.path / 'log').read_text()}")
+
+    def outputs(self, session: int, suffix: str = ".jsonl") -> list[Path]:
+        """Return the files of that ending that a session has; none before it began."""
+        return list((self.path / "sessions").glob(f"{session}-*{suffix}"))
+
+    def output(self, session: int) -> Path:
+        """Return the file of what a session printed."""
+        [found] = self.outputs(session)
+        return found
 
     def left_over(self) -> list[int]:
         """Processes of this home's engines that still run."""
@@ -77,3 +87,14 @@ class Home:
                 if ours and not zombie:
                     found.append(process.pid)
         return found
+
+
+def rows(home: Home, query: str) -> list[tuple[object, ...]]:
+    """Return the rows of a query to a home's PostgreSQL."""
+    return by_hand.run(home.env["LAMPLIGHTER_DATABASE_URL"], query)
+
+
+def there(home: Home, query: str) -> bool:
+    """Whether a query finds something; the first one may come before the tables."""
+    tables = rows(home, "SELECT 1 FROM pg_tables WHERE tablename = 'alembic_version'")
+    return bool(tables and rows(home, query))

@@ -38,7 +38,10 @@ def declare(home: Home, *names: str, says: str = "ran", approve: str = "always")
             "approve": approve,
             "checks": [{"tcp": "127.0.0.1:9", "retries": 0}],
             "actions": [
-                {"restart": ["/bin/sh", "-c", ACTS, "sh", str(home.path / f"{name}.ran"), says]}
+                {
+                    "restart": ["/bin/sh", "-c", ACTS, "sh", str(home.path / f"{name}.ran"), says],
+                    "wait": "1s",
+                }
             ],
         }
         for name in names
@@ -116,7 +119,7 @@ def test_one_is_approved_another_edited_and_a_third_denied_by_the_command_line(
     assert (ran(home), ran(home, "db"), ran(home, "mail")) == ("ran\n", "otherwise\n", "")
     assert sorted(home.rows(STATES)) == [("denied",), ("replaced",), ("used",), ("used",)]
     response = str(home.value("SELECT response FROM sessions"))
-    assert "web: a person agreed; done" in response
+    assert "web: a person agreed; done; not confirmed: tcp: connection refused" in response
     assert "db: a person agreed to /bin/sh" in response
     assert "(The other way); done" in response
     assert response.endswith("mail: denied by a person: Not now")

@@ -11,7 +11,7 @@ from lamplighter import clock
 from lamplighter.domain.caps import Caps
 from lamplighter.domain.session import Plan, Session, Status
 from lamplighter.repository import Database, sessions, writing
-from lamplighter.supervisor import runner
+from lamplighter.supervisor import recovery, runner
 from lamplighter.supervisor.watch import Limits
 
 USUAL = Caps(session=1, chain=3, day=10)
@@ -62,7 +62,7 @@ async def test_nothing_left_starts_no_engine(
     assert session.reason.startswith(words)
     assert bench.engine.tasks == []
     assert (session.budget_usd, session.cost_usd) == (0.0, 0.0)
-    assert not bench.supervisor.shop.files.path(session.id).exists()
+    assert not bench.supervisor.shop.files.path(session).exists()
 
 
 async def test_what_is_older_than_a_day_is_free_again(db: Database, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ async def test_the_open_session_of_a_dead_supervisor_counts(db: Database, tmp_pa
             plan = Plan(engine="model", budget_usd=0.75)
             await sessions.insert(db, plan, model=None, epoch=1, now=clock.now())
 
-        found = await runner.recover(bench.supervisor.shop, bench.supervisor.load())
+        found = await recovery.recover(bench.supervisor.shop, bench.supervisor.load())
         left = await runner.caps.left(db, Caps(day=10), Plan(), bench.engine, now=clock.now())
 
     assert [each.status for each in found.ended] == [Status.INTERRUPTED]

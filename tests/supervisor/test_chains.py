@@ -22,9 +22,10 @@ from lamplighter.domain.session import Plan, Status, Trigger
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, requests, tables, writing
 from lamplighter.supervisor import runner
-from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import Lock
+from lamplighter.supervisor.rounds import Rounds
 from lamplighter.supervisor.workshop import Workshop
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "chain_engine.py"
@@ -122,10 +123,10 @@ async def test_a_session_that_fails_hands_nothing_on(leading: Leading) -> None:
 
 
 async def test_a_dry_run_starts_no_other_session(leading: Leading) -> None:
-    await leading.make_round({1: refused("web", "plex")}, dry_run=True)
+    await leading.make_round({1: refused("web", "db")}, dry_run=True)
 
     assert await leading.sessions() == [(1, "completed", None)]
-    assert await leading.states() == [("Web", "dry"), ("plex", "dry")]
+    assert await leading.states() == [("Web", "dry"), ("db", "dry")]
     assert [level for level, _ in await leading.events()] == ["info", "info"]
 
 
@@ -139,16 +140,6 @@ async def test_the_highest_tier_allowed_asks_a_person(leading: Leading, max_tier
     assert (await leading.states())[-1] == ("Web", "person")
     told = await leading.events("marker")
     assert [text for level, text in told if level == "critical"] == ["Needs a person: refused"]
-
-
-async def test_a_service_that_is_not_declared_is_handed_on(leading: Leading) -> None:
-    await leading.make_round({1: refused("plex")})
-
-    rows = await leading.rows("sessions")
-    assert [(row["status"], row["services"]) for row in rows] == [
-        ("escalated", None),
-        ("completed", ["plex"]),
-    ]
 
 
 async def test_an_engine_that_is_gone_ends_the_chain(leading: Leading) -> None:
@@ -237,6 +228,14 @@ async def test_thirty_chains_whatever_their_sessions_do(leading: Leading) -> Non
         child = row["child_id"]
         assert (child is not None) == (row["state"] == "taken")
         assert child is None or parents_of[child] == row["session_id"]
+
+
+async def test_an_undeclared_service_starts_no_session_of_the_next_tier(leading: Leading) -> None:
+    await leading.make_round({1: refused("cady"), 2: refused("web")})
+
+    assert await leading.sessions() == [(1, "completed", None)]
+    problem = "cady is not a declared service; did you mean caddy?"
+    assert await leading.events() == [("warning", f"Not escalated: {problem}")]
 
 
 async def test_a_supervisor_that_died_before_the_next_session_drops_what_was_handed_on(

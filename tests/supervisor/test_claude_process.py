@@ -19,6 +19,7 @@ services:
         retries: 0
     actions:
       - restart: [/usr/bin/touch, {home}/up]
+        for: [command]
 """
 LOOK = uses("mcp__lamplighter__look", {"service": "web"}, saying="I look.")
 RESTART = uses(
@@ -103,7 +104,7 @@ def test_a_cli_ends_with_its_supervisor_and_leaves_no_secret_behind(
     home.env["LAMPLIGHTER_ENGINE"] = "probe"
     home.start("supervisor")
     home.until(lambda: home.value("SELECT count(*) FROM sessions WHERE status = 'interrupted'"))
-    home.until(lambda: not (home.path / "sessions" / "1").exists())
+    home.until(lambda: not any(path.is_dir() for path in home.outputs(1, "")))
 
-    kept = b"".join(path.read_bytes() for path in (home.path / "sessions").glob("1.*"))
+    kept = b"".join(path.read_bytes() for path in home.outputs(1, ""))
     assert KEY.encode() not in kept

@@ -19,18 +19,20 @@ import pytest
 from lamplighter.serve.demo.stage import free_ports
 from living import KEPT
 
-SHOWN_SECONDS = 120
+SHOWN_SECONDS = 600
 SEEN = {
     "a failure is found": "!! archive: http: connection refused",
     "investigated": "!  shop: http: the answer fails: answered 503",
     "the dependency is learned": "learned    shop: Fails when archive fails",
     "repaired": "archive: Restart (success): Healthy again after",
-    "the cooldown is given back": "archive: Well for 2 rounds in a row",
+    "the cooldown is given back": "archive: Healthy for 2 rounds in a row",
     "the start-up time is learned": "learned    archive: Takes about",
     "reinforced": "reinforced archive: Takes about",
     "used": "as remembered (memory",
     "a third restart is refused": "courier: Restart refused: 2 of 2 in 4 h are used",
     "a person is asked": "courier: Needs a person",
+    "memory is pointed out": "-> Memory at work",
+    "the next step is named": "Next, watch your own services",
 }
 
 
@@ -67,7 +69,7 @@ def asking(port: int, directory: Path) -> Callable[[str], Any]:
 
 
 @pytest.mark.timeout(SHOWN_SECONDS + 60)
-def test_within_two_minutes_everything_is_seen(
+def test_everything_is_seen_however_slow_the_machine(
     demo: tuple[subprocess.Popen[bytes], Path, int], tmp_path: Path
 ) -> None:
     process, log, port = demo
@@ -97,9 +99,15 @@ def test_within_two_minutes_everything_is_seen(
     assert "Traceback" not in log.read_text()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("number", "after"),
+    [
+        *((signal.SIGTERM, 0.5), (signal.SIGHUP, 0.5), (signal.SIGINT, 0.5)),
+        *((signal.SIGINT, 0.1), (signal.SIGINT, 0.2), (signal.SIGINT, 0.3)),
+    ],
+)
 def test_ended_before_it_has_begun_it_leaves_nothing(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path, number: signal.Signals, after: float
 ) -> None:
     env = {name: os.environ[name] for name in KEPT if name in os.environ}
     process = subprocess.Popen(
@@ -109,15 +117,15 @@ def test_ended_before_it_has_begun_it_leaves_nothing(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not list(tmp_path.glob("lamplighter-demo-*")):
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    time.sleep(0.5)
+    time.sleep(after)
 
     process.send_signal(number)
 
-    said, _ = process.communicate(timeout=20)
+    said, _ = process.communicate(timeout=60)
     assert not list(tmp_path.glob("lamplighter-*"))
     assert b"Traceback" not in said
 

@@ -18,7 +18,8 @@ from lamplighter.domain.session import Status
 from lamplighter.domain.transcript import Spent, Usage
 from lamplighter.repository import Database, sessions
 from lamplighter.supervisor.follow import DRAINED, STOPPED
-from lamplighter.supervisor.runner import INTERRUPTED, LINGERED
+from lamplighter.supervisor.recovery import INTERRUPTED
+from lamplighter.supervisor.runner import LINGERED
 from lamplighter.supervisor.watch import Limits, Watch
 from lamplighter.usecases import sessions as lifecycle
 
@@ -58,8 +59,8 @@ async def test_a_session_that_ends_by_itself_says_how(
         session = await bench.make()
 
     assert (session.status, session.reason) == (status, reason)
-    assert bool(session.summary) == (words[0] != "leaves")
-    assert session.log_offset == bench.supervisor.shop.files.path(session.id).stat().st_size
+    assert session.summary.startswith("Session with ")
+    assert session.log_offset == bench.supervisor.shop.files.path(session).stat().st_size
     assert (str(status), reason) in promised() or words == ("dies", "x")
 
 
@@ -86,7 +87,7 @@ async def test_a_session_that_is_stopped_keeps_what_it_said(
         session = await making
 
     assert (session.status, session.reason, session.events) == (STOPPED_, reason, 1)
-    assert 'Started: "[EVENT:info] hanging"' in session.summary
+    assert "[EVENT" not in session.summary
     assert await sessions.running(db) == []
 
 
@@ -111,7 +112,7 @@ async def test_a_session_whose_time_is_over_begins_no_action_before_it_ends(
     engine.write_text(LATE)
     restart = Action(name="restart", kind=ActionKind.RESTART, argv=("/bin/touch", str(acted)))
     services = Services((Service(name="web", actions=(restart,)),), path="here")
-    limits = Limits(total=0.3, grace=3)
+    limits = Limits(total=0.3, grace=20)
     async with leading(db, tmp_path, services=services, limits=limits) as bench:
         bench.engine = ModelEngine(shlex.join([sys.executable, "-S", str(engine)]))
         bench.change(engines={"model": bench.engine}, max_tier=3)

@@ -9,7 +9,7 @@ from lamplighter import clock
 from lamplighter.domain.session import Plan, Trigger
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, requests, writing
-from lamplighter.supervisor.daemon import Rounds
+from lamplighter.supervisor.rounds import Rounds
 
 HANDS_ON = ("lines", "[ESCALATE:web] it does not answer")
 TIERS = {2: "second", 3: "third"}

@@ -41,18 +41,19 @@ async def test_what_ran_is_a_use_with_what_it_said(db: Database) -> None:
 
     verdict = await gate(db, session, services=services).run_action("WEB", "restart")
 
+    words = "done: one two; not confirmed: Web has no checks"
     assert verdict == Verdict(
-        outcome=Outcome.SUCCESS, words="done: one two", use_id=1, attempts=1, exit_code=0
+        outcome=Outcome.UNCONFIRMED, words=words, use_id=1, attempts=1, exit_code=0
     )
     assert await uses(db) == [
         Use(
             id=1,
             service="Web",
             action=ActionKind.RESTART,
-            outcome=Outcome.SUCCESS,
+            outcome=Outcome.UNCONFIRMED,
             created_at=NOON,
             name="restart",
-            text="done: one two",
+            text=words,
             attempts=1,
             session_id=session.id,
             tier=3,
@@ -149,7 +150,7 @@ async def test_a_session_of_another_leader_acts_no_more(db: Database, epoch: int
 async def test_a_refusal_is_kept_and_said_but_does_not_count(db: Database) -> None:
     asked = gate(db, await opened(db))
     for _ in range(2):
-        assert (await asked.run_action("web", "restart")).outcome is Outcome.SUCCESS
+        assert (await asked.run_action("web", "restart")).outcome is Outcome.UNCONFIRMED
 
     third, fourth = [await asked.run_action("web", "restart") for _ in range(2)]
 
@@ -157,14 +158,14 @@ async def test_a_refusal_is_kept_and_said_but_does_not_count(db: Database) -> No
     assert third == Verdict(outcome=Outcome.REFUSED, words=words, use_id=3)
     assert (fourth.words, fourth.use_id) == (words, 4)
     assert [(use.outcome, use.attempts) for use in await uses(db)] == [
-        ("success", 1),
-        ("success", 1),
+        ("unconfirmed", 1),
+        ("unconfirmed", 1),
         ("refused", 0),
         ("refused", 0),
     ]
     assert await told(db) == [("warning", f"Restart refused: {words}.")] * 2
     later = gate(db, asked.session, now=lambda: NOON + timedelta(hours=4))
-    assert (await later.run_action("web", "restart")).outcome is Outcome.SUCCESS
+    assert (await later.run_action("web", "restart")).outcome is Outcome.UNCONFIRMED
 
 
 async def test_each_service_and_each_kind_has_a_cooldown_of_its_own(db: Database) -> None:
@@ -173,7 +174,7 @@ async def test_each_service_and_each_kind_has_a_cooldown_of_its_own(db: Database
     wishes = [("web", "restart")] * 3 + [("web", "redeployment")] * 2 + [("other", "restart")] * 3
     outcomes = [(await asked.run_action(*wish)).outcome for wish in wishes]
 
-    ok, no = Outcome.SUCCESS, Outcome.REFUSED
+    ok, no = Outcome.UNCONFIRMED, Outcome.REFUSED
     assert outcomes == [ok, ok, no, ok, no, ok, ok, no]
 
 
@@ -199,7 +200,7 @@ async def test_twenty_sessions_that_ask_at_once_act_twice(db: Database, tmp_path
     verdicts = await asyncio.gather(*(each.run_action("web", "restart") for each in gates))
 
     assert (tmp_path / "acted").read_text() == "ran\n" * 2
-    assert Counter(each.outcome for each in verdicts) == {"success": 2, "refused": 18}
+    assert Counter(each.outcome for each in verdicts) == {"unconfirmed": 2, "refused": 18}
 
 
 async def test_twenty_wishes_of_one_session_at_once_are_one_action_after_the_other(
@@ -211,7 +212,7 @@ async def test_twenty_wishes_of_one_session_at_once_are_one_action_after_the_oth
     count = 0
     for _ in range(3):
         verdicts = await asyncio.gather(*(asked.run_action("web", "restart") for _ in range(20)))
-        count += Counter(each.outcome for each in verdicts)[Outcome.SUCCESS]
+        count += Counter(each.outcome for each in verdicts)[Outcome.UNCONFIRMED]
 
     assert count == 2
     assert acted.read_text() == "begins\nends\n" * 2, "one had not ended when the other began"
@@ -228,7 +229,7 @@ async def test_while_one_action_on_a_service_runs_another_is_refused(db: Databas
     await asyncio.gather(first, return_exceptions=True)
 
     assert [(each.outcome, each.words) for each in others] == [(Outcome.REFUSED, UNDER_WAY)] * 2
-    assert elsewhere.outcome is Outcome.SUCCESS
+    assert elsewhere.outcome is Outcome.UNCONFIRMED
 
 
 async def test_a_second_attempt_is_part_of_the_same_use_where_a_first_is_known_to_fail(
@@ -316,7 +317,7 @@ async def test_what_has_run_is_never_called_not_done_where_it_cannot_be_written_
     verdict = await asked.run_action("web", "restart")
     db.fence = None
 
-    assert (verdict.outcome, verdict.words) == (Outcome.SUCCESS, f"done; {UNKEPT}")
+    assert (verdict.outcome, verdict.words) == (Outcome.UNCONFIRMED, f"done; {UNKEPT}")
     [use] = await uses(db)
     assert use.outcome is Outcome.RESERVED, "it counts, and is settled when its session ends"
 

@@ -92,7 +92,7 @@ def test_the_command_writes_the_file_where_the_database_cannot_be_used(home: Hom
     done = home.run("halt", "--reason", "it is broken")
 
     assert done.returncode == 0, done.stderr
-    assert (home.path / "HALT").read_text() == "it is broken\n"
+    assert (home.path / "HALT").read_text().startswith("it is broken\n-- ")
     assert "HALT was written: everything is halted" in done.stdout
 
 

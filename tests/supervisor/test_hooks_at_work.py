@@ -57,7 +57,7 @@ async def test_an_answer_after_a_supervisors_death_finds_its_use(
     async with leading(db, tmp_path, "tool", "Bash", "fatal: x", hooks=ERRORS) as bench:
         session = await bench.make(engine="exec")
         shop, [kept] = bench.supervisor.shop, await bench.rows("memories")
-        [lines] = shop.files.lines(session.id)
+        [lines] = shop.files.lines(session)
         half = replace(session, log_offset=lines[0].end)
 
         ingest = follow.taking(shop, half, [])

@@ -9,8 +9,9 @@ import pytest
 from homes import Home
 
 from lamplighter.engines import stream
+from thorough import examples
 
-KILLS = 50
+KILLS = examples(50)
 UNFINISHED = "SELECT count(*) FROM sessions WHERE status = 'running' AND id < ?"
 
 

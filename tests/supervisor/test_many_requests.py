@@ -1,4 +1,4 @@
-"""Twenty people ask at once for the same service to be mended: the cooldown holds."""
+"""Many people ask at once for the same service to be mended: the cooldown holds."""
 
 import json
 import socket
@@ -9,8 +9,10 @@ from contextlib import suppress
 
 from homes import Home
 
+from thorough import examples
+
 TOUCHES = "import sys; open(sys.argv[1], 'a').write('ran\\n')"
-ASKED = 20
+ASKED = examples(24)
 
 
 def ask(home: Home, path: str, body: object = None) -> int:
@@ -24,7 +26,7 @@ def ask(home: Home, path: str, body: object = None) -> int:
     return 0
 
 
-def test_twenty_requests_at_once_restart_a_service_twice(home: Home) -> None:
+def test_requests_at_once_restart_a_service_twice(home: Home) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])

@@ -14,6 +14,7 @@ services:
       - tcp: 127.0.0.1:9
     actions:
       - restart: [/bin/sleep, "0.5"]
+        wait: 1s
 """
 LEARNED = "[MEMORY:remediation:web] A restart helps."
 GIVEN = {"service": "web", "action": "restart", "reason": "It is down"}
@@ -36,7 +37,7 @@ def test_it_acts_through_the_gate_and_is_told_at_once_what_it_learned(
 
     assert done.returncode == 0, done.stdout + done.stderr
     used = home.rows("SELECT service, action, outcome FROM cooldowns")
-    assert used == [("web", "restart", "success")]
+    assert used == [("web", "restart", "unconfirmed")]
     first, second = api.requests("mends")
     assert "run_action" in first.tools
     assert "A restart helps" not in first.system

@@ -2,34 +2,10 @@
 
 import signal
 
-import pytest
-from homes import Home
+from homes import Home, rows, there
 
-import by_hand
 from living import free_port
 from postgres_server import PostgresServer
-
-LEADERS = (
-    "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON oid = database"
-    " WHERE locktype = 'advisory' AND objid = 3 AND granted AND datname = current_database()"
-)
-
-
-@pytest.fixture
-def kept(home: Home, postgres_url: str) -> Home:
-    """Return a home whose rows are in PostgreSQL."""
-    home.env["LAMPLIGHTER_DATABASE_URL"] = postgres_url
-    return home
-
-
-def rows(home: Home, query: str) -> list[tuple[object, ...]]:
-    return by_hand.run(home.env["LAMPLIGHTER_DATABASE_URL"], query)
-
-
-def there(home: Home, query: str) -> bool:
-    """Whether a query finds something; the first one may come before the tables."""
-    tables = rows(home, "SELECT 1 FROM pg_tables WHERE tablename = 'alembic_version'")
-    return bool(tables and rows(home, query))
 
 
 def test_a_session_by_hand_is_kept_there_and_nothing_beside_it(kept: Home) -> None:
@@ -58,33 +34,6 @@ def test_the_next_supervisor_takes_over_when_one_is_killed(kept: Home) -> None:
     kept.until(lambda: there(kept, f"SELECT 1 FROM leases WHERE epoch = 2 AND pid = {second.pid}"))
     kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE status = 'interrupted'"))
     kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE id = 2 AND status = 'running'"))
-
-
-def test_one_whose_connection_was_cut_while_another_took_over_stops_what_it_ran(
-    kept: Home,
-) -> None:
-    kept.engine("numbered", "100000", "0.01")
-    first = kept.start("supervisor")
-    kept.until(lambda: there(kept, "SELECT 1 FROM memories"))
-    engines = kept.left_over()
-    assert engines
-    second = kept.start("supervisor")
-    kept.until(lambda: "waits to take over" in (kept.path / "log").read_text())
-
-    first.send_signal(signal.SIGSTOP)  # so that it cannot take its lock again
-    rows(kept, LEADERS)
-    # it may have stopped while it wrote: the server ends that in its time
-    taken = f"SELECT 1 FROM leases WHERE epoch = 2 AND pid = {second.pid}"
-    kept.until(lambda: there(kept, taken), 60)
-    first.send_signal(signal.SIGCONT)
-
-    kept.until(lambda: "What ran here was stopped" in (kept.path / "log").read_text())
-    kept.until(lambda: not set(engines) & set(kept.left_over()))
-    assert first.poll() is None, "it waits to take over in its turn"
-    assert rows(kept, "SELECT id, leader_epoch FROM sessions WHERE leader_epoch = 1") == [(1, 1)]
-    kept.until(
-        lambda: there(kept, "SELECT 1 FROM sessions WHERE id = 1 AND status = 'interrupted'")
-    )
 
 
 def test_the_web_process_serves_from_there_and_hears_of_what_others_commit(

@@ -37,12 +37,14 @@ def test_pairs_are_answered_a_line_each(home: Home) -> None:
             "id": 1,
             "label": "contradict",
             "sure": True,
+            "p": 0.89,
             "reason": "says 10 minutes where the other says 60s",
         },
         {
             "id": "two",
             "label": "reinforce",
             "sure": True,
+            "p": 1.0,
             "reason": "said again in the same words",
         },
     ]

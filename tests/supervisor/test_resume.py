@@ -1,14 +1,23 @@
 """After kill -9 a session of the engine `messages` goes on as itself: all of it, and once."""
 
+import fcntl
 import signal
+import socket
 from collections.abc import Iterator
+from contextlib import suppress
+from time import sleep
+from typing import BinaryIO
 
 import psutil
 import pytest
 from homes import Home
 
 import by_hand
+from lamplighter.engines import CHECKPOINT_LOCK
 from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.driver import OperationalError
+from lamplighter.repository.feed import run_directory
+from lamplighter.supervisor.gateway import NAME
 from messages_api import Asked, MessagesApi, Turn, says, uses
 
 FIRST = "[MEMORY:timing:caddy] Starts within 2 s."
@@ -78,9 +87,9 @@ def each_once(home: Home) -> None:
     texts = [text for (text,) in home.rows("SELECT text FROM markers ORDER BY id")]
     assert texts == [FIRST, SECOND]
     assert home.value("SELECT count(*) FROM memories") == 2
-    file = (home.path / "sessions" / "1.jsonl").read_text()
+    file = home.output(1).read_text()
     assert file.count('"type": "result"') == 1
-    home.until(lambda: not (home.path / "sessions" / "1").exists())  # soon after its end
+    home.until(lambda: not any(path.is_dir() for path in home.outputs(1, "")))  # soon after its end
 
 
 def test_an_engine_that_was_killed_goes_on_in_the_same_session(
@@ -138,10 +147,70 @@ def test_the_next_supervisor_goes_on_with_the_session_of_one_that_was_killed(
     assert thinking.value("SELECT count(*) FROM tokens WHERE session_id = 1") == 2
 
 
+@pytest.fixture
+def answering(thinking: Home) -> Iterator[None]:
+    """Let somebody answer where the gate of session 1 is, however the supervisor fares."""
+    path = run_directory(thinking.path) / NAME.format(1)
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen()
+        yield
+
+
+@pytest.mark.usefixtures("answering")
+def test_it_goes_on_too_when_the_gate_closes_after_the_supervisor_is_gone(
+    thinking: Home, stage: Stage
+) -> None:
+    """A dying process closes its files one by one: on a loaded machine the gate is open longer."""
+    thinking.started[0].kill()
+    thinking.started[0].wait()
+    stage.waits = False
+
+    thinking.start("supervisor")
+    thinking.until(lambda: ended(thinking), 40)
+
+    assert session(thinking) == ("completed", "", 1, 2, 2)
+    each_once(thinking)
+
+
+def test_it_goes_on_when_its_engine_needs_a_moment_to_end(thinking: Home, stage: Stage) -> None:
+    (scratch,) = [path for path in thinking.outputs(1, "") if path.is_dir()]
+    with (scratch / CHECKPOINT_LOCK).open("rb") as held:
+        thinking.started[0].kill()
+        thinking.started[0].wait()
+        thinking.until(lambda: _locked(held), 40)
+        stage.waits = False
+        thinking.start("supervisor")
+        thinking.until(lambda: thinking.value("SELECT epoch FROM leases") == 2, 40)
+        sleep(0.5)  # one that does not wait gives the session up at once
+
+    thinking.until(lambda: ended(thinking), 40)
+
+    assert session(thinking) == ("completed", "", 1, 2, 2)
+
+
+def _locked(file: BinaryIO) -> bool:
+    with suppress(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
 def test_a_session_that_was_asked_to_stop_does_not_go_on(thinking: Home) -> None:
     supervisor = thinking.started[0]
-    supervisor.send_signal(signal.SIGSTOP)
-    by_hand.run(sqlite_url(thinking.path / "lamplighter.db"), ASK_TO_STOP)
+
+    def asked() -> bool:
+        """Ask while the supervisor stands still, unless it does so with the database in hand."""
+        supervisor.send_signal(signal.SIGSTOP)
+        try:
+            by_hand.run(sqlite_url(thinking.path / "lamplighter.db"), ASK_TO_STOP)
+        except OperationalError:
+            supervisor.send_signal(signal.SIGCONT)
+            return False
+        return True
+
+    thinking.until(asked, 60)
     supervisor.kill()
     supervisor.wait()
 

@@ -7,10 +7,10 @@ import pytest
 
 from lamplighter.domain.event import Level
 from lamplighter.domain.notice import GAP, SAME_FOR, SETTLE, Kind, Notice, NoticeState, Telling
-from lamplighter.domain.redact import Redactor
 from lamplighter.repository import Database, changes, events, notices, writing
 from lamplighter.supervisor.sender import Sender
 from lamplighter.usecases import halt, notify
+from lamplighter.usecases.halt import Brake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -141,7 +141,7 @@ async def test_what_waits_for_a_person_waits_for_no_other(db: Database, clock: W
 
 async def test_a_halt_is_told_at_once_and_once(db: Database, clock: Watch) -> None:
     people = People()
-    await halt.pull(db, "a flood", by="me", redact=Redactor(), now=NOON)
+    await halt.pull(db, Brake(), "a flood", by="me", now=NOON)
 
     assert await Sender(db, people, clock.now).step()
 

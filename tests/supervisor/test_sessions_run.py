@@ -297,7 +297,7 @@ def test_an_engine_that_cannot_be_started_fails_its_session_in_words(home: Home)
 
     assert done.returncode == 1
     assert status(home)[0] == "failed"
-    assert "The engine could not be started: File exists" in str(status(home)[1])
+    assert "The engine could not be started: Not a directory" in str(status(home)[1])
     assert "Traceback" not in done.stderr
 
 

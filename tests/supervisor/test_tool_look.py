@@ -4,15 +4,17 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
-from gates import NOON, opened, running
+from gates import NOON, RESTART, opened, running, uses
 from toolboxes import box, refused, used
 
 from lamplighter.domain.check import Check, CommandCheck, HttpCheck, TcpCheck
 from lamplighter.domain.marks import Look
 from lamplighter.domain.service import Service, Services
 from lamplighter.repository import Database, checks, writing
+from lamplighter.supervisor import checking
 from lamplighter.supervisor.tools import looking
 
 QUICK = {"timeout": 5.0, "retries": 0}
@@ -23,12 +25,16 @@ async def serving(answer: bytes) -> AsyncIterator[int]:
     """Serve one answer on loopback; none at all hangs."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(answer)
-        if not answer:
-            await reader.read()
-        writer.close()
-        await writer.wait_closed()
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer)
+            if not answer:
+                await reader.read()
+        except asyncio.IncompleteReadError:  # who asks may leave before it has asked
+            pass
+        finally:
+            writer.close()
+            await writer.wait_closed()
 
     server = await asyncio.start_server(handle, "127.0.0.1", 0)
     async with server:
@@ -41,6 +47,33 @@ def http(status: str, body: str = "") -> bytes:
 
 def services(*given: Check) -> Services:
     return Services((Service(name="Web", checks=given), Service(name="bare")))
+
+
+async def test_a_later_look_confirms_what_the_session_did(db: Database) -> None:
+    async with serving(http("200 OK")) as port:
+        pass
+    checks = [TcpCheck(name=name, host="127.0.0.1", port=port, **QUICK) for name in ("one", "two")]
+    action = replace(RESTART, wait=0.0)
+    web = Service(name="Web", checks=tuple(checks), actions=(action,))
+    tools = box(db, await opened(db), services=Services((web,)))
+
+    acted = await used(tools, "run_action", service="web", action="restart", reason="It is down")
+    found = [(await uses(db))[0]]
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", port)
+    async with server:
+        await used(tools, "look", service="web", check="one")
+        found += await uses(db)
+        await used(tools, "look", service="web")
+        found += await uses(db)
+
+    refused = f"connection refused at 127.0.0.1:{port}"
+    words = f"done; not confirmed: one: {refused}; two: {refused}"
+    assert acted.text == f"Ran: {words}. Use 1 of its cooldown, attempt 1."
+    assert [(each.outcome, each.text) for each in found] == [
+        ("unconfirmed", words),
+        ("unconfirmed", words),
+        ("success", "confirmed by a later check"),
+    ]
 
 
 async def test_every_check_is_made_told_and_kept(db: Database) -> None:
@@ -88,13 +121,13 @@ async def test_what_hangs_is_ended_and_is_a_finding(db: Database) -> None:
 async def test_a_probe_that_does_not_end_is_ended_with_all_it_started(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looking, "LONGEST_SECONDS", 1.5)
+    monkeypatch.setattr(checking, "LONGEST_SECONDS", 1.5)
     hangs = CommandCheck(name="hangs", argv=("/bin/sleep", "611.375"), timeout=60.0, retries=0)
     session = await opened(db)
 
     words = await refused(box(db, session, services=services(hangs)), "look", service="web")
 
-    assert words == "Not done. Web could not be looked at: it took longer than 1.5 s."
+    assert words == "Not done. Web could not be checked: it took longer than 1.5 s."
     assert await checks.of(db, session.id) == []
     assert running("611.375") == []
 
@@ -160,3 +193,14 @@ async def test_a_service_without_checks_and_a_session_that_looks_without_end(
     assert await refused(tools, "look", service="web") == (
         "Not done. This session has used look 0 times; that is all it may."
     )
+
+
+async def test_a_healthy_first_look_is_one_attempt(db: Database) -> None:
+    async with serving(http("200 OK")) as port:
+        check = HttpCheck(name="page", url=f"http://127.0.0.1:{port}/", **QUICK)
+        session = await opened(db, tier=2)
+
+        answer = await used(box(db, session, services=services(check)), "look", service="web")
+
+    assert "passes: answer 200" in answer.text
+    assert "attempts" not in answer.text

@@ -21,7 +21,7 @@ from lamplighter.mcp.door import Doors
 from lamplighter.repository import Database, escalations, exposures, memories
 from lamplighter.repository.memories import Filter, Sort
 from lamplighter.serve import home, workshop
-from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.supervisor.readable import Readable
 from lamplighter.usecases.prompts import system_prompt
 from lamplighter.usecases.sessions import prompt_of
 

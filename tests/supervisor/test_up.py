@@ -48,7 +48,7 @@ def test_the_first_run_watches_lamplighter_itself_and_learns(home: Home, port: i
     assert home.rows("SELECT service, category, observation FROM memories") == [
         ("lamplighter", "behavior", "Answers HTTP 200 at /readyz when healthy")
     ]
-    assert home.rows("SELECT level, service FROM events") == [("info", "lamplighter")]
+    assert home.rows("SELECT level, service FROM events") == []
     assert f"127.0.0.1:{port}/readyz" in (home.path / "services.yaml").read_text()
     up.send_signal(signal.SIGTERM)
     assert up.wait(timeout=15) == 0
@@ -187,6 +187,7 @@ def test_idle_processes_leave_no_zombies(home: Home, port: int) -> None:
 
 def test_what_is_kept_is_for_its_owner_alone(home: Home) -> None:
     home.engine("lines", "[EVENT:info] here")
+    (home.path / "lamplighter.db").unlink()
 
     home.run("run")
 

@@ -222,6 +222,6 @@ def test_a_database_that_is_locked_for_long_is_said_in_words(home: Home) -> None
         connection.execute("BEGIN IMMEDIATE")
         done = home.run("token", "create", "--scope", "read")
 
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "The database cannot be used now" in done.stderr
     assert "Traceback" not in done.stderr

@@ -9,9 +9,9 @@ from lamplighter.domain.redact import Redactor
 from lamplighter.domain.session import Session
 from lamplighter.repository import Database
 from lamplighter.supervisor import tools
+from lamplighter.supervisor.readable import Readable
 from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.tools.bench import Bench
-from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.usecases.ingest import Ingest
 from lamplighter.usecases.toolbox import Answer
 

@@ -15,9 +15,10 @@ from lamplighter.domain.session import Plan, Session, Trigger
 from lamplighter.engines import Command, Task, Trait
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, requests, sessions, tables, writing
-from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import Lock
+from lamplighter.supervisor.rounds import Rounds
 from lamplighter.supervisor.workshop import Workshop
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "engine.py"

@@ -5,7 +5,7 @@ from typing import Any
 
 from examples import NOON, OPEN, rows, stream
 
-from lamplighter.domain.cooldown import Use
+from lamplighter.domain.cooldown import Outcome, Use
 from lamplighter.domain.service import Action, ActionKind, Service, Services
 from lamplighter.domain.session import Session
 from lamplighter.repository import Database, cooldowns
@@ -36,10 +36,20 @@ async def marked(db: Database, by: Session, *words: str, now: datetime = NOON, *
     await observe.ingest(taking, stream(*words), now=now)
 
 
-async def acted(db: Database, by: Session, *, ok: bool = True, now: datetime = NOON) -> Use:
+async def acted(
+    db: Database,
+    by: Session,
+    *,
+    ok: bool = True,
+    outcome: Outcome | None = None,
+    service: str = "Web",
+    action: Action = RESTART,
+    now: datetime = NOON,
+) -> Use:
     """Let a session act through the gate."""
-    use = await act.reserve(db, by, "Web", RESTART, now=now)
-    return await act.settle(db, use, ok=ok, text="done", now=now)
+    use = await act.reserve(db, by, service, action, now=now)
+    outcome = outcome or (Outcome.SUCCESS if ok else Outcome.FAILURE)
+    return await act.settle(db, use, outcome, text="done", now=now)
 
 
 async def texts(db: Database, level: str) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from examples import NOON, OPEN, rows, session, stream
 
+from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.marks import Look
 from lamplighter.domain.service import Action, ActionKind, Service, Services
 from lamplighter.domain.session import Session, Status
@@ -58,5 +59,5 @@ async def used_up(db: Database, service: str = "Web") -> None:
     by = await session(db, tier=3)
     for _ in range(2):
         use = await act.reserve(db, by, service, RESTART, now=NOON)
-        await act.settle(db, use, ok=False, text="exit 1", now=NOON)
+        await act.settle(db, use, Outcome.FAILURE, text="exit 1", now=NOON)
     await finished(db, by)

@@ -7,7 +7,7 @@ from typing import Any
 
 from lamplighter.domain.memory import Candidate, Category, Memory
 from lamplighter.domain.redact import Redactor
-from lamplighter.domain.session import Plan, Session
+from lamplighter.domain.session import Plan, Session, Trigger
 from lamplighter.domain.transcript import Line
 from lamplighter.repository import Database, history, leases, memories, sessions, tables, writing
 from lamplighter.repository.memories import Filter, Sort
@@ -26,14 +26,21 @@ SLOW_START = Candidate(
 )
 
 
-async def session(db: Database, *, tier: int = 1, engine: str = "exec") -> Session:
+async def session(
+    db: Database,
+    *,
+    tier: int = 1,
+    engine: str = "exec",
+    trigger: Trigger = Trigger.SCHEDULED,
+    parent_id: int | None = None,
+) -> Session:
     """Open a session as the supervisor does, but for what it is told."""
     async with writing(db):
         if await leases.get(db) is None:
             await leases.take(
                 db, pid=1, engine=engine, interval_seconds=60, dry_run=False, now=NOON
             )
-        plan = Plan(tier=tier, engine=engine)
+        plan = Plan(tier=tier, engine=engine, trigger=trigger, parent_id=parent_id)
         return await sessions.insert(db, plan, model=None, epoch=1, now=NOON)
 
 

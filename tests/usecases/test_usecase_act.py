@@ -19,9 +19,8 @@ from acting import (
 )
 from examples import NOON, OPEN, SECRETIVE, SLOW_START, rows, session
 
-from lamplighter.domain.cooldown import Outcome, Use
+from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.memory import Category, Trust
-from lamplighter.domain.service import ActionKind
 from lamplighter.domain.session import Status
 from lamplighter.repository import Database
 from lamplighter.usecases import act, curate, sessions
@@ -72,30 +71,34 @@ async def test_a_second_redeployment_has_to_wait_for_a_day(
 ) -> None:
     by = await session(db, tier=3)
     first = await act.reserve(db, by, "Web", REDEPLOY, now=NOON)
-    await act.settle(db, first, ok=True, text="done", now=NOON)
+    await act.settle(db, first, Outcome.SUCCESS, text="done", now=NOON)
 
     assert (await act.reserve(db, by, "Web", REDEPLOY, now=NOON + later)).outcome is outcome
 
 
 @pytest.mark.parametrize(
-    ("ok", "marker", "outcome", "text"),
+    ("found", "marker", "outcome", "text", "event"),
     [
-        (True, SUCCESS, "success", "Healthy again"),
-        (True, FAILURE, "failure", "Still down"),
-        (False, FAILURE, "failure", "Still down"),
+        ("success", SUCCESS, "success", "Healthy again", "success): Healthy again"),
+        ("success", FAILURE, "failure", "Still down", "failure): Still down"),
+        ("failure", FAILURE, "failure", "Still down", "failure): Still down"),
+        ("failure", SUCCESS, "failure", "done", "success, not confirmed): Healthy again"),
+        ("unconfirmed", SUCCESS, "unconfirmed", "done", "success, not confirmed): Healthy again"),
+        ("unconfirmed", FAILURE, "failure", "Still down", "failure): Still down"),
     ],
 )
-async def test_a_marker_settles_the_use_that_went_through_the_gate(
-    db: Database, ok: bool, marker: str, outcome: str, text: str
+async def test_a_marker_annotates_a_use_and_confirms_none(
+    db: Database, found: str, marker: str, outcome: str, text: str, event: str
 ) -> None:
     by = await session(db, tier=3)
-    await acted(db, by, ok=ok)
+    await acted(db, by, outcome=Outcome(found))
 
     await marked(db, by, marker)
 
     [use] = await uses(db)
     assert (use.outcome, use.text, use.marked) == (outcome, text, True)
     assert await used(db) == [1, 0]
+    assert [row["text"] for row in await rows(db, "events")] == [f"Restart ({event}"]
 
 
 async def test_each_marker_tells_of_one_use(db: Database) -> None:
@@ -104,10 +107,8 @@ async def test_each_marker_tells_of_one_use(db: Database) -> None:
 
     await marked(db, by, SUCCESS, FAILURE)
 
-    assert [(use.outcome, use.name) for use in await uses(db)] == [
-        ("success", "restart"),
-        ("failure", ""),
-    ]
+    assert [(use.outcome, use.name) for use in await uses(db)] == [("success", "restart")]
+    assert await texts(db, "warning") == ["Restart (claimed failure): Still down"]
 
 
 async def test_a_marker_of_a_second_attempt_tells_of_the_same_use(db: Database) -> None:
@@ -117,7 +118,7 @@ async def test_a_marker_of_a_second_attempt_tells_of_the_same_use(db: Database) 
     await marked(db, by, FAILURE)
 
     second = await act.reserve(db, by, "Web", RESTART, again=first.id, now=NOON)
-    await act.settle(db, second, ok=True, text="done", now=NOON)
+    await act.settle(db, second, Outcome.SUCCESS, text="done", now=NOON)
     await marked(db, by, SUCCESS)
 
     [use] = await uses(db)
@@ -130,50 +131,42 @@ async def test_a_marker_said_too_early_frees_nothing_while_the_action_runs(db: D
 
     await marked(db, by, SUCCESS)
     other = await act.reserve(db, by, "Web", REDEPLOY, now=NOON)
-    settled = await act.settle(db, use, ok=False, text="exit 1", now=NOON)
+    settled = await act.settle(db, use, Outcome.FAILURE, text="exit 1", now=NOON)
 
     assert (other.outcome, other.text) == ("refused", "another action on it is under way")
     assert (settled.outcome, settled.text) == ("failure", "exit 1")
     assert await used(db) == [1, 0]
 
 
-async def test_a_marker_of_what_nobody_reserved_is_a_use(db: Database) -> None:
-    by = await session(db, tier=2)
+@pytest.mark.parametrize("tier", [1, 2, 3])
+async def test_what_a_marker_only_claims_uses_no_slot(db: Database, tier: int) -> None:
+    by = await session(db, tier=tier)
 
-    await marked(db, by, SUCCESS)
+    await marked(db, by, *(f"[COOLDOWN:restart:web] failure - {number}" for number in range(5)))
+
+    assert (await uses(db), await used(db)) == ([], [0, 0])
+    assert await texts(db, "warning") == [
+        f"Restart (claimed failure): {number}" for number in range(5)
+    ]
+    assert (await act.reserve(db, by, "Web", RESTART, now=NOON)).outcome is Outcome.RESERVED
+
+
+async def test_a_marker_annotates_a_use_of_its_chain(db: Database) -> None:
+    one, other = await session(db, tier=2), await session(db, tier=3)
+    two = await session(db, tier=3, parent_id=one.id)
+    await acted(db, one)
+
+    await marked(db, other, FAILURE)
+    await marked(db, two, SUCCESS)
 
     [use] = await uses(db)
-    assert use == Use(
-        id=1,
-        service="Web",
-        action=ActionKind.RESTART,
-        outcome=Outcome.SUCCESS,
-        created_at=NOON,
-        text="Healthy again",
-        attempts=1,
-        session_id=by.id,
-        tier=2,
-        marked=True,
-        settled_at=NOON,
-    )
-    assert await texts(db, "critical") == []
-
-
-async def test_one_too_many_is_a_critical_event(db: Database) -> None:
-    by = await session(db, tier=3)
-
-    await marked(db, by, SUCCESS, FAILURE, SUCCESS)
-
-    assert await used(db) == [3, 0]
-    assert await texts(db, "critical") == [
-        "More often than the cooldown of restart allows:"
-        " 3 of 2 in 4 h are used; free again at 16:00 UTC."
-    ]
-    assert (await act.reserve(db, by, "Web", RESTART, now=NOON)).outcome is Outcome.REFUSED
+    assert (use.outcome, use.text, use.marked) == ("success", "Healthy again", True)
+    assert await texts(db, "warning") == ["Restart (claimed failure): Still down"]
 
 
 async def test_what_a_marker_says_is_kept_without_secrets(db: Database) -> None:
     by = await session(db, tier=3)
+    await acted(db, by)
     words = "[COOLDOWN:restart:web] success - with hunter2-hunter2"
 
     await marked(db, by, words, redact=SECRETIVE)
@@ -182,13 +175,10 @@ async def test_what_a_marker_says_is_kept_without_secrets(db: Database) -> None:
     assert "hunter2" not in use.text + str(await rows(db, "changes"))
 
 
-@pytest.mark.parametrize("known", [["Web"], []], ids=["declared", "not declared"])
-async def test_a_service_has_one_cooldown_in_whatever_case_it_is_spelled(
-    db: Database, known: list[str]
-) -> None:
+async def test_a_service_has_one_cooldown_in_whatever_case_it_is_spelled(db: Database) -> None:
     by = await session(db, tier=3)
     for name in ("web", "WEB"):
-        await marked(db, by, f"[COOLDOWN:restart:{name}] success - ok", known=known)
+        await acted(db, by, service=name)
 
     refused = await act.reserve(db, by, "Web", RESTART, now=NOON)
     name, cleared = await act.reset(db, "wEB", None, services=SERVICES, now=NOON)
@@ -220,10 +210,7 @@ async def test_the_use_of_one_session_is_not_settled_by_anothers_end_or_marker(
     await marked(db, two, SUCCESS)
     await sessions.finish(db, two, Ending(status=Status.FAILED), redact=OPEN, now=NOON)
 
-    assert [(use.session_id, use.outcome) for use in await uses(db)] == [
-        (one.id, "reserved"),
-        (two.id, "success"),
-    ]
+    assert [(use.session_id, use.outcome) for use in await uses(db)] == [(one.id, "reserved")]
 
 
 async def test_a_first_attempt_is_known_to_fail_from_what_was_done(db: Database) -> None:

@@ -234,3 +234,26 @@ async def test_of_no_session_nothing_is_kept(db: Database) -> None:
     await agent_context(db, "shelf", "wal", now=LATER)
 
     assert await retellings.of(db, session.id) == []
+
+
+async def test_with_a_budget_a_text_is_whole_while_there_is_room(db: Database) -> None:
+    session = await visit(db, "talk-3", "What is the journal?")
+    text = "The journal is compact. " * 60 + "It is kept on the second disk. " + "More words. " * 60
+    await learned(db, title="", observation=text.strip(), session_id=session.id)
+    await learned(db, title="", observation="A short fact of the journal.")
+    asked = {"limit": 10, "now": NOON + timedelta(days=1)}
+
+    wide = await agent_context(db, "shelf", "journal second disk", budget=4_000, **asked)
+    narrow = await agent_context(db, "shelf", "journal second disk", budget=200, **asked)
+    none = await agent_context(db, "shelf", "journal second disk", budget=0, **asked)
+    seed = await agent_context(db, "shelf", "journal second disk", **asked)
+
+    assert f"- [decision, 2026-01-01, session talk-3] {text.strip()}\n" in wide.text
+    assert "- [decision, 2026-01-01] A short fact of the journal.\n" in wide.text
+    assert "[2026-01-01, coder] Session with 1 message" in wide.text
+    assert wide.tokens <= 4_000
+    assert "It is kept on the second disk." in narrow.text
+    assert 150 < narrow.tokens <= 200
+    assert (none.text, none.told) == ("", ())
+    assert "2026" not in seed.text.partition("<memory:context>")[2]
+    assert all(len(line) < 330 for line in seed.text.splitlines())

@@ -17,11 +17,23 @@ from lamplighter.domain.notice import Telling
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.service import Action, ActionKind, Approve, Service, Services
 from lamplighter.domain.session import Plan, Session
-from lamplighter.repository import Database, approvals, changes, leases, notices, sessions, writing
+from lamplighter.repository import (
+    Database,
+    approvals,
+    changes,
+    journal,
+    leases,
+    notices,
+    sessions,
+    writing,
+)
 from lamplighter.repository.approvals import Filter
 from lamplighter.repository.tables import approvals as rows
 from lamplighter.usecases import approvals as asking
 from lamplighter.usecases import halt
+from lamplighter.usecases import journal as acts
+from lamplighter.usecases.halt import Brake
+from lamplighter.usecases.parking import Wait
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 AT_ONCE = 8
@@ -60,7 +72,7 @@ async def asked(db: Database, session: Session, wish: Wish = WISH, **more: Any) 
         session,
         wish,
         more.pop("action", REDEPLOY),
-        seconds=300,
+        wait=Wait(300),
         redact=Redactor(),
         now=more.pop("now", NOON),
     )
@@ -131,6 +143,23 @@ async def test_what_a_person_read_before_another_decided_is_stale(db: Database) 
     current = stale.value.current
     assert isinstance(current, Approval)
     assert (current.state, current.decided_by) == (ApprovalState.APPROVED, "anna")
+
+
+@pytest.mark.parametrize(
+    ("answer", "action"), [(YES, "approve"), (NO, "deny"), (EDIT, "replace")], ids=str
+)
+async def test_a_decision_is_an_act_that_cannot_be_undone(
+    db: Database, answer: Answer, action: str
+) -> None:
+    case = await asked(db, await opened(db))
+    await said(db, case.id, answer)
+
+    [act] = (await journal.page(db, limit=9)).items
+    with pytest.raises(Conflict, match="A decision on an approval stands"):
+        await acts.undo(db, act.id, now=NOON)
+
+    assert (act.action, act.actor, act.subject) == (action, "anna", str(case.wish))
+    assert (await approvals.get(db, case.id) or case).version == 2
 
 
 async def test_another_session_cannot_use_a_yes(db: Database) -> None:
@@ -213,7 +242,7 @@ async def test_while_everything_is_halted_a_yes_permits_nothing(db: Database) ->
     session = await opened(db)
     case = await asked(db, session)
     await said(db, case.id, YES)
-    await halt.pull(db, "Fire", by="anna", redact=Redactor(), now=NOON)
+    await halt.pull(db, Brake(), "Fire", by="anna", now=NOON)
 
     use, action = await asking.redeem(db, session, case.id, services=SERVICES, now=NOON)
 

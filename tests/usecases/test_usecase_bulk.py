@@ -20,7 +20,7 @@ from lamplighter.repository import Database, driver, history, memories, writing
 from lamplighter.repository.batches import FIRST
 from lamplighter.repository.columns import stamp
 from lamplighter.repository.memories import Filter
-from lamplighter.usecases import bulk, curate, undo
+from lamplighter.usecases import bulk, curate, journal, undo
 from lamplighter.usecases.bulk import Act
 
 ACTS = st.one_of(
@@ -73,7 +73,7 @@ async def test_an_act_on_many_is_what_it_is_on_each_and_can_be_taken_back(
     entries = {
         row["memory_id"]: (row["before"], row["after"])
         for row in await rows(db, "history")
-        if row["bulk_id"] == done.bulk
+        if row["act_id"] == done.act and row["cause"] == "edited"
     }
     assert entries == {
         old.id: (history.state(old), history.state(new))
@@ -81,12 +81,13 @@ async def test_an_act_on_many_is_what_it_is_on_each_and_can_be_taken_back(
         if old != new
     }
 
-    back = await bulk.undo(db, done.bulk, now=LATER)
+    back = await journal.undo(db, done.act, now=LATER)
 
-    assert (back.ids, back.left) == (changed, 0)
+    assert set(changed) <= set(back.ids)
+    assert back.left == 0
     versions = {each.id: each.version for each in await held(db)}
     assert unhashed(await held(db)) == unhashed(
-        [replace(each, version=versions[each.id]) for each in weaker]
+        [replace(each, version=versions[each.id]) for each in before]
     )
 
 
@@ -181,10 +182,10 @@ async def test_each_act_does_what_it_says(
 
     assert await stood(db) == after
     assert done.left == left
-    entries = [row for row in await rows(db, "history") if row["bulk_id"] == done.bulk]
+    entries = [row for row in await rows(db, "history") if row["act_id"] == done.act]
     assert [row["memory_id"] for row in entries] == done.ids
     assert {(row["cause"], row["actor"], row["reason"]) for row in entries} <= {
-        ("edited", "operator", f"part of bulk {done.bulk}")
+        ("edited", "operator", f"part of bulk {done.act}")
     }
 
 
@@ -206,36 +207,36 @@ async def test_what_changed_since_is_left_as_it_is(db: Database) -> None:
     await curate.edit(db, two, Edit(confidence=0.9), version=None, now=LATER, redact=OPEN)
     await curate.delete(db, three, version=None, now=LATER)
 
-    back = await bulk.undo(db, done.bulk, now=LATER)
+    with pytest.raises(Conflict, match=r"Memory 2 was edited by the operator since \(version 3\)"):
+        await journal.undo(db, done.act, now=LATER)
+    back = await journal.undo(db, done.act, now=LATER, partly=True)
 
     assert (back.ids, back.left) == ([one], 2)
     assert await stood(db) == [(0.5, True, None), (0.9, True, None)]
-    again = await bulk.undo(db, done.bulk, now=LATER)
-    assert (again.ids, again.left) == ([], 3)
 
 
-async def test_taking_back_can_be_taken_back(db: Database) -> None:
+async def test_an_undo_is_an_act_that_is_not_undone(db: Database) -> None:
     await made(db, 0.5, 0.6)
     before = await held(db)
     done = await bulk.act_on(db, Filter(), Act(action="deactivate"), now=LATER)
 
-    back = await bulk.undo(db, done.bulk, now=LATER)
+    back = await journal.undo(db, done.act, now=LATER)
     assert [replace(each, version=1) for each in await held(db)] == before
-    await bulk.undo(db, back.bulk, now=LATER)
+    with pytest.raises(Conflict, match="is an undo"):
+        await journal.undo(db, back.act, now=LATER)
 
-    assert await stood(db) == [(0.5, False, "operator"), (0.6, False, "operator")]
     [entry, *_] = (await history.of(db, before[0].id, limit=9)).items
     assert (entry.cause, entry.actor, entry.reason) == (
         "undone",
         "operator",
-        f"undoes bulk {back.bulk}",
+        f"undoes act {done.act}",
     )
 
 
 async def test_what_was_taken_back_as_one_is_not_taken_back_again_alone(db: Database) -> None:
     [one] = await made(db, 0.7)
     done = await bulk.act_on(db, [one], Act(action="adjust", value=0.2), now=LATER)
-    await bulk.undo(db, done.bulk, now=LATER)
+    await journal.undo(db, done.act, now=LATER)
     steps = (await history.of(db, one, limit=9)).items
 
     able = [each for _, each in await undo.shown(db, one, steps)]
@@ -247,7 +248,7 @@ async def test_what_was_taken_back_as_one_is_not_taken_back_again_alone(db: Data
     assert again.confidence == 0.9
 
 
-async def test_deleting_takes_the_words_away(db: Database) -> None:
+async def test_deleting_takes_the_words_out_of_the_feed(db: Database) -> None:
     ids = await made(db, 0.5, 0.6, observation="Secret words")
     kept = await made(db, 0.7)
 
@@ -257,17 +258,16 @@ async def test_deleting_takes_the_words_away(db: Database) -> None:
     assert [each.id for each in await held(db)] == kept
     past = [row for row in await rows(db, "history") if row["memory_id"] in ids]
     assert [row["cause"] for row in past] == ["created", "created", "deleted", "deleted"]
-    assert {row[each] for row in past for each in ("before", "after")} == {None}
     told = await rows(db, "changes")
     assert not any("Secret" in (row["row"] or "") for row in told)
     assert json.loads(told[-1]["row"]) == {"ids": ids, "op": "deleted"}
-    with pytest.raises(Conflict, match="for good"):
-        await bulk.undo(db, done.bulk, now=LATER)
+    await journal.undo(db, done.act, now=LATER)
+    assert [each.id for each in await held(db)] == [*ids, *kept]
 
 
 async def test_what_never_was_cannot_be_taken_back(db: Database) -> None:
     with pytest.raises(NotFound):
-        await bulk.undo(db, 7, now=LATER)
+        await journal.undo(db, 7, now=LATER)
 
 
 async def test_what_is_due_of_fading_comes_first(db: Database) -> None:
@@ -294,7 +294,7 @@ async def test_what_was_done_before_a_failure_stays_and_can_be_taken_back(
     with pytest.raises(driver.DatabaseError, match="not this one"):
         await bulk.act_on(db, Filter(), Act(action="deactivate"), now=LATER)
     done = by_hand.run(url, count)
-    back = await bulk.undo(db, 1, now=LATER)
+    back = await journal.undo(db, 1, now=LATER)
 
     assert done == [(FIRST,)]
     assert (len(back.ids), back.left) == (FIRST, 0)

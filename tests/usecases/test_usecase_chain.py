@@ -1,12 +1,13 @@
 """Chains: what is handed on, and what the next session is told of it."""
 
 import pytest
+from acting import texts
 from chains import SERVICES, finished, said, seen, states, used_up
 from examples import NOON, SECRETIVE, rows, session
 
 from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.handoff import Finding
+from lamplighter.domain.handoff import REASON_CHARS, Finding
 from lamplighter.domain.session import Plan, Session, Status, Trigger
 from lamplighter.repository import Database, escalations, findings, writing
 from lamplighter.repository import sessions as kept
@@ -120,14 +121,33 @@ async def test_a_service_is_handed_on_once_a_session(db: Database) -> None:
     assert [each.reason for each in await escalations.of(db, [by.id])] == ["one"]
 
 
-async def test_a_service_that_is_not_declared_can_be_handed_on(db: Database) -> None:
-    parent = await handed(db, "plex")
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("wbe", "wbe is not a declared service; did you mean Web?"),
+        ("plex", "plex is not a declared service; declared: db, Web, bare"),
+    ],
+)
+async def test_escalating_an_undeclared_service_is_refused_at_once(
+    db: Database, name: str, problem: str
+) -> None:
+    by = await session(db)
+    await said(db, by, f"[ESCALATE:{name}] connection refused")
 
-    begun = await taken_on(db, parent)
+    assert await texts(db, "warning") == [f"Not escalated: {problem}"]
+    ended = await finished(db, by)
+    assert ended.status is Status.COMPLETED
+    assert await states(db) == []
+    assert [(row["state"], row["reason"]) for row in await rows(db, "markers")] == [
+        ("refused", problem)
+    ]
 
-    assert begun.session.services == ("plex",)
-    assert "- plex: connection refused" in begun.prompt.injected
-    assert begun.prompt.message == "Find out what is wrong with plex."
+
+async def test_a_service_that_is_not_declared_holds_up_no_other(db: Database) -> None:
+    by = await session(db)
+    await said(db, by, "[ESCALATE:nosuch] refused", "[ESCALATE:web] refused")
+
+    assert (await finished(db, by)).reason == "Handed Web to tier 2."
 
 
 async def test_what_is_of_no_service_is_looked_into_at_all_of_them(db: Database) -> None:
@@ -227,12 +247,12 @@ async def test_what_a_dead_supervisor_left_is_dropped_and_said(db: Database) -> 
 
 async def test_reasons_are_kept_without_secrets_and_short(db: Database) -> None:
     by = await session(db)
-    await said(db, by, f"[ESCALATE:web] hunter2-hunter2 {'x' * 900}", redact=SECRETIVE)
+    await said(db, by, f"[ESCALATE:web] hunter2-hunter2 {'x' * 2 * REASON_CHARS}", redact=SECRETIVE)
 
     [found] = await escalations.of(db, [by.id])
 
     assert "hunter2" not in found.reason
-    assert len(found.reason) <= 500
+    assert len(found.reason) <= REASON_CHARS
 
 
 @pytest.mark.parametrize(

@@ -4,23 +4,38 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from acting import FAILURE, HOUR, RESTART, SERVICES, SUCCESS, acted, marked, texts, used, uses
+from acting import (
+    HOUR,
+    REDEPLOY,
+    RESTART,
+    SERVICES,
+    acted,
+    texts,
+    used,
+    uses,
+)
 from examples import NOON, OPEN, rows, session
 
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.marks import Look
 from lamplighter.domain.service import ActionKind
-from lamplighter.domain.session import Status
-from lamplighter.repository import Database, checks, writing
+from lamplighter.domain.session import Status, Trigger
+from lamplighter.repository import Database, checks, journal, writing
 from lamplighter.usecases import act, sessions
+from lamplighter.usecases import journal as acts
 from lamplighter.usecases.sessions import Ending
 
 
 async def made_round(
-    db: Database, *ok: bool, now: datetime, status: Status = Status.COMPLETED, tier: int = 1
+    db: Database,
+    *ok: bool,
+    now: datetime,
+    status: Status = Status.COMPLETED,
+    tier: int = 1,
+    trigger: Trigger = Trigger.SCHEDULED,
 ) -> None:
     """Make a round that saw Web so; its status as it ended."""
-    opened = await session(db, tier=tier)
+    opened = await session(db, tier=tier, trigger=trigger)
     async with writing(db):
         for number, each in enumerate(ok):
             look = Look(service="Web", name=f"check-{number}", kind="tcp", ok=each)
@@ -46,11 +61,11 @@ async def test_two_healthy_rounds_in_a_row_free_the_cooldowns(
     await acted(db, await session(db, tier=3))
 
     for number, looks in enumerate(rounds, 1):
-        await made_round(db, *looks, now=NOON + number * timedelta(minutes=5))
+        await made_round(db, *looks, now=NOON + number * HOUR / 2)
 
-    later = NOON + HOUR
+    later = NOON + 3 * HOUR
     assert await used(db, now=later) == ([0, 0] if free else [1, 0])
-    said = "Well for 2 rounds in a row: its cooldowns are free again."
+    said = "Healthy for 2 rounds in a row: its cooldowns are reset."
     assert await texts(db, "info") == [said] * free
     [use] = await uses(db)
     assert use.cleared_by == ("healthy" if free else None)
@@ -67,7 +82,8 @@ async def test_only_rounds_that_were_made_to_their_end_free_a_cooldown(
     await acted(db, await session(db, tier=3))
     both: list[dict[str, Any]] = [{"tier": tier, "status": status}, {}]
 
-    for minutes, more in enumerate(both if broken_off_first else both[::-1], 5):
+    ordered = both if broken_off_first else both[::-1]
+    for minutes, more in zip((5, 36), ordered, strict=True):
         await made_round(db, True, now=NOON + timedelta(minutes=minutes), **more)
 
     assert await used(db) == [1, 0]
@@ -77,10 +93,64 @@ async def test_a_round_that_broke_off_still_tells_what_fails(db: Database) -> No
     await acted(db, await session(db, tier=3))
 
     await made_round(db, True, now=NOON + timedelta(minutes=5))
-    await made_round(db, False, now=NOON + timedelta(minutes=10), status=Status.STOPPED)
-    await made_round(db, True, now=NOON + timedelta(minutes=15))
+    await made_round(db, False, now=NOON + timedelta(minutes=40), status=Status.STOPPED)
+    await made_round(db, True, now=NOON + timedelta(minutes=80))
 
+    assert await used(db, now=NOON + 2 * HOUR) == [1, 0]
+
+
+async def test_what_healthy_rounds_free_is_no_act_and_comes_back_by_none(db: Database) -> None:
+    by = await session(db, tier=3)
+    await acted(db, by)
+    await act.reset(db, "Web", None, services=SERVICES, now=NOON)
+    [reset] = (await journal.page(db, limit=9)).items
+    await acted(db, by)
+    for minutes in (5, 36):
+        await made_round(db, True, now=NOON + timedelta(minutes=minutes))
+    freed = [use.cleared_by for use in await uses(db)]
+
+    await acts.undo(db, reset.id, now=NOON + HOUR)
+
+    assert freed == ["operator", "healthy"]
+    assert [use.cleared_by for use in await uses(db)] == [None, "healthy"]
+    assert [each.action for each in (await journal.page(db, limit=9)).items] == ["undo", "reset"]
+
+
+async def test_two_quick_rounds_free_nothing_until_half_an_hour_has_passed(db: Database) -> None:
+    await acted(db, await session(db, tier=3))
+    free = []
+
+    for minutes in (1, 2, 30, 31):
+        at = NOON + timedelta(minutes=minutes)
+        await made_round(db, True, now=at)
+        free.append(await used(db, now=at) == [0, 0])
+
+    assert free == [False, False, False, True]
+
+
+async def test_a_failure_begins_the_half_hour_again(db: Database) -> None:
+    await acted(db, await session(db, tier=3))
+
+    for minutes, ok in ((1, True), (20, False), (21, True), (40, True)):
+        await made_round(db, ok, now=NOON + timedelta(minutes=minutes))
     assert await used(db, now=NOON + HOUR) == [1, 0]
+
+    await made_round(db, True, now=NOON + timedelta(minutes=51))
+    assert await used(db, now=NOON + HOUR) == [0, 0]
+
+
+@pytest.mark.parametrize("trigger", [Trigger.ALERT, Trigger.API, Trigger.MANUAL])
+@pytest.mark.parametrize("times", [1, 2])
+async def test_sessions_that_were_asked_for_free_nothing(
+    db: Database, trigger: Trigger, times: int
+) -> None:
+    await acted(db, await session(db, tier=3))
+    asked = [{"trigger": trigger}] * times
+
+    for minutes, more in zip((5, 36, 67), [*asked, {}, {}], strict=False):
+        await made_round(db, True, now=NOON + timedelta(minutes=minutes), **more)
+
+    assert await used(db, now=NOON + 2 * HOUR) == ([0, 0] if times == 1 else [1, 0])
 
 
 async def test_healthy_rounds_free_nothing_while_another_action_runs(db: Database) -> None:
@@ -88,7 +158,7 @@ async def test_healthy_rounds_free_nothing_while_another_action_runs(db: Databas
     await acted(db, by)
     await act.reserve(db, by, "Web", RESTART, now=NOON)
 
-    for minutes in (5, 6):
+    for minutes in (5, 36):
         await made_round(db, True, now=NOON + timedelta(minutes=minutes))
 
     assert await used(db, now=NOON + HOUR) == [2, 0]
@@ -105,9 +175,9 @@ async def test_health_from_before_the_action_frees_nothing(db: Database) -> None
 
 async def test_healthy_rounds_free_a_service_in_whatever_case_it_was_spelled(db: Database) -> None:
     by = await session(db, tier=3)
-    await marked(db, by, "[COOLDOWN:restart:WEB] success - ok", known=[])
+    await acted(db, by, service="WEB")
 
-    for minutes in (5, 6):
+    for minutes in (5, 36):
         await made_round(db, True, now=NOON + timedelta(minutes=minutes))
 
     assert await used(db, now=NOON + HOUR) == [0, 0]
@@ -117,7 +187,7 @@ async def test_what_still_runs_is_not_freed_by_healthy_rounds_or_a_reset(db: Dat
     by = await session(db, tier=3)
     await act.reserve(db, by, "Web", RESTART, now=NOON)
 
-    for minutes in (5, 6):
+    for minutes in (5, 36):
         await made_round(db, True, now=NOON + timedelta(minutes=minutes))
     _, cleared = await act.reset(db, "web", None, services=SERVICES, now=NOON + HOUR)
 
@@ -137,7 +207,8 @@ async def test_an_operator_gives_the_slots_back(
     db: Database, action: ActionKind | None, cleared: int, left: list[int], what: str
 ) -> None:
     by = await session(db, tier=3)
-    await marked(db, by, SUCCESS, FAILURE, "[COOLDOWN:redeployment:web] success - new")
+    for kind in (RESTART, RESTART, REDEPLOY):
+        await acted(db, by, action=kind)
 
     told = await act.reset(db, "WEB", action, services=SERVICES, now=NOON)
 
@@ -157,30 +228,6 @@ async def test_a_service_that_nobody_knows_has_nothing_to_reset(db: Database) ->
 
 async def test_a_service_that_is_declared_no_more_is_reset_by_its_name(db: Database) -> None:
     by = await session(db, tier=3)
-    await marked(db, by, "[COOLDOWN:restart:Plex] success - ok")
+    await acted(db, by, service="Plex")
 
     assert await act.reset(db, "plex", None, services=SERVICES, now=NOON) == ("Plex", 1)
-
-
-async def test_a_reset_is_taken_back_once(db: Database) -> None:
-    await acted(db, await session(db, tier=3))
-    await act.reset(db, "web", None, services=SERVICES, now=NOON + HOUR)
-
-    taken = await act.restore(db, "WEB", reset_at=NOON + HOUR, services=SERVICES, now=NOON + HOUR)
-
-    assert taken == ("Web", 1)
-    assert await used(db, now=NOON + HOUR) == [1, 0]
-    assert (await texts(db, "info"))[-1] == "An operator took a reset back; 1 count again."
-    with pytest.raises(NotFound):
-        await act.restore(db, "web", reset_at=NOON + HOUR, services=SERVICES, now=NOON + HOUR)
-
-
-async def test_what_healthy_rounds_cleared_is_no_reset(db: Database) -> None:
-    await acted(db, await session(db, tier=3))
-    for minutes in (5, 10):
-        await made_round(db, True, now=NOON + timedelta(minutes=minutes))
-    [use] = await uses(db)
-    assert use.cleared_at
-
-    with pytest.raises(NotFound):
-        await act.restore(db, "Web", reset_at=use.cleared_at, services=SERVICES, now=NOON + HOUR)

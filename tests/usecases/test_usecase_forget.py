@@ -1,14 +1,14 @@
-"""What is deleted for good leaves no words behind."""
+"""What is deleted permanently leaves no words behind."""
 
 import pytest
 from acting import marked
 from examples import LATER, held, rows, session
 
 from lamplighter.repository import Database
-from lamplighter.usecases import bulk, curate
+from lamplighter.usecases import bulk, curate, journal
 from lamplighter.usecases.bulk import Act
 
-TABLES = ("memories", "history", "changes", "reviews", "markers", "analyses")
+TABLES = ("memories", "history", "changes", "reviews", "markers", "analyses", "trash")
 
 
 async def words_kept(db: Database) -> str:
@@ -30,6 +30,9 @@ async def test_a_deleted_claim_is_quoted_nowhere(db: Database, many: bool) -> No
         await bulk.act_on(db, [gone.id], Act(action="delete"), now=LATER)
     else:
         await curate.delete(db, gone.id, version=None, now=LATER)
+
+    assert "888" in await words_kept(db)
+    await journal.purge(db, gone.id, now=LATER)
 
     assert "888" not in await words_kept(db)
     left = {row["memory_id"]: row["text"] for row in await rows(db, "markers")}

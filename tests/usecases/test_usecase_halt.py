@@ -22,7 +22,7 @@ SECRETS = redactor([("A_TOKEN", "quite-a-secret")])
 
 
 async def pulled(db: Database, reason: str = "the rack is moved") -> None:
-    await halt.pull(db, reason, by="me", redact=SECRETS, now=NOON)
+    await halt.pull(db, Brake(redact=SECRETS), reason, by="me", now=NOON)
 
 
 async def told(db: Database) -> list[tuple[str, str]]:

@@ -125,7 +125,7 @@ async def test_a_prompt_is_told_what_is_near_once_in_a_session(db: Database) -> 
 
     first, second = await prompted(db, session, ASKED), await prompted(db, session, ASKED)
 
-    assert f"- [config] {POOL.observation} (#{memory.id})" in first
+    assert f"- [config, {NOON:%Y-%m-%d}] {POOL.observation} (#{memory.id})" in first
     assert "Verify a memory" in first
     assert second == ""
     assert await exposures.told_of(db, session.id, [memory.id]) == {memory.id}

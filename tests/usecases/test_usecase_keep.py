@@ -27,7 +27,7 @@ from lamplighter.domain.memory import (
 )
 from lamplighter.domain.text import content_hash
 from lamplighter.repository import Database, history, memories, writing
-from lamplighter.usecases import curate, knowledge, undo
+from lamplighter.usecases import curate, journal, knowledge, undo
 
 MINUTE = timedelta(minutes=1)
 POOL = Candidate(
@@ -328,6 +328,7 @@ async def test_what_is_removed_leaves_no_words_127(db: Database, first: bool) ->
         await knowledge.forget(db, memory.id, now=LATER)
 
     await knowledge.remove(db, memory.id, now=LATER)
+    await journal.purge(db, memory.id, now=LATER)  # until then it is in the trash
 
     assert await held(db) == []
     words = str([await rows(db, table) for table in ("history", "changes", "memories")])

@@ -81,8 +81,8 @@ async def test_what_a_model_repeats_counts_once(db: Database) -> None:
     assert await texts(db) == [
         "Looked",
         "Asks for tier 3: Fails since noon",
-        "An answer of the model was cut off at its limit: its last marker may say less than it "
-        "should.",
+        "An answer of the model was cut off at its token limit; a marker that was cut off is not "
+        "kept.",
     ]
     assert [each.confidence for each in await held(db)] == [0.7]
     assert len(await rows(db, "escalations")) == 1

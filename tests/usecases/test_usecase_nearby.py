@@ -9,16 +9,19 @@ import pytest
 import sqlalchemy as sa
 
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.meaning import Progress
+from lamplighter.domain.meaning import Progress, read
 from lamplighter.domain.memory import Candidate, Category, Memory
 from lamplighter.domain.search import Method, Wanted
 from lamplighter.embedding import Vector
 from lamplighter.embedding.minilm import MiniLM
-from lamplighter.repository import Database, embeddings, memories, reading, tables, writing
+from lamplighter.repository import Database, embeddings, memories, reading, tables, trash, writing
+from lamplighter.repository.history import Why
 from lamplighter.usecases import nearby
-from lamplighter.usecases.embed import Embedder
+from lamplighter.usecases.embed import AT_ONCE, Embedder
 from lamplighter.usecases.finding import find
 from lamplighter.usecases.nearby import Absent, Nearby
+
+GONE = Why(cause="deleted", actor="operator")
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -57,8 +60,10 @@ def embedder(db: Database, model: MiniLM) -> Embedder:
 
 
 @pytest.fixture
-def near(db: Database, model: MiniLM) -> Nearby:
-    return Nearby(db, model, within=60, enough=0)
+async def near(db: Database, model: MiniLM) -> Nearby:
+    near = Nearby(db, model, within=60, enough=0)
+    await near.prepare()
+    return near
 
 
 async def test_what_means_the_same_is_found_whatever_its_words(
@@ -116,7 +121,7 @@ async def test_what_is_written_changed_and_deleted_is_followed(
     assert {number for number, _ in await near(ASKED)} == {cake.id, slow.id}
 
     async with writing(db):
-        await memories.delete(db, slow, now=NOON)
+        await trash.move(db, [slow.id], GONE, now=NOON, alone=True)
     assert [number for number, _ in await near(ASKED)] == [cake.id]
     assert await embeddings.vectors(db, near.embedding.name, [slow.id]) == []
 
@@ -155,15 +160,15 @@ async def test_nothing_is_embedded_twice_and_a_rest_is_caught_up(
     await kept(db, *(replace(CAKE, observation=f"Cake {number}") for number in range(70)))
     await embedder.begin()
     await embedder.step()
-    assert await embedder.progress() == Progress(32, 70)
+    assert await embedder.progress() == Progress(AT_ONCE, 70)
 
     other = Embedder(db, model, lambda: NOON)
     await caught_up(other)
 
-    assert other.done == 38
+    assert other.done == 70 - AT_ONCE
     assert await other.progress() == Progress(70, 70)
     await caught_up(embedder)
-    assert embedder.done == 32
+    assert embedder.done == AT_ONCE
 
 
 async def test_a_vector_of_another_model_is_replaced(
@@ -233,6 +238,7 @@ async def test_while_the_meaning_of_many_is_not_kept_it_does_not_answer(
 
     await caught_up(embedder)
     near = Nearby(db, near.embedding, within=60)
+    await near.prepare()
     assert len(await near(ASKED)) == 2
 
 
@@ -267,14 +273,61 @@ async def test_what_only_meaning_finds_is_found_by_meaning(
     assert found.found[0].score == pytest.approx(sum(e.score for e in found.found[0].reasons))
 
 
-async def test_a_late_answer_is_none(db: Database, model: MiniLM) -> None:
-    class Late(Renamed):
-        async def embed(self, texts: Sequence[str], *, aside: bool = False) -> list[Vector]:
-            await asyncio.sleep(30)
-            raise AssertionError("it was waited for")
+class Waited(MiniLM):
+    """The model where the machine is slow: it answers when `go` is set."""
+
+    def __init__(self, model: MiniLM) -> None:
+        super().__init__()
+        self.model, self.go, self.asked = model, asyncio.Event(), list[str]()
+
+    @property
+    def loaded(self) -> bool:
+        return self.model.loaded
+
+    async def embed(self, texts: Sequence[str], *, aside: bool = False) -> list[Vector]:
+        self.asked += [] if aside else texts
+        await self.go.wait()
+        return await self.model.embed(texts, aside=aside)
+
+
+async def test_who_asks_again_after_a_late_answer_finds_it_made(
+    db: Database, embedder: Embedder, model: MiniLM
+) -> None:
+    (slow,) = await kept(db, SLOW)
+    await caught_up(embedder)
+    slowly = Waited(model)
+    slowly.go.set()
+    near = Nearby(db, slowly, within=0.01, enough=0)
+    await near.prepare()
+    slowly.go.clear()
 
     with pytest.raises(TimeoutError):
-        await Nearby(db, Late(model), within=0.01)(ASKED)
+        await near(ASKED)
+    slowly.go.set()
+    near.within = 60
+    found = await near(ASKED)
+
+    assert [number for number, _ in found] == [slow.id]
+    assert slowly.asked == [ASKED]
+
+
+async def test_a_search_does_not_wait_for_a_model_that_is_being_loaded(
+    db: Database, embedder: Embedder, model: MiniLM
+) -> None:
+    (slow,) = await kept(db, SLOW)
+    await caught_up(embedder)
+    slowly = Waited(model)
+    near = Nearby(db, slowly, within=60, enough=0)
+
+    async with asyncio.timeout(30):
+        first = await find(db, Wanted(query="restart"), now=NOON, near=near, seconds=3_600)
+    slowly.go.set()
+    await near.prepare()
+    second = await find(db, Wanted(query="restart"), now=NOON, near=near, seconds=3_600)
+
+    assert ([each.row.id for each in first.found], first.partial) == ([slow.id], True)
+    assert first.missing == ("vectors",)
+    assert (second.partial, second.missing) == (False, ())
 
 
 async def test_a_model_that_cannot_be_used_ends_the_work_and_says_why(
@@ -297,6 +350,7 @@ class Renamed:
     """The model under another name."""
 
     dimensions = MiniLM.dimensions
+    loaded = True
 
     def __init__(self, model: MiniLM, name: str = "another") -> None:
         self.model, self.name = model, name
@@ -309,3 +363,53 @@ class Renamed:
 
 
 BY_HAND = {"updated_at": NOON, "confidence": 0.7}
+
+
+async def test_what_a_busy_machine_embeds_is_kept_before_long(
+    db: Database, embedder: Embedder
+) -> None:
+    await kept(db, *(replace(SLOW, observation=f"Fact {number}") for number in range(20)))
+    await embedder.begin()
+
+    await embedder.step()
+
+    assert 0 < embedder.done <= 8
+    assert await embedder.progress() == Progress(embedder.done, 20)
+
+
+async def test_a_text_is_not_nearer_for_being_short(
+    db: Database, embedder: Embedder, near: Nearby, model: MiniLM
+) -> None:
+    text = "To bring the ledger back load last night's dump and compare the row counts. " * 9
+    short, long = await kept(
+        db,
+        replace(SLOW, service=None, observation="Backups of the ledger?"),
+        replace(SLOW, service=None, observation=text),
+    )
+    await caught_up(embedder)
+
+    found = dict(await near(ASKED))
+
+    texts = (read(service=None, title="", observation=each.observation) for each in (short, long))
+    query, one, other = await model.embed([ASKED, *texts])
+    assert found[short.id] == pytest.approx(float(query @ one), abs=0.01)
+    assert found[long.id] == pytest.approx(float(query @ other) * 8**0.15, abs=0.01)
+
+
+async def test_of_a_page_that_is_read_in_part_the_words_speak_for_the_rest(
+    db: Database, embedder: Embedder, near: Nearby
+) -> None:
+    baking = "Melt the butter, add sugar and flour, and leave the cake in the oven for an hour. "
+    _, page, short = await kept(
+        db,
+        replace(CAKE, observation="The domain of the shop expired"),
+        replace(CAKE, service=None, observation=f"{baking * 40}The checkout certificate expired."),
+        replace(CAKE, service=None, observation="Who renews the checkout certificate?"),
+    )
+    await caught_up(embedder)
+
+    found = await find(
+        db, Wanted(query="checkout certificate expired"), now=NOON, near=near, seconds=60
+    )
+
+    assert found.memories[:2] == [page, short]

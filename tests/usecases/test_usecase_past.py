@@ -21,6 +21,7 @@ from lamplighter.usecases import curate, recall
 from lamplighter.usecases.bulk import Act, act_on
 from lamplighter.usecases.fade import fade
 from lamplighter.usecases.recall import WhatIf
+from thorough import examples
 
 STEPS = 30
 SERVICES = ("jellyfin", "WireGuard", None)
@@ -115,7 +116,7 @@ def fits(memory: Memory, wanted: Filter) -> bool:
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(examples(8)))
 async def test_each_moment_shows_what_was_seen_then(db: Database, seed: int) -> None:
     dice, now = random.Random(seed), NOON
     by = [await session(db) for _ in range(3)]

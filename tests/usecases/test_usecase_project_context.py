@@ -53,9 +53,9 @@ async def test_the_three_sections_and_the_counts(db: Database) -> None:
     assert "Verify a memory against the present state" in text
     assert [line for line in text.splitlines() if line.startswith(("###", "- "))] == [
         "### How things are done",
-        "- [pattern] Run make check first. (#1)",
+        "- [pattern, 2026-01-01] Run make check first. (#1)",
         "### The project",
-        "- [architecture] Rings point down. (#2)",
+        "- [architecture, 2026-01-01] Rings point down. (#2)",
         "### Decided in the last 7 days",
         "- [decision, 2026-01-01] We store UTC. (#3)",
     ]
@@ -74,8 +74,8 @@ async def test_what_was_used_most_comes_first_and_twenty_at_most(db: Database, u
     lines = [line for line in (await told(db)).splitlines() if line.startswith("- ")]
 
     assert lines[:2] == [
-        f"- [pattern] Rule 17. (#{made[17].id})",
-        f"- [pattern] Rule 3. (#{made[3].id})",
+        f"- [pattern, 2026-01-01] Rule 17. (#{made[17].id})",
+        f"- [pattern, 2026-01-01] Rule 3. (#{made[3].id})",
     ]
     assert len(lines) == 20
 
@@ -88,7 +88,7 @@ async def test_fifteen_of_the_project_and_ten_decisions_of_seven_days(db: Databa
 
     text = await told(db)
 
-    assert text.count("- [config]") == 15
+    assert text.count("- [config, ") == 15
     assert text.count("- [decision") == 10
     assert "Old choice" not in text
 

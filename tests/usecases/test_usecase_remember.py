@@ -277,7 +277,7 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
         "before": None,
         "after": state,
         "review_id": None,
-        "bulk_id": None,
+        "act_id": None,
     }
     assert reinforced == {
         **learned,

@@ -16,7 +16,8 @@ from lamplighter.domain.session import Session
 from lamplighter.repository import Database, history, links, memories, reviews, writing
 from lamplighter.repository.history import Why
 from lamplighter.repository.reviews import Filter
-from lamplighter.usecases import curate
+from lamplighter.usecases import curate, journal
+from lamplighter.usecases.recording import recorded
 from lamplighter.usecases.review import made_by, open_review, reopen, resolve
 from lamplighter.usecases.undo import undo_step
 
@@ -107,14 +108,17 @@ async def test_deleting_a_memory_ends_its_reviews_and_every_copy_of_its_words(
         resolution=Resolution.GONE,
         resolved_by="deletion",
         resolved_at=LATER,
-        said="",
-        reason="",
         version=2,
     )
     assert await reviews.get(db, done.id) == done
+    await journal.purge(db, new.id, now=LATER)
+    emptied = await reviews.get(db, waiting.id)
+    assert emptied is not None
+    assert (emptied.said, emptied.reason, emptied.version) == ("", "", 3)
     assert FAST not in await words_kept(db)
 
     await curate.delete(db, old.id, version=None, now=LATER)
+    await journal.purge(db, old.id, now=LATER)
 
     assert old.observation not in await words_kept(db)
     left = replace(done, reason="", version=3)  # what was decided stays decided
@@ -122,7 +126,7 @@ async def test_deleting_a_memory_ends_its_reviews_and_every_copy_of_its_words(
 
 
 async def words_kept(db: Database) -> str:
-    tables = ("memories", "history", "changes", "reviews")
+    tables = ("memories", "history", "changes", "reviews", "trash")
     return str([await rows(db, table) for table in tables])
 
 
@@ -326,7 +330,7 @@ async def test_weeks_that_are_due_are_taken_before_a_decision(
     assert (await now_is(db, old)).confidence == left
     await reopen(db, review.id, version=None, now=later)
     back = await now_is(db, old)
-    assert (back.confidence, back.updated_at, back.decayed_weeks) == (0.2, NOON, 3)
+    assert (back.confidence, back.updated_at, back.decayed_weeks) == (0.5, NOON, 0)
 
 
 @pytest.mark.parametrize("decision", ["keep old", "keep new"])
@@ -378,21 +382,26 @@ async def test_a_later_edit_stands_in_the_way_of_taking_it_back(db: Database) ->
     await raised(db, old, observation="Takes 7s")
     merged = await now_is(db, old)
 
-    with pytest.raises(Conflict, match=r"Memory 1: The text .* again later: edited, version 5\."):
+    with pytest.raises(Conflict, match=r"Memory 1 was edited by the operator since \(version 5\)"):
         await undone(db, review)
 
     assert (await now_is(db, old), await reviews.get(db, review.id)) == (merged, resolved)
     assert told(await now_is(db, new)) == OUTCOMES["merge"][1]
 
 
-async def test_what_was_undone_by_hand_already_is_passed_over(db: Database) -> None:
+async def test_what_was_undone_by_hand_stands_in_the_way_until_that_is_undone(
+    db: Database,
+) -> None:
     old, new, review = await contradicted(db)
     await decided(db, review, "keep old")
     back = (await history.of(db, new.id, limit=1)).items[0]
     await undo_step(db, new.id, back.id, version=None, now=LATER)
-    given = (await history.of(db, old.id, limit=1)).items[0]
-    await undo_step(db, old.id, given.id, version=None, now=LATER)
+    by_hand = recorded.get()
+    assert by_hand is not None
 
+    with pytest.raises(Conflict, match=r"Memory 2 was undone by the operator since"):
+        await undone(db, review)
+    await journal.undo(db, by_hand, now=LATER)
     await undone(db, review)
 
     assert (told(await now_is(db, old)), told(await now_is(db, new))) == (told(old), told(new))
@@ -436,7 +445,7 @@ async def test_nothing_is_decided_on_what_is_gone(db: Database) -> None:
 
     with pytest.raises(Conflict, match="resolved already: gone"):
         await decided(db, review, "keep old")
-    with pytest.raises(Conflict, match="deleted for good"):
+    with pytest.raises(Conflict, match="restore it from the trash first"):
         await undone(db, review)
 
     assert await now_is(db, old) == old

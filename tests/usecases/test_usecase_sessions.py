@@ -124,7 +124,7 @@ async def test_a_finished_session_has_its_report_and_its_summary(db: Database) -
         ended_at=LATER,
         exit_code=0,
         response="Report",
-        summary='Session with 3 messages. Started: "First" — Ended: "Last"',
+        summary='Session with 3 messages. Started: "tier 1, scheduled" — Ended: "Last"',
         cost_usd=0.03,
         turns=5,
         duration_ms=42_000,

@@ -122,7 +122,7 @@ async def test_what_is_not_there_is_not_undone(db: Database) -> None:
         with pytest.raises(NotFound):
             await undo_step(db, *pair, version=None, now=SPRING)
     await curate.delete(db, memory.id, version=None, now=SPRING)
-    with pytest.raises(Conflict, match="for good"):
+    with pytest.raises(Conflict, match="restore it from the trash first"):
         await undo_step(db, memory.id, step.id, version=None, now=SPRING)
     steps = await undo.shown(db, memory.id, await past(db, memory))
     assert not any(able for _, able in steps)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 from chains import HOUR, MINUTE, SERVICES, finished, said, seen, states, used_up
-from examples import NOON, session
+from examples import NOON, rows, session
 
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.handoff import EscalationState
@@ -77,8 +77,8 @@ async def test_two_healthy_rounds_end_the_waiting_and_one_does_not(db: Database)
     await round_made(db, NOON + MINUTE, {"Web": True})
 
     assert await waiting(db, NOON + MINUTE) == {"Web": NOON + 4 * HOUR}
-    await round_made(db, NOON + 2 * MINUTE, {"Web": True})
-    assert await waiting(db, NOON + 2 * MINUTE) == {}
+    await round_made(db, NOON + 31 * MINUTE, {"Web": True})
+    assert await waiting(db, NOON + 31 * MINUTE) == {}
     assert await states(db) == [("Web", "closed", "well again")]
     assert await escalations.people(db) == []
     assert [use.cleared_by for use in await cooldowns.since(db, NOON)] == ["healthy"] * 2
@@ -129,3 +129,34 @@ async def test_waiting_ends_in_whatever_case_the_service_was_spelled(db: Databas
         await escalations.close(db, "ELSEWHERE", why="well again", now=NOON)
 
     assert await escalations.people(db) == []
+
+
+async def test_a_check_that_passed_since_a_person_was_asked_is_another_failure(
+    db: Database,
+) -> None:
+    await round_made(db, NOON - MINUTE, {"bare": True})
+    await asked_a_person(db, "bare")
+    await round_made(db, NOON + MINUTE, {"bare": True})
+
+    by = await session(db)
+    await said(db, by, "[ESCALATE:bare] nothing was checked")
+    await seen(db, by, "bare", ok=False, now=NOON + 2 * MINUTE)
+    await said(db, by, "[ESCALATE:bare] it fails again")
+
+    assert await outcomes(db) == ["recorded", "held back", "recorded"]
+
+
+async def test_a_check_that_failed_all_the_time_is_the_same_failure(db: Database) -> None:
+    await round_made(db, NOON - MINUTE, {"bare": False})
+    await asked_a_person(db, "bare")
+    await round_made(db, NOON + MINUTE, {"bare": True})
+
+    by = await session(db)
+    await seen(db, by, "bare", ok=False, now=NOON + 2 * MINUTE)
+    await said(db, by, "[ESCALATE:bare] it fails again")
+
+    assert await outcomes(db) == ["recorded", "held back"]
+
+
+async def outcomes(db: Database) -> list[str]:
+    return [row["outcome"] for row in await rows(db, "markers")]

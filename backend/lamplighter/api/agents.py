@@ -49,6 +49,7 @@ async def context(request: Request, wanted: shapes.ContextQuery) -> Response:
         limit=CONTEXT_LIMIT if limit is None else limit,
         now=here.now(),
         near=here.near,
+        budget=wanted.budget,
     )
     about = {"profile": "agent", "agent": agent.name if agent else None, "project": project}
     return answer({**about, **_context(found), "seq": seq})
@@ -89,6 +90,7 @@ def _context(found: AgentContext) -> dict[str, Any]:
         "included": [_told(each, at) for at, each in enumerate(found.told)],
         "excluded": [_left_out(each) for each in found.placements if not each.included],
         "partial": found.partial,
+        "missing": list(found.missing),
     }
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -21,6 +22,7 @@ _TITLES: Final = {
     403: "Not allowed",
     404: "Not found",
     405: "Method not allowed",
+    408: "Too slow",
     409: "Conflict",
     412: "Changed meanwhile",
     413: "Too large",
@@ -47,8 +49,9 @@ def versioned(value: Mapping[str, Any], status: int = 200, **headers: str) -> Re
 
 
 def etag(value: Mapping[str, Any]) -> str:
-    """Return a resource's ETag."""
-    return f'"{value["id"]}-{value["version"]}"'
+    """Return a resource's ETag; a session's changes as well when it begins or ends to wait."""
+    waits = re.sub(r"\D", "", value.get("waiting_since") or "")
+    return f'"{value["id"]}-{value["version"]}{waits and f"-{waits}"}"'
 
 
 def page(

@@ -22,6 +22,7 @@ from lamplighter.api.answer import etag, problem
 from lamplighter.api.callers import Attempts, Callers
 from lamplighter.api.door import Door, door
 from lamplighter.api.guard import HEADERS, Guard
+from lamplighter.api.jobs import Jobs
 from lamplighter.api.observed import ID, REQUEST, Observed
 from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, MCP, Ask, Op, by_path
 from lamplighter.domain import plain
@@ -29,8 +30,9 @@ from lamplighter.domain.approval import Approval
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Unavailable
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.review import Review
-from lamplighter.repository.driver import OperationalError, disk_is_full
+from lamplighter.repository.driver import OperationalError, Unsound, disk_is_full
 from lamplighter.telemetry import about
+from lamplighter.usecases.recording import recorded
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +40,8 @@ FULL: Final = (
     "There is no space left where the database is kept. Nothing was changed; "
     "free some space and try again."
 )
+ACT: Final = "Lamplighter-Act"
+"""The header of an answer that names the act of the request: it can be undone by that."""
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 Opening = Callable[[], AbstractAsyncContextManager[Door]]
@@ -61,9 +65,11 @@ def create_app(
             app.state.door = here
             app.state.callers = callers = Callers(here.db, here.now)
             app.state.attempts = Attempts()
+            app.state.jobs = jobs = Jobs()
             app.state.desk = desk_of(here)
             tasks = [asyncio.create_task(work) for work in (here.hub.follow(), callers.note())]
             yield
+            await jobs.end()
             for task in tasks:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
@@ -132,7 +138,11 @@ def _by_method(ops: Mapping[str, Op]) -> Ask:
         if op is None:
             allowed = [*ops, "HEAD"] if "GET" in ops else ops
             raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
-        return await op.ask(request)
+        recorded.set(None)
+        answer = await op.ask(request)
+        if (act := recorded.get()) is not None:
+            answer.headers[ACT] = str(act)
+        return answer
 
     return ask
 
@@ -178,6 +188,8 @@ async def _on_locked(request: Request, error: Exception) -> Response:
     logger.warning("The database could not be used for %s: %s", request.url.path, error)
     if disk_is_full(error):
         return problem(507, FULL)
+    if isinstance(error, Unsound):
+        return problem(503, door(request).db.problem or str(error), headers={"Retry-After": "30"})
     detail = "The database cannot be used now. Nothing was changed; try again."
     return problem(503, detail, headers={"Retry-After": "2"})
 

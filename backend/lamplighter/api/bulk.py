@@ -1,4 +1,4 @@
-"""Acts on many memories at once, and taking them back."""
+"""Acts on many memories at once."""
 
 from typing import Any
 
@@ -50,22 +50,15 @@ async def _preview(here: Door, given: shapes.Bulk, wanted: bulk.Act) -> Response
             "changed": found.changed,
             "left": found.left,
             "seq": seq,
-            "bulk": None,
+            "act": None,
             "preview": preview,
         }
     )
 
 
-async def undo(request: Request) -> Response:
-    """POST /api/v1/memories/bulk/{id}/undo."""
-    here = door(request)
-    await ask.body(request, shapes.Empty)
-    return answer(await _said(here, await bulk.undo(here.db, ask.number(request), now=here.now())))
-
-
 async def _said(here: Door, done: bulk.Done) -> dict[str, Any]:
     seq = await changes.last(here.db)
-    return {"changed": len(done.ids), "left": done.left, "seq": seq, "bulk": done.bulk}
+    return {"changed": len(done.ids), "left": done.left, "seq": seq, "act": done.act}
 
 
 async def _chosen(here: Door, given: shapes.Bulk) -> list[int] | Filter:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Callable
 from datetime import datetime
 from typing import Final
@@ -24,6 +23,8 @@ NOTE_SECONDS: Final = 60.0
 CHECK_SECONDS: Final = 15.0
 FAILURES: Final = 10
 FAILURES_SECONDS: Final = 60.0
+ADDRESSES: Final = 1_000
+"""Of how many addresses wrong codes are counted; beyond, the oldest are forgotten."""
 
 
 class Callers:
@@ -104,27 +105,34 @@ class Admitted:
 
 
 class Attempts:
-    """Counts tries of one-time codes: so many that fail in a minute, and all have to wait."""
+    """Counts wrong one-time codes by the address that sent them.
+
+    One address that sends too many different ones in a minute is refused more; a code that
+    is right is never refused, so nobody can lock the operator out.
+    """
 
     def __init__(self) -> None:
-        self._failed: deque[float] = deque()
+        self._failed: dict[str, dict[str, float]] = {}
 
-    def wait(self) -> int:
-        """Return for how many seconds no code is looked at; 0 when one may be tried."""
+    def failed(self, address: str, code: str) -> int:
+        """Note a wrong code; return for how many seconds its address is to wait, 0 for none."""
         now = time.monotonic()
-        while self._failed and now - self._failed[0] >= FAILURES_SECONDS:
-            self._failed.popleft()
-        if len(self._failed) < FAILURES:
-            return 0
-        return 1 + int(FAILURES_SECONDS - (now - self._failed[0]))
+        self._forget(now)
+        codes = self._failed.setdefault(address, {})
+        wait = 1 + int(FAILURES_SECONDS - (now - min(codes.values(), default=now)))
+        if code not in codes and len(codes) >= FAILURES:
+            return wait
+        codes.setdefault(code, now)
+        return 0
 
-    def begin(self) -> None:
-        """Count a try as one that fails, so that many at once are counted too."""
-        self._failed.append(time.monotonic())
-
-    def succeeded(self) -> None:
-        """Take the last try back: it was a good one."""
-        self._failed.pop()
+    def _forget(self, now: float) -> None:
+        for address, codes in list(self._failed.items()):
+            left = {code: at for code, at in codes.items() if now - at < FAILURES_SECONDS}
+            self._failed[address] = left
+            if not left:
+                del self._failed[address]
+        while len(self._failed) > ADDRESSES:
+            del self._failed[next(iter(self._failed))]
 
 
 def cookie_name(scope: Scope) -> str:

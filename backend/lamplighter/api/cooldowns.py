@@ -8,7 +8,7 @@ from starlette.responses import Response
 from lamplighter.api import ask, shapes
 from lamplighter.api.answer import answer, page
 from lamplighter.api.door import Door, door
-from lamplighter.domain import moments, plain
+from lamplighter.domain import plain
 from lamplighter.domain.service import GENERAL, fold
 from lamplighter.repository import changes, cooldowns, reading
 from lamplighter.repository.cooldowns import Filter
@@ -59,22 +59,7 @@ async def reset(request: Request) -> Response:
     service, cleared = await act.reset(
         here.db, request.path_params["name"], given.action, services=here.services(), now=now
     )
-    return answer({"service": service, "cleared": cleared, "reset": plain.at(now)}, 201)
-
-
-async def restore(request: Request) -> Response:
-    """DELETE /api/v1/cooldowns/{name}/resets/{reset}."""
-    here = door(request)
-    reset_at = moments.moment(request.path_params["reset"], "reset")
-    assert reset_at is not None
-    service, restored = await act.restore(
-        here.db,
-        request.path_params["name"],
-        reset_at=reset_at,
-        services=here.services(),
-        now=here.now(),
-    )
-    return answer({"service": service, "restored": restored})
+    return answer({"service": service, "cleared": cleared}, 201)
 
 
 async def _spelled(here: Door, name: str) -> str:

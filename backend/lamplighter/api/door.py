@@ -22,6 +22,7 @@ from lamplighter.domain.vitals import Sign
 from lamplighter.engines import Engine
 from lamplighter.repository import Database
 from lamplighter.usecases.halt import Brake
+from lamplighter.usecases.journal import TRASH_KEPT
 from lamplighter.usecases.knowledge import WINDOW
 
 
@@ -75,6 +76,7 @@ class Door:
     webhook_tier: int = 1
     agents: tuple[Agent, ...] = ()
     window: timedelta = WINDOW
+    trash_kept: timedelta | None = TRASH_KEPT
     figures: Kept = field(default_factory=Kept)
     brake: Brake = field(default_factory=Brake)
     near: Near | None = None

@@ -20,6 +20,7 @@ from lamplighter.api.callers import CHECK_SECONDS, Admitted, caller_of, callers_
 from lamplighter.api.door import Door, door
 from lamplighter.api.hub import as_json, frame
 from lamplighter.repository import changes, reading
+from lamplighter.repository.driver import Error
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +87,7 @@ class Stream(EventSourceResponse):
 
 
 async def _frames(here: Door, after: int | None, admitted: Admitted) -> AsyncIterator[bytes]:
-    seq = await changes.last(here.db) if after is None else after
+    seq = await _newest(here) if after is None else after
     with here.hub.following(seq) as follower:
         yield b"retry: 2000\n" + _event("hello", seq, version=__version__)
         while await admitted():
@@ -95,13 +96,25 @@ async def _frames(here: Door, after: int | None, admitted: Admitted) -> AsyncIte
                 follower.seq = found[-1][0]
                 yield b"".join(encoded for _, encoded in found)
             elif found is None or follower.seq > here.hub.seq:
-                follower.seq, replayed = await _replay(here, follower.seq)
+                try:
+                    follower.seq, replayed = await _replay(here, follower.seq)
+                except (Error, TimeoutError) as error:
+                    logger.info("A client of the change feed is let go: %s", error)
+                    return  # it comes back, and asks for the same changes
                 if replayed:
                     yield replayed
                 elif here.hub.seq <= follower.seq:  # it may have gone on while we looked
                     await here.hub.more(CHECK_SECONDS)
             else:
                 await here.hub.more(CHECK_SECONDS)
+
+
+async def _newest(here: Door) -> int:
+    """Return the newest change; where nothing can be read now, the newest one that was."""
+    try:
+        return await changes.last(here.db)
+    except (Error, TimeoutError):
+        return here.hub.seq
 
 
 async def _replay(here: Door, seq: int) -> tuple[int, bytes]:

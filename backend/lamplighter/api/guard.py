@@ -6,13 +6,14 @@ must be somebody, and hold the scope that the route table wants: what it does no
 name cannot be asked at all.
 """
 
+import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,6 +23,7 @@ from lamplighter.api.agentops import errors as agentops_errors
 from lamplighter.api.agentops import table as agentops
 from lamplighter.api.agentops.contract import Entry
 from lamplighter.api.answer import problem
+from lamplighter.api.body import Body
 from lamplighter.api.callers import Callers
 from lamplighter.api.door import Door
 from lamplighter.api.routes import (
@@ -38,6 +40,8 @@ from lamplighter.api.routes import (
 from lamplighter.api.routes.op import Op
 from lamplighter.domain.access import Caller
 from lamplighter.repository.driver import Error
+
+logger = logging.getLogger(__name__)
 
 CSP: Final = "; ".join(
     (
@@ -119,15 +123,23 @@ class Guard:
                     headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        answer = await self._answer(scope, Headers(scope=scope))
+        headers = Headers(scope=scope)
+        answer = await self._answer(scope, headers)
         theirs = self._theirs(scope["path"])
+        larger = theirs and scope["path"].endswith("/import")
+        body = Body(headers, receive, MAX_IMPORT_BYTES if larger else MAX_BODY_BYTES)
+        send = body.sending(send)
         if answer:
             told = agentops_errors.theirs(answer) if theirs else answer
-            await told(scope, receive, marked)
-        else:
-            larger = theirs and scope["path"].endswith("/import")
-            most = MAX_IMPORT_BYTES if larger else MAX_BODY_BYTES
-            await self._app(scope, _limited(receive, most), marked)
+            await told(scope, body.receive, marked)
+            return
+        await self._pass_on(scope, body.receive, marked)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except ClientDisconnect:
+            logger.debug("A client left in the middle of its request: %s", scope["path"])
 
     async def _answer(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the answer to what may not pass; None lets it."""
@@ -176,7 +188,8 @@ async def _stopped(scope: Scope, headers: Headers) -> Response | None:
         else:
             caller = await callers.find(scope, headers)
     except (Error, TimeoutError):
-        detail = "The database cannot be read now; try again."
+        here: Door = scope["app"].state.door
+        detail = here.db.problem or "The database cannot be read now; try again."
         return problem(503, detail, headers={"Retry-After": "2"})
     if path.startswith(webhooks.BELOW) and webhooks.closed(scope["app"].state.door, caller):
         return problem(503, webhooks.CLOSED)
@@ -265,21 +278,6 @@ def _from_our_page(headers: Headers) -> bool:
 
 def _below_api(path: str) -> bool:
     return path == API or path.startswith(f"{API}/") or agentops.below(path)
-
-
-def _limited(receive: Receive, most: int) -> Receive:
-    """Receive a body, but not one of any size; Starlette's own limit answers in other words."""
-    size = 0
-
-    async def limited() -> Message:
-        nonlocal size
-        message = await receive()
-        size += len(message.get("body", b""))
-        if size > most:
-            raise HTTPException(413, f"The body is larger than {most:,} bytes.")
-        return message
-
-    return limited
 
 
 def _place(origin: str) -> str | None:

@@ -1,6 +1,7 @@
 """The halt: whether everything stands still, and the button that makes it so."""
 
-from typing import Any
+import logging
+from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,6 +16,11 @@ from lamplighter.domain.halt import Halt
 from lamplighter.repository import changes, reading
 from lamplighter.usecases import halt
 
+logger = logging.getLogger(__name__)
+
+KEPT_SECONDS: Final = 1.0
+"""How long the answer waits for the database; the file halts everything meanwhile."""
+
 
 async def show(request: Request) -> Response:
     """GET /api/v1/halt."""
@@ -24,9 +30,17 @@ async def show(request: Request) -> Response:
 
 async def pull(request: Request) -> Response:
     """PUT /api/v1/halt."""
-    here, by = door(request), _person(request)
+    here, by, now = door(request), _person(request), door(request).now()
     given = await ask.body(request, shapes.HaltIn)
-    await halt.pull(here.db, given.reason, by=by, redact=here.redact, now=here.now())
+    try:
+        here.brake.write(given.reason, by=by, now=now)
+    except OSError as error:
+        logger.warning("%s could not be written: %s", here.brake.file, error)
+    if here.brake.by_request() is None:  # without a file only the database can halt
+        await halt.pull(here.db, here.brake, given.reason, by=by, now=now)
+    else:
+        work = halt.keep_patiently(here.db, here.brake, now=now)
+        await request.app.state.jobs.start("the halt", work, wait=KEPT_SECONDS)
     return await _standing(here)
 
 

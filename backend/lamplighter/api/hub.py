@@ -13,7 +13,7 @@ import msgspec
 from lamplighter.domain import plain
 from lamplighter.domain.change import Change
 from lamplighter.repository import Database, changes
-from lamplighter.repository.driver import Error
+from lamplighter.repository.driver import Error, severity
 from lamplighter.repository.feed import Waking
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Hub:
             try:
                 await self._read()
             except Error as error:
-                logger.warning("The change feed cannot be read now: %s", error)
+                logger.log(severity(error), "The change feed cannot be read now: %s", error)
                 await asyncio.sleep(AGAIN_SECONDS)
                 continue
             except Exception:  # whatever it is, every screen hangs on this

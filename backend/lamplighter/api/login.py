@@ -12,7 +12,6 @@ from lamplighter.api.answer import answer, problem
 from lamplighter.api.callers import Attempts, caller_of, callers_of, cookie_name
 from lamplighter.api.door import door
 from lamplighter.domain.errors import Conflict
-from lamplighter.repository.driver import Error
 from lamplighter.usecases import access
 
 FORM: Final = "application/x-www-form-urlencoded"
@@ -62,19 +61,10 @@ def send_away(request: Request) -> None:
 
 
 async def _redeem(request: Request, code: str, *, onward: str = "/") -> Response:
-    here, attempts = door(request), _attempts(request)
-    if wait := attempts.wait():
-        return _again(request, 429, TOO_MANY, onward, **{"Retry-After": str(wait)})
-    attempts.begin()
-    agent = request.headers.get("user-agent", "")
-    try:
-        words = await access.redeem(here.db, code, agent, now=here.now())
-    except Error:
-        attempts.succeeded()  # nobody has looked at the code
-        raise
+    here, agent = door(request), request.headers.get("user-agent", "")
+    words = await access.redeem(here.db, code, agent, now=here.now())
     if words is None:
-        return await _onward(request) or _again(request, 401, WRONG, onward)
-    attempts.succeeded()
+        return await _onward(request) or _refused(request, code, onward)
     response = login_page.onward(onward)
     response.set_cookie(
         cookie_name(request.scope),
@@ -85,6 +75,13 @@ async def _redeem(request: Request, code: str, *, onward: str = "/") -> Response
         secure=request.url.scheme == "https",
     )
     return response
+
+
+def _refused(request: Request, code: str, onward: str) -> Response:
+    address = request.client.host if request.client else ""
+    if wait := _attempts(request).failed(address, code):
+        return _again(request, 429, TOO_MANY, onward, **{"Retry-After": str(wait)})
+    return _again(request, 401, WRONG, onward)
 
 
 async def _onward(request: Request) -> Response | None:

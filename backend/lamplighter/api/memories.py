@@ -198,6 +198,7 @@ async def filter_of(here: Door, wanted: shapes.MemoryQuery | shapes.ViewQuery) -
         service=service,
         category=wanted.category,
         kind=wanted.kind,
+        operational=None if wanted.section is None else wanted.section == "operational",
         project=None if wanted.project is None else project_of(wanted.project),
         scope=wanted.scope,
         session_id=wanted.session,
@@ -260,5 +261,6 @@ def entry(each: history.Entry, *, undoable: bool) -> dict[str, Any]:
     return {
         **history.plainly(each),
         "review_id": each.review_id,
+        "act": each.act_id,
         "undoable": undoable,
     }

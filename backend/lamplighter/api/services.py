@@ -6,7 +6,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import ask, halt, shapes, spending
+from lamplighter.api import ask, halt, shapes, spending, walled
 from lamplighter.api.answer import answer, page
 from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
@@ -55,8 +55,11 @@ async def overview(request: Request) -> Response:
     here, wanted = door(request), ask.query(request, shapes.OverviewQuery)
     now = here.now()
     since = moments.moment(wanted.since, "since") or now - LATELY
+    project = await walled.project_bound(request)
     async with reading(here.db):
-        found = await views.overview(here.db, here.services(), since=since, now=now)
+        found = await views.overview(
+            here.db, here.services(), since=since, now=now, project=project
+        )
         pulled = await here.brake.pulled(here.db)
         spent = await spending.standing(here)
         seq = await changes.last(here.db)
@@ -91,8 +94,9 @@ def _overview(
         "checked_at": plain.at(max(checked, default=None)),
         "path": here.services_path,
         "problems": here.problems(),
-        "supervisor": plain.leader(found.leader, now=now),
+        "supervisor": {**plain.leader(found.leader, now=now), "waiting": found.parked},
         "running": plain.session(found.running) if found.running else None,
+        "outcomes": [plain.session(each) for each in found.outcomes],
         "queued": found.queued,
         "people": [
             {
@@ -177,6 +181,7 @@ def _condition(here: Door, each: Condition) -> dict[str, Any]:
                 "approve": service.approval_of(action),
                 "directory": action.directory,
                 "timeout": action.timeout,
+                "for": list(action.repairs),
             }
             for action in service.actions
         ],

@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from lamplighter.domain.transcript import Item, Line, Odd, Shown, shown, whole
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.transcript import PARTIAL, WHOLE, Item, Line, Odd, Shown, shown, whole
 from lamplighter.engines import stream
 from lamplighter.engines.tail import CHUNK_BYTES, Tail
 
@@ -31,7 +33,11 @@ def forward(path: Path, after: int, *, limit: int, until: int | None, read: Read
                 more = len(items) >= limit
                 if more or (until is not None and line.end > until):
                     return {"items": items, "start": after, "next": at, "more": more}
-                items += read(line)
+                found = read(line)
+                if any(each["kind"] in WHOLE for each in found):
+                    while items and items[-1]["kind"] == PARTIAL:
+                        items.pop()
+                items += found
                 at = line.end
     finally:
         tail.close()
@@ -53,8 +59,9 @@ def backward(
     return {**found, "next": end, "more": start > 0}
 
 
-def entries(line: Line, *, form: Form, redact: Callable[[str], str]) -> list[dict[str, Any]]:
+def entries(line: Line, *, form: Form, redact: Redactor) -> list[dict[str, Any]]:
     """Return what one line of the file holds, as a person reads it or (`raw`) as it stands."""
+    line = replace(line, content=redact.marked(line.content))
     return [
         {
             "offset": line.start,

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -13,12 +14,13 @@ from lamplighter.api import ask, session_log, shapes, spending, walled
 from lamplighter.api.answer import answer, page, versioned
 from lamplighter.api.door import Door, door
 from lamplighter.domain import moments, plain
-from lamplighter.domain.errors import Invalid, NotFound, Wrong, wrong_of
+from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong, wrong_of
 from lamplighter.domain.memory import Memory, MemoryId
 from lamplighter.domain.search import Search
 from lamplighter.domain.session import Plan, Session, Trigger
 from lamplighter.engines import Engine, Outside
 from lamplighter.repository import (
+    approvals,
     changes,
     history,
     marks,
@@ -30,8 +32,9 @@ from lamplighter.repository import (
 )
 from lamplighter.repository.sessions import Filter
 from lamplighter.usecases import chain as chains
-from lamplighter.usecases import ignored
+from lamplighter.usecases import ignored, leftover
 from lamplighter.usecases import sessions as lifecycle
+from lamplighter.usecases.ingest import Ingest
 
 
 async def index(request: Request) -> Response:
@@ -50,14 +53,15 @@ async def index(request: Request) -> Response:
         found = await sessions.page(here.db, chosen, limit=wanted.limit, position=position)
         linked = await sessions.linked(here.db, found.items)
         every = [each.id for each in (*found.items, *linked)]
+        waiting = await approvals.waiting_since(here.db)
         told_otherwise = await history.contradictions(here.db, every)
         seq = await changes.last(here.db)
     return page(
         request,
-        [plain.session(each) for each in found.items],
+        [_row(each, waiting) for each in found.items],
         found.position,
         seq,
-        linked=[plain.session(each) for each in linked],
+        linked=[_row(each, waiting) for each in linked],
         contradicted={str(number): count for number, count in told_otherwise.items()},
     )
 
@@ -90,7 +94,15 @@ async def create(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     """GET /api/v1/sessions/{id}."""
-    return versioned(plain.session(await _session(door(request), ask.number(request))))
+    here = door(request)
+    async with reading(here.db):
+        session = await _session(here, ask.number(request))
+        return versioned(_row(session, await approvals.waiting_since(here.db)))
+
+
+def _row(each: Session, waiting: Mapping[int, datetime]) -> dict[str, Any]:
+    """Return a session as JSON, with since when it waits for approval."""
+    return {**plain.session(each), "waiting_since": plain.at(waiting.get(each.id))}
 
 
 async def stop(request: Request) -> Response:
@@ -145,7 +157,8 @@ async def log(request: Request) -> Response:
     async with reading(here.db):
         session = await _session(here, ask.number(request))
         seq = await changes.last(here.db)
-    path = here.session_files / f"{session.id}.jsonl"
+    path = here.session_files / f"{session.output}.jsonl"
+    ours = session.is_of(here.db.home.id if here.db.home else None) or path.exists()
     # what is shown is what was taken in: the file itself may be further on
     until = session.log_offset if session.running else None
     read = partial(session_log.entries, form=wanted.form, redact=here.redact)
@@ -159,7 +172,9 @@ async def log(request: Request) -> Response:
             session_log.backward, path, wanted.before, limit=wanted.limit, until=until, read=read
         )
         complete = not session.running and wanted.before >= found["next"]
-    return answer({**found, "complete": complete, "seq": seq})
+    return answer(
+        {**found, "complete": complete, "elsewhere": None if ours else session.host, "seq": seq}
+    )
 
 
 async def markers(request: Request) -> Response:
@@ -199,6 +214,20 @@ async def take(request: Request) -> Response:
         lexicon=here.lexicon,
     )
     return versioned(plain.mark(mark))
+
+
+async def ingest_rest(request: Request) -> Response:
+    """POST /api/v1/sessions/{id}/markers."""
+    here, number = door(request), ask.number(request)
+    await ask.body(request, shapes.Empty)
+    session = await leftover.leftover(here.db, number)
+    file = here.session_files / f"{session.output}.jsonl"
+    if not await asyncio.to_thread(file.is_file):
+        raise Conflict(f"The file of session {number} is not here: {file}.")
+    ingest = Ingest(here.db, session, here.redact, here.known(), lexicon=here.lexicon)
+    work = leftover.ingest_leftover(ingest, file, here.brake, now=here.now)
+    await request.app.state.jobs.start(f"the rest of session {number}", work)
+    return versioned(plain.session(session), 202)
 
 
 async def chain(request: Request) -> Response:

@@ -10,9 +10,10 @@ from lamplighter.api.answer import answer, problem
 from lamplighter.api.door import door
 from lamplighter.domain import moments, plain
 from lamplighter.domain.session import Plan
-from lamplighter.repository import changes, leases, reading
+from lamplighter.repository import approvals, changes, leases, reading
 from lamplighter.repository.driver import Error
 from lamplighter.usecases import preview as previews
+from lamplighter.usecases.include import Asked, explain
 from lamplighter.usecases.preview import Question
 from lamplighter.usecases.recall import WhatIf
 
@@ -23,8 +24,11 @@ async def supervisor(request: Request) -> Response:
     ask.query(request, shapes.Nothing)
     async with reading(here.db):
         leader = await leases.get(here.db)
+        waiting = len(await approvals.waiting_since(here.db))
         seq = await changes.last(here.db)
-    return answer({**plain.leader(leader, now=here.now()), "version": __version__, "seq": seq})
+    state = {**plain.leader(leader, now=here.now()), "waiting": waiting}
+    found = {"version": __version__, "database": here.db.problem, "seq": seq}
+    return answer({**state, **found})
 
 
 async def context(request: Request) -> Response:
@@ -58,14 +62,33 @@ async def context(request: Request) -> Response:
     return answer({**found.as_json(whole=wanted.sections == "all"), "seq": seq})
 
 
+async def inclusion(request: Request) -> Response:
+    """GET /api/v1/memories/{id}/prompt: whether the next prompt includes a memory, and why."""
+    here, wanted = door(request), ask.query(request, shapes.InclusionQuery)
+    known, now = here.services(), here.now()
+    at = moments.past(wanted.as_of, "as_of", now=now)
+    asked = Asked(
+        services=previews.focus(wanted.services, known),
+        budget=here.budget if wanted.budget is None else wanted.budget,
+        what_if=WhatIf(without=previews.numbers(wanted.without), at=at),
+    )
+    async with reading(here.db):
+        found = await explain(here.db, ask.number(request), asked, known, now=now)
+        seq = await changes.last(here.db)
+    as_of = {} if at is None else {"as_of": plain.at(at)}
+    return answer({**found.as_json(), **as_of, "seq": seq})
+
+
 async def healthz(request: Request) -> Response:
     """GET /healthz: this process lives."""
     return answer({"status": "ok"})
 
 
 async def readyz(request: Request) -> Response:
-    """GET /readyz: this process can read its database; it says so of a halt, but not why."""
+    """GET /readyz: this process can use its database; it says so of a halt, but not why."""
     here = door(request)
+    if here.db.problem:
+        return problem(503, here.db.problem, headers={"Retry-After": "30"})
     try:
         await changes.last(here.db)
         halted = await here.brake.pulled(here.db)

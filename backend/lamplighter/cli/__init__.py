@@ -13,6 +13,7 @@ from lamplighter import __version__, telemetry
 from lamplighter.cli import (
     access,
     approvals,
+    backup,
     halt,
     hook,
     knowing,
@@ -30,7 +31,7 @@ from lamplighter.cli.words import in_words, refuse, settings_in_force
 from lamplighter.config.listed import ENGINES
 from lamplighter.config.settings import describe
 from lamplighter.domain import plain
-from lamplighter.domain.errors import EXIT_FAILED
+from lamplighter.domain.errors import EXIT_FAILED, Busy
 from lamplighter.domain.session import Plan, Status, Trigger
 from lamplighter.domain.text import terminal
 from lamplighter.domain.vitals import Condition
@@ -52,6 +53,8 @@ main.add_command(approvals.approvals)
 main.add_command(halt.halt)
 main.add_command(notify.notify)
 main.add_command(halt.resume)
+main.add_command(backup.backup)
+main.add_command(backup.restore)
 main.add_command(knowing.context)
 main.add_command(knowing.audit)
 main.add_command(search.search)
@@ -81,11 +84,14 @@ def up() -> None:
     settings = settings_in_force()
     lexicon.in_force(settings)  # both processes would end for it
     web.bind(settings.host, settings.port).close()
-    way_in.prepare(settings)
+    home.prepare(settings)
     if home.write_starter(settings):
         click.echo(f"Wrote {settings.services}: it says what to watch, and how.")
     click.echo(f"Lamplighter: {way_in.url(settings)}   (data in {settings.home})")
-    click.echo(way_in.welcome(settings))
+    try:
+        click.echo(way_in.welcome(settings))
+    except Busy as error:
+        click.echo(f"{error} {way_in.LOGIN}")
     bare = settings.log_format == "json"
     keep = keeper.Keeper(
         ("web", "supervisor"),
@@ -161,8 +167,8 @@ def run(
     if as_json:
         click.echo(json.dumps(plain.session(ran.first), ensure_ascii=False))
     else:
-        reason = f": {ran.last.reason}" if ran.last.reason else ""
-        click.echo(f"Session {ran.last.id}: {ran.last.status}{terminal(reason)}", err=True)
+        ended = ". ".join(filter(None, (ran.last.outcome or ran.last.status, ran.last.reason)))
+        click.echo(f"Session {ran.last.id}: {terminal(ended)}", err=True)
     well = ran.last.status in (Status.COMPLETED, Status.ESCALATED) and not ran.person
     sys.exit(0 if well else EXIT_FAILED)
 

@@ -15,6 +15,7 @@ from lamplighter.cli.words import in_words, settings_in_force
 from lamplighter.domain import cooldown, plain
 from lamplighter.domain.approval import Answer, Approval, ApprovalState, Choice
 from lamplighter.domain.errors import EXIT_FAILED, Conflict
+from lamplighter.domain.text import clock as clock_time
 from lamplighter.domain.text import one_line, terminal
 
 if TYPE_CHECKING:
@@ -133,6 +134,8 @@ def _print(lines: Iterator[str]) -> None:
 
 def _lines(each: Approval, *, now: datetime) -> Iterator[str]:
     yield f"Approval {each.id}: {each.wish}, {_state(each, now=now)}"
+    since, until = (clock_time(at, now) for at in (each.created_at, each.expires_at))
+    yield f"    asked    by session {each.session_id} at {since}, until {until}"
     where = each.directory or "/"
     edited = ", as a person wrote it" if each.edited else ""
     yield f"    runs     {shlex.join(each.shown)}  (in {where}{edited})"

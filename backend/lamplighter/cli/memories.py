@@ -1,4 +1,4 @@
-"""`lamplighter memory list`, `add`, `edit`, `delete`, `history` and `restore`."""
+"""`lamplighter memory list`, `add`, `edit`, `delete`, `restore`, `trash`, `history` and `why`."""
 
 import json
 import math
@@ -96,7 +96,7 @@ def list_(*, as_json: bool, **asked: Any) -> None:
     for line in _table(found):
         click.echo(line)
     if not found:
-        click.echo("There is no such memory.", err=True)
+        click.echo("No memories match.", err=True)
     elif total > len(found):
         click.echo(f"{total - len(found):,} more: --limit", err=True)
 
@@ -164,22 +164,28 @@ def edit(
 
 @click.command()
 @click.argument("number", type=int)
-@click.option("--soft", is_flag=True, help="So that it can be restored: nobody is told it.")
+@click.option("--soft", is_flag=True, help="Keep it in the list, inactive.")
+@click.option("--permanently", is_flag=True, help="Not into the trash: it cannot be restored.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @in_words
-def delete(number: int, *, soft: bool, yes: bool) -> None:
-    """Delete a memory: for good, with all that says its words."""
+def delete(number: int, *, soft: bool, permanently: bool, yes: bool) -> None:
+    """Delete a memory: it goes into the trash, and can be restored from there."""
     from lamplighter.serve import memories
 
+    if soft and permanently:
+        refuse("Give --soft or --permanently, not both.")
     settings = settings_in_force()
-    held = memories.shown(settings, number)
+    held = memories.shown(settings, number, trashed=permanently)
     if not yes:
         click.echo(_line(held, _width()))
-        way = "so that it can be restored" if soft else "for good"
-        click.confirm(f"Delete memory {number} {way}?", abort=True, err=True)
-    memories.delete(settings, number, soft=soft)
-    again = f"; `lamplighter memory restore {number}` brings it back" if soft else ""
-    click.echo(f"Deleted memory {number}{again}.")
+        way = " permanently" if permanently else ""
+        click.confirm(f"Delete memory {number}{way}?", abort=True, err=True)
+    memories.delete(settings, number, soft=soft, permanently=permanently)
+    if permanently:
+        click.echo(f"Deleted memory {number} permanently.")
+    else:
+        again = f"`lamplighter memory restore {number}` restores it"
+        click.echo(f"Deleted memory {number}; {again}.")
 
 
 @click.command()
@@ -187,10 +193,40 @@ def delete(number: int, *, soft: bool, yes: bool) -> None:
 @JSON
 @in_words
 def restore(number: int, *, as_json: bool) -> None:
-    """Make a memory active again that was put aside or deleted softly."""
+    """Restore a memory from the trash, or make an inactive one active."""
     from lamplighter.serve import memories
 
     _show(memories.restore(settings_in_force(), number), "Restored", as_json=as_json)
+
+
+@click.command()
+@click.option("--q", default="", help="Only those that contain this text.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@JSON
+@in_words
+def trash(q: str, limit: int, *, as_json: bool) -> None:
+    """List deleted memories."""
+    from lamplighter.serve import memories
+
+    found, total = memories.trashed(settings_in_force(), q, limit)
+    if as_json:
+        items = [
+            {
+                "id": each.id,
+                "memory": None if each.memory is None else plain.memory(each.memory),
+                "deleted_at": plain.at(each.deleted_at),
+                "deleted_by": each.deleted_by,
+            }
+            for each in found
+        ]
+        click.echo(json.dumps({"items": items, "total": total}, ensure_ascii=False))
+        return
+    for line in _table([each.memory for each in found if each.memory is not None]):
+        click.echo(line)
+    if not found:
+        click.echo("The trash is empty." if not q else "No memories match.", err=True)
+    elif total > len(found):
+        click.echo(f"{total - len(found):,} more: --limit", err=True)
 
 
 @click.command()
@@ -208,6 +244,32 @@ def history(number: int, *, as_json: bool) -> None:
     for each in found:
         for line in _step(each):
             click.echo(terminal(line))
+
+
+@click.command()
+@click.argument("number", type=int)
+@click.option("--services", help="For a session about these services only: a,b.")
+@click.option("--budget", type=click.IntRange(0, 1_000_000), help="Instead of the one set.")
+@JSON
+@in_words
+def why(number: int, *, services: str | None, budget: int | None, as_json: bool) -> None:
+    """Show whether the next prompt includes a memory, why, and what would include it."""
+    from lamplighter.serve import memories
+
+    found = memories.inclusion(settings_in_force(), number, services=services, budget=budget)
+    if as_json:
+        click.echo(json.dumps(found.as_json(), ensure_ascii=False))
+        return
+    state = "In" if found.line else "Not in"
+    click.echo(terminal(f"{state} the next prompt: {found.words}"))
+    if found.line:
+        click.echo(terminal(found.line))
+    if found.ways:
+        click.echo(
+            "What would include it:" if len(found.ways) == 1 else "Any of these includes it:"
+        )
+    for way in found.ways:
+        click.echo(terminal(f"  {way.words}"))
 
 
 def _category(word: str) -> Category:
@@ -273,4 +335,4 @@ def _value(value: Any) -> str:
     return f"{value:.2f}" if isinstance(value, float) else one_line(str(value or "none"))
 
 
-COMMANDS: Final = (list_, add, edit, delete, restore, history)
+COMMANDS: Final = (list_, add, edit, delete, restore, trash, history, why)

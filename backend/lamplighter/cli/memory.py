@@ -43,7 +43,7 @@ def relate(
     """Say whether NEW says what OLD says, contradicts it, or is another fact.
 
     With --jsonl each line is {"old", "new", "service", "id"}, and each line of the answer
-    {"id", "label", "sure", "reason"}, or {"id", "error"}: then the exit status is 1 at the end.
+    {"id", "label", "sure", "p", "reason"}, or {"id", "error"}: then the exit status is 1.
     """
     from lamplighter.config import lexicon
     from lamplighter.domain import relate as relating

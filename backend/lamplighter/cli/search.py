@@ -74,7 +74,7 @@ def _layers(given: str) -> tuple[Layer, ...]:
 
 def _lines(found: Results, *, why: bool) -> Iterator[str]:
     if not found.found:
-        yield "Nothing is known that holds these words."
+        yield "No memory or session contains these words."
     if found.holds_no_word:
         yield "Nothing holds these words. What is nearest in meaning:"
     for each in found.found:
@@ -84,7 +84,7 @@ def _lines(found: Results, *, why: bool) -> Iterator[str]:
             parts = (f"{reason.what} {reason.score:.2f}" for reason in each.reasons)
             yield terminal(f"    {each.score:.2f} = {' + '.join(parts) or 'newest'}")
     if found.partial:
-        yield f"Time ran out; left out: {', '.join(found.missing)}."
+        yield found.left_out
 
 
 def _head(each: Found) -> str:

@@ -9,7 +9,7 @@ import click
 
 from lamplighter import telemetry
 from lamplighter.config.settings import Settings, read_settings
-from lamplighter.domain.errors import EXIT_UNUSABLE, Invalid, LamplighterError
+from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNUSABLE, Busy, Invalid, LamplighterError
 from lamplighter.domain.text import terminal
 
 
@@ -22,17 +22,19 @@ def in_words(command: Callable[..., Any]) -> Callable[..., Any]:
             return command(*given, **more)
         except Invalid as error:
             refuse(*(f"{wrong.field}: {wrong.message}" for wrong in error.wrong))
+        except Busy as error:
+            refuse(*str(error).splitlines(), status=EXIT_FAILED)
         except LamplighterError as error:
             refuse(*str(error).splitlines())
 
     return run
 
 
-def refuse(*lines: str) -> NoReturn:
+def refuse(*lines: str, status: int = EXIT_UNUSABLE) -> NoReturn:
     """End, saying why it cannot be done."""
     for line in lines:
         click.echo(f"lamplighter: {terminal(line)}", err=True)
-    sys.exit(EXIT_UNUSABLE)
+    sys.exit(status)
 
 
 def settings_in_force() -> Settings:

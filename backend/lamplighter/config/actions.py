@@ -1,12 +1,21 @@
 """The actions of a service in `services.yaml`: what may be done to it."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import yaml
 
 from lamplighter.config import names, values
 from lamplighter.config.sheet import Sheet
-from lamplighter.domain.service import ACTION_SECONDS, WAIT_SECONDS, Action, ActionKind
+from lamplighter.domain.check import Check
+from lamplighter.domain.service import (
+    ACTION_SECONDS,
+    NO_ANSWER,
+    WAIT_SECONDS,
+    Action,
+    ActionKind,
+    fold,
+)
 
 TIMEOUT_SECONDS: Final = (1.0, 1800.0)
 LONGEST_WAIT: Final = (1.0, 360.0)
@@ -19,19 +28,20 @@ _KEYS: Final = (
     "timeout",
     "wait",
     "approve",
+    "for",
 )
 
 
-def actions(sheet: Sheet, node: yaml.Node) -> tuple[Action, ...]:
-    """Return the actions of a service."""
+def actions(sheet: Sheet, node: yaml.Node, checks: Sequence[Check]) -> tuple[Action, ...]:
+    """Return the actions of a service that has these checks."""
     nodes = sheet.list(node, "a list of actions")
     if len(nodes) > ACTIONS:
         sheet.wrong(node, f"more than {ACTIONS} actions")
-    read = [(action, each) for each in nodes if (action := _action(sheet, each))]
+    read = [(action, each) for each in nodes if (action := _action(sheet, each, checks))]
     return names.distinct(sheet, read, "action")
 
 
-def _action(sheet: Sheet, node: yaml.Node) -> Action | None:
+def _action(sheet: Sheet, node: yaml.Node, checks: Sequence[Check]) -> Action | None:
     given = sheet.mapping(node, "an action", _KEYS)
     kinds = [kind for kind in ActionKind if kind in given]
     if len(kinds) != 1:
@@ -47,7 +57,24 @@ def _action(sheet: Sheet, node: yaml.Node) -> Action | None:
         timeout=_seconds(sheet, given["timeout"]) if "timeout" in given else ACTION_SECONDS,
         wait=_seconds(sheet, given["wait"], LONGEST_WAIT) if "wait" in given else WAIT_SECONDS,
         approve=values.approve(sheet, given["approve"]) if "approve" in given else None,
+        repairs=_repairs(sheet, given["for"], checks) if "for" in given else (NO_ANSWER,),
     )
+
+
+def _repairs(sheet: Sheet, node: yaml.Node, checks: Sequence[Check]) -> tuple[str, ...]:
+    """Return the failures that an action repairs: names or kinds of checks, or no answer."""
+    nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    if not nodes:
+        sheet.wrong(node, f"for is empty; left out it is {NO_ANSWER}")
+    known = dict.fromkeys([NO_ANSWER, *(each.name for each in checks)])
+    kinds = {each.kind for each in checks}
+    names = [(sheet.string(each, "the name of a check"), each) for each in nodes]
+    for name, at in names:
+        if name and fold(name) not in {*map(fold, known), *kinds}:
+            hint = sheet.hint(name, [*known, *kinds])
+            listed = ", ".join([*known, *sorted(kinds - {*known})])
+            sheet.wrong(at, f"for: no check is named {name!r}{hint}; there are {listed}")
+    return tuple(fold(name) for name, _ in names if name)
 
 
 def _seconds(sheet: Sheet, node: yaml.Node, bounds: tuple[float, float] = TIMEOUT_SECONDS) -> float:

@@ -17,6 +17,7 @@ from lamplighter.config.readers import (
     hosts,
     model,
     path,
+    per_tier,
     roots,
     tiers,
     window,
@@ -112,6 +113,24 @@ SETTINGS: Final = (
     Setting("model_tier1", "claude-haiku-4-5", model, "The model of tier 1."),
     Setting("model_tier2", "claude-sonnet-4-5", model, "The model of tier 2."),
     Setting("model_tier3", "claude-sonnet-4-5", model, "The model of tier 3."),
+    Setting(
+        "output_tokens",
+        "4096",
+        per_tier(Whole(256, 200_000)),
+        "The tokens of one answer of the engine messages: for all tiers, or 4096,8192,8192.",
+    ),
+    Setting(
+        "answer_timeout",
+        "4m",
+        per_tier(duration),
+        "How long the engine messages waits for one answer: for all tiers, or 2m,10m,10m.",
+    ),
+    Setting(
+        "thinking_tokens",
+        "0",
+        per_tier(Whole(0, 200_000)),
+        "With how many tokens the engine messages may think in one answer; 0: it does not think.",
+    ),
     Setting("max_tier", "3", Whole(1, MAX_TIER), "The highest tier a session may have."),
     Setting("dry_run", "no", flag, "Whether sessions only say what they would do."),
     Setting(
@@ -122,7 +141,12 @@ SETTINGS: Final = (
     ),
     Setting("session_timeout", "15m", duration, "How long a session may run."),
     Setting("idle_timeout", "5m", duration, "How long a session may print nothing."),
-    Setting("max_markers", "5000", Whole(1, 1_000_000), "How many markers one session may record."),
+    Setting(
+        "max_markers",
+        "2000",
+        Whole(1, 1_000_000),
+        "How many markers of one session are ingested; more stay in its file.",
+    ),
     Setting("max_turns", "50", Whole(1, 10_000), "How often a session may ask its model."),
     Setting(
         "session_dollars", "1", dollars, "What one session of a model may cost: 0.50, or none."
@@ -142,6 +166,24 @@ SETTINGS: Final = (
         "The tiers that may give commands, through the gate: 2,3; none by default.",
     ),
     Setting("approval_timeout", "5m", duration, "How long a session waits for a person's yes."),
+    Setting(
+        "cooldown_reset",
+        "30m",
+        window,
+        "How long a service must be healthy, beside two scheduled rounds, to reset its cooldowns.",
+    ),
+    Setting(
+        "flap_limit",
+        "3",
+        Whole(0, 1_000),
+        "How often a check may fail in 24 hours before only a person repairs it; 0 for no limit.",
+    ),
+    Setting(
+        "parked_sessions",
+        "5",
+        Whole(1, 100),
+        "How many sessions may wait for approval at a time; rounds continue meanwhile.",
+    ),
     Setting(
         "webhook_token",
         "",
@@ -179,6 +221,12 @@ SETTINGS: Final = (
         "15m",
         window,
         "How long the same knowledge said again is counted, not kept twice: 15m; 0 never.",
+    ),
+    Setting(
+        "trash_retention",
+        "30d",
+        window,
+        "How long deleted memories stay in the trash: 30d; 0 until a person empties it.",
     ),
     Setting(
         "vectors",

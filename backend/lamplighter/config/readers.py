@@ -57,6 +57,19 @@ class OneOf:
         return text.strip().lower()
 
 
+def per_tier(read: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    """Return what reads one value for all tiers, or one for each, separated by commas."""
+
+    def values(text: str) -> tuple[Any, ...]:
+        parts = text.split(",")
+        if len(parts) not in (1, MAX_TIER):
+            raise ValueError(f"is neither one value nor {MAX_TIER}, separated by commas")
+        found = tuple(read(each.strip()) for each in parts)
+        return found if len(found) == MAX_TIER else found * MAX_TIER
+
+    return values
+
+
 def flag(text: str) -> bool:
     """Read yes or no."""
     folded = text.strip().lower()

@@ -85,11 +85,12 @@ def _service(
     about = sheet.string(given["description"], "text") if "description" in given else None
     others = sheet.list(given["depends_on"], "a list of names") if "depends_on" in given else []
     named = [(names.name(sheet, other, "a service's name"), other) for other in others]
+    looked = checks(sheet, given["checks"], programs) if "checks" in given else ()
     service = Service(
         name=name,
         description=one_line(about or ""),
-        checks=checks(sheet, given["checks"], programs) if "checks" in given else (),
-        actions=actions(sheet, given["actions"]) if "actions" in given else (),
+        checks=looked,
+        actions=actions(sheet, given["actions"], looked) if "actions" in given else (),
         approve=values.approve(sheet, given["approve"]) if "approve" in given else Approve.NEVER,
     )
     return service, tuple((other, at) for other, at in named if other)
@@ -178,6 +179,7 @@ _STARTER: Final = """\
 #     actions:                           # what may be done to it, when you allow that
 #       - restart: [docker, restart, jellyfin]
 #         timeout: 60s                   # 1s to 30m; name and directory as well
+#         for: [no-answer]               # what it repairs: this, or names or kinds of checks
 #       - redeployment: [docker, compose, up, --force-recreate, --detach]
 #         directory: /srv/media
 #         approve: always                # of this action, instead of what the service says

@@ -64,6 +64,9 @@ class Settings:
     model_tier1: str
     model_tier2: str
     model_tier3: str
+    output_tokens: tuple[int, ...]
+    answer_timeout: tuple[float, ...]
+    thinking_tokens: tuple[int, ...]
     max_tier: int
     dry_run: bool
     memory_budget: int
@@ -77,12 +80,16 @@ class Settings:
     read_roots: tuple[Path, ...]
     shell_tiers: tuple[int, ...]
     approval_timeout: float
+    cooldown_reset: float
+    flap_limit: int
+    parked_sessions: int
     webhook_token: str
     webhook_tier: int
     notify: tuple[str, ...]
     notify_level: str
     notify_digest: float | None
     dedup_window: float
+    trash_retention: float
     vectors: str
     memory_port: int
     memory_tokens: bool

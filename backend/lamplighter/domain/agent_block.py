@@ -5,20 +5,26 @@ cannot end a block, begin another one or stand as a heading.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from lamplighter.domain.context import Placement
+from lamplighter.domain.context import CHARS_PER_TOKEN, Placement
 from lamplighter.domain.markers import defused
 from lamplighter.domain.memory import Memory, Trust
-from lamplighter.domain.passage import excerpt
+from lamplighter.domain.packing import LEAST_CHARS, origin, shares
+from lamplighter.domain.passage import excerpt, shown
 from lamplighter.domain.search import Method
+from lamplighter.domain.session import Session
 from lamplighter.domain.text import one_line
 
 QUERY_CHARS: Final = 500
 CONTENT_CHARS: Final = 300
 SESSIONS: Final = 3
+SESSIONS_SHARE: Final = 4
+"""A fourth of a budget may go to the summaries of sessions."""
+
+FRAME: Final = "<memory:context>\n</memory:context>\n"
 CUT: Final = "..."
 UNVERIFIED: Final = "unverified"
 _MARKS: Final = " \t#-*"
@@ -56,6 +62,58 @@ def rendered(summaries: Iterable[str], told: Sequence[Told]) -> str:
     if told:
         lines += ["<memory:context>", *map(line, told), "</memory:context>"]
     return "\n".join([*lines, ""]) if lines else ""
+
+
+def packed(
+    sessions: Iterable[Session],
+    told: Sequence[Told],
+    *,
+    budget: int,
+    terms: Collection[str] = (),
+    names: Mapping[int, str] | None = None,
+) -> tuple[str, list[Told]]:
+    """Return both blocks within a budget of tokens, and the memories that are in them.
+
+    Each memory has its whole text while there is room, else the passage that answers best;
+    each line has its day, and who said it or in which session where that is known.
+    """
+    summaries = [_summary(each) for each in sessions if each.summary.strip()]
+    room = budget * CHARS_PER_TOKEN - len(rendered(("x",), [])) - len(FRAME)
+    while summaries and sum(len(each) + 3 for each in summaries) > room // SESSIONS_SHARE:
+        summaries.pop()
+    room -= sum(len(each) + 3 for each in summaries)
+    heads = [
+        _head(each.memory, (names or {}).get(each.memory.session_id or 0, "")) for each in told
+    ]
+    texts = [_safe(each.memory.observation) for each in told]
+    whole = [len(head) + len(text) + 1 for head, text in zip(heads, texts, strict=True)]
+    lines, kept = [], []
+    for each, head, text, share in zip(told, heads, texts, shares(whole, room), strict=True):
+        chars = share - len(head) - 1
+        if chars < min(len(text), LEAST_CHARS // 2):
+            continue
+        said = _safe(shown(text, terms, chars))
+        lines.append(f"{head}{said}")
+        kept.append(replace(each, content=said))
+    if not lines and not summaries:
+        return "", []
+    blocks = [rendered(summaries, [])] if summaries else []
+    blocks += ["\n".join(("<memory:context>", *lines, "</memory:context>", ""))] if lines else []
+    return "".join(blocks), kept
+
+
+def _summary(session: Session) -> str:
+    day = f"{session.ended_at or session.started_at:%Y-%m-%d}"
+    who = f", {session.agent}" if session.agent else ""
+    return cut(f"[{day}{who}] {one_line(session.summary)}")
+
+
+def _head(memory: Memory, session: str) -> str:
+    doubt = f", {UNVERIFIED}" if memory.trust is Trust.UNVERIFIED else ""
+    title = _safe(memory.title)
+    text = one_line(memory.observation)
+    title = "" if not title or text.startswith(title.rstrip("….")) else f"{title}: "
+    return f"- [{memory.category}, {_safe(origin(memory, session))}{doubt}] {title}"
 
 
 def quoted(text: str) -> str:

@@ -19,6 +19,7 @@ TAGS: Final = 20
 TAG_CHARS: Final = 100
 RESULTS: Final = 50
 RESULTS_USUALLY: Final = 10
+BUDGET: Final = 1_000_000
 AROUND: Final = 20
 AROUND_USUALLY: Final = 3
 DEPTH: Final = 3
@@ -92,10 +93,16 @@ MEM_CONTEXT: Final = Offer(
     about="What the last sessions did and what is known that matters now. Ask for it when you "
     "begin, and when you have lost the thread.",
     schema=takes(
-        {"query": "deploy the memory service to staging", "limit": 5},
+        {"query": "deploy the memory service to staging", "budget": 2000},
         0,
         query=text("What you are about to do; left out, the newest is told.", QUERY_CHARS),
         limit=number("How many memories at most.", 0, MOST_CONTEXT),
+        budget=number(
+            "Most tokens of the context: texts are whole while there is room, each with its date; "
+            "left out, 300 characters of each.",
+            0,
+            BUDGET,
+        ),
     ),
 )
 READ_MEMORY: Final = Offer(

@@ -1,12 +1,13 @@
 """What a session is told: its surroundings, then what we remember, within a token budget."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Final
 
 from lamplighter.domain.markers import defused
 from lamplighter.domain.memory import GENERAL, Memory, Trust
+from lamplighter.domain.service import fold
 from lamplighter.domain.text import one_line
 
 CHARS_PER_TOKEN: Final = 4
@@ -15,6 +16,7 @@ _LEAST_AROUND: Final = len("- [timing]  (confidence: 0.3)\n")
 
 HEADER: Final = "## Operational Memory ("
 BULLET: Final = "- ["
+DOUBT: Final = ", unverified"
 
 FITS: Final = "within the budget"
 TOO_LONG: Final = "does not fit what is left of the budget"
@@ -64,12 +66,14 @@ def tokens(text: str) -> int:
 class Packing:
     """Fills a block with memories as they are offered, best first (SPEC-0015, Token Budget).
 
-    `total` is how many there are in all. The whole block is at most `budget`
-    tokens; what does not fit is skipped. No memory, or a budget of 0: an empty block.
+    `total` is how many there are in all; the services of the `focus` are printed first. The
+    whole block is at most `budget` tokens; what does not fit is skipped. No memory, or a budget
+    of 0: an empty block.
     """
 
     budget: int
     total: int
+    focus: Sequence[str] = ()
     _chosen: list[Placement] = field(default_factory=list)
     _left_out: list[Placement] = field(default_factory=list)
     _services: set[str | None] = field(default_factory=set)
@@ -85,18 +89,21 @@ class Packing:
         """Take a memory if the block with it stays within the budget."""
         line = bullet(memory)
         rank, left = len(self._chosen) + len(self._left_out), self._left
-        body = self._body + len(line) + 1
-        if memory.service not in self._services:
-            body += len(_heading(memory.service))
-        if self._fits(len(self._chosen) + 1, body):
+        body = self._with(memory, line)
+        if self._fits(body):
             self._body = body
             self._services.add(memory.service)
             self._chosen.append(Placement(memory, line, FITS, rank=rank, left=left))
         else:
-            why = self._why_out()
-            self._left_out.append(Placement(memory, line, why, rank=rank, left=left))
+            self._left_out.append(Placement(memory, line, self.why_out, rank=rank, left=left))
 
-    def _why_out(self) -> str:
+    def fits(self, memory: Memory) -> bool:
+        """Whether the block with a memory, were it offered now, stays within the budget."""
+        return self._fits(self._with(memory, bullet(memory)))
+
+    @property
+    def why_out(self) -> str:
+        """Why what does not fit now is left out."""
         if self.budget == 0:
             return TURNED_OFF
         return TOO_LONG if self.room > 0 else NO_ROOM
@@ -105,7 +112,7 @@ class Packing:
         """Render what was taken."""
         if not self._chosen:
             return Block(placements=tuple(self._left_out), total=self.total)
-        ordered = _grouped(self._chosen)
+        ordered = _grouped(self._chosen, frozenset(map(fold, self.focus)))
         text = _header(len(ordered), self.total, self._body) + _body(ordered)
         placed = [replace(each, position=position) for position, each in enumerate(ordered)]
         return Block(text, tokens(text), (*placed, *self._left_out), self.total)
@@ -114,30 +121,66 @@ class Packing:
     def _left(self) -> int:
         if not self._chosen:
             return self.budget
-        size = len(_header(len(self._chosen), self.total, self._body)) + self._body
-        return self.budget - ceil(size / CHARS_PER_TOKEN)
+        return self.budget - _tokens(len(self._chosen), self.total, self._body)
 
-    def _fits(self, count: int, body: int) -> bool:
-        size = len(_header(count, self.total, body)) + body
-        return ceil(size / CHARS_PER_TOKEN) <= self.budget
+    def _with(self, memory: Memory, line: str) -> int:
+        """Return how many characters follow the header with the line of one more memory."""
+        heading = 0 if memory.service in self._services else len(_heading(memory.service))
+        return self._body + heading + len(line) + 1
+
+    def _fits(self, body: int) -> bool:
+        return _tokens(len(self._chosen) + 1, self.total, body) <= self.budget
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines of a service: how many, and how long their texts and categories are at most.
+
+    `doubtful` is how many are unverified.
+    """
+
+    service: str | None
+    count: int
+    chars: int
+    doubtful: int
+
+    @property
+    def most(self) -> int:
+        """How many characters they have at most, with their heading."""
+        least = len(f"{BULLET}]  (confidence: 0.55)\n")
+        return (
+            len(_heading(self.service))
+            + self.chars
+            + self.count * least
+            + (self.doubtful * len(DOUBT))
+        )
+
+
+def budget_for(ahead: Sequence[Lines], memory: Memory, total: int) -> int:
+    """Return a budget that has room for a memory and for all that is chosen before it."""
+    body = sum(each.most for each in ahead) + len(bullet(memory)) + 1
+    if memory.service not in {each.service for each in ahead}:
+        body += len(_heading(memory.service))
+    return _tokens(sum(each.count for each in ahead) + 1, total, body)
 
 
 def bullet(memory: Memory) -> str:
     """Render one memory as the session reads it: always on one line, never a marker."""
-    doubt = ", unverified" if memory.trust is Trust.UNVERIFIED else ""
+    doubt = DOUBT if memory.trust is Trust.UNVERIFIED else ""
     said = defused(one_line(memory.observation))
     return f"{BULLET}{memory.category}] {said} (confidence: {round(memory.confidence, 2)}{doubt})"
 
 
-def _grouped(chosen: Sequence[Placement]) -> list[Placement]:
+def _grouped(chosen: Sequence[Placement], focus: Collection[str]) -> list[Placement]:
     best: dict[str | None, float] = {}
     for each in chosen:
         held = best.get(each.memory.service, 0.0)
         best[each.memory.service] = max(held, each.memory.confidence)
 
-    def group(each: Placement) -> tuple[bool, float, str]:
+    def group(each: Placement) -> tuple[bool, bool, float, str]:
         service = each.memory.service
-        return service is None, -best[service], service or ""
+        in_focus = service is not None and fold(service) in focus
+        return not in_focus, service is None, -best[service], service or ""
 
     return sorted(chosen, key=group)  # a stable sort: within a group the order of choice stays
 
@@ -155,6 +198,10 @@ def _body(ordered: Sequence[Placement]) -> str:
 
 def _heading(service: str | None) -> str:
     return f"\n### {service or GENERAL}\n"
+
+
+def _tokens(count: int, total: int, body: int) -> int:
+    return ceil((len(_header(count, total, body)) + body) / CHARS_PER_TOKEN)
 
 
 def _header(count: int, total: int, body: int) -> str:

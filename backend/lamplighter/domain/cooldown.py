@@ -24,7 +24,10 @@ LIMITS: Final[Mapping[ActionKind, Limit]] = {
     ActionKind.REDEPLOYMENT: Limit(1, timedelta(hours=24)),
 }
 HEALTHY_ROUNDS: Final = 2
-"""After so many healthy rounds in a row nothing counts as used any more."""
+"""After so many healthy scheduled rounds in a row nothing counts as used any more."""
+
+RESET_AFTER: Final = timedelta(minutes=30)
+"""For how long a service has to be healthy besides, before nothing counts as used."""
 
 ATTEMPTS: Final = 2
 """A first attempt that is known to fail is repeated at once: the pair is one use."""
@@ -45,17 +48,29 @@ _FIRST_FAILS: Final = re.compile(
 
 
 class Outcome(StrEnum):
-    """What became of a use; `refused` and `would` (in a dry run) used nothing."""
+    """What became of a use; `refused`, `unneeded` and `would` (in a dry run) used nothing.
+
+    An action that ran is a success once the checks that failed before it pass; until
+    then, and without such a check, it is `unconfirmed`.
+    """
 
     RESERVED = "reserved"
     SUCCESS = "success"
+    UNCONFIRMED = "unconfirmed"
     FAILURE = "failure"
     ABANDONED = "abandoned"
     REFUSED = "refused"
     WOULD = "would"
+    UNNEEDED = "unneeded"
 
 
-SPENT: Final = (Outcome.RESERVED, Outcome.SUCCESS, Outcome.FAILURE, Outcome.ABANDONED)
+SPENT: Final = (
+    Outcome.RESERVED,
+    Outcome.SUCCESS,
+    Outcome.UNCONFIRMED,
+    Outcome.FAILURE,
+    Outcome.ABANDONED,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

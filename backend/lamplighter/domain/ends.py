@@ -11,6 +11,7 @@ SERVER_FAILS: Final = 500
 CUT: Final = "token limit"
 """What an engine's own words hold when it asks a model to go on after its answer was cut off."""
 
+_CUT_KINDS: Final = frozenset({"max_output_tokens", "max_tokens"})
 _LATER: Final = "Nothing here is wrong; the next round tries again."
 _STATUSES: Final = {
     401: "The API did not accept the key: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.",
@@ -41,6 +42,10 @@ _ENDS: Final = {
     "max_output_tokens": (
         "The model's answers were cut off at their limit again and again"
         " (CLAUDE_CODE_MAX_OUTPUT_TOKENS)."
+    ),
+    "output_tokens": (
+        "The model's answers were cut off at their limit again and again"
+        " (LAMPLIGHTER_OUTPUT_TOKENS)."
     ),
     "refusal": "The model refused to answer: {words}",
     "aborted_streaming": "It was interrupted while the model answered.",
@@ -91,6 +96,11 @@ def _filled(sentence: str, end: End) -> str:
     words = shortened(one_line(end.words), WORDS_CHARS)
     told = sentence.replace("{words}", words).rstrip(" :")
     return told if told.endswith((".", "!", "?")) else f"{told}."
+
+
+def at_token_limit(kinds: tuple[str, ...]) -> bool:
+    """Whether the last answer of a session was cut off at its limit."""
+    return not _CUT_KINDS.isdisjoint(kinds)
 
 
 def known_as(message: Mapping[str, object]) -> tuple[str, ...]:

@@ -58,6 +58,10 @@ class Unavailable(LamplighterError):
     """What we need is not there or cannot be used now; the message says what to do."""
 
 
+class Busy(Unavailable):
+    """What we need cannot be used now, but later: starting again helps."""
+
+
 class Halted(Unavailable):
     """Everything stands still until a person releases it."""
 

@@ -37,6 +37,7 @@ def read(found: Mapping[str, Any]) -> Look | Finding | Measured | None:
 
 def _look(found: Mapping[str, Any], service: str, name: str, kind: str, *, ok: bool) -> Look:
     status, latency = found.get("status"), found.get("latency_ms")
+    answered = found.get("answered")
     return Look(
         service=service,
         name=name,
@@ -48,6 +49,7 @@ def _look(found: Mapping[str, Any], service: str, name: str, kind: str, *, ok: b
         flapped=found.get("flapped") is True,
         warned=found.get("warned") is True,
         detail=_text(found.get("detail")),
+        answered=answered if isinstance(answered, bool) else None,
     )
 
 

@@ -23,6 +23,7 @@ from lamplighter.domain.memory import (
 from lamplighter.domain.records import MANUAL, AnyRecord, PromptRecord, Record, SessionRecord
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import content_hash
+from lamplighter.domain.titles import title_of
 
 ENGRAM: Final = "engram:"
 GLOBAL: Final = "global"
@@ -158,7 +159,7 @@ def observation_row(each: Memory, session: str | None, ref: str) -> dict[str, An
         "id": each.id,
         "session_id": session or MANUAL,
         "type": each.category,
-        "title": each.title,
+        "title": title_of(each),
         "content": each.observation,
         "tags": list(each.tags),
         "project": each.project,

@@ -13,6 +13,7 @@ WEIGHT: Final = 0.35
 FLOOR: Final = 0.2
 GOOD_PART: Final = 0.7
 MEANING: Final = "meaning"
+NOTHING: Final[Mapping[int, float]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ def fused(
     *,
     full: float = 0.0,
     weight: float = WEIGHT,
+    read: Mapping[int, float] = NOTHING,
 ) -> list[Fused]:
     """Return memories by both scores, best first; more is better in each.
 
@@ -43,12 +45,20 @@ def fused(
     holds one word of six, by chance perhaps, meaning decides. The scores of meaning (how near,
     -1 to 1) count as shares of the best above what unrelated texts have in common anyway.
     Where one side is empty the other decides alone.
+
+    `read` is which share of a memory its meaning is of, where that is not all of it: for the
+    rest its words speak, unless that would count against it.
     """
     weight = weight if words else 1.0
     weight = weight if meaning else 0.0
     scale, nearest = scale_of(words, full), max(meaning.values(), default=0.0)
     by_words = {number: score / scale for number, score in words.items()}
-    by_meaning = {number: _above(near, nearest) for number, near in meaning.items()}
+    by_meaning = {
+        number: _with_unread(
+            _above(near, nearest), by_words.get(number, 0.0), read.get(number, 1.0)
+        )
+        for number, near in meaning.items()
+    }
     found = [
         Fused(
             number, (1 - weight) * by_words.get(number, 0.0), weight * by_meaning.get(number, 0.0)
@@ -61,6 +71,10 @@ def fused(
 def scale_of(words: Mapping[int, float], full: float) -> float:
     """Return the score of words that counts as 1."""
     return max(max(words.values(), default=0.0), GOOD_PART * full) or 1.0
+
+
+def _with_unread(meaning: float, words: float, read: float) -> float:
+    return max(meaning, read * meaning + (1.0 - read) * words)
 
 
 def _above(near: float, nearest: float) -> float:

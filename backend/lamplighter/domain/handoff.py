@@ -4,13 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
 from lamplighter.domain.cooldown import Use
 from lamplighter.domain.marks import Look
 from lamplighter.domain.session import MAX_TIER, Session, Status
 
-REASON_CHARS: Final = 500
+REASON_CHARS: Final = 1_000
+NO_ACTION: Final = "no declared action repairs this"
+"""Why a person was asked at once: trying again would change nothing."""
 
 
 class EscalationState(StrEnum):
@@ -23,6 +25,18 @@ class EscalationState(StrEnum):
     DRY = "dry"
     PERSON = "person"
     CLOSED = "closed"
+
+
+class Checked(Protocol):
+    """A result of a check: whether it passed, and when."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it passed."""
+
+    @property
+    def at(self) -> datetime | None:
+        """When it was made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +127,17 @@ def step(
     if last:
         return Step(status, _person([*asked, *waiting]), EscalationState.PERSON)
     return Step(Status.ESCALATED, f"Handed {names} to tier {following}.", EscalationState.ACCEPTED)
+
+
+def is_new_failure(past: Iterable[Checked], since: datetime) -> bool:
+    """Whether a check that fails now had passed when a person was asked, and ever since.
+
+    `past` are the results of the check before this one, newest first.
+    """
+    results = [(each.ok, each.at) for each in past if each.at is not None]
+    later = [ok for ok, at in results if at > since]
+    before = [ok for ok, at in results if at <= since][:1]
+    return len(later) + len(before) > 1 and all([*later, *before])
 
 
 def named(services: Iterable[str]) -> str:

@@ -6,6 +6,8 @@ from typing import Final
 
 HEARTBEAT: Final = timedelta(seconds=5)
 STALE: Final = timedelta(seconds=20)
+HUNG: Final = 3 * HEARTBEAT + timedelta(seconds=2)
+"""Without a heartbeat for so long a leader is replaced; with the standby's steps that is 20 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

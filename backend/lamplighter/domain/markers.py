@@ -7,9 +7,10 @@ would otherwise cross a line end and take the next line for an observation.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
+from operator import itemgetter
 from typing import Final
 
 from lamplighter.domain.memory import OPERATIONAL
@@ -32,6 +33,11 @@ _TICKS: Final = re.compile(r"`+")
 _OPENED: Final = re.compile(r"(\*{1,3}|_{1,3})\s*$")
 _OPENED_CHARS: Final = 8  # how far before a marker its emphasis may begin
 _NAMED_CHARS: Final = 60
+_QUOTED_LINE: Final = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*>")
+_OPENING: Final = re.compile(r"""[“„«‘]|(?<!\w)["'](?=\S)""")
+_CLOSING: Final = re.compile(r"""[”“»’](?!\w)|(?<=\S)["'](?!\w)""")
+_QUOTES: Final = re.compile("[\"'“”„«»‘’]")
+_OPENED_BY: Final = {'"': '"', "'": "'", "”": "“„", "“": "„", "»": "«", "’": "‘"}
 
 
 class What(StrEnum):
@@ -52,6 +58,7 @@ class Reading(StrEnum):
 
 
 IN_CODE: Final = "in code"
+QUOTED: Final = "quoted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +82,11 @@ class Marker:
     reason: str = ""
 
 
+def ends_within(text: str) -> bool:
+    """Whether a text ends in a line with a marker: what was cut off there is not what was meant."""
+    return _START.search(text.rpartition("\n")[2]) is not None
+
+
 def read(text: str) -> Iterator[Marker]:
     """Yield the markers of one assistant text block, in reading order."""
     fence = ""
@@ -93,7 +105,7 @@ def defused(text: str) -> str:
 
 
 def again(text: str) -> Marker | None:
-    """Read one marker's own text as if it had not stood in code."""
+    """Read one marker's own text as if it had not been in code, nor quoted."""
     found = next(_in_line(0, text.strip().strip("`"), fenced=False), None)
     return found if found and found.reading is Reading.TAKEN else None
 
@@ -106,16 +118,20 @@ def _in_line(number: int, line: str, *, fenced: bool) -> Iterator[Marker]:
     starts = [found.start() for found in _START.finditer(line)]
     if not starts:
         return
-    code = list(_code_spans(line))
-    ends = {at: len(line) if fenced else _code_end(code, at) for at in starts}
-    plain = [*(at for at in starts if ends[at] is None), len(line)]
+    code = [(0, len(line))] if fenced else list(_code_spans(line))
+    quotations, rest = _quotations(line), len(line) if _QUOTED_LINE.match(line) else None
+    in_code = {at: _end_within(code, at) for at in starts}
+    quoted = {at: _end_within(quotations, at) or rest for at in starts}
+    plain = [*(at for at in starts if in_code[at] is quoted[at] is None), len(line)]
     for at, following in pairwise([*starts, len(line)]):
-        end = ends[at]
-        if end is not None:
-            yield _ignored(number, line[at : min(end, following)])
+        before = line[max(0, at - _OPENED_CHARS) : at]
+        if (end := in_code[at]) is not None:
+            yield _ignored(number, line[at : min(end, following)].strip().strip("`"), IN_CODE)
+        elif (end := quoted[at]) is not None:
+            segment = _trimmed(line[at : min(end, following)], before=before)
+            yield _ignored(number, segment, QUOTED)
         else:
             segment = line[at : plain[bisect_right(plain, at)]]
-            before = line[max(0, at - _OPENED_CHARS) : at]
             yield _marker(number, _trimmed(segment, before=before))
 
 
@@ -135,9 +151,33 @@ def _code_spans(line: str) -> Iterator[tuple[int, int]]:
         at = at + 1 if close is None else close + 1
 
 
-def _code_end(code: list[tuple[int, int]], at: int) -> int | None:
-    place = bisect_right(code, (at, at)) - 1
-    return code[place][1] if place >= 0 and at < code[place][1] else None
+def _quotations(line: str) -> list[tuple[int, int]]:
+    """Return what is between quotation marks, in order; one quotation may contain others."""
+    found: list[tuple[int, int]] = []
+    for begin, end in sorted(_between_quotes(line)):
+        if found and begin < found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((begin, end))
+    return found
+
+
+def _between_quotes(line: str) -> Iterator[tuple[int, int]]:
+    """Yield the text between two quotation marks; an apostrophe is none."""
+    opened: dict[str, int] = {}
+    for found in _QUOTES.finditer(line):
+        mark, at = found[0], found.start()
+        opener = next((each for each in _OPENED_BY.get(mark, "") if each in opened), "")
+        if opener and _CLOSING.match(line, at):
+            yield opened.pop(opener), at
+        elif _OPENING.match(line, at):
+            opened.setdefault(mark, at)
+
+
+def _end_within(spans: list[tuple[int, int]], at: int) -> int | None:
+    """Return where the span ends that a place is in."""
+    place = bisect_right(spans, at, key=itemgetter(0)) - 1
+    return spans[place][1] if place >= 0 and at < spans[place][1] else None
 
 
 def _trimmed(segment: str, *, before: str) -> str:
@@ -156,20 +196,8 @@ def _closed(said: str, emphasis: str) -> str:
     return said if bare.endswith(emphasis[0]) else bare.rstrip()
 
 
-def _ignored(number: int, segment: str) -> Marker:
-    text = segment.strip().strip("`")
-    marker = _marker(number, text)
-    return Marker(
-        what=marker.what,
-        reading=Reading.IGNORED,
-        line=number,
-        text=text,
-        category=marker.category,
-        service=marker.service,
-        body=marker.body,
-        outcome=marker.outcome,
-        reason=IN_CODE,
-    )
+def _ignored(number: int, text: str, reason: str) -> Marker:
+    return replace(_marker(number, text), reading=Reading.IGNORED, reason=reason)
 
 
 def _marker(number: int, text: str) -> Marker:

@@ -37,6 +37,7 @@ class Look:
     """The result of one check in one round; `latency_ms` of the last attempt.
 
     `warned` when it passed but not as it should: slowly, after a retry, near a threshold.
+    `answered` says whether the service answered at all; None where the check cannot tell.
     """
 
     service: str
@@ -51,3 +52,4 @@ class Look:
     detail: str = ""
     at: datetime | None = None
     session_id: int | None = None
+    answered: bool | None = None

@@ -8,6 +8,13 @@ from lamplighter.domain.vitals import Condition, Sign
 
 SIGN: Final = "vectors"
 
+READ_TERMS: Final = 200
+"""The model reads the first 256 tokens of a text: about so many terms."""
+SHORT_CHARS: Final = 72
+LONG_CHARS: Final = 576
+LENGTH_POWER: Final = 0.15
+"""A short text is nearer to any question than a long one; this evens them out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -48,6 +55,16 @@ def read(*, service: str | None, title: str, observation: str) -> str:
     """Return the text that stands for a memory: whose it is, its title and its words."""
     parts = (service or "", title, several_lines(observation))
     return ". ".join(part.rstrip(". ") for part in parts if part) or "."
+
+
+def length_weight(text: str) -> float:
+    """Return what the nearness of a text counts: 1 for a short one, more for longer ones."""
+    return float((min(max(len(text), SHORT_CHARS), LONG_CHARS) / SHORT_CHARS) ** LENGTH_POWER)
+
+
+def read_share(terms: float) -> float:
+    """Return which share of a text of so many terms its vector is of."""
+    return min(1.0, READ_TERMS / max(terms, 1.0))
 
 
 def sign(found: Progress | None, *, why_not: str = "", problem: str = "") -> Sign:

@@ -80,7 +80,7 @@ def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, An
 
 def verdict(each: "Verdict") -> dict[str, Any]:
     """Return how two observations stand to each other as JSON."""
-    return {"label": each.label, "sure": each.sure, "reason": each.reason}
+    return {"label": each.label, "sure": each.sure, "p": each.p, "reason": each.reason}
 
 
 def event(each: Event) -> dict[str, Any]:
@@ -110,6 +110,8 @@ def session(each: Session) -> dict[str, Any]:
         "model": each.model,
         "trigger": each.trigger,
         "status": each.status,
+        "outcome": each.outcome,
+        "outcome_state": each.outcome_state,
         "reason": each.reason,
         "prompt": each.prompt,
         "parent_id": each.parent_id,
@@ -128,6 +130,7 @@ def session(each: Session) -> dict[str, Any]:
         "reinforced": each.reinforced,
         "events": each.events,
         "ignored": each.ignored,
+        "markers_left": each.markers_left,
         "stopping": each.running and each.stop_requested_at is not None,
         "input_tokens": each.input_tokens,
         "output_tokens": each.output_tokens,
@@ -136,6 +139,8 @@ def session(each: Session) -> dict[str, Any]:
         "budget_usd": each.budget_usd,
         "resumed": each.resumed,
         "directory": each.directory,
+        "host": each.host,
+        "output_pending": each.output_pending,
         "version": each.version,
     }
 

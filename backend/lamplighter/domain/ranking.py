@@ -16,10 +16,16 @@ from lamplighter.domain.service import fold
 from lamplighter.domain.session import Session
 from lamplighter.domain.terms import is_single, terms
 
-K1, B = 1.2, 0.5
+K1, B = 1.2, 0.05
 TITLE, TEXT, KEYS, AROUND = 3.0, 1.0, 2.0, 0.25
 WEIGHTS: Final = (TITLE, TEXT, KEYS, AROUND)
 KEYS_AT: Final = 2
+AROUND_AT: Final = 3
+AROUND_TERMS: Final = 60
+"""Of longer neighbors each word counts for less in proportion: a page is no context of a turn."""
+NEXT_TO: Final = "next to "
+"""What a word counts that only the neighbors of a turn hold."""
+
 SIZES: Final = (1.0, 1.0, 1.0, 0.25)
 """How much a term of each field makes a text longer; a long title is no long text."""
 
@@ -71,6 +77,7 @@ class Words:
     """The terms of a query with what each weighs: made once, asked of each text."""
 
     def __init__(self, looked_for: Sequence[str], corpus: Corpus) -> None:
+        self.corpus = corpus
         self._weights = {term: corpus.weight(term) for term in looked_for}
         self._singles = tuple(term for term in self._weights if is_single(term))
         self._whole = tuple(term for term in self._weights if term not in self._singles)
@@ -84,7 +91,11 @@ class Words:
 
     def reasons(self, fields: Fields, size: float) -> tuple[Reason, ...]:
         """Return what each term counts for a text."""
-        return tuple(Reason(term, score) for term, score in self._parts(fields, size))
+        own = self._held((*fields[:AROUND_AT], ""))
+        return tuple(
+            Reason(term if term in own else f"{NEXT_TO}{term}", score)
+            for term, score in self._parts(fields, size)
+        )
 
     def _parts(self, fields: Fields, size: float) -> list[tuple[str, float]]:
         norm = K1 * (1.0 - B + B * size / self._average)
@@ -97,7 +108,8 @@ class Words:
     def _held(self, fields: Fields) -> dict[str, float]:
         """Return how often each term stands in a text, as its fields weigh."""
         held: dict[str, float] = {}
-        for weight, text in zip(WEIGHTS, fields, strict=True):
+        near = AROUND * min(1.0, AROUND_TERMS / (fields[AROUND_AT].count(" ") + 1))
+        for weight, text in zip((*WEIGHTS[:AROUND_AT], near), fields, strict=True):
             # a few are looked for in the whole text: to split one costs more
             within = text if len(self._whole) <= FEW else frozenset(text.split())
             found = [term for term in self._whole if term in within]

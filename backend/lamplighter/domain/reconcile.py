@@ -179,4 +179,4 @@ def _learned(twin: MemoryId | None, effects: tuple[Effect, ...]) -> Decision:
 
 def _standing(each: tuple[Memory, Verdict]) -> tuple[float, float, int]:
     memory, verdict = each
-    return round(verdict.likely, 3), memory.confidence, -memory.id
+    return verdict.p, memory.confidence, -memory.id

@@ -13,41 +13,13 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote
 
+from lamplighter.domain.secret_names import secret_kind
+from lamplighter.domain.secret_search import secrets_in
+from lamplighter.domain.secret_values import is_path
 from lamplighter.domain.text import several_lines
 
 MIN_SECRET_CHARS: Final = 8
-_SECRET_NAME: Final = re.compile(
-    r"(?:PASS|PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|PRIVATE_KEY|CREDENTIALS?)$", re.IGNORECASE
-)
-_SHAPES: Final = (
-    ("lamplighter-token", r"(?<![A-Za-z0-9])lamp_\d{1,18}_[A-Za-z0-9_-]{20,}"),
-    ("anthropic-key", r"\bsk-ant-[A-Za-z0-9_-]{8,}"),
-    ("openai-key", r"\bsk-(?:proj-)?[A-Za-z0-9_-]{20,}"),
-    ("aws-key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
-    ("github-token", r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
-    ("slack-token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
-    ("google-key", r"\bAIza[A-Za-z0-9_-]{30,}"),
-    # not \b: "eyJ…-eyJ…-" would make each hyphen a beginning, and the search quadratic
-    ("jwt", r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"),
-    ("private-key", r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]{0,8000}"),
-)
-_AFTER: Final = (
-    ("bearer", r"(\bBearer\s+)([A-Za-z0-9._~+/-]{12,}=*)"),
-    ("url-password", r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"']{0,100}:)([^\s/@\"']{1,200})(?=@)"),
-    # "the password is required" is no secret: a word with a digit or a sign in it may be one
-    (
-        "password",
-        r"(?i)(\b(?:password|passwd|pwd)\s*(?:is\s+|[:=]\s*))"
-        r"((?!\[REDACTED)(?=[^\s\"',;]{0,199}[\d!@#$%^&*_])[^\s\"',;]{4,200})",
-    ),
-)
-_COMPILED: Final = tuple((name, re.compile(shape)) for name, shape in _SHAPES)
-_COMPILED_AFTER: Final = tuple((name, re.compile(shape)) for name, shape in _AFTER)
-_MARKS: Final = re.compile(
-    r"lamp_|sk-|AKIA|ASIA|gh[pousr]_|github_pat_|xox|AIza|eyJ|-----BEGIN|Bearer|://"
-    r"|(?i:password|passwd|pwd)"
-)
-"""What every secret of one of the shapes has in it: for most texts one look is enough."""
+_NO_LINE_END: Final = re.compile(rb"[^\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +29,17 @@ class Redactor:
     known: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, text: str) -> str:
-        """Replace every secret by `[REDACTED:name]`."""
+        """Replace every secret by `[REDACTED:kind]`."""
         for secret in sorted(self.known, key=len, reverse=True):
             if secret in text:
                 text = text.replace(secret, f"[REDACTED:{self.known[secret]}]")
-        if not _MARKS.search(text):
-            return text
-        for name, shape in _COMPILED:
-            text = shape.sub(f"[REDACTED:{name}]", text)
-        for name, shape in _COMPILED_AFTER:
-            text = shape.sub(rf"\1[REDACTED:{name}]", text)
-        return text
+        data = text.encode("utf-8", "surrogatepass")
+        kept: list[bytes] = []
+        at = 0
+        for start, end, kind in secrets_in(data):
+            kept += [data[at:start], f"[REDACTED:{kind}]".encode()]
+            at = end
+        return b"".join([*kept, data[at:]]).decode("utf-8", "surrogatepass") if at else text
 
     def lines(self, text: str) -> str:
         """Return what is seen of a text, masked as it comes and as it is seen.
@@ -76,26 +48,28 @@ class Redactor:
         """
         return self(several_lines(self(text)))
 
-    def masked(self, line: bytes) -> bytes:
-        """Mask secrets in a raw line with as many stars, so that every offset stays true."""
-        text = line.decode("utf-8", "surrogateescape")
-        kept: list[str] = []
-        at = 0
-        for start, end in sorted(self._spans(text)):
-            if end > at:
-                secret = text[max(start, at) : end].encode("utf-8", "surrogateescape")
-                kept += [text[at:start], "*" * len(secret)]
-                at = end
-        return "".join([*kept, text[at:]]).encode("utf-8", "surrogateescape")
+    def masked(self, data: bytes) -> bytes:
+        """Mask secrets in raw lines with as many stars: every offset and line end stays true."""
+        spans = self._spans(data)
+        if not spans:
+            return data
+        masked = bytearray(data)
+        for start, end in spans:
+            masked[start:end] = _NO_LINE_END.sub(b"*", data[start:end])
+        return bytes(masked)
 
-    def _spans(self, text: str) -> list[tuple[int, int]]:
-        spans = [
-            (found.start(), found.end())
-            for secret in self.known
-            for found in re.finditer(re.escape(secret), text)
-        ]
-        spans += [found.span() for _, shape in _COMPILED for found in shape.finditer(text)]
-        spans += [found.span(2) for _, shape in _COMPILED_AFTER for found in shape.finditer(text)]
+    def marked(self, line: bytes) -> bytes:
+        """Replace every secret in a raw line by its mark, before anything of it is cut off."""
+        return self(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    def _spans(self, line: bytes) -> list[tuple[int, int]]:
+        spans = [(start, end) for start, end, _ in secrets_in(line)]
+        for each in self.known:
+            secret = each.encode("utf-8", "surrogateescape")
+            at = line.find(secret)
+            while at >= 0:
+                spans.append((at, at + len(secret)))
+                at = line.find(secret, at + len(secret))
         return spans
 
 
@@ -103,7 +77,7 @@ def redactor(environ: Iterable[tuple[str, str]]) -> Redactor:
     """Know the secrets of an environment by their names, in every way they may be written."""
     known: dict[str, str] = {}
     for name, value in environ:
-        if _SECRET_NAME.search(name) and len(value) >= MIN_SECRET_CHARS:
+        if len(value) >= MIN_SECRET_CHARS and secret_kind(name) and not _is_path(value):
             for how, written in _ways(value):
                 known.setdefault(written, f"{name}{how}")
     return Redactor(known)
@@ -118,3 +92,7 @@ def _ways(secret: str) -> list[tuple[str, str]]:
         (":json", json.dumps(secret)[1:-1]),
         (":json", json.dumps(secret, ensure_ascii=False)[1:-1]),
     ]
+
+
+def _is_path(value: str) -> bool:
+    return is_path(value.encode("utf-8", "surrogateescape"))

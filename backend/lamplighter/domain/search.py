@@ -12,6 +12,8 @@ from lamplighter.domain.session import Session
 
 LIMIT: Final = 10
 MOST: Final = 100
+PARTIAL: Final = "X-Partial"
+"""The header by which the contract of AgentOps names what was not searched."""
 
 
 class Layer(StrEnum):
@@ -84,8 +86,9 @@ class Found:
 class Results:
     """What was found, best first.
 
-    `missing` says what was left out: layers for which time ran out, which `partial` says too,
-    and "vectors" where meaning was not asked in time or cannot be asked. `layers` are those
+    `missing` names what was left out: layers for which time ran out, "unindexed" where rows
+    wait to be indexed, "vectors" where semantic search is late, loading or not installed.
+    `partial` says that the next search may return more. `layers` are those
     that were searched, `filters` what of the query's words narrowed it.
     """
 
@@ -102,9 +105,30 @@ class Results:
         return bool(self.found) and all(each.method is Method.MEANING for each in self.found)
 
     @property
+    def left_out(self) -> str:
+        """What was not searched, for a person or an agent; empty where all was."""
+        return left_out(self.missing) if self.partial else ""
+
+    @property
     def memories(self) -> list[Memory]:
         """The memories among them, best first."""
         return [each.row for each in self.found if isinstance(each.row, Memory)]
+
+
+PARTS: Final = {
+    Layer.MEMORY.value: "memories",
+    Layer.SESSION.value: "session summaries",
+    Layer.EVENT.value: "events",
+    "unindexed": "rows that are not indexed yet",
+    "vectors": "semantic search",
+}
+"""What can be missing of a search, in words."""
+
+
+def left_out(missing: Sequence[str]) -> str:
+    """Return what was not searched as a sentence."""
+    names = ", ".join(PARTS.get(each, each) for each in missing)
+    return f"Not searched in time: {names}. Search again to include it."
 
 
 class Near(Protocol):

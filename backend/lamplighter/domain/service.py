@@ -1,8 +1,9 @@
 """The service: something we operate, how it is looked at, and what may be done to it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final
 
@@ -14,15 +15,36 @@ GENERAL: Final = "general"
 NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What a service, a check and an action may be called: what a marker can carry."""
 
+NO_ANSWER: Final = "no-answer"
+"""The failure that an action repairs unless it names others: the service does not answer."""
+
 ACTION_SECONDS: Final = 60.0
 WAIT_SECONDS: Final = 60.0
 
+LISTED: Final = 5
 _GAPS: Final = re.compile(r"[\s_]+")
 
 
 def fold(name: str) -> str:
     """Return the form of a service's name that is compared: case and gaps do not matter."""
     return _GAPS.sub("-", name.strip().casefold())
+
+
+def undeclared(name: str, declared: Sequence[str]) -> str:
+    """Return the error for a name that no declared service has, with the nearest name.
+
+    Empty for a declared name, and where nothing is declared that it could be compared with.
+    """
+    names = {fold(each): each for each in declared}
+    if not names or fold(name) in (GENERAL, *names):
+        return ""
+    near = get_close_matches(fold(name), names, n=1)
+    if near:
+        return f"{name} is not a declared service; did you mean {names[near[0]]}?"
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return (
+        f"{name} is not a declared service; declared: {', '.join([*names.values()][:LISTED])}{more}"
+    )
 
 
 class ActionKind(StrEnum):
@@ -48,7 +70,8 @@ class Action:
     """What may be done to a service, exactly as a person declared it: never through a shell.
 
     For `wait` seconds at least the service may take to be healthy after it.
-    Where `approve` is left out, the rule of its service holds.
+    Where `approve` is left out, the rule of its service holds. `repairs` are the
+    failures that it may repair: names or kinds of checks, or `no-answer`.
     """
 
     name: str
@@ -58,6 +81,7 @@ class Action:
     timeout: float = ACTION_SECONDS
     wait: float = WAIT_SECONDS
     approve: Approve | None = None
+    repairs: tuple[str, ...] = (NO_ANSWER,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,3 +122,15 @@ class Services:
         """Return the service of this name, in whatever spelling."""
         folded = fold(name)
         return next((item for item in self.items if fold(item.name) == folded), None)
+
+    def with_needs(self, some: Iterable[Service]) -> list[Service]:
+        """Return some services and all that they depend on, by whatever way."""
+        found = {each.name: each for each in some}
+        rest = list(found.values())
+        while rest:
+            for name in rest.pop().depends_on:
+                needed = self.find(name)
+                if needed is not None and needed.name not in found:
+                    found[needed.name] = needed
+                    rest.append(needed)
+        return list(found.values())

@@ -35,6 +35,20 @@ class Trigger(StrEnum):
     CLIENT = "client"
 
 
+class OutcomeState(StrEnum):
+    """What kind of outcome a session has; `unknown` where its status says all there is."""
+
+    UNKNOWN = ""
+    HEALTHY = "healthy"
+    FAILING = "failing"
+    REPAIRED = "repaired"
+    REFUSED = "refused"
+    DENIED = "denied"
+    PLANNED = "planned"
+    NEEDS_YOU = "needs_you"
+    HANDLED = "handled"
+
+
 class RequestState(StrEnum):
     """Where a request for a session stands."""
 
@@ -71,7 +85,12 @@ class Session:
     `input_tokens` are those that no cache held. A `cost_usd` of None is not known;
     `budget_usd` is what it may cost, None where there is no limit. `resumed` counts
     how often it went on after a crash, `messages` those of a client's transcript;
-    `token_id` is the token that a client began it with.
+    `token_id` is the token that a client began it with. `home` is the home that its
+    output is in, on `host`; `uid` tells it from others of its number; `output_pending`
+    says that not all of the output was ingested. `log_step` counts the steps
+    of the line at `log_offset` that were ingested. `markers_left` markers stayed in
+    the file because of the limit; the first is step `left_step` of the line at `left_offset`.
+    `outcome` is what it achieved, in words; empty while it runs, and where its status says it all.
     """
 
     id: int
@@ -112,7 +131,26 @@ class Session:
     directory: str | None = None
     messages: int | None = None
     token_id: int | None = None
+    home: str | None = None
+    host: str | None = None
+    uid: str | None = None
+    output_pending: bool = False
+    log_step: int = 0
+    markers_left: int = 0
+    left_offset: int = 0
+    left_step: int = 0
+    outcome: str = ""
+    outcome_state: OutcomeState = OutcomeState.UNKNOWN
     version: int = 1
+
+    def is_of(self, home: str | None) -> bool:
+        """Whether its output belongs into a home; of old sessions nobody knows."""
+        return self.home is None or self.home == home
+
+    @property
+    def output(self) -> str:
+        """The name of its output file, without ending; of old sessions it is the number."""
+        return f"{self.id}" if self.home is None else f"{self.id}-{self.home}-{self.uid}"
 
     @property
     def running(self) -> bool:

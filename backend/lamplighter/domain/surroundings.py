@@ -5,7 +5,7 @@ from datetime import datetime
 
 from lamplighter.domain.cooldown import Standing, in_words
 from lamplighter.domain.handoff import Handoff
-from lamplighter.domain.service import Action, Approve, Service
+from lamplighter.domain.service import NO_ANSWER, Action, Approve, Service
 from lamplighter.domain.session import MAX_TIER, TIERS, Plan
 from lamplighter.domain.text import one_line
 
@@ -58,7 +58,8 @@ def _actions(service: Service, used: Sequence[Standing], now: datetime) -> str:
 def _named(service: Service, action: Action) -> str:
     kind = "" if action.name == action.kind else str(action.kind)
     asks = "" if service.approval_of(action) is Approve.NEVER else "a person is asked"
-    beside = "; ".join(filter(None, (kind, asks)))
+    repairs = "" if action.repairs == (NO_ANSWER,) else f"for {' and '.join(action.repairs)}"
+    beside = "; ".join(filter(None, (kind, repairs, asks)))
     return f"{action.name} ({beside})" if beside else action.name
 
 

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
 
 from lamplighter.domain.context import CHARS_PER_TOKEN, FITS, NO_ROOM, Block, Placement, tokens
 from lamplighter.domain.markers import defused
-from lamplighter.domain.memory import Category, Memory
+from lamplighter.domain.memory import Memory
+from lamplighter.domain.packing import origin, shares
 from lamplighter.domain.passage import shown
 from lamplighter.domain.text import one_line
 
@@ -35,36 +36,28 @@ class Section:
     memories: Sequence[Memory]
 
 
-@dataclass(slots=True)
-class _Room:
-    left: int
-    placed: dict[str, list[Placement]] = field(default_factory=dict)
-    out: list[Placement] = field(default_factory=list)
-
-    def offer(self, heading: str, memory: Memory) -> None:
-        line = told(memory)
-        cost = written(f"{line}\n")
-        if heading not in self.placed:
-            cost += written(f"\n### {heading}\n")
-        if cost > self.left:
-            self.out.append(Placement(memory, line, NO_ROOM))
-            return
-        self.left -= cost
-        self.placed.setdefault(heading, []).append(Placement(memory, line, FITS))
-
-
 def harmless(text: str) -> str:
     """Return words on one line that open no tag, close none and are no marker."""
     return _TAG.sub("< ", defused(one_line(text)))
 
 
-def told(memory: Memory, looked_for: Collection[str] = ()) -> str:
+def told(memory: Memory, looked_for: Collection[str] = (), chars: int = WORDS_CHARS) -> str:
     """Return the line of a memory; of a long one what holds the words that were looked for."""
     title = harmless(memory.title)
-    said = harmless(shown(one_line(memory.observation), looked_for, WORDS_CHARS))
-    day = f", {memory.updated_at:%Y-%m-%d}" if memory.category is Category.DECISION else ""
+    said = harmless(shown(one_line(memory.observation), looked_for, chars))
     words = f"{title}: {said}" if title and not said.startswith(title) else said
-    return f"- [{memory.category}{day}] {words} (#{memory.id})"
+    return f"- [{memory.category}, {harmless(origin(memory))}] {words} (#{memory.id})"
+
+
+def within(memory: Memory, room: int) -> str:
+    """Return the line of a memory, whole where there is room for it, else its best passage."""
+    chars = len(memory.observation)
+    line = told(memory, chars=chars)
+    while (size := written(f"{line}\n")) > room and chars > 1:
+        # less than in proportion, since the head stays: so nothing is cut that has room
+        chars = max(1, min(chars - 1, chars * room // size))
+        line = told(memory, chars=chars)
+    return line
 
 
 def written(text: str) -> int:
@@ -73,22 +66,35 @@ def written(text: str) -> int:
 
 
 def fitted(head: str, sections: Sequence[Section], foot: str, *, budget: int = BUDGET) -> Block:
-    """Fill what there is room for, each section in its turn, and say why the rest is out."""
-    room = _Room(min(budget * CHARS_PER_TOKEN, TEXT_CHARS) - written(f"{head}\n\n{foot}\n"))
-    for row in zip_longest(*(each.memories for each in sections)):
-        for section, memory in zip(sections, row, strict=True):
-            if memory is not None:
-                room.offer(section.heading, memory)
-    if room.left < 0:
-        return Block(placements=tuple(room.out), total=len(room.out))
+    """Fill what there is room for, each section in its turn, and say why the rest is out.
+
+    Each memory has its whole text while there is room, else its best passage.
+    """
+    room = min(budget * CHARS_PER_TOKEN, TEXT_CHARS) - written(f"{head}\n\n{foot}\n")
+    room -= sum(written(f"\n### {each.heading}\n") for each in sections if each.memories)
+    rows = zip_longest(*(each.memories for each in sections))
+    order = [
+        (section.heading, memory)
+        for row in rows
+        for section, memory in zip(sections, row, strict=True)
+        if memory is not None
+    ]
+    whole = [written(f"{told(each, chars=len(each.observation))}\n") for _, each in order]
+    placed: dict[str, list[Placement]] = {}
+    out: list[Placement] = []
+    for (heading, memory), share in zip(order, shares(whole, room), strict=True):
+        line = within(memory, share) if share else told(memory)
+        if share and written(f"{line}\n") <= share:
+            placed.setdefault(heading, []).append(Placement(memory, line, FITS))
+        else:
+            out.append(Placement(memory, line, NO_ROOM))
+    if room < 0:
+        return Block(placements=tuple(out), total=len(out))
     lines = [head]
-    chosen: list[Placement] = []
     for section in sections:
-        placed = room.placed.get(section.heading, [])
-        if placed:
-            lines += ["", f"### {section.heading}", *(each.line for each in placed)]
-            chosen += placed
+        some = placed.get(section.heading, [])
+        lines += ["", f"### {section.heading}", *(each.line for each in some)] if some else []
     text = "\n".join([*lines, "", foot, ""])
+    chosen = [each for section in sections for each in placed.get(section.heading, [])]
     numbered = [replace(each, position=at) for at, each in enumerate(chosen)]
-    total = len(chosen) + len(room.out)
-    return Block(text, tokens(text), (*numbered, *room.out), total)
+    return Block(text, tokens(text), (*numbered, *out), len(order))

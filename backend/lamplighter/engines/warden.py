@@ -1,12 +1,13 @@
 """The warden stands between the supervisor and an engine, so that no engine outlives it.
 
-Started as `python -I -S warden.py CONTROL GRACE LARGEST -- ENGINE…` with the standard
+Started as `python -I -S warden.py CONTROL GRACE LARGEST ALONE -- ENGINE…` with the standard
 library alone. It runs the engine in a session of its own, passes its exit status
 on, and ends the whole tree when the supervisor is gone: that is when the pipe
 CONTROL, whose other end only the supervisor holds, comes to its end. Bytes on
 the pipe are orders: `i` interrupt, `t` terminate, `k` kill. SIGUSR1 kills too: so
 the next supervisor hurries a warden that is still ending a tree. No file of the engine
-grows beyond LARGEST bytes; 0 is no limit.
+grows beyond LARGEST bytes; 0 is no limit. ALONE is the number of the signal that tells the engine
+first that its supervisor is gone.
 
 On Linux it is the subreaper of the tree: whatever an engine leaves behind, even
 in a session of its own, becomes the warden's child and ends with it.
@@ -32,8 +33,10 @@ LINUX = sys.platform == "linux"
 class Warden:
     """Runs one engine until it and all it started have ended."""
 
-    def __init__(self, control: int, grace: float, largest: int, argv: list[str]) -> None:
-        self._control, self._grace, self._largest = control, grace, largest
+    def __init__(
+        self, control: int, grace: float, largest: int, alone: signal.Signals, argv: list[str]
+    ) -> None:
+        self._control, self._grace, self._largest, self._alone = control, grace, largest, alone
         self._watched = [control]
         self._steps: list[signal.Signals] = []
         self._deadline: float | None = None
@@ -41,7 +44,10 @@ class Warden:
         self._libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
         self._child_ended = self._prepare()
         self._engine = subprocess.Popen(
-            argv, start_new_session=True, preexec_fn=self._become_engine
+            argv,
+            start_new_session=True,
+            preexec_fn=self._become_engine,
+            close_fds=False,  # what was passed on purpose; all else is not inheritable
         )
 
     def guard(self) -> int:
@@ -94,7 +100,7 @@ class Warden:
     def _obey(self, orders: str) -> None:
         if not orders:  # the supervisor is gone
             self._watched = []
-            self._steps = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+            self._steps = [self._alone, signal.SIGTERM, signal.SIGKILL]
             self._press_on()
         for order in orders:
             if order in ORDERS:
@@ -177,9 +183,9 @@ def is_zombie(pid: int) -> bool:
 def main() -> None:
     """Guard the engine that the command line names."""
     control, grace, largest = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
-    argv = sys.argv[5:]
+    alone, argv = signal.Signals(int(sys.argv[4])), sys.argv[6:]
     try:
-        warden = Warden(control, grace, largest, argv)
+        warden = Warden(control, grace, largest, alone, argv)
     except OSError as error:
         sys.stderr.write(f"{argv[0]}: {error.strerror}\n")
         sys.stderr.flush()

@@ -21,8 +21,13 @@ class Knowing(Protocol):
     async def search(self, wanted: Wanted) -> Results:
         """Find what is kept in the project that is wanted, and the global of all."""
 
-    async def context(self, project: str, query: str, *, limit: int) -> AgentContext:
-        """Return what the speaker is told: the best for its query, then the newest."""
+    async def context(
+        self, project: str, query: str, *, limit: int, budget: int | None = None
+    ) -> AgentContext:
+        """Return the context of an agent: the best for its query, then the newest.
+
+        With a `budget` of tokens each text is whole while there is room.
+        """
 
     async def read(self, project: str, memory_id: int) -> Memory:
         """Return one memory whole; raises NotFound."""

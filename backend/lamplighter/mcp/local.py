@@ -59,7 +59,9 @@ class Local:
         kept = [each for each in found.found if walls.finds(wanted.project or "", each.row)]
         return replace(found, found=tuple(kept[: wanted.limit]))
 
-    async def context(self, project: str, query: str, *, limit: int) -> AgentContext:
+    async def context(
+        self, project: str, query: str, *, limit: int, budget: int | None = None
+    ) -> AgentContext:
         """Return what the speaker is told: the best for its query, then the newest."""
         desk, session = self.desk, await self._session(project, None)
         return await agent_context(
@@ -71,6 +73,7 @@ class Local:
             session_id=session.id if session else None,
             redact=desk.redact,
             near=desk.near,
+            budget=budget,
         )
 
     async def read(self, project: str, memory_id: int) -> Memory:

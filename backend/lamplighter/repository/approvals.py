@@ -68,6 +68,39 @@ async def get(db: Database, number: int) -> Approval | None:
     return found[0] if found else None
 
 
+async def of(db: Database, session_id: int) -> list[Approval]:
+    """Return what a session asked for, oldest first."""
+    query = sa.select(approvals).where(approvals.c.session_id == session_id)
+    return await _fetch(db, query.order_by(approvals.c.id))
+
+
+async def open_of(db: Database, service: str) -> list[Approval]:
+    """Return what waits for a person about a service, oldest first."""
+    query = (
+        sa.select(approvals)
+        .where(approvals.c.state == ApprovalState.OPEN)
+        .where(approvals.c.service == service)
+    )
+    return await _fetch(db, query.order_by(approvals.c.id))
+
+
+async def waiting_since(db: Database) -> dict[int, datetime]:
+    """Return the sessions that wait for a person, by number, and since when."""
+    query = (
+        sa.select(approvals.c.session_id, sa.func.min(approvals.c.created_at).label("since"))
+        .where(approvals.c.state == ApprovalState.OPEN)
+        .group_by(approvals.c.session_id)
+        .order_by(approvals.c.session_id)
+    )
+    return {int(row["session_id"]): row["since"] for row in await db.fetch_all(query)}
+
+
+async def denied_by(db: Database, session_id: int, service: str) -> bool:
+    """Whether a person denied what a session wanted to do to a service."""
+    asked = await of(db, session_id)
+    return any(each.state is ApprovalState.DENIED and each.service == service for each in asked)
+
+
 async def instead_of(db: Database, number: int) -> Approval | None:
     """Return the approval that replaces another one."""
     found = await _fetch(db, sa.select(approvals).where(approvals.c.replaces == number))

@@ -8,7 +8,9 @@ write: whoever writes does so within `writing(db)`.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import aiosqlite
@@ -19,11 +21,13 @@ from sqlalchemy.sql import ClauseElement
 
 from lamplighter.repository import driver
 from lamplighter.repository.connection import RowConnection
+from lamplighter.repository.file_watch import FileWatch
 from lamplighter.repository.pool import Pool, interrupt
 from lamplighter.repository.prepared import Bound, Columns
 from lamplighter.repository.statements import Compiler, Row, rows_of
 
 READERS: Final = 3
+AGAIN_SECONDS: Final = 0.004
 
 T = TypeVar("T")
 
@@ -31,25 +35,31 @@ T = TypeVar("T")
 class PooledBackend(DatabaseBackend):
     """The writer and the readers of one SQLite file."""
 
-    def __init__(self, database_url: DatabaseURL | str, **_: Any) -> None:
+    def __init__(
+        self, database_url: DatabaseURL | str, *, watch: FileWatch | None = None, **_: Any
+    ) -> None:
         path = DatabaseURL(database_url).database
+        self.watch = watch or FileWatch(Path(path))
         self.writers = Pool(path, size=1, readonly=False)
         self.readers = Pool(path, size=READERS, readonly=True)
         self.compile = Compiler(pysqlite.dialect(paramstyle="qmark"))
 
     async def connect(self) -> None:
         """Open every connection."""
-        await self.writers.open()
+        self.watch.open()
         try:
+            await self.writers.open()
             await self.readers.open()
+            self.watch.opened()
         except BaseException:
-            await self.writers.close()
+            await self.disconnect()
             raise
 
     async def disconnect(self) -> None:
         """Close every connection."""
         await self.readers.close()
         await self.writers.close()
+        self.watch.close()
 
     def connection(self) -> "PooledConnection":
         """Return a task's connection; it takes a real one when it first needs it."""
@@ -72,13 +82,37 @@ class PooledConnection(RowConnection):
             self._pool.give_back(held, abandoned=self._abandoned)
 
     async def begin(self, *, readonly: bool) -> None:
-        """Begin: IMMEDIATE for the writer, which can wait for another process."""
+        """Begin: IMMEDIATE for the writer, which can wait for another process.
+
+        SQLite's own waiting tries every 100 ms after a while, and so is overtaken by
+        a process that writes again and again; ours tries often enough to find each gap.
+        """
         self._pool = self._backend.readers if readonly else self._backend.writers
         self._held = await self._pool.take()
-        await self.run("BEGIN DEFERRED" if readonly else "BEGIN IMMEDIATE")
+        if readonly:
+            await self.run("BEGIN DEFERRED")
+            return
+        deadline = time.monotonic() + driver.BUSY_SECONDS
+        while not await self._begun():
+            if time.monotonic() > deadline:
+                raise driver.OperationalError("database is locked")
+            await asyncio.sleep(AGAIN_SECONDS)
+        self._backend.watch.guard()
+
+    async def _begun(self) -> bool:
+        """Begin to write; says whether no other process does just now."""
+        try:
+            await self.run("BEGIN IMMEDIATE")
+        except driver.OperationalError as error:
+            if not driver.is_busy(error):
+                raise
+            return False
+        return True
 
     async def run(self, statement: str) -> None:
         """Run a statement that has neither arguments nor rows."""
+        if statement == "COMMIT" and self._pool is self._backend.writers:
+            self._backend.watch.guard()
         await self._call(lambda raw: raw.execute(statement).close())
 
     async def fetch_all(self, query: ClauseElement) -> list[Row]:  # type: ignore[override]
@@ -145,10 +179,10 @@ class PooledConnection(RowConnection):
             self._pool = self._backend.readers
             self._held = await self._pool.take()
         held = self._held
-        if inline and self._pool is self._backend.writers:
-            return work(held._conn)
         self._abandoned = False
         try:
+            if inline and self._pool is self._backend.writers:
+                return work(held._conn)
             result: T = await held._execute(  # type: ignore[no-untyped-call]
                 lambda: work(held._conn)
             )
@@ -156,6 +190,11 @@ class PooledConnection(RowConnection):
             self._abandoned = True
             interrupt(held)  # or on its thread it would run on
             raise
+        except driver.DatabaseError as error:
+            if not driver.is_damage(error):
+                raise
+            self._backend.watch.doubt()
+            raise driver.Unsound(str(error)) from error
         return result
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.marks import Look
-from lamplighter.domain.session import Status
+from lamplighter.domain.session import Status, Trigger
 from lamplighter.repository.columns import stamp
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
@@ -112,8 +112,50 @@ async def began(db: Database, service: str, name: str, *, ok: bool) -> datetime 
     return found
 
 
-async def rounds(db: Database, service: str, *, after: datetime, limit: int) -> list[bool]:
-    """Return whether each of the last rounds found a service healthy, the newest first."""
+async def healthy_since(db: Database, service: str, *, after: datetime) -> datetime | None:
+    """Return the first result after a moment since which no check of a service failed."""
+    failed = sa.select(sa.func.max(checks.c.id)).where(
+        checks.c.service == service, checks.c.ok == sa.literal(0, sa.Integer())
+    )
+    query = (
+        sa.select(checks.c.at)
+        .where(checks.c.service == service)
+        .where(checks.c.at > after)
+        .where(checks.c.id > sa.func.coalesce(failed.scalar_subquery(), 0))
+        .order_by(checks.c.id)
+        .limit(1)
+    )
+    found: datetime | None = await db.fetch_val(query)
+    return found
+
+
+async def failures(db: Database, service: str, name: str, *, since: datetime) -> int:
+    """Return how often a check came to fail since a moment; failing on is the same failure."""
+    before = sa.func.lag(checks.c.ok).over(order_by=checks.c.id)
+    results = (
+        sa.select(checks.c.ok, before.label("before"))
+        .where(checks.c.service == service)
+        .where(checks.c.name == name)
+        .where(checks.c.at > since)
+        .subquery()
+    )
+    failed, passed = sa.literal(0, sa.Integer()), sa.literal(1, sa.Integer())
+    query = (
+        sa.select(sa.func.count())
+        .select_from(results)
+        .where(results.c.ok == failed)
+        .where(sa.func.coalesce(results.c.before, passed) == passed)
+    )
+    return int(await db.fetch_val(query))
+
+
+async def rounds(
+    db: Database, service: str, *, after: datetime, limit: int, scheduled: bool = False
+) -> list[bool]:
+    """Return whether each of the last rounds found a service healthy, the newest first.
+
+    `scheduled` leaves out the rounds that a person, a webhook or the API started.
+    """
     healthy_now = sa.func.min(checks.c.ok)
     query = (
         sa.select(checks.c.session_id, healthy_now.label("healthy"))
@@ -126,6 +168,8 @@ async def rounds(db: Database, service: str, *, after: datetime, limit: int) -> 
         .order_by(checks.c.session_id.desc())
         .limit(limit)
     )
+    if scheduled:
+        query = query.where(sessions.c.trigger == Trigger.SCHEDULED)
     return [bool(row["healthy"]) for row in await db.fetch_all(query)]
 
 

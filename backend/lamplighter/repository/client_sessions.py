@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import Op
 from lamplighter.domain.session import Session, Status, Trigger
-from lamplighter.repository import indexing
+from lamplighter.repository import indexing, numbers
 from lamplighter.repository.database import Database
 from lamplighter.repository.prepared import Statement
 from lamplighter.repository.sessions import from_row, tell
@@ -64,23 +64,19 @@ async def insert(
     now: datetime,
 ) -> Session:
     """Open a client's session."""
-    statement = (
-        sa.insert(sessions)
-        .values(
-            external_id=external_id,
-            project=project,
-            agent=agent,
-            directory=directory,
-            token_id=token_id,
-            tier=0,
-            engine=ENGINE,
-            trigger=Trigger.CLIENT,
-            status=Status.RUNNING,
-            started_at=now,
-        )
-        .returning(sessions)
-    )
-    session = from_row(await db.fetch_one(statement))
+    values = {
+        "external_id": external_id,
+        "project": project,
+        "agent": agent,
+        "directory": directory,
+        "token_id": token_id,
+        "tier": 0,
+        "engine": ENGINE,
+        "trigger": Trigger.CLIENT,
+        "status": Status.RUNNING,
+        "started_at": now,
+    }
+    session = from_row(await numbers.insert(db, values))
     await tell(db, session, Op.CREATED, now=now)
     return session
 

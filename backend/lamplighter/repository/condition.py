@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from lamplighter.repository import driver
-from lamplighter.repository.index_condition import is_of_index, of_file
+from lamplighter.repository.index_condition import of_file
+from lamplighter.repository.index_schema import is_of_index
 
 LOCKED_SECONDS: Final = 2.0
 

@@ -73,13 +73,23 @@ async def get(db: Database, use_id: int) -> Use | None:
 async def measured(
     db: Database, use_id: int, seconds: float, *, session_id: int, now: datetime
 ) -> None:
-    """Keep how long a service took to be healthy after a use of this session's."""
+    """Confirm a use of this session's, and keep how long its service took to be healthy."""
     conditions = [cooldowns.c.id == use_id, cooldowns.c.session_id == session_id]
-    await _changed(db, conditions, {"healthy_after": seconds}, now=now)
+    confirmed = sa.case(
+        (cooldowns.c.outcome == Outcome.UNCONFIRMED, sa.literal(Outcome.SUCCESS.value)),
+        else_=cooldowns.c.outcome,
+    )
+    await _changed(db, conditions, {"healthy_after": seconds, "outcome": confirmed}, now=now)
 
 
 async def clear(
-    db: Database, service: str, action: ActionKind | None, *, by: str, now: datetime
+    db: Database,
+    service: str,
+    action: ActionKind | None,
+    *,
+    by: str,
+    now: datetime,
+    act_id: int | None = None,
 ) -> list[Use]:
     """Let what was used of a service's cooldowns (of one, or of all) count no more.
 
@@ -93,17 +103,16 @@ async def clear(
     ]
     if action is not None:
         conditions.append(cooldowns.c.action == action)
-    return await _changed(db, conditions, {"cleared_at": now, "cleared_by": by}, now=now)
+    return await _changed(db, conditions, _cleared(now, by, act_id), now=now)
 
 
-async def restore(db: Database, service: str, *, cleared_at: datetime, now: datetime) -> list[Use]:
-    """Let what an operator cleared at a moment count again."""
-    conditions = [
-        cooldowns.c.service.in_(await _spellings(db, service)),
-        cooldowns.c.cleared_at == cleared_at,
-        cooldowns.c.cleared_by == OPERATOR,
-    ]
-    return await _changed(db, conditions, {"cleared_at": None, "cleared_by": None}, now=now)
+async def restore(db: Database, act_id: int, *, now: datetime) -> list[Use]:
+    """Let what an operator's act cleared count again."""
+    return await _changed(db, [cooldowns.c.act_id == act_id], _cleared(None, None, None), now=now)
+
+
+def _cleared(at: datetime | None, by: str | None, act_id: int | None) -> dict[str, Any]:
+    return {"cleared_at": at, "cleared_by": by, "act_id": act_id}
 
 
 async def abandon(db: Database, session_id: int, text: str, *, now: datetime) -> list[Use]:
@@ -116,11 +125,13 @@ async def abandon(db: Database, session_id: int, text: str, *, now: datetime) ->
     return await _changed(db, conditions, values, now=now)
 
 
-async def unmarked(db: Database, session_id: int, service: str, action: ActionKind) -> Use | None:
-    """Return the newest use of a session that none of its markers has told of."""
+async def unmarked(
+    db: Database, session_ids: Sequence[int], service: str, action: ActionKind
+) -> Use | None:
+    """Return the newest use of some sessions that no marker has annotated."""
     query = (
         sa.select(cooldowns)
-        .where(cooldowns.c.session_id == session_id)
+        .where(cooldowns.c.session_id.in_(session_ids))
         .where(cooldowns.c.service == service)
         .where(cooldowns.c.action == action)
         .where(cooldowns.c.outcome.in_(SPENT))
@@ -221,4 +232,5 @@ async def _tell(db: Database, use: Use, op: Op, *, now: datetime) -> None:
 
 
 def _use(row: Any) -> Use:
+    row = {name: row[name] for name in row if name != "act_id"}
     return Use(**{**row, "action": ActionKind(row["action"]), "outcome": Outcome(row["outcome"])})

@@ -4,15 +4,20 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from databases import Database as EncodeDatabase
 from databases import DatabaseURL
 
+from lamplighter.domain.home import Home
 from lamplighter.domain.notice import Telling
 from lamplighter.repository.connection import SafeTransaction
+from lamplighter.repository.file_watch import FileWatch
 from lamplighter.repository.prepared import Statement
+
+if TYPE_CHECKING:
+    from lamplighter.repository.numbers import HighWater
 
 CHANNEL: Final = "lamplighter_changes"
 NOTIFY: Final = f"NOTIFY {CHANNEL}"
@@ -34,11 +39,16 @@ class Database(EncodeDatabase):
     }
 
     def __init__(self, url: str, *, announce: Callable[[], None] = lambda: None) -> None:
-        super().__init__(url)
+        # what looks after the file; a PostgreSQL server looks after its own
+        self.watch = None if is_postgres(url) else FileWatch(file_of(url))
+        super().__init__(url, watch=self.watch)
         self.announce = announce
         self.changed = False
         self.fence: Callable[[], Awaitable[None]] | None = None
         self.telling: Telling | None = None
+        # where this process keeps the output of sessions, and the highest number of one there
+        self.home: Home | None = None
+        self.high_water: HighWater | None = None
         self.notifies = is_postgres(url)
         # what this process holds in memory of groups of memories; see repository/analyses
         self.groups: dict[Any, Any] = {}
@@ -55,6 +65,20 @@ class Database(EncodeDatabase):
             self.taking_in.cancel()
             await asyncio.wait({self.taking_in})
         await super().disconnect()
+
+    @property
+    def problem(self) -> str:
+        """Say why nothing may be written now; empty when nothing is wrong with the file."""
+        return self.watch.problem if self.watch else ""
+
+    @asynccontextmanager
+    async def followed(self) -> AsyncIterator[None]:
+        """Look after the file for as long as this is open."""
+        if self.watch is None:
+            yield
+            return
+        async with self.watch.followed():
+            yield
 
     def transaction(self, *, force_rollback: bool = False, **options: Any) -> SafeTransaction:
         """Return a transaction that survives the cancellation of its task."""

@@ -5,7 +5,9 @@ processes (fixed in 3.51.3). `pysqlite3` bundles a fixed one where it has a
 wheel. Its exceptions are not those of the standard library, hence one place.
 """
 
+import logging
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     import sqlite3
@@ -32,6 +34,15 @@ IntegrityError = sqlite3.IntegrityError
 DatabaseError = sqlite3.DatabaseError
 Connection = sqlite3.Connection
 Row = sqlite3.Row
+STARTING: Final = "57P03"
+"""What a PostgreSQL server answers while it starts or stops."""
+IN_MEMORY: Final = ":memory:"
+DAMAGE: Final = (11, 26)
+"""SQLITE_CORRUPT and SQLITE_NOTADB."""
+
+
+class Unsound(OperationalError):
+    """The database file is damaged, or it is no longer the one that was opened."""
 
 
 def version() -> tuple[int, ...]:
@@ -44,10 +55,21 @@ def safe_for_several_processes() -> bool:
     return version() >= FIXED
 
 
-def connect(path: str, *, readonly: bool = False, busy_seconds: float = 5.0) -> sqlite3.Connection:
-    """Open a connection without implicit transactions and with our PRAGMAs."""
+BUSY_SECONDS: Final = 5.0
+
+
+def connect(
+    path: str, *, readonly: bool = False, busy_seconds: float = BUSY_SECONDS, create: bool = False
+) -> sqlite3.Connection:
+    """Open a connection without implicit transactions and with our PRAGMAs.
+
+    Only with `create` a file that is not there is made: an empty one where a full one was
+    would hide that it is gone.
+    """
+    mode = "rwc" if create else "rw"
     connection = sqlite3.connect(
-        path,
+        path if path == IN_MEMORY else f"file:{quote(path)}?mode={mode}",
+        uri=path != IN_MEMORY,
         isolation_level=None,
         check_same_thread=False,
         cached_statements=512,
@@ -64,6 +86,34 @@ def connect(path: str, *, readonly: bool = False, busy_seconds: float = 5.0) -> 
     return connection
 
 
+def impatient(connection: sqlite3.Connection) -> None:
+    """Let a connection answer at once that the database is busy: its user asks again itself."""
+    connection.execute("PRAGMA busy_timeout=0")
+
+
+def is_busy(error: BaseException) -> bool:
+    """Whether another process writes just now."""
+    return "database is locked" in str(error)
+
+
 def disk_is_full(error: BaseException) -> bool:
     """Whether a statement failed because there is no space left; its transaction is undone."""
     return "is full" in str(error)
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether a statement failed because the file is malformed, or is no database."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return isinstance(code, int) and code & 0xFF in DAMAGE
+
+
+def passes(error: BaseException) -> bool:
+    """Whether a database cannot be used for a reason that ends by itself, or by making space."""
+    cause = error.__cause__
+    starting = isinstance(cause, OSError) or getattr(cause, "sqlstate", "") == STARTING
+    return starting or disk_is_full(error) or "is locked" in str(error)
+
+
+def severity(error: BaseException) -> int:
+    """Return the level to log a failed statement at; an unsound file was reported once already."""
+    return logging.DEBUG if isinstance(error, Unsound) else logging.WARNING

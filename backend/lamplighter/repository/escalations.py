@@ -15,6 +15,7 @@ from lamplighter.repository.database import Database
 from lamplighter.repository.tables import escalations
 
 ENTITY: Final = "escalation"
+HANDLED: Final = "settled by an operator"
 
 
 async def insert(
@@ -25,6 +26,7 @@ async def insert(
     reason: str,
     *,
     state: EscalationState,
+    why: str = "",
     now: datetime,
 ) -> Escalation:
     """Record that a session hands a service on; once a session and service."""
@@ -44,6 +46,7 @@ async def insert(
             service=service,
             reason=reason,
             state=state,
+            why=why,
             created_at=now,
         )
         .returning(escalations)
@@ -61,6 +64,19 @@ async def of(db: Database, session_ids: Sequence[int]) -> list[Escalation]:
         .order_by(escalations.c.id)
     )
     return await _fetch(db, query)
+
+
+async def asked(db: Database, session_id: int, service: str) -> bool:
+    """Whether a session asked a person for a service, by itself or by the gate."""
+    people = [each for each in await of(db, [session_id]) if each.state is EscalationState.PERSON]
+    return any(fold(each.service) == fold(service) for each in people)
+
+
+async def handled_at(db: Database, service: str) -> datetime | None:
+    """Return when a person last marked a service as handled."""
+    query = sa.select(escalations).where(escalations.c.why == HANDLED)
+    held = [each for each in await _fetch(db, query) if fold(each.service) == fold(service)]
+    return max((each.closed_at for each in held if each.closed_at), default=None)
 
 
 async def unfinished(db: Database) -> list[Escalation]:

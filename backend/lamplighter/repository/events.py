@@ -73,6 +73,19 @@ async def insert(
     return event
 
 
+async def recorded_after(db: Database, text: str, service: str | None, at: datetime | None) -> bool:
+    """Whether an event says these words of a service, at a time or after it."""
+    query = (
+        sa.select(events.c.id)
+        .where(events.c.text == text)
+        .where(events.c.service.is_not_distinct_from(service))
+        .limit(1)
+    )
+    if at is not None:
+        query = query.where(events.c.created_at >= at)
+    return await db.fetch_one(query) is not None
+
+
 async def get(db: Database, event_id: int) -> Event | None:
     """Return one event."""
     row = await db.fetch_one(sa.select(events).where(events.c.id == event_id))

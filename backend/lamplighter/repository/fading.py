@@ -71,7 +71,7 @@ _ALL: Final = Statement(_waiting(), long=True)
 _FADE: Final = act(
     (*_MAY, STAMP <= _UNTIL, STAMP > _AFTER, _TAKEN > 0),
     _faded(),
-    Entry(cause="faded", actor="supervisor", reason=_reason()),
+    Entry(cause="faded", actor="supervisor", reason=_reason(), act=given("act", NUMBER)),
     switches=(_HELD.confidence - WEEKLY_DECAY * _TAKEN < ACTIVE_THRESHOLD + 0.01)
     | _HELD.inactive_reason.is_not(None),
 )
@@ -98,8 +98,10 @@ async def waiting(db: Database, *where: Any, now: datetime) -> Waiting:
     return Waiting(lists, odd)
 
 
-async def fade(db: Database, ids: Sequence[int], weeks: int, *, now: datetime) -> list[int]:
+async def fade(
+    db: Database, ids: Sequence[int], weeks: int, *, now: datetime, act_id: int | None = None
+) -> list[int]:
     """Take what is due from those of `ids` that have so many weeks behind them; return them."""
     until = now - GRACE - weeks * WEEK
-    values = {"weeks": weeks, "until": stamp(until), "after": stamp(until - WEEK)}
+    values = {"weeks": weeks, "until": stamp(until), "after": stamp(until - WEEK), "act": act_id}
     return await _FADE.do(db, ids, now=now, **values)

@@ -20,13 +20,16 @@ from lamplighter.repository.tables import history, links
 
 REINFORCED: Final = "reinforced"
 CONTRADICTED: Final = "contradicted"
+DELETED: Final = "deleted"
+RESTORED: Final = "restored"
+PURGED: Final = "purged"
 SAYING: Final = ("created", "learned", REINFORCED)
 """The causes of changes that somebody made by saying what the memory says."""
 
 _INSERT: Final = inserting(
     history,
     *("memory_id", "version", "at", "actor", "session_id", "cause", "reason", "before", "after"),
-    *("review_id", "bulk_id"),
+    *("review_id", "act_id"),
 )
 _MOVED_BY: Final = Statement(
     sa.select(history.c.memory_id, history.c.cause)
@@ -40,7 +43,7 @@ class Entry:
     """One change of a memory; `before` and `after` hold what `state` tells of it.
 
     Entries of earlier versions hold less. `review_id` is the review whose
-    resolution made the change, or that a contradiction asks a person with; `bulk_id`
+    resolution made the change, or that a contradiction asks a person with; `act_id`
     the act on many memories that it was part of.
     """
 
@@ -55,7 +58,7 @@ class Entry:
     before: dict[str, Any] | None
     after: dict[str, Any] | None
     review_id: int | None = None
-    bulk_id: int | None = None
+    act_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +70,7 @@ class Why:
     reason: str = ""
     session_id: int | None = None
     review_id: int | None = None
-    bulk_id: int | None = None
+    act_id: int | None = None
 
 
 Step = tuple[Memory | None, Memory | None, Why]
@@ -117,7 +120,7 @@ def _kept(
         "before": state(before),
         "after": state(now_is),
         "review_id": why.review_id,
-        "bulk_id": why.bulk_id,
+        "act_id": why.act_id,
     }
 
 
@@ -165,6 +168,12 @@ async def of_review(db: Database, review_id: int) -> list[Entry]:
     query = sa.select(history).where(history.c.review_id == review_id)
     query = query.where(history.c.cause == REVIEW)
     return await _fetch(db, query.order_by(history.c.id))
+
+
+async def of_act(db: Database, memory_id: int, act_id: int) -> list[Entry]:
+    """Return the changes that an operator's act made of a memory, oldest first."""
+    query = sa.select(history).where(history.c.memory_id == memory_id)
+    return await _fetch(db, query.where(history.c.act_id == act_id).order_by(history.c.id))
 
 
 async def contradicted(
@@ -215,16 +224,6 @@ async def moved_by(db: Database, session_id: int) -> tuple[set[MemoryId], set[Me
     for row in await db.fetch_all(_MOVED_BY(session=session_id)):
         found[row["cause"]].add(MemoryId(row["memory_id"]))
     return found[REINFORCED], found[CONTRADICTED]
-
-
-async def forget_texts(db: Database, memory_id: int) -> None:
-    """Blank the texts of a memory that was deleted for good; who, when and why stay."""
-    statement = (
-        sa.update(history)
-        .where(history.c.memory_id == memory_id)
-        .values(before=sa.null(), after=sa.null(), reason="")
-    )
-    await db.execute(statement)
 
 
 async def forget_quotes(db: Database, ids: Sequence[MemoryId]) -> None:

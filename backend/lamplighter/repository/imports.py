@@ -12,13 +12,14 @@ from lamplighter.domain.memory import Memory, MemoryId
 from lamplighter.domain.records import SessionRecord
 from lamplighter.domain.session import Session, Status, Trigger
 from lamplighter.domain.text import content_hash
+from lamplighter.repository import numbers
 from lamplighter.repository.client_sessions import ENGINE
 from lamplighter.repository.database import Database
 from lamplighter.repository.memories import from_row
 from lamplighter.repository.prepared import Statement, inserting
 from lamplighter.repository.sessions import from_row as session_from
 from lamplighter.repository.sessions import tell
-from lamplighter.repository.tables import history, imports, memories, sessions
+from lamplighter.repository.tables import history, imports, memories, trash
 
 _COLUMNS: Final = tuple(each.name for each in fields(Memory) if each.name != "id")
 _INSERT: Final = Statement(sa.insert(memories).returning(memories.c.id), _COLUMNS)
@@ -30,6 +31,10 @@ _NATIVE: Final = Statement(
     .where(memories.c.created_at == sa.bindparam("created_at", type_=memories.c.created_at.type))
     .where(~sa.exists().where(imports.c.memory_id == memories.c.id))
 )
+
+_NUMBERS: Final = sa.union_all(sa.select(memories.c.id), sa.select(trash.c.id)).subquery()
+_HIGHEST: Final = sa.func.max(_NUMBERS.c.id)
+"""The highest number of a memory, those in the trash too: each keeps its own."""
 
 
 async def known(db: Database, refs: Sequence[str]) -> dict[str, tuple[MemoryId, str]]:
@@ -96,7 +101,7 @@ async def by_words(db: Database, hashes: Collection[str]) -> dict[tuple[str, str
 
 async def last(db: Database) -> int | None:
     """Return the highest number of a memory: 0 when there never was one, None when all are gone."""
-    found = await db.fetch_val(sa.select(sa.func.max(memories.c.id)))
+    found = await db.fetch_val(sa.select(_HIGHEST))
     gone = None if found else await db.fetch_val(sa.select(history.c.id).limit(1))
     return None if gone is not None else int(found or 0)
 
@@ -112,7 +117,7 @@ async def insert(db: Database, memory: Memory, *, number: int | None) -> Memory:
 async def number_on(db: Database) -> None:
     """Let the numbers of new memories follow those that were given; SQLite does so by itself."""
     if db.notifies:
-        highest = sa.select(sa.func.max(memories.c.id)).scalar_subquery()
+        highest = sa.select(_HIGHEST).scalar_subquery()
         sequence = sa.func.pg_get_serial_sequence("memories", "id")
         await db.fetch_val(sa.select(sa.func.setval(sequence, highest)))
 
@@ -120,25 +125,21 @@ async def number_on(db: Database) -> None:
 async def insert_session(db: Database, record: SessionRecord, *, now: datetime) -> Session:
     """Keep a client's session; one that does not tell its end goes on, or is closed as silent."""
     began = record.started_at or now
-    statement = (
-        sa.insert(sessions)
-        .values(
-            external_id=record.external_id,
-            project=record.project,
-            agent=record.agent,
-            directory=record.directory,
-            tier=0,
-            engine=ENGINE,
-            trigger=Trigger.CLIENT,
-            status=Status.COMPLETED if record.ended_at else Status.RUNNING,
-            started_at=began,
-            ended_at=record.ended_at,
-            summary=record.summary,
-            prompt=record.prompt,
-            messages=record.messages,
-        )
-        .returning(sessions)
-    )
-    session = session_from(await db.fetch_one(statement))
+    values = {
+        "external_id": record.external_id,
+        "project": record.project,
+        "agent": record.agent,
+        "directory": record.directory,
+        "tier": 0,
+        "engine": ENGINE,
+        "trigger": Trigger.CLIENT,
+        "status": Status.COMPLETED if record.ended_at else Status.RUNNING,
+        "started_at": began,
+        "ended_at": record.ended_at,
+        "summary": record.summary,
+        "prompt": record.prompt,
+        "messages": record.messages,
+    }
+    session = session_from(await numbers.insert(db, values))
     await tell(db, session, Op.CREATED, now=now)
     return session

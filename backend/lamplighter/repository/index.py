@@ -12,7 +12,7 @@ from lamplighter.domain.ranking import WEIGHTS, Corpus, Fields
 from lamplighter.domain.terms import is_single
 from lamplighter.repository.columns import NUMBER, Named
 from lamplighter.repository.database import Database
-from lamplighter.repository.driver import DatabaseError, OperationalError
+from lamplighter.repository.driver import Unsound
 from lamplighter.repository.index_schema import INDEX, VOCABULARY
 from lamplighter.repository.prepared import Statement
 from lamplighter.repository.tables_search import FIELDS, STEP, term_totals, terms
@@ -126,8 +126,8 @@ async def candidates(
 async def _asked(db: Database, query: Any) -> list[Any]:
     try:
         return list(await db.fetch_all(query))
-    except DatabaseError as error:
-        if isinstance(error, OperationalError):  # busy, interrupted or late: no damage
+    except Unsound as error:
+        if db.problem:
             raise
         raise Unavailable(DAMAGED) from error
 
@@ -223,7 +223,7 @@ _TOTALS: Final = Statement(sa.select(term_totals))
 
 
 _SAID: Final = "{title text keys}"
-_WORDS: Final = "{title text keys around}"
+"""What a document says itself: its neighbors only move it among what matches."""
 
 
 def _fts(matching: Matching) -> str:
@@ -231,7 +231,7 @@ def _fts(matching: Matching) -> str:
     every = [f"scope : ({' OR '.join(_quoted(each))})" for each in matching.scope]
     if matching.words:
         marked = (f'"{each}"{" *" if is_single(each) else ""}' for each in matching.words)
-        every.append(f"{_WORDS} : ({' OR '.join(marked)})")
+        every.append(f"{_SAID} : ({' OR '.join(marked)})")
     every += [f'{_SAID} : ("{" ".join(each)}")' for each in matching.phrases]
     text = " AND ".join(every)
     if matching.without:
@@ -244,15 +244,20 @@ def _ts(matching: Matching) -> str:
     """Write what must match as a `tsquery`."""
     every = [_any([f"={each}" for each in group]) for group in matching.scope]
     if matching.words:
-        every.append(_any(matching.words))
+        every.append(_any(matching.words, of="ABC"))
     every += [f"({_phrase(each)})" for each in matching.phrases]
     every += [f"!({_phrase(each)})" for each in matching.without]
     return " & ".join(every)
 
 
-def _any(given: Sequence[str]) -> str:
-    marked = (f"'{each}':*" if is_single(each) else f"'{each}'" for each in given)
+def _any(given: Sequence[str], of: str = "") -> str:
+    marked = (f"'{each}'{_marks(each, of)}" for each in given)
     return f"({' | '.join(marked)})"
+
+
+def _marks(term: str, of: str) -> str:
+    marks = f"{'*' if is_single(term) else ''}{of}"
+    return f":{marks}" if marks else ""
 
 
 def _phrase(given: Sequence[str]) -> str:

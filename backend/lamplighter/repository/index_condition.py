@@ -16,9 +16,9 @@ from lamplighter.repository.index_schema import (
     POSTGRES_TRIGGERS,
     SQLITE,
     TRIGGERS,
+    is_of_index,
 )
 
-DAMAGE: Final = "fts5"
 _THERE: Final = "SELECT name FROM sqlite_master WHERE name = 'unindexed'"
 _HELD: Final = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
 _HELD_POSTGRES: Final = "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
@@ -39,11 +39,6 @@ async def of_server(connection: Any) -> str:
         return ""
     held = [row["tgname"] for row in await connection.fetch(_HELD_POSTGRES)]
     return _said(held, [])
-
-
-def is_of_index(damage: str) -> bool:
-    """Whether a damage that a check of the database tells of is one of the index."""
-    return DAMAGE in damage.lower() or INDEX in damage
 
 
 def mend(url: str) -> str:

@@ -190,3 +190,8 @@ COUNT_ANEW: Final = (
     f" documents = (SELECT count(*) FROM terms WHERE terms.id / {STEP} = part),"
     f" size = (SELECT coalesce(sum(terms.size), 0) FROM terms WHERE terms.id / {STEP} = part)"
 )
+
+
+def is_of_index(damage: str) -> bool:
+    """Whether a damage that a check of the database tells of is one of the index."""
+    return "fts5" in damage.lower() or INDEX in damage

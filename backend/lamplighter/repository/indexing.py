@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -16,6 +17,7 @@ from lamplighter.domain.said import said_by
 from lamplighter.domain.search import Layer
 from lamplighter.domain.session import OUTSIDE, Session, Trigger
 from lamplighter.domain.terms import terms as terms_of
+from lamplighter.domain.titles import own_title
 from lamplighter.repository.columns import NUMBER, Named
 from lamplighter.repository.database import Database
 from lamplighter.repository.index_schema import NEIGHBOURS
@@ -64,7 +66,7 @@ def of_memory(memory: Memory) -> Entry:
     keys = " ".join(filter(None, names))
     return _entry(
         memory.id + (0 if memory.active else ASIDE),
-        memory.title,
+        own_title(memory),
         memory.observation,
         keys,
         scoping.of_memory(memory),
@@ -147,8 +149,12 @@ def _values(entry: Entry) -> dict[str, Any]:
 
 
 async def _beside(db: Database, session: int, fresh: Mapping[int, Entry]) -> list[Entry]:
-    """Return memories of a session and those near them, each with what its neighbours say."""
+    """Return memories of a session and those near them, each with what its neighbors say.
+
+    Only of transcripts: what says who speaks. Facts of one session have nothing in common.
+    """
     rows = await db.fetch_all(_NEAR(session=session, first=min(fresh), last=max(fresh)))
+    turns = {row["id"] for row in rows if said_by(SimpleNamespace(**dict(row))) is not None}
     order = sorted(row["id"] for row in rows)
     held = await stored(db, [each for each in order if each not in fresh])
     known = {**{entry.id % STEP: entry for entry in held}, **fresh}
@@ -158,9 +164,9 @@ async def _beside(db: Database, session: int, fresh: Mapping[int, Entry]) -> lis
         near = range(max(0, at - NEIGHBOURS), min(len(order), at + NEIGHBOURS + 1))
         if not any(order[other] in fresh for other in near):
             continue
-        beside = (known[order[other]] for other in near if other != at)
+        beside = (known[order[other]] for other in near if other != at and order[other] in turns)
         around = " ".join(each.said for each in beside if each.id < ASIDE)
-        around = "" if known[number].is_page else around
+        around = around if number in turns and not known[number].is_page else ""
         if number in fresh or around != known[number].around:
             made.append(replace(known[number], around=around))
     return made
@@ -228,8 +234,8 @@ def _put_vector() -> Statement:
 
 
 def _near(way: Any, order: Any) -> Any:
-    inner = sa.select(memories.c.id).where(_OF_SESSION, way).order_by(order).limit(2 * NEIGHBOURS)
-    return sa.select(inner.subquery().c.id)
+    inner = sa.select(*_SPOKEN).where(_OF_SESSION, way).order_by(order).limit(2 * NEIGHBOURS)
+    return sa.select(inner.subquery())
 
 
 _TSVECTOR: Final = Named("TSVECTOR")
@@ -247,15 +253,14 @@ _REMOVE: Final = Statement(sa.delete(terms).where(OneOf(terms.c.id, _IDS)))
 _NOTED: Final = Statement(
     sa.delete(unindexed).where(unindexed.c.id == _NUMBER).returning(unindexed.c.id)
 )
+_SPOKEN: Final = (memories.c.id, memories.c.session_id, memories.c.title, memories.c.observation)
 _OF_SESSION: Final = sa.func.coalesce(memories.c.session_id, sa.literal_column("0")) == (
     sa.bindparam("session", type_=NUMBER)
 )
 _NEAR: Final = Statement(
     sa.union_all(
         _near(memories.c.id < _FIRST, memories.c.id.desc()),
-        sa.select(memories.c.id).where(
-            _OF_SESSION, memories.c.id >= _FIRST, memories.c.id <= _LAST
-        ),
+        sa.select(*_SPOKEN).where(_OF_SESSION, memories.c.id >= _FIRST, memories.c.id <= _LAST),
         _near(memories.c.id > _LAST, memories.c.id.asc()),
     )
 )

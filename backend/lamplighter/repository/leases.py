@@ -58,18 +58,39 @@ async def hold(db: Database, epoch: int) -> None:
 
 async def beat(db: Database, epoch: int, *, now: datetime) -> None:
     """Show that the supervisor is alive; no screen needs to hear of it."""
-    statement = (
+    await db.execute(heartbeat(epoch, now=now))
+
+
+def heartbeat(epoch: int, *, now: datetime) -> sa.Update:
+    """Return the statement that writes the heartbeat of an epoch, and of no later one."""
+    return (
         sa.update(leases)
         .where(leases.c.name == SUPERVISOR)
         .where(leases.c.epoch == epoch)
         .values(heartbeat_at=now)
     )
-    await db.execute(statement)
+
+
+def unchanged(leader: Leader) -> sa.Select[Any]:
+    """Return the query that finds a row while the leader has sent no heartbeat since."""
+    return (
+        sa.select(leases.c.id)
+        .where(leases.c.name == SUPERVISOR)
+        .where(leases.c.epoch == leader.epoch)
+        .where(leases.c.heartbeat_at == leader.heartbeat_at)
+    )
 
 
 async def tell(db: Database, *, now: datetime, **values: Any) -> Leader:
     """Store what the supervisor does now (session_id, next_round_at, pid) and tell everyone."""
     return await _update(db, {"heartbeat_at": now, **values}, now=now)
+
+
+async def leave(db: Database, session_id: int, *, now: datetime) -> None:
+    """Say that the supervisor is not busy with a session any more, where it was."""
+    leader = await get(db)
+    if leader is not None and leader.session_id == session_id:
+        await tell(db, session_id=None, now=now)
 
 
 async def _update(db: Database, values: dict[str, Any], *, now: datetime) -> Leader:

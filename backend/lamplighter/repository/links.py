@@ -20,24 +20,16 @@ async def insert(
     *,
     session_id: int | None,
     now: datetime,
+    act_id: int | None = None,
 ) -> None:
-    """Link a memory to another one."""
+    """Link a memory to another one; `act_id` is the operator's act that it is part of."""
     statement = sa.insert(links).values(
-        memory_id=memory, target_id=target, what=what, session_id=session_id, created_at=now
-    )
-    await db.execute(statement)
-
-
-async def remove(
-    db: Database, memory: MemoryId, target: MemoryId, what: str, *, made_at: datetime
-) -> None:
-    """Take back a link that was made at a moment."""
-    statement = (
-        sa.delete(links)
-        .where(links.c.memory_id == memory)
-        .where(links.c.target_id == target)
-        .where(links.c.what == what)
-        .where(links.c.created_at == made_at)
+        memory_id=memory,
+        target_id=target,
+        what=what,
+        session_id=session_id,
+        created_at=now,
+        act_id=act_id,
     )
     await db.execute(statement)
 

@@ -84,6 +84,17 @@ async def void_codes(db: Database, *, now: datetime) -> None:
     await db.execute(statement)
 
 
+async def is_usable(db: Database, secret_hash: str, *, now: datetime) -> bool:
+    """Whether a code exists that was neither used nor has expired."""
+    query = (
+        sa.select(codes.c.id)
+        .where(codes.c.secret_hash == secret_hash)
+        .where(codes.c.used_at.is_(None))
+        .where(codes.c.expires_at > now)
+    )
+    return await db.fetch_one(query) is not None
+
+
 async def use_code(db: Database, secret_hash: str, *, now: datetime) -> bool:
     """Use a code up; False when it is none, was used before, or has expired."""
     statement = (

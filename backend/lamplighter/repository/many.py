@@ -30,7 +30,7 @@ NOW: Final = given("now", UTCDateTime)
 IDS: Final = given("ids", sa.Text)
 CHOSEN: Final = OneOf(memories.c.id, IDS)
 _ENTRY: Final = (
-    *("memory_id", "version", "at", "actor", "cause", "reason", "before", "after", "bulk_id"),
+    *("memory_id", "version", "at", "actor", "cause", "reason", "before", "after", "act_id"),
 )
 
 
@@ -123,15 +123,15 @@ class Entry:
     cause: str
     actor: str
     reason: Any = NOTHING
-    bulk: Any = UNKNOWN
+    act: Any = UNKNOWN
 
-    def of(self, to: Values | None) -> sa.Select[Any]:
-        """Ask for an entry a row; `to` None deletes it."""
+    def of(self, to: Values) -> sa.Select[Any]:
+        """Ask for an entry a row."""
         cause, actor = sa.literal(self.cause), sa.literal(self.actor)
-        states = (sa.null(), sa.null()) if to is None else (state_of({}), state_of(to))
+        states = (state_of({}), state_of(to))
         return sa.select(
             *(memories.c.id, memories.c.version + 1, NOW, actor, cause, self.reason),
-            *(*states, self.bulk),
+            *(*states, self.act),
         )
 
 
@@ -183,7 +183,7 @@ class Act:
         return changed
 
 
-def recording(entry: Entry, where: Sequence[Any], to: Values | None) -> sa.Insert:
+def recording(entry: Entry, where: Sequence[Any], to: Values) -> sa.Insert:
     """Prepare the history of a change of the rows that `where` is true of."""
     return sa.insert(history).from_select(_ENTRY, entry.of(to).where(*where))
 

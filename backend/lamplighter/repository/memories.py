@@ -34,7 +34,7 @@ from lamplighter.repository.paging import Page
 from lamplighter.repository.past import parts
 from lamplighter.repository.prepared import Statement, inserting
 from lamplighter.repository.readable import Unreadable, fault, is_readable
-from lamplighter.repository.tables import KNOWLEDGE, analyses, memories
+from lamplighter.repository.tables import KNOWLEDGE, memories
 from lamplighter.repository.wanted import Filter as Filter
 from lamplighter.repository.wanted import View as View
 from lamplighter.repository.wanted import conditions as conditions
@@ -78,6 +78,10 @@ class Tellable:
     longest: int | None = None
     without: tuple[int, ...] = ()
     at: datetime | None = None
+
+    def holds(self, service: str | None) -> bool:
+        """Whether memories of a service are among them."""
+        return self.services is None or (service in self.services) is self.inside
 
 
 async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Memory | None:
@@ -162,16 +166,6 @@ async def update(db: Database, memory: Memory, *, now: datetime) -> None:
     await _tell(db, memory, Op.UPDATED, now=now)
 
 
-async def delete(db: Database, memory: Memory, *, now: datetime) -> None:
-    """Remove a memory for good; only its number stays in the feed."""
-    await db.execute(sa.delete(memories).where(memories.c.id == memory.id))
-    await db.execute(sa.delete(analyses).where(analyses.c.memory_id == memory.id))
-    await changes.forget_row(db, ENTITY, memory.id)
-    await changes.append(
-        db, ENTITY, memory.id, Op.DELETED, now=now, version=memory.version + 1, row=None
-    )
-
-
 async def page(
     db: Database,
     wanted: Filter,
@@ -197,7 +191,7 @@ async def tellable(
     db: Database, wanted: Tellable, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Memory]:
     """Return active operational memories in the order sessions are told them."""
-    asked, order = partial(_told, wanted), Order(Sort.CONFIDENCE)
+    asked, order = partial(eligible, wanted), Order(Sort.CONFIDENCE)
     found = await ordered.page(db, wanted.at, asked, order, limit=limit, position=position)
     return _memories(found, wanted.at)
 
@@ -218,7 +212,7 @@ async def count_tellable(db: Database, wanted: Tellable) -> int:
     take five times as long.
     """
     if wanted != Tellable():
-        return await _counted(db, partial(_told, wanted), wanted.at)
+        return await _counted(db, partial(eligible, wanted), wanted.at)
     return int(await db.fetch_val(_TOLD())) - int(await db.fetch_val(_UNTOLD()))
 
 
@@ -229,7 +223,8 @@ async def _counted(db: Database, asked: ordered.Conditions, at: datetime | None)
     return sum([int(await db.fetch_val(query)) for query in queries])
 
 
-def _told(wanted: Tellable, columns: Any) -> list[sa.ColumnElement[bool]]:
+def eligible(wanted: Tellable, columns: Any) -> list[sa.ColumnElement[bool]]:
+    """Return what is true of the memories that sessions may be told."""
     found: list[sa.ColumnElement[bool]] = [
         columns.active == 1,
         columns.confidence >= ACTIVE_THRESHOLD,

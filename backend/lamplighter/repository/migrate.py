@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from lamplighter.assets import MIGRATIONS
-from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.errors import Busy, Unavailable
 from lamplighter.repository import driver
 from lamplighter.repository.database import file_of, is_postgres
 
@@ -56,7 +56,7 @@ def upgrade(url: str, *, target: str | None = None, patience: float = 0.0) -> bo
         if at != wanted:
             place.migrate(steps)
     except (driver.Error, OSError) as error:
-        raise Unavailable(place.cannot_use(error)) from error
+        raise _unusable(place, error) from error
     return did
 
 
@@ -74,12 +74,12 @@ def revision_of(url: str) -> str | None:
     try:
         return place.revision()
     except (driver.Error, OSError) as error:
-        raise Unavailable(place.cannot_use(error)) from error
+        raise _unusable(place, error) from error
 
 
-def cannot_use(url: str, error: Exception) -> str:
-    """Say in words why the database at an address cannot be used, and what to do."""
-    return _place(url).cannot_use(error)
+def cannot_use(url: str, error: Exception) -> Unavailable:
+    """Return why the database at an address cannot be used, and what to do."""
+    return _unusable(_place(url), error)
 
 
 def revision(path: Path) -> str | None:
@@ -98,7 +98,7 @@ class SqliteFile:
 
     def revision(self) -> str | None:
         """Return the revision it is at; None when it has none yet."""
-        if not self._path.exists():
+        if not self._path.exists() or not self._path.stat().st_size:  # to open it would make one
             return None
         with closing(driver.connect(str(self._path))) as connection:
             query = "SELECT name FROM sqlite_master WHERE name = 'alembic_version'"
@@ -114,7 +114,7 @@ class SqliteFile:
         with self._locked():
             engine = sa.create_engine(
                 "sqlite://",
-                creator=lambda: driver.connect(str(self._path)),
+                creator=lambda: driver.connect(str(self._path), create=True),
                 poolclass=sa.NullPool,
             )
 
@@ -149,6 +149,11 @@ class SqliteFile:
             os.close(lock)
 
 
+def _unusable(place: Place, error: Exception) -> Unavailable:
+    kind = Busy if driver.passes(error) else Unavailable
+    return kind(place.cannot_use(error))
+
+
 def _place(url: str, patience: float = 0.0) -> Place:
     if is_postgres(url):
         from lamplighter.repository.migrate_postgres import PostgresDatabase
@@ -167,6 +172,11 @@ def _check_known(place: Place, at: str | None) -> None:
             f"{place} was written by a newer Lamplighter (its revision is {at}, the newest known "
             f"here is {head()}). Nothing was changed. Start the newer version."
         )
+
+
+def steps_to(target: str) -> Steps:
+    """Return the steps that bring the database of a connection to a revision."""
+    return lambda connection: _run_alembic(connection, target)
 
 
 def _read(connection: Any) -> str | None:

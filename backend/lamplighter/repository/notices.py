@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain import plain_outside as plain
 from lamplighter.domain.change import Op
+from lamplighter.domain.cooldown import Outcome, Use
 from lamplighter.domain.event import Event, Level
 from lamplighter.domain.notice import (
     MAX_BODY_CHARS,
@@ -17,7 +18,7 @@ from lamplighter.domain.notice import (
     Notice,
     NoticeState,
 )
-from lamplighter.domain.text import one_line, several_lines, shortened
+from lamplighter.domain.text import abridged, one_line, several_lines, shortened
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
@@ -58,12 +59,46 @@ async def about(db: Database, event: Event, *, now: datetime) -> None:
     """Put an event that people are told of into the outbox, unless they were told lately."""
     if db.telling is None or not db.telling.tells(event.level):
         return
-    title = shortened(one_line(event.text), MAX_TITLE_CHARS)
-    if await _told(db, title, event.service, since=now - SAME_FOR):
+    text = one_line(event.text)
+    title = abridged(text, MAX_TITLE_CHARS)
+    after = await _last_recovery(db, event.service) if event.service else 0
+    if await _told(db, title, event.service, since=now - SAME_FOR, after=after):
         return
-    await insert(
-        db, Kind.EVENT, event.level, title, service=event.service, event_id=event.id, now=now
+    more = {"service": event.service, "event_id": event.id}
+    await insert(db, Kind.EVENT, event.level, title, text if text != title else "", now=now, **more)
+
+
+async def recovered(db: Database, service: str, uses: Sequence[Use], *, now: datetime) -> None:
+    """Put into the outbox that a service is healthy again, where people were alarmed for it.
+
+    `uses` are what was done to it lately; one that succeeded since is the repair.
+    """
+    if db.telling is None:
+        return
+    alarms = (
+        sa.select(notices)
+        .where(notices.c.kind == Kind.EVENT)
+        .where(notices.c.service == service)
+        .where(notices.c.level != Level.INFO)
+        .where(notices.c.id > await _last_recovery(db, service))
+        .order_by(notices.c.id)
+        .limit(1)
     )
+    row = await db.fetch_one(alarms)
+    if row is None:
+        return
+    alarmed_at = _notice(row).created_at
+    minutes = max(1, round((now - alarmed_at).total_seconds() / 60))
+    repair = next(
+        (
+            f"; repaired by {use.name or use.action}"
+            for use in reversed(uses)
+            if use.outcome is Outcome.SUCCESS and use.created_at >= alarmed_at
+        ),
+        "",
+    )
+    title = f"{service} is healthy again after {minutes} min{repair}"
+    await insert(db, Kind.EVENT, Level.INFO, title, service=service, now=now)
 
 
 async def get(db: Database, notice_id: int) -> Notice | None:
@@ -132,12 +167,26 @@ async def page(
     return Page([_notice(row) for row in found.items], found.position)
 
 
-async def _told(db: Database, title: str, service: str | None, *, since: datetime) -> bool:
+async def _last_recovery(db: Database, service: str) -> int:
+    """Return the number of the last notice that a service is healthy again; 0 without one."""
+    query = (
+        sa.select(sa.func.max(notices.c.id))
+        .where(notices.c.kind == Kind.EVENT)
+        .where(notices.c.service == service)
+        .where(notices.c.event_id.is_(None))
+    )
+    return int(await db.fetch_val(query) or 0)
+
+
+async def _told(
+    db: Database, title: str, service: str | None, *, since: datetime, after: int
+) -> bool:
     query = (
         sa.select(notices.c.id)
         .where(notices.c.title == title)
         .where(notices.c.service.is_not_distinct_from(service))
         .where(notices.c.created_at > since)
+        .where(notices.c.id > after)
         .limit(1)
     )
     return await db.fetch_val(query) is not None

@@ -14,6 +14,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from lamplighter.domain.memory import KINDS, Kind
+from lamplighter.repository.history import RESTORED
 from lamplighter.repository.tables import history, memories
 
 MOMENTS: Final = 32
@@ -105,6 +106,7 @@ def _rebuilt(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.FromCl
             )
         )
         .where(memories.c.created_at <= at)
+        .where(then.c.cause.is_distinct_from(RESTORED))  # it was in the trash then
         .subquery("rebuilt")
     )
 

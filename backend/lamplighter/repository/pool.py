@@ -9,6 +9,8 @@ import aiosqlite
 from lamplighter.repository import driver
 
 ACQUIRE_SECONDS: Final = 30.0
+MOST_WAITING: Final = {True: 400, False: 64}
+"""How many may wait for a connection that reads, or that writes: of more each waits too long."""
 AGAIN_SECONDS: Final = 0.05
 
 
@@ -25,6 +27,7 @@ class Pool:
         self._path, self._size, self._readonly = path, size, readonly
         self._free: asyncio.LifoQueue[aiosqlite.Connection] = asyncio.LifoQueue()
         self._all: list[aiosqlite.Connection] = []
+        self._waiting = 0
         self._ending: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
@@ -52,12 +55,17 @@ class Pool:
         """Wait for a free connection."""
         with suppress(asyncio.QueueEmpty):
             return self._free.get_nowait()
+        if self._waiting >= MOST_WAITING[self._readonly]:
+            raise driver.OperationalError(f"{self._waiting} others wait for a connection")
+        self._waiting += 1
         try:
             async with asyncio.timeout(ACQUIRE_SECONDS):
                 return await self._free.get()
         except TimeoutError:
             late = f"no connection was free in {ACQUIRE_SECONDS:g} s"
             raise driver.OperationalError(late) from None
+        finally:
+            self._waiting -= 1
 
     def give_back(self, connection: aiosqlite.Connection, *, abandoned: bool = False) -> None:
         """Take a connection back without waiting; an open transaction is rolled back first.
@@ -93,4 +101,7 @@ class Pool:
             raise
 
     def _connect(self) -> driver.Connection:
-        return driver.connect(self._path, readonly=self._readonly)
+        connection = driver.connect(self._path, readonly=self._readonly)
+        if not self._readonly:
+            driver.impatient(connection)
+        return connection

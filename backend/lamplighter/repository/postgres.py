@@ -190,7 +190,7 @@ class PostgresConnection(RowConnection):
         sql, arguments, _ = self._backend.compile(query)
         async with self._using() as raw:
             status = await raw.execute(sql, *_kept(arguments))
-        return _count(status)
+        return count(status)
 
     async def execute_many(self, queries: list[ClauseElement]) -> None:
         """Run statements of one shape in one go."""
@@ -253,7 +253,7 @@ def _kept(arguments: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _count(status: str) -> int:
+def count(status: str) -> int:
     """Return the number of rows that a command's answer tells of: `UPDATE 3`, `INSERT 0 1`."""
     last = status.rpartition(" ")[2]
     return int(last) if last.isdecimal() else 0

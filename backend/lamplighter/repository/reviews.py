@@ -19,6 +19,12 @@ from lamplighter.repository.tables import memories as memories_table
 from lamplighter.repository.tables import reviews
 
 ENTITY: Final = "review"
+_REOPENED: Final[dict[str, Any]] = {
+    "state": ReviewState.OPEN,
+    "resolution": None,
+    "resolved_by": None,
+    "resolved_at": None,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +166,13 @@ async def count(db: Database, wanted: Filter) -> int:
     return int(await db.fetch_val(query))
 
 
+async def newest(db: Database, wanted: Filter) -> datetime | None:
+    """Return when the newest of some reviews was opened."""
+    query = sa.select(reviews.c.created_at).where(*_conditions(wanted))
+    row = await db.fetch_one(query.order_by(reviews.c.id.desc()).limit(1))
+    return None if row is None else row["created_at"]
+
+
 async def settle(
     db: Database, review: Review, resolution: Resolution, *, by: str, now: datetime
 ) -> Review:
@@ -176,37 +189,55 @@ async def settle(
 
 async def reopen(db: Database, review: Review, *, now: datetime) -> Review:
     """Let a review wait for a person again."""
-    values = {
-        "state": ReviewState.OPEN,
-        "resolution": None,
-        "resolved_by": None,
-        "resolved_at": None,
-    }
-    (found,) = await _changed(db, reviews.c.id == review.id, values, now=now)
+    (found,) = await _changed(db, reviews.c.id == review.id, _REOPENED, now=now)
     return found
 
 
-async def forget(db: Database, ids: Sequence[MemoryId], *, now: datetime) -> None:
-    """End the reviews of memories that were deleted for good, and blank what they say of them.
-
-    Call it when the rows are gone. That there was a case, and what was decided, stays.
-    """
-    of_them = reviews.c.old_id.in_(ids) | reviews.c.new_id.in_(ids)
-    values = {
-        "reason": "",
-        "said": sa.case((reviews.c.new_id.in_(ids), ""), else_=reviews.c.said),
-    }
+async def close(db: Database, ids: Sequence[MemoryId] | Sequence[int], *, now: datetime) -> None:
+    """End the open reviews of memories that were deleted; call it when the rows are gone."""
     gone = {
         "state": ReviewState.RESOLVED,
         "resolution": Resolution.GONE,
         "resolved_by": DELETION,
         "resolved_at": now,
     }
-    query = sa.select(reviews).where(of_them)
-    for each in await _fetch(db, query.order_by(reviews.c.id)):
+    for each in await _fetch(db, sa.select(reviews).where(_of(ids)).order_by(reviews.c.id)):
         await changes.forget_row(db, ENTITY, each.id)  # it holds the memories' words
-        ended = {**values, **gone} if each.state is ReviewState.OPEN else values
-        await _changed(db, reviews.c.id == each.id, ended, now=now)
+        if each.state is ReviewState.OPEN:
+            await _changed(db, reviews.c.id == each.id, gone, now=now)
+        else:
+            await _tell(db, [each], Op.UPDATED, now=now)
+
+
+async def reopen_of(db: Database, ids: Sequence[int], *, now: datetime) -> None:
+    """Open the reviews again that ended with a deletion, where both memories are back."""
+    query = sa.select(reviews).where(_of(ids)).order_by(reviews.c.id)
+    for each in await _fetch(db, query):
+        both = await memories.existing(db, [each.old_id, each.new_id])
+        ended = each.resolution is Resolution.GONE and len(both) == len({each.old_id, each.new_id})
+        waits = ended and await open_for(db, each.old_id, each.new_id) is None
+        if waits:
+            await reopen(db, each, now=now)
+        else:
+            await _tell(db, [each], Op.UPDATED, now=now)
+
+
+async def forget(db: Database, ids: Sequence[int], *, now: datetime) -> None:
+    """Blank what reviews say of memories that were deleted permanently.
+
+    That there was a case, and what was decided, stays.
+    """
+    values = {
+        "reason": "",
+        "said": sa.case((reviews.c.new_id.in_(ids), ""), else_=reviews.c.said),
+    }
+    for each in await _fetch(db, sa.select(reviews).where(_of(ids)).order_by(reviews.c.id)):
+        await changes.forget_row(db, ENTITY, each.id)
+        await _changed(db, reviews.c.id == each.id, values, now=now)
+
+
+def _of(ids: Sequence[int]) -> sa.ColumnElement[bool]:
+    return reviews.c.old_id.in_(ids) | reviews.c.new_id.in_(ids)
 
 
 async def as_json(db: Database, found: Sequence[Review]) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Queries on sessions, one function each."""
 
 import json
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,24 +11,25 @@ import sqlalchemy as sa
 
 from lamplighter.domain import plain
 from lamplighter.domain.change import Op
-from lamplighter.domain.session import MAX_TIER, Plan, Session, Status, Trigger
+from lamplighter.domain.session import MAX_TIER, OutcomeState, Plan, Session, Status, Trigger
 from lamplighter.domain.transcript import Spent, Usage
-from lamplighter.repository import changes, indexing
+from lamplighter.repository import changes, indexing, numbers
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
 from lamplighter.repository.prepared import Statement
 from lamplighter.repository.tables import sessions
 
 ENTITY: Final = "session"
+UID_BYTES: Final = 6
+_RUNS: Final = sessions.c.status == Status.RUNNING
+COUNTS: Final = ("learned", "reinforced", "events", "ignored")
 _PROGRESS: Final = Statement(
     sa.update(sessions)
     .where(sessions.c.id == sa.bindparam("number"))
     .values(
         log_offset=sa.bindparam("reached"),
-        learned=sessions.c.learned + sa.bindparam("more_learned"),
-        reinforced=sessions.c.reinforced + sa.bindparam("more_reinforced"),
-        events=sessions.c.events + sa.bindparam("more_events"),
-        ignored=sessions.c.ignored + sa.bindparam("more_ignored"),
+        log_step=sa.bindparam("reached_step"),
+        **{name: sessions.c[name] + sa.bindparam(f"more_{name}") for name in COUNTS},
         version=sessions.c.version + 1,
     )
     .returning(sessions)
@@ -54,26 +56,24 @@ async def insert(
     epoch: int,
     now: datetime,
 ) -> Session:
-    """Open a session."""
-    statement = (
-        sa.insert(sessions)
-        .values(
-            tier=plan.tier,
-            engine=plan.engine,
-            model=model,
-            trigger=plan.trigger,
-            status=Status.RUNNING,
-            prompt=plan.prompt,
-            parent_id=plan.parent_id,
-            services=None if plan.services is None else list(plan.services),
-            dry_run=plan.dry_run,
-            started_at=now,
-            leader_epoch=epoch,
-            budget_usd=plan.budget_usd,
-        )
-        .returning(sessions)
-    )
-    session = from_row(await db.fetch_one(statement))
+    """Open a session, whose output will be in the home of this process."""
+    values = {
+        "tier": plan.tier,
+        "engine": plan.engine,
+        "model": model,
+        "trigger": plan.trigger,
+        "status": Status.RUNNING,
+        "prompt": plan.prompt,
+        "parent_id": plan.parent_id,
+        "services": None if plan.services is None else list(plan.services),
+        "dry_run": plan.dry_run,
+        "started_at": now,
+        "leader_epoch": epoch,
+        "budget_usd": plan.budget_usd,
+    }
+    if db.home is not None:
+        values |= {"home": db.home.id, "host": db.home.host, "uid": secrets.token_hex(UID_BYTES)}
+    session = from_row(await numbers.insert(db, values))
     await tell(db, session, Op.CREATED, now=now)
     return session
 
@@ -96,21 +96,16 @@ async def progress(
     session_id: int,
     *,
     log_offset: int,
-    learned: int = 0,
-    reinforced: int = 0,
-    events: int = 0,
-    ignored: int = 0,
+    log_step: int = 0,
     now: datetime,
+    **brought: int,
 ) -> Session:
-    """Move a session on to `log_offset` and add to what it has brought."""
-    statement = _PROGRESS(
-        number=session_id,
-        reached=log_offset,
-        more_learned=learned,
-        more_reinforced=reinforced,
-        more_events=events,
-        more_ignored=ignored,
-    )
+    """Move a session on to a step of the line at `log_offset`.
+
+    `brought` is added to its counts: learned, reinforced, events, ignored.
+    """
+    more = {f"more_{name}": brought.get(name, 0) for name in COUNTS}
+    statement = _PROGRESS(number=session_id, reached=log_offset, reached_step=log_step, **more)
     session = from_row(await db.fetch_one(statement))
     await tell(db, session, Op.UPDATED, now=now)
     return session
@@ -141,19 +136,43 @@ def used(usage: Usage) -> dict[str, int]:
     }
 
 
-async def brought(
-    db: Database, session_id: int, *, learned: int, reinforced: int, events: int, now: datetime
-) -> Session:
-    """Add to what a session has brought otherwise than by its lines."""
+async def leave_markers(
+    db: Database, session_id: int, count: int, *, offset: int, step: int
+) -> None:
+    """Count markers that stay in the file; the `progress` that follows tells of it.
+
+    The first of them is step `step` of the line at `offset`, unless others were left before.
+    """
+    none_yet = sessions.c.markers_left == 0
     statement = (
         sa.update(sessions)
         .where(sessions.c.id == session_id)
         .values(
-            learned=sessions.c.learned + learned,
-            reinforced=sessions.c.reinforced + reinforced,
-            events=sessions.c.events + events,
-            version=sessions.c.version + 1,
+            markers_left=sessions.c.markers_left + count,
+            left_offset=sa.case((none_yet, offset), else_=sessions.c.left_offset),
+            left_step=sa.case((none_yet, step), else_=sessions.c.left_step),
         )
+    )
+    await db.execute(statement)
+
+
+async def ingest_left(db: Database, session_id: int, count: int, *, offset: int, step: int) -> None:
+    """Count markers that were left and are ingested now, up to a step of the line at `offset`."""
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(markers_left=sessions.c.markers_left - count, left_offset=offset, left_step=step)
+    )
+    await db.execute(statement)
+
+
+async def brought(db: Database, session_id: int, *, now: datetime, **counts: int) -> Session:
+    """Add to what a session has brought otherwise than by its lines; `counts` as in `progress`."""
+    more = {name: sessions.c[name] + count for name, count in counts.items()}
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(**more, version=sessions.c.version + 1)
         .returning(sessions)
     )
     session = from_row(await db.fetch_one(statement))
@@ -200,6 +219,49 @@ async def running(db: Database) -> list[Session]:
     return [from_row(row) for row in await db.fetch_all(query)]
 
 
+async def pending(db: Database, home: str) -> list[Session]:
+    """Return the sessions whose output waits in a home to be ingested, oldest first."""
+    query = (
+        sa.select(sessions)
+        .where(sessions.c.output_pending == 1)
+        .where(sessions.c.home == home)
+        .order_by(sessions.c.id)
+    )
+    return [from_row(row) for row in await db.fetch_all(query)]
+
+
+async def complete_output(
+    db: Database, session_id: int, *, now: datetime, **found: Any
+) -> Session | None:
+    """Keep what the rest of the output of an ended session says; None when that is done already."""
+    waits = sessions.c.output_pending == 1
+    values = {"output_pending": False, **found}
+    return await _change(db, session_id, values, when=waits, now=now)
+
+
+async def outcomes(
+    db: Database, states: Sequence[OutcomeState], *, since: datetime, limit: int
+) -> list[Session]:
+    """Return the sessions that ended since a moment with one of some outcomes, newest first."""
+    query = (
+        sa.select(sessions)
+        .where(sessions.c.ended_at >= since)
+        .where(sessions.c.outcome_state.in_(states))
+        .order_by(sessions.c.id.desc())
+        .limit(limit)
+    )
+    return [from_row(row) for row in await db.fetch_all(query)]
+
+
+async def set_outcome(
+    db: Database, session_id: int, words: str, state: OutcomeState, *, now: datetime
+) -> Session | None:
+    """Keep another outcome of an ended session; None where it is the same."""
+    other = sa.and_(sessions.c.outcome != words, ~_RUNS)
+    values = {"outcome": words, "outcome_state": state}
+    return await _change(db, session_id, values, when=other, now=now)
+
+
 async def page(
     db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Session]:
@@ -229,12 +291,17 @@ async def linked(db: Database, items: Sequence[Session]) -> list[Session]:
 
 
 async def _change(
-    db: Database, session_id: int, values: dict[str, Any], *, now: datetime
+    db: Database,
+    session_id: int,
+    values: dict[str, Any],
+    *,
+    when: sa.ColumnElement[bool] = _RUNS,
+    now: datetime,
 ) -> Session | None:
     statement = (
         sa.update(sessions)
         .where(sessions.c.id == session_id)
-        .where(sessions.c.status == Status.RUNNING)
+        .where(when)
         .values(**values, version=sessions.c.version + 1)
         .returning(sessions)
     )
@@ -275,6 +342,7 @@ def from_row(row: Any) -> Session:
             **row,
             "status": Status(row["status"]),
             "trigger": Trigger(row["trigger"]),
+            "outcome_state": OutcomeState(row["outcome_state"]),
             "services": None if services is None else tuple(services),
         }
     )

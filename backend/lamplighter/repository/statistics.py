@@ -14,7 +14,14 @@ from lamplighter.domain.session import RequestState, Status
 from lamplighter.repository import memories as memory_rows
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
-from lamplighter.repository.tables import events, history, requests, reviews, sessions
+from lamplighter.repository.tables import (
+    events,
+    history,
+    memories,
+    requests,
+    reviews,
+    sessions,
+)
 
 LEARNED: Final = "learned"
 REINFORCED: Final = "reinforced"
@@ -97,21 +104,32 @@ async def queued(db: Database) -> int:
     return int(await db.fetch_val(query))
 
 
-async def causes(db: Database, *, since: datetime) -> dict[str, int]:
-    """Return how often memories were learned, reinforced, contradicted and faded."""
+async def causes(db: Database, *, since: datetime, project: str | None = None) -> dict[str, int]:
+    """Return how often memories were learned, reinforced, contradicted and faded.
+
+    With a `project`, only its memories and the global ones count.
+    """
     query = (
         sa.select(history.c.cause, sa.func.count().label("count"))
         .where(history.c.at >= since)
         .where(history.c.cause.in_(CAUSES))
+        .where(_readable(project))
         .group_by(history.c.cause)
     )
     found = {row["cause"]: row["count"] for row in await db.fetch_all(query)}
     return {cause: found.get(cause, 0) for cause in CAUSES}
 
 
-async def turns(db: Database, cause: str, *, since: datetime, limit: int) -> list[Turn]:
-    """Return the last changes of memories by one cause, newest first."""
-    query = _changes([cause], since).order_by(history.c.at.desc(), history.c.id.desc()).limit(limit)
+async def turns(
+    db: Database, cause: str, *, since: datetime, limit: int, project: str | None = None
+) -> list[Turn]:
+    """Return the last changes by one cause of memories that a project may read, newest first."""
+    query = (
+        _changes([cause], since)
+        .where(_readable(project))
+        .order_by(history.c.at.desc(), history.c.id.desc())
+        .limit(limit)
+    )
     return await _turned(db, await db.fetch_all(query))
 
 
@@ -171,6 +189,17 @@ async def open_reviews(db: Database) -> tuple[int, datetime | None]:
 
 def _changes(causes: Sequence[str], since: datetime) -> sa.Select[Any]:
     return sa.select(history).where(history.c.cause.in_(list(causes))).where(history.c.at >= since)
+
+
+def _readable(project: str | None) -> sa.ColumnElement[bool]:
+    """Return the condition for changes of memories that a project may read; None reads all."""
+    if project is None:
+        return sa.true()
+    return history.c.memory_id.in_(
+        sa.select(memories.c.id).where(
+            (memories.c.project == project) | (memories.c.scope == "global")
+        )
+    )
 
 
 async def _turned(db: Database, rows: Sequence[Any]) -> list[Turn]:

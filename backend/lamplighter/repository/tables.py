@@ -22,6 +22,7 @@ from lamplighter.repository.tables_work import imports as imports
 from lamplighter.repository.tables_work import notices as notices
 from lamplighter.repository.tables_work import retellings as retellings
 from lamplighter.repository.tables_work import searches as searches
+from lamplighter.repository.tables_work import trash_imports as trash_imports
 
 KNOWLEDGE = "category NOT IN ('timing', 'dependency', 'behavior', 'remediation', 'maintenance')"
 CONFIDENCE: sa.Double[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
@@ -68,6 +69,16 @@ sessions = sa.Table(
     sa.Column("directory", sa.Text),
     sa.Column("messages", NUMBER),
     sa.Column("token_id", NUMBER),
+    sa.Column("home", sa.Text),
+    sa.Column("host", sa.Text),
+    sa.Column("uid", sa.Text),
+    sa.Column("output_pending", Flag, nullable=False),
+    sa.Column("log_step", NUMBER, nullable=False),
+    sa.Column("markers_left", NUMBER, nullable=False),
+    sa.Column("left_offset", NUMBER, nullable=False),
+    sa.Column("left_step", NUMBER, nullable=False),
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("outcome_state", sa.Text, nullable=False),
 )
 
 events = sa.Table(
@@ -103,6 +114,7 @@ cooldowns = sa.Table(
     sa.Column("cleared_at", UTCDateTime),
     sa.Column("cleared_by", sa.Text),
     sa.Column("version", NUMBER, nullable=False),
+    sa.Column("act_id", NUMBER),
 )
 
 escalations = sa.Table(
@@ -182,17 +194,35 @@ history = sa.Table(
     sa.Column("before", Json),
     sa.Column("after", Json),
     sa.Column("review_id", NUMBER),
-    sa.Column("bulk_id", NUMBER),
+    sa.Column("act_id", NUMBER),
 )
 
-bulks = sa.Table(
-    "bulks",
+acts = sa.Table(
+    "acts",
     metadata,
     sa.Column("id", NUMBER, primary_key=True),
     sa.Column("action", sa.Text, nullable=False),
     sa.Column("value", sa.Double),
     sa.Column("undoes", NUMBER),
     sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("memory_id", NUMBER),
+    sa.Column("review_id", NUMBER),
+    sa.Column("service", sa.Text),
+    sa.Column("changed", NUMBER),
+    sa.Column("subject", sa.Text),
+)
+
+trash = sa.Table(
+    "trash",
+    metadata,
+    *(
+        sa.Column(each.name, each.type, primary_key=each.primary_key, nullable=each.nullable)
+        for each in memories.columns
+    ),
+    sa.Column("deleted_at", UTCDateTime, nullable=False),
+    sa.Column("deleted_by", sa.Text, nullable=False),
+    sa.Column("act_id", NUMBER),
 )
 
 links = sa.Table(
@@ -204,6 +234,7 @@ links = sa.Table(
     sa.Column("what", sa.Text, nullable=False),
     sa.Column("session_id", NUMBER),
     sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("act_id", NUMBER),
 )
 
 analyses = sa.Table(

@@ -124,3 +124,12 @@ imports = sa.Table(
     sa.Column("said", sa.Text, nullable=False),
     sa.Column("at", UTCDateTime, nullable=False),
 )
+
+trash_imports = sa.Table(
+    "trash_imports",
+    metadata,
+    sa.Column("ref", sa.Text, primary_key=True),
+    sa.Column("memory_id", NUMBER, nullable=False),
+    sa.Column("said", sa.Text, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+)

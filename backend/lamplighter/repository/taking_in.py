@@ -45,6 +45,12 @@ async def waits(db: Database, layers: Sequence[Layer] = tuple(Layer)) -> bool:
     return await db.fetch_one(_WAITS(low=min(bases), high=max(bases) + STEP - 1)) is not None
 
 
+async def count(db: Database, layers: Sequence[Layer], *, most: int) -> int:
+    """Return how many rows of some layers wait, and count no more than `most`."""
+    waiting = sa.select(unindexed.c.id).where(_of(layers)).limit(most).subquery()
+    return int(await db.fetch_val(sa.select(sa.func.count()).select_from(waiting)))
+
+
 async def take_in(
     db: Database, layers: Sequence[Layer] = tuple(Layer), *, most: int = AT_ONCE
 ) -> int:

@@ -46,6 +46,7 @@ class Filter:
     service: str | None = None
     category: Category | None = None
     kind: Kind | None = None
+    operational: bool | None = None
     project: str | None = None
     scope: str | None = None
     session_id: int | None = None
@@ -83,7 +84,15 @@ def conditions(wanted: Filter, columns: Any) -> list[sa.ColumnElement[bool]]:
         found.append(columns.id.in_(wanted.ids))
     if wanted.view is not None:
         found.append(_VIEWS[wanted.view](wanted, columns))
-    return [*found, *_walls(wanted.finds, columns)]
+    return [*found, *_section(wanted.operational, columns), *_walls(wanted.finds, columns)]
+
+
+def _section(operational: bool | None, columns: Any) -> list[sa.ColumnElement[bool]]:
+    """Ask for the operational memories, or for knowledge."""
+    if operational is None:
+        return []
+    chosen = columns.category.in_(OPERATIONAL)
+    return [chosen if operational else ~chosen]
 
 
 def _walls(project: str | None, columns: Any) -> list[sa.ColumnElement[bool]]:

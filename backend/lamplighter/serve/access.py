@@ -5,8 +5,8 @@ import ipaddress
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import quote
@@ -14,7 +14,7 @@ from urllib.parse import quote
 from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.access import Token
-from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.errors import Busy, LamplighterError, Unavailable
 from lamplighter.repository import Database, driver, logins, tokens, writing
 from lamplighter.serve import home
 from lamplighter.usecases import access
@@ -26,6 +26,8 @@ FILE: Final = "token"
 OTHERS: Final = 0o077
 LOOPBACK: Final = "127.0.0.1"
 LISTED: Final = 200
+AGAIN_SECONDS: Final = 1.0
+LOGIN: Final = "`lamplighter login` prints a link to log in by."
 
 
 def token_file(settings: Settings) -> Path:
@@ -66,15 +68,54 @@ def link(settings: Settings) -> str:
 
 async def fresh_link(settings: Settings) -> str:
     """Return a new one-time link to log in by."""
-    code = await within(settings, lambda db: access.offer_code(db, now=clock.now()))
+    return await within(settings, lambda db: _link(db, settings))
+
+
+async def _link(db: Database, settings: Settings) -> str:
+    code = await access.offer_code(db, now=clock.now())
     return f"{url(settings)}/login?code={quote(code)}"
 
 
 def welcome(settings: Settings) -> str:
-    """Say how to log in: by a link while nobody is logged in, else how to get one."""
-    if asyncio.run(within(settings, lambda db: logins.living(db, now=clock.now()))):
-        return "`lamplighter login` prints a link to log in by."
-    return f"Log in: {link(settings)}   (once, within an hour)"
+    """Say how to log in: by a link while nobody is logged in, else how to get one.
+
+    A database that is busy is not waited for: raises Busy.
+    """
+    return asyncio.run(within(settings, lambda db: _welcome(db, settings)))
+
+
+async def _welcome(db: Database, settings: Settings) -> str:
+    await keep_token(db, token_file(settings))
+    if await logins.living(db, now=clock.now()):
+        return LOGIN
+    return f"Log in: {await _link(db, settings)}   (once, within an hour)"
+
+
+@asynccontextmanager
+async def welcomed_later(
+    settings: Settings, db: Database, say: Callable[[str], None]
+) -> AsyncIterator[None]:
+    """Make the token and say how to log in as soon as the database takes a write."""
+    task = asyncio.create_task(_welcome_later(settings, db, say))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _welcome_later(settings: Settings, db: Database, say: Callable[[str], None]) -> None:
+    while True:
+        try:
+            say(await _welcome(db, settings))
+            return
+        except (driver.OperationalError, TimeoutError) as error:
+            logger.log(driver.severity(error), "No login link can be made yet: %s", error)
+        except LamplighterError as error:
+            logger.error("No login link can be made: %s", error)
+            return
+        await asyncio.sleep(AGAIN_SECONDS)
 
 
 def create(
@@ -105,12 +146,12 @@ def revoke(settings: Settings, token_id: int) -> None:
 
 
 async def within(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
-    """Do something with the home's database; raises Unavailable when it is locked for long."""
+    """Do something with the home's database; raises Busy when it is locked for long."""
     async with home.database(settings) as db:
         try:
             return await work(db)
         except (driver.OperationalError, TimeoutError) as error:
-            raise Unavailable(f"The database cannot be used now ({error}). Try again.") from error
+            raise Busy(f"The database cannot be used now ({error}). Try again.") from error
 
 
 def url(settings: Settings) -> str:

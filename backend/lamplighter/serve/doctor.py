@@ -18,8 +18,9 @@ from lamplighter.domain.vitals import Sign, judged
 from lamplighter.repository import Database, driver, migrate
 from lamplighter.repository.condition import Condition, condition
 from lamplighter.repository.database import file_of, is_postgres, shown
+from lamplighter.repository.file_watch import REPAIR
 from lamplighter.repository.readable import MEND, unreadable
-from lamplighter.serve import access, home, looks, meaning, web
+from lamplighter.serve import access, database_file, home, looks, meaning, web
 from lamplighter.usecases import vitals as gathered
 from lamplighter.usecases.halt import Brake
 
@@ -32,6 +33,8 @@ def look(settings: Settings) -> list[Sign]:
     every = (
         looks.sqlite,
         looks.home,
+        looks.permissions,
+        looks.user,
         looks.space,
         looks.run_directory,
         _halt,
@@ -60,7 +63,10 @@ def _database(settings: Settings) -> Iterator[Sign]:
     if is_postgres(settings.database_url):
         yield from _postgres(settings.database_url)
         return
-    path = file_of(settings.database_url)
+    path, lost = file_of(settings.database_url), database_file.lost(settings)
+    if lost:
+        yield judged("database", False, *lost)
+        return
     if not path.exists():
         yield judged("database", True, f"Database {path}: not there yet, made at the first start")
         return
@@ -71,12 +77,10 @@ def _database(settings: Settings) -> Iterator[Sign]:
         yield judged("database", False, f"Database {path}: {error}", advice)
         return
     except driver.Error as error:
-        yield judged("database", False, f"Database {path}: {error}", "Restore it from a backup.")
+        yield judged("database", False, f"Database {path}: {error}", REPAIR)
         return
     if found.check != "ok":
-        yield judged(
-            "database", False, f"Database {path}: {found.check}", "Restore it from a backup."
-        )
+        yield judged("database", False, f"Database {path}: {found.check}", REPAIR)
         return
     if at is not None and at > migrate.head():
         yield judged(
@@ -203,8 +207,17 @@ def _web(settings: Settings) -> Iterator[Sign]:
         )
         yield judged("web", False, f"{address} does not take this home's token", advice)
         return
+    yield from _not_ready(address)
     leads = "a supervisor leads" if found["state"] != "away" else "no supervisor leads"
     yield judged("web", True, f"Web process {address}: takes this home's token; {leads}")
+
+
+def _not_ready(address: str) -> Iterator[Sign]:
+    """Repeat what the web process reports of its open database file."""
+    with suppress(httpx2.HTTPError, ValueError):
+        answer = httpx2.get(f"{address}/readyz", trust_env=False, timeout=ASKING_SECONDS)
+        if answer.status_code == 503:
+            yield from vitals.database_file(answer.json()["detail"])
 
 
 def _memory_service(settings: Settings) -> Iterator[Sign]:

@@ -3,7 +3,7 @@
 import asyncio
 import getpass
 import os
-from pathlib import Path
+from contextlib import suppress
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
@@ -13,17 +13,24 @@ from lamplighter.repository import Database
 from lamplighter.serve import home
 from lamplighter.serve.access import within
 from lamplighter.usecases import halt
+from lamplighter.usecases.halt import Brake
 
 
 def pull(settings: Settings, reason: str) -> str:
-    """Halt everything and say how; the file does it where the database cannot be used."""
+    """Halt everything and say how: by the file at once, then by the database if it can be used."""
+    brake = home.brake(settings)
+    with suppress(OSError):  # then the database has to do
+        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        brake.write(reason, by=_who(), now=clock.now())
     try:
         home.prepare(settings)
-        pulled = asyncio.run(within(settings, lambda db: _pull(settings, db, reason)))
+        pulled = asyncio.run(within(settings, lambda db: _pull(db, brake, reason)))
     except Unavailable as error:
-        path = _write(settings.home / FILE, reason)
-        return f"{error} So {path} was written: everything is halted while it is there."
-    return f"Everything is halted. {pulled.words}"
+        if brake.by_file() is None:
+            message = f"Nothing is halted: {error} Nor can {brake.file} be written."
+            raise Unavailable(message) from error
+        return f"{error} So {brake.file} was written: everything is halted while it is there."
+    return f"Everything is halted. {pulled.words if pulled else ''}"
 
 
 def release(settings: Settings) -> str:
@@ -39,9 +46,8 @@ def release(settings: Settings) -> str:
     return "Nothing is halted."
 
 
-async def _pull(settings: Settings, db: Database, reason: str) -> Halt:
-    redact = home.secrets(settings)
-    return await halt.pull(db, reason, by=_who(), redact=redact, now=clock.now())
+async def _pull(db: Database, brake: Brake, reason: str) -> Halt | None:
+    return await halt.pull(db, brake, reason, by=_who(), now=clock.now())
 
 
 def _who() -> str:
@@ -49,11 +55,3 @@ def _who() -> str:
         return f"{getpass.getuser()} (command line)"
     except (OSError, KeyError):  # a container may have no name for its user
         return f"user {os.getuid()} (command line)"
-
-
-def _write(path: Path, reason: str) -> Path:
-    try:
-        path.write_text(f"{reason}\n", encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise Unavailable(f"Nothing is halted: {path} cannot be written either.") from error
-    return path

@@ -15,6 +15,7 @@ from lamplighter.domain.vitals import Condition, Sign, judged
 from lamplighter.repository import Database, driver
 from lamplighter.repository.condition import condition
 from lamplighter.repository.database import file_of, is_postgres
+from lamplighter.repository.file_watch import REPAIR
 from lamplighter.repository.readable import passed_over, unreadable
 from lamplighter.serve import home, looks
 from lamplighter.serve.meaning import Meaning
@@ -76,17 +77,17 @@ class Health:
 
     async def _at_once(self, now: datetime) -> list[Sign]:
         feed = rules.feed(len(self.hub.followers), self.hub.behind)
+        lost = rules.database_file(self.db.problem)
         try:
-            return [
-                *await gathered.at_once(self.db, home.brake(self.settings), now=now),
-                *self._log(),
-                await self.meaning.sign(),
-                feed,
-            ]
+            found = await gathered.at_once(self.db, home.brake(self.settings), now=now)
+            others = [*self._log(), await self.meaning.sign(), feed]
+            if not lost:
+                return [*found, *others]
+            return [*lost, *(each for each in found if each.name != "database"), *others]
         except (driver.Error, TimeoutError) as error:
             advice = "It goes on by itself when its database does; the log says what is wrong."
             words = f"The database cannot be read now: {error}"
-            return [Sign("database", Condition.FAILING, words, advice), feed]
+            return [*(lost or [Sign("database", Condition.FAILING, words, advice)]), feed]
 
     def _log(self) -> list[Sign]:
         if is_postgres(self.settings.database_url):
@@ -111,9 +112,9 @@ class Health:
             words = f"The check was given up after {PATIENCE_SECONDS:.0f} s"
             return [Sign("integrity", Condition.UNKNOWN, words, "Run `lamplighter doctor`."), rows]
         except (driver.Error, OSError) as error:
-            return [judged("integrity", False, str(error), "Restore it from a backup."), rows]
+            return [judged("integrity", False, str(error), REPAIR), rows]
         words = "Every page of the database is sound" if found == "ok" else found
-        return [judged("integrity", found == "ok", words, "Restore it from a backup."), rows]
+        return [judged("integrity", found == "ok", words, REPAIR), rows]
 
 
 async def _checked(url: str) -> str:

@@ -2,8 +2,10 @@
 
 import logging
 import os
+import secrets as random_text
+import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +20,7 @@ from lamplighter.domain import halt
 from lamplighter.domain.caps import Caps
 from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.domain.event import Level
+from lamplighter.domain.home import Home
 from lamplighter.domain.notice import Telling
 from lamplighter.domain.redact import Redactor, redactor
 from lamplighter.domain.service import Services
@@ -25,16 +28,20 @@ from lamplighter.engines import Engine, tool_names
 from lamplighter.engines.claude import ClaudeEngine
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.engines.messages import MessagesEngine
+from lamplighter.engines.messages.request import Answers
 from lamplighter.engines.probe import ProbeEngine
-from lamplighter.repository import Database, driver, migrate
+from lamplighter.repository import Database, driver, migrate, numbers
 from lamplighter.repository.database import is_postgres, password_of
 from lamplighter.repository.feed import Announcer, run_directory
+from lamplighter.serve import database_file, home_lock, replacing
 from lamplighter.serve.post import secrets_in
 from lamplighter.usecases.halt import Brake
 
 logger = logging.getLogger(__name__)
 
-SESSIONS: Final = "sessions"
+SESSIONS: Final = database_file.SESSIONS
+IDENTITY: Final = "home-id"
+IDENTITY_BYTES: Final = 6
 PATIENCE_SECONDS: Final = 30.0  # a PostgreSQL server may start together with us
 
 
@@ -47,6 +54,8 @@ def prepare(settings: Settings) -> None:
         raise Unavailable(_unusable(settings.home, error.strerror)) from error
     if not os.access(settings.home, os.W_OK | os.X_OK):
         raise Unavailable(_unusable(settings.home, "it may not be written to"))
+    if replacing.interrupted(settings.home):
+        replacing.settle(settings)
     run_directory(settings.home)
     if not is_postgres(settings.database_url) and not driver.safe_for_several_processes():
         found = ".".join(map(str, driver.version()))
@@ -55,7 +64,37 @@ def prepare(settings: Settings) -> None:
             "`lamplighter doctor` explains it.",
             found,
         )
-    migrate.upgrade(settings.database_url, patience=PATIENCE_SECONDS)
+    _remember_numbers(settings.home)
+    with home_lock.shared(settings.home):
+        database_file.refuse_a_lost_one(settings)
+        migrate.upgrade(settings.database_url, patience=PATIENCE_SECONDS)
+        database_file.remember(settings)
+
+
+def identity(settings: Settings) -> Home:
+    """Return the identity of the home, which is made when it is first asked for."""
+    path = settings.home / IDENTITY
+    host = f"{socket.gethostname()}:{settings.home}"
+    try:
+        if not path.exists():
+            made = path.with_name(f"{IDENTITY}.{os.getpid()}")
+            made.write_text(f"{random_text.token_hex(IDENTITY_BYTES)}\n")
+            with suppress(FileExistsError):
+                os.link(made, path)  # of two processes the first one names it
+            made.unlink()
+        return Home(path.read_text().strip(), host)
+    except OSError as error:
+        raise Unavailable(_unusable(path, error.strerror)) from error
+
+
+def _remember_numbers(home: Path) -> None:
+    """Let no number be used twice of which there is a file of an earlier version."""
+    if (home / numbers.FILE).exists():
+        return
+    named = (path.stem.partition("-")[0] for path in (home / SESSIONS).glob("*.jsonl"))
+    numbered = [int(each) for each in named if each.isdecimal()]
+    if numbered:
+        numbers.HighWater(home / numbers.FILE).note(max(numbered))
 
 
 def write_starter(settings: Settings) -> bool:
@@ -72,7 +111,17 @@ def engines(settings: Settings) -> tuple[Engine, ...]:
         ProbeEngine(),
         ExecEngine(settings.exec_command),
         ClaudeEngine(settings.claude_bin),
-        MessagesEngine(own=prices.in_force(settings)),
+        MessagesEngine(
+            own=prices.in_force(settings),
+            answers=tuple(
+                map(
+                    Answers,
+                    settings.output_tokens,
+                    settings.answer_timeout,
+                    settings.thinking_tokens,
+                )
+            ),
+        ),
     )
 
 
@@ -147,16 +196,29 @@ async def tracing(settings: Settings, part: str) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def database(settings: Settings) -> AsyncIterator[Database]:
-    """Open the database; each commit is announced to whoever listens."""
+    """Open the database; each commit is announced to the listeners.
+
+    While it is open nothing is restored into the home.
+    """
+    with home_lock.shared(settings.home):
+        async with _opened(settings) as db:
+            yield db
+
+
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Database]:
     announcer = Announcer(run_directory(settings.home))
     db = Database(settings.database_url, announce=announcer)
     db.telling = telling(settings)
+    db.home = identity(settings)
+    db.high_water = numbers.HighWater(settings.home / numbers.FILE)
     try:
         await db.connect()
     except driver.OperationalError as error:
-        raise Unavailable(migrate.cannot_use(settings.database_url, error)) from error
+        raise migrate.cannot_use(settings.database_url, error) from error
     try:
-        yield db
+        async with db.followed():
+            yield db
     finally:
         await db.disconnect()
         announcer.close()
@@ -222,3 +284,8 @@ def _unusable(path: Path, why: str | None) -> str:
         f"{path} cannot be used: {why}. Lamplighter keeps its data there; set LAMPLIGHTER_HOME "
         "to a directory that it may write to."
     )
+
+
+def trash_kept(settings: Settings) -> timedelta | None:
+    """Return how long deleted memories stay in the trash; None until a person empties it."""
+    return timedelta(seconds=settings.trash_retention) if settings.trash_retention else None

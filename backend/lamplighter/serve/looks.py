@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from lamplighter import assets
 from lamplighter.config import lexicon as lexicons
 from lamplighter.config import prices as price_file
-from lamplighter.config.settings import Settings
+from lamplighter.config.settings import FILE, Settings
 from lamplighter.domain import vitals
 from lamplighter.domain.check import CommandCheck
 from lamplighter.domain.errors import LamplighterError
@@ -59,6 +60,42 @@ def home(settings: Settings) -> Iterator[Sign]:
         f"Home {settings.home}",
         "It may not be written to. Change its owner, or set LAMPLIGHTER_HOME to another directory.",
     )
+
+
+def permissions(settings: Settings) -> Iterator[Sign]:
+    """Name the files that every user of this machine may change: they decide what runs here."""
+    found = {
+        settings.home: "home",
+        settings.services: "services",
+        settings.home / FILE: "settings file",
+    }
+    for path, name in found.items():
+        if not path.exists():
+            continue
+        writable = [each for each in (path, path.parent) if _is_open(each)]
+        if writable:
+            words = f"Every user of this machine may change {path}: {writable[0]} is world-writable"
+            advice = f"It decides which commands run as this user: chmod o-w {writable[0]}"
+            yield judged("permissions", False, words, advice)
+        else:
+            yield judged("permissions", True, f"Permissions of the {name}: not world-writable")
+
+
+def _is_open(path: Path) -> bool:
+    """Whether everybody may write a file, or replace what is in a directory."""
+    mode = path.stat().st_mode
+    return bool(mode & stat.S_IWOTH) and not (stat.S_ISDIR(mode) and mode & stat.S_ISVTX)
+
+
+def user(settings: Settings) -> Iterator[Sign]:
+    """Warn where checks, actions and engines run as root."""
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        yield Sign(
+            "user",
+            Condition.WARNING,
+            "Lamplighter runs as root: so do its checks, actions and engines",
+            f"Run it as a user of its own that may write {settings.home}; see docs/deploy.md.",
+        )
 
 
 def _nearest(path: Path) -> Path:

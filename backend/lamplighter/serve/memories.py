@@ -10,13 +10,16 @@ from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain import moments
 from lamplighter.domain.agent import project_of
+from lamplighter.domain.inclusion import Inclusion
 from lamplighter.domain.memory import GENERAL, Candidate, Category, Edit, Kind, Memory
 from lamplighter.domain.service import fold
-from lamplighter.repository import Database, history, memories, reading
+from lamplighter.repository import Database, history, memories, reading, trash, writing
 from lamplighter.repository.memories import Filter, Order, Sort, View
+from lamplighter.repository.trash import Discarded
 from lamplighter.serve import home
 from lamplighter.serve.access import within
-from lamplighter.usecases import curate
+from lamplighter.usecases import curate, include, journal
+from lamplighter.usecases import preview as previews
 from lamplighter.usecases.naming import spelled
 
 T = TypeVar("T")
@@ -90,27 +93,54 @@ def edit(settings: Settings, memory_id: int, change: Edit) -> Memory:
     )
 
 
-def shown(settings: Settings, memory_id: int) -> Memory:
-    """Return a memory; raises NotFound."""
-    return _within(settings, lambda db: curate.get(db, memory_id))
+def shown(settings: Settings, memory_id: int, *, trashed: bool = False) -> Memory:
+    """Return a memory, with `trashed` one of the trash too; raises NotFound."""
+
+    async def ask(db: Database) -> Memory:
+        held = await trash.get(db, memory_id) if trashed else None
+        return await curate.get(db, memory_id) if held is None or not held.memory else held.memory
+
+    return _within(settings, ask)
 
 
-def delete(settings: Settings, memory_id: int, *, soft: bool) -> None:
-    """Delete a memory: for good, or (`soft`) so that it can be restored; raises NotFound."""
+def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool) -> None:
+    """Delete a memory: into the trash, or (`soft`) kept inactive; raises NotFound."""
     now = clock.now()
 
     async def ask(db: Database) -> None:
         if soft:
             await curate.set_aside(db, memory_id, now=now)
-        else:
-            await curate.delete(db, memory_id, version=None, now=now)
+            return
+        async with writing(db):
+            if not permanently or await trash.get(db, memory_id) is None:
+                await curate.delete(db, memory_id, version=None, now=now)
+            if permanently:
+                await journal.purge(db, memory_id, now=now)
 
     _within(settings, ask)
 
 
 def restore(settings: Settings, memory_id: int) -> Memory:
-    """Make a memory active again; raises Invalid, NotFound."""
-    return edit(settings, memory_id, Edit(active=True))
+    """Restore a memory from the trash, or make an inactive one active; raises Invalid, NotFound."""
+
+    async def ask(db: Database) -> Memory:
+        if await trash.get(db, memory_id) is not None:
+            return await journal.restore(db, memory_id, now=clock.now())
+        change = Edit(active=True)
+        return await curate.edit(db, memory_id, change, version=None, **_manner(settings))
+
+    return _within(settings, ask)
+
+
+def trashed(settings: Settings, q: str, limit: int) -> tuple[list[Discarded], int]:
+    """Return deleted memories that contain a text, and how many there are."""
+
+    async def ask(db: Database) -> tuple[list[Discarded], int]:
+        async with reading(db):
+            found = await trash.page(db, q=q, limit=limit)
+            return found.items, await trash.count(db, q=q)
+
+    return _within(settings, ask)
 
 
 def steps(settings: Settings, memory_id: int) -> list[dict[str, Any]]:
@@ -124,6 +154,20 @@ def steps(settings: Settings, memory_id: int) -> list[dict[str, Any]]:
             return [history.plainly(each) for each in found.items]
 
     return _within(settings, ask)
+
+
+def inclusion(
+    settings: Settings, memory_id: int, *, services: str | None, budget: int | None
+) -> Inclusion:
+    """Return whether the next prompt includes a memory, and why; raises NotFound."""
+    known = home.ServicesFile(settings.services).last_good()
+    asked = include.Asked(
+        services=previews.focus(services, known),
+        budget=settings.memory_budget if budget is None else budget,
+    )
+    return _within(
+        settings, lambda db: include.explain(db, memory_id, asked, known, now=clock.now())
+    )
 
 
 def _manner(settings: Settings) -> Mapping[str, Any]:

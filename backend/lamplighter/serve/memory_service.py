@@ -15,6 +15,7 @@ import uvicorn
 from lamplighter import clock
 from lamplighter.api.agentops.app import create_app
 from lamplighter.api.agentops.contract import Desk
+from lamplighter.api.connection import TimedConnection
 from lamplighter.config.settings import Settings
 from lamplighter.serve import access, home, web
 from lamplighter.serve.indexing import indexing
@@ -44,6 +45,7 @@ def run(
     )
     config = uvicorn.Config(
         app,
+        http=TimedConnection,
         log_config=None,
         access_log=False,
         server_header=False,

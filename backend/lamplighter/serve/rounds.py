@@ -11,23 +11,26 @@ from typing import Final
 from lamplighter import clock
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
+from lamplighter.domain.approval import ApprovalState
 from lamplighter.domain.errors import Conflict, Halted, Unavailable
 from lamplighter.domain.handoff import EscalationState
+from lamplighter.domain.redact import Redactor
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, RequestState, Session, Status
 from lamplighter.domain.transcript import shown
 from lamplighter.engines import stream
 from lamplighter.engines.tail import Tail
 from lamplighter.mcp.door import Doors
-from lamplighter.repository import Database, escalations, requests, sessions
+from lamplighter.repository import Database, approvals, escalations, requests, sessions
 from lamplighter.repository.database import file_of, is_postgres
 from lamplighter.repository.driver import OperationalError
 from lamplighter.repository.feed import Waking, listening, run_directory
 from lamplighter.serve import access, home
 from lamplighter.serve.post import ApprisePost
 from lamplighter.serve.workshop import workshop
-from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
+from lamplighter.supervisor.rounds import Rounds
 from lamplighter.supervisor.sender import Sender
 from lamplighter.usecases import sessions as lifecycle
 
@@ -109,6 +112,7 @@ async def _alone(
         return await _followed(supervisor, filed.id, say)
     finally:
         await working
+        await supervisor.shop.cleaning.ended()
         await supervisor.step_down()
 
 
@@ -123,6 +127,7 @@ async def _work_off(supervisor: Supervisor, request_id: int) -> None:
         if request is None or request.state is not RequestState.QUEUED:
             return
         await supervisor.answer(request)
+        await supervisor.parking.ended()
 
 
 async def _beside(
@@ -146,13 +151,13 @@ async def _beside(
 
 async def _followed(supervisor: Supervisor, request_id: int, say: Say) -> Ran:
     """Say each line of the session that answers a request, until it has ended."""
-    db, files = supervisor.db, supervisor.shop.files
+    db = supervisor.db
     while True:
         request = await requests.get(db, request_id)
         if request is None or request.state is RequestState.CANCELLED:
             raise Conflict(f"Request {request_id} was taken back.")
         if request.session_id is not None:
-            first = await _follow(db, files.path(request.session_id), request.session_id, say)
+            first = await _follow(supervisor, request.session_id, say)
             return Ran(first, *await _follow_on(supervisor, first, say))
         await asyncio.sleep(FOLLOW_SECONDS)
 
@@ -162,13 +167,15 @@ async def _follow_on(supervisor: Supervisor, session: Session, say: Say) -> tupl
 
     Returns the last of them, and whether it asked for a person.
     """
-    db, files = supervisor.db, supervisor.shop.files
+    db = supervisor.db
     while session.status is Status.ESCALATED:
+        # read before the child, with which it ends: the other way round neither is seen
+        waiting = await _handed(db, session, EscalationState.ACCEPTED)
         child = await sessions.child(db, session.id)
         if child is not None:
             say(f"Session {session.id}: {session.reason} Session {child.id} goes on.")
-            session = await _follow(db, files.path(child.id), child.id, say)
-        elif not await _handed(db, session, EscalationState.ACCEPTED):
+            session = await _follow(supervisor, child.id, say)
+        elif not waiting:
             break
         else:
             await asyncio.sleep(FOLLOW_SECONDS)
@@ -180,30 +187,43 @@ async def _handed(db: Database, session: Session, state: EscalationState) -> boo
     return any(each.state is state for each in await escalations.of(db, [session.id]))
 
 
-async def _follow(db: Database, path: Path, session_id: int, say: Say) -> Session:
+async def _follow(supervisor: Supervisor, session_id: int, say: Say) -> Session:
+    db, files, redact = supervisor.db, supervisor.shop.files, supervisor.shop.redactor
     tail: Tail | None = None
+    asked: set[int] = set()
     while True:
         session = await sessions.get(db, session_id)
         assert session is not None
-        tail = tail or _open(path)
+        tail = tail or _open(files.path(session))
         if tail:
-            _say_new(tail, say)
+            _say_new(tail, redact, say)
+        for each in await approvals.of(db, session_id):
+            if each.state is ApprovalState.OPEN and each.id not in asked:
+                asked.add(each.id)
+                decide = f"lamplighter approvals approve {each.id}, or deny"
+                say(f"Session {session_id} is waiting for approval of {each.wish}: {decide}.")
         if not session.running:
+            _say_where(db, session, tail, say)
             return session
         await asyncio.sleep(FOLLOW_SECONDS)
+
+
+def _say_where(db: Database, session: Session, tail: Tail | None, say: Say) -> None:
+    if tail is None and db.home and not session.is_of(db.home.id):
+        say(f"Its output is on {session.host}.")
 
 
 def _open(path: Path) -> Tail | None:
     return Tail(path) if path.exists() else None
 
 
-def _say_new(tail: Tail, say: Say) -> None:
+def _say_new(tail: Tail, redact: Redactor, say: Say) -> None:
     while not tail.at_end:
         for line in tail.read():
-            for item in stream.parse(line.content):
+            for item in stream.parse(redact.marked(line.content)):
                 entry = shown(item)
                 if entry:
-                    say(entry.text)
+                    say(redact(entry.text))
 
 
 @asynccontextmanager

@@ -20,11 +20,12 @@ from lamplighter.domain.errors import Invalid, Unavailable, Wrong
 from lamplighter.domain.items import MAX_ITEM_CHARS, Item, Items, NotJson
 from lamplighter.domain.memory import OPERATIONS
 from lamplighter.domain.records import AnyRecord
-from lamplighter.repository import Database
+from lamplighter.repository import Database, writing
 from lamplighter.serve import home
 from lamplighter.serve.access import within
 from lamplighter.usecases.exporting import Exported, Form, export
-from lamplighter.usecases.importing import Fault, Importing, Placed
+from lamplighter.usecases.importing import CHANGES, Fault, Importing, Placed
+from lamplighter.usecases.recording import note
 
 STANDARD: Final = "-"
 NOTES: Final = (".md", ".markdown")
@@ -101,13 +102,24 @@ def bring(settings: Settings, wish: Wish, *, step: Step) -> Importing:
                 await _take(tried, path, wish, lambda done, total: None)
                 if tried.faults:
                     return tried
-            await _take(done, path, wish, step)
+            try:
+                await _take(done, path, wish, step)
+            finally:  # what came in before a fault stays
+                await _record(db, done)
             return done
 
         try:
             return asyncio.run(within(settings, ask))
         except OSError as error:
             raise _unreadable(path, error) from error
+
+
+async def _record(db: Database, done: Importing) -> None:
+    """Note in the journal what an import has changed."""
+    changed = sum(done.counts.get(each, 0) for each in CHANGES)
+    if changed and not done.dry:
+        async with writing(db):
+            await note(db, "import", done.origin, now=clock.now(), rows=changed)
 
 
 async def _take(importing: Importing, path: Path, wish: Wish, step: Step) -> None:

@@ -4,20 +4,21 @@ import errno
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import uvicorn
 
 from lamplighter import assets, clock
 from lamplighter.api.app import create_app
+from lamplighter.api.connection import TimedConnection
 from lamplighter.api.door import Door
 from lamplighter.api.hub import Hub
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
-from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.errors import Busy, Unavailable
 from lamplighter.domain.relate import Lexicon
 from lamplighter.mcp.endpoint import Endpoint
 from lamplighter.repository.feed import listening, run_directory
@@ -41,18 +42,20 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     """
     listening = bind(settings.host, settings.port)
     words = lexicon.in_force(settings)
-    access.prepare(settings)
-    if welcome:
-        welcome(access.welcome(settings))
+    home.prepare(settings)
+    _write_starter(settings)
+    say = welcome or silent
+    busy = _greet(settings, say)
     endpoint = Endpoint()
     app = create_app(
-        lambda: _door(settings, words, endpoint),
+        lambda: _greeting(settings, _door(settings, words, endpoint), say if busy else None),
         web_directory=assets.WEB,
         hosts=access.known_hosts(settings),
         mcp=endpoint,
     )
     config = uvicorn.Config(
         app,
+        http=TimedConnection,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -61,6 +64,31 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     )
     logger.info("Listening on %s", access.url(settings))
     uvicorn.Server(config).run(sockets=[listening])
+
+
+def silent(words: str) -> None:
+    """Say nothing: whoever started us has said it."""
+
+
+def _greet(settings: Settings, say: Callable[[str], None]) -> bool:
+    """Say how to log in, where anybody wants to hear; say whether the database is too busy."""
+    try:
+        if say is silent:
+            access.prepare(settings)
+        else:
+            say(access.welcome(settings))
+    except Busy as error:
+        logger.warning("%s Until then only reads are served.", error)
+        return True
+    return False
+
+
+def _write_starter(settings: Settings) -> None:
+    """Write services.yaml as the supervisor would: a preview is what the first session gets."""
+    try:
+        home.write_starter(settings)
+    except Unavailable as error:
+        logger.warning("%s", error)
 
 
 def bind(host: str, port: int, *, setting: str = "LAMPLIGHTER_PORT") -> socket.socket:
@@ -84,6 +112,19 @@ def bind(host: str, port: int, *, setting: str = "LAMPLIGHTER_PORT") -> socket.s
             raise Unavailable(message) from error
         raise Unavailable(f"{host}:{port} cannot be listened on: {error.strerror}.") from error
     return listening
+
+
+@asynccontextmanager
+async def _greeting(
+    settings: Settings,
+    opening: AbstractAsyncContextManager[Door],
+    say: Callable[[str], None] | None,
+) -> AsyncIterator[Door]:
+    """Open the door; what could not be said at the start is said as soon as it can be."""
+    async with opening as here:
+        later = access.welcomed_later(settings, here.db, say) if say else nullcontext()
+        async with later:
+            yield here
 
 
 @asynccontextmanager
@@ -127,16 +168,23 @@ async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> Async
             models=home.models(settings),
             caps=home.caps(settings),
             max_turns=settings.max_turns,
-            session_seconds=settings.session_timeout,
-            idle_seconds=settings.idle_timeout,
             lexicon=words,
             webhook_token=settings.webhook_token,
             webhook_tier=settings.webhook_tier,
             agents=settings.agents,
-            window=timedelta(seconds=settings.dedup_window),
+            **_times(settings),
             brake=home.brake(settings),
             near=means.answers,
         )
+
+
+def _times(settings: Settings) -> dict[str, Any]:
+    return {
+        "session_seconds": settings.session_timeout,
+        "idle_seconds": settings.idle_timeout,
+        "window": timedelta(seconds=settings.dedup_window),
+        "trash_kept": home.trash_kept(settings),
+    }
 
 
 def answers(settings: Settings) -> bool:

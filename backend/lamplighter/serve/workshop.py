@@ -15,8 +15,8 @@ from lamplighter.repository.feed import run_directory
 from lamplighter.serve import access, home
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.lease import SUFFIX
+from lamplighter.supervisor.readable import Readable
 from lamplighter.supervisor.shell import Shell
-from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.watch import Limits
 from lamplighter.supervisor.workshop import Workshop
 
@@ -43,6 +43,9 @@ def workshop(
         lexicon=words,
         echo=Echo(settings.echo),
         approval_timeout=settings.approval_timeout,
+        reset_after=timedelta(seconds=settings.cooldown_reset),
+        flap_limit=settings.flap_limit,
+        parked=settings.parked_sessions,
         current=services.load,
         models=home.models(settings),
         doors=doors.open,
@@ -52,6 +55,7 @@ def workshop(
         max_turns=settings.max_turns,
         hooks=settings.hooks,
         window=timedelta(seconds=settings.dedup_window),
+        trash_kept=home.trash_kept(settings),
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

@@ -2,21 +2,84 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from lamplighter.domain.approval import Approval, ApprovalState
+from lamplighter.domain.cooldown import Outcome, Use
+from lamplighter.domain.errors import LamplighterError
 from lamplighter.repository import Database
 from lamplighter.repository import approvals as rows
 from lamplighter.repository.driver import Error, OperationalError
-from lamplighter.usecases import approvals
+from lamplighter.usecases import act, approvals
 
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 0.25
+ENDED: Final = "ended with its session"
 UNWANTED: Final = "its session waits for it no more"
+
+
+@dataclass(slots=True)
+class Waiting:
+    """When a session waits for a person, and for how many seconds it has.
+
+    `parked` is set with the first approval: from then on nobody waits for the session.
+    """
+
+    parked: asyncio.Event = field(default_factory=asyncio.Event)
+    _open: int = 0
+    _since: float = 0.0
+    _passed: float = 0.0
+
+    @property
+    def now(self) -> bool:
+        """Whether it waits now."""
+        return self._open > 0
+
+    @property
+    def seconds(self) -> float:
+        """Return for how long it has waited, which is no working time."""
+        return self._passed + (time.monotonic() - self._since if self._open else 0.0)
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count the time until the end of the context; of several at once only once."""
+        self._since = self._since if self._open else time.monotonic()
+        self._open += 1
+        self.parked.set()
+        try:
+            yield
+        finally:
+            self._passed = self.seconds if self._open == 1 else self._passed
+            self._open -= 1
+
+
+async def begun(
+    db: Database, asking: Coroutine[Any, Any, Use | Approval], *, now: Callable[[], datetime]
+) -> Use | Approval:
+    """Return what a wish was answered with; of one that is cancelled meanwhile nothing stays."""
+    answering = asyncio.ensure_future(asking)
+    try:
+        return await asyncio.shield(answering)
+    except asyncio.CancelledError:
+        await asyncio.shield(asyncio.ensure_future(_forgo(db, answering, now=now)))
+        raise
+
+
+async def _forgo(
+    db: Database, answering: asyncio.Future[Use | Approval], *, now: Callable[[], datetime]
+) -> None:
+    with suppress(Error, LamplighterError):  # the end of its session settles what stands
+        found = await answering
+        if isinstance(found, Approval):
+            await approvals.withdraw(db, found.id, UNWANTED, now=now())
+        elif found.outcome is Outcome.RESERVED:
+            await act.settle(db, found, Outcome.FAILURE, text=ENDED, now=now())
 
 
 async def decided(db: Database, asked: Approval, *, now: Callable[[], datetime]) -> Approval:

@@ -1,10 +1,14 @@
-"""The supervisor: rounds on a timer, requests in between, one session at a time."""
+"""The supervisor: rounds on a timer, requests in between, one session at a time.
+
+Sessions that wait for a person are parked beside it.
+"""
 
 import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -12,7 +16,7 @@ from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict, Deposed, Halted, LamplighterError
 from lamplighter.domain.event import Level
-from lamplighter.domain.leader import HEARTBEAT
+from lamplighter.domain.leader import Leader
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Request, Session, Status, Trigger
 from lamplighter.repository import (
@@ -24,12 +28,17 @@ from lamplighter.repository import (
     requests,
     writing,
 )
-from lamplighter.repository.driver import OperationalError
+from lamplighter.repository.driver import OperationalError, severity
 from lamplighter.repository.feed import Waking
-from lamplighter.supervisor import runner, traced
+from lamplighter.supervisor import halt_file, recovery, runner, traced
+from lamplighter.supervisor.consent import Waiting
+from lamplighter.supervisor.heartbeat import Heartbeat, HeartbeatWatch
 from lamplighter.supervisor.lease import Lease
+from lamplighter.supervisor.parking import Parking
+from lamplighter.supervisor.patience import first_of
+from lamplighter.supervisor.rounds import Rounds
 from lamplighter.supervisor.workshop import Workshop
-from lamplighter.usecases import chain, clients, halt
+from lamplighter.usecases import chain, clients, halt, journal
 
 logger = logging.getLogger(__name__)
 
@@ -37,25 +46,8 @@ CHANGES_KEPT: Final = timedelta(days=7)
 LOOKS_KEPT: Final = timedelta(days=31)
 STANDBY_SECONDS: Final = 1.0
 LOCKED_SECONDS: Final = 1.0
-HALT_LOOK_SECONDS: Final = 0.5
+AGAIN: Final = "The database cannot be used now (%s); trying again."
 NO_ROUND: Final = "so no round is made"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rounds:
-    """How rounds are made: how often (seconds), and by which engine.
-
-    `engines` names that of a higher tier where it is another one.
-    """
-
-    interval: float = 3_600.0
-    engine: str = "probe"
-    engines: Mapping[int, str] = field(default_factory=dict)
-    dry_run: bool = False
-
-    def usual(self, tier: int) -> str:
-        """Return what runs the sessions of a tier unless another engine is asked for."""
-        return self.engines.get(tier, self.engine)
 
 
 @dataclass(slots=True)
@@ -68,6 +60,9 @@ class Supervisor:
     lock: Lease
     beside: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
     draining: asyncio.Event = field(default_factory=asyncio.Event)
+    parking: Parking = field(default_factory=Parking)
+    watch: HeartbeatWatch = field(default_factory=HeartbeatWatch)
+    heartbeat: Heartbeat = field(default_factory=Heartbeat)
     _due: float = 0.0
     _services: Services = field(default_factory=Services)
     _problem: str = ""
@@ -84,6 +79,7 @@ class Supervisor:
         if not await self.lock.take():
             return False
         self.db.fence = None  # a new epoch begins
+        former = await leases.get(self.db)
         async with writing(self.db):
             leader = await leases.take(
                 self.db,
@@ -96,17 +92,28 @@ class Supervisor:
         self.shop = replace(self.shop, epoch=leader.epoch)
         self.db.fence = partial(leases.hold, self.db, leader.epoch)
         self.shop.timepiece.steady(self.shop.now())  # from here on it is watched
-        await self._read_services()
-        await halt.note_file(self.db, self.shop.brake, now=self.shop.now())
-        found = await runner.recover(self.shop, self._services)
-        for session in found.ended:
-            logger.warning("Session %s was interrupted; what it printed is kept.", session.id)
-        self._going_on = [*found.going_on]
+        self.heartbeat.start(self.lock, self.db, leader.epoch, self.shop.now)
+        try:
+            await self._recover(former)
+        except BaseException:
+            await self.heartbeat.stop()
+            raise
         self._due = time.monotonic()
         return True
 
+    async def _recover(self, former: Leader | None) -> None:
+        """Read what is declared, and end or resume the sessions of the former leader."""
+        await self.watch.note(self.db, now=self.shop.now())
+        await self._read_services()
+        await halt.note_file(self.db, self.shop.brake, now=self.shop.now())
+        found = await recovery.recover(self.shop, self._services, former)
+        for session in found.ended:
+            logger.warning("Session %s was interrupted; what it printed is kept.", session.id)
+        self._going_on = [*found.going_on]
+
     async def step(self) -> bool:
         """Do what is due, the oldest request or else a round; say whether there was any."""
+        self.parking.reap()
         if self.draining.is_set() or await self.halted():
             return False
         if await self.go_on():
@@ -129,9 +136,15 @@ class Supervisor:
         """Go on with a session whose supervisor died; say whether there was one."""
         if not self._going_on:
             return False
-        session = self._going_on.pop(0)
+        await self.parking.work(partial(self._resume, self._going_on.pop(0)))
+        return True
+
+    async def _resume(self, session: Session, waiting: Waiting) -> None:
+        """Resume a session, and those it escalates to."""
         try:
-            going = runner.go_on(self.shop, session, self._services, draining=self.draining)
+            going = runner.go_on(
+                self.shop, session, self._services, draining=self.draining, waiting=waiting
+            )
             filed_in = await requests.trace(self.db, session.id)
             session = await traced.told(session.plan, going, filed_in=filed_in)
         except OperationalError:
@@ -139,10 +152,9 @@ class Supervisor:
             raise
         except Conflict as error:
             logger.warning("%s", error)
-            return True
+            return
         await self._over(session)
-        await self._hand_on(session, None)
-        return True
+        await self._hand_on(session, None, waiting)
 
     async def run(self, listener: Waking) -> None:
         """Lead, or wait to lead, until asked to end."""
@@ -150,16 +162,20 @@ class Supervisor:
             try:
                 async with asyncio.TaskGroup() as both:
                     if await self._until_leader():
-                        along = (self._beat, self._note, *self.beside)
-                        beside = [both.create_task(each()) for each in along]
+                        along = [self.heartbeat.ended(), halt_file.record(self.shop)]
+                        along += [each() for each in self.beside]
+                        beside = [both.create_task(each) for each in along]
                         await self._work(listener)
+                        await self.parking.ended()
                         for task in beside:
                             task.cancel()
             except* Deposed as deposed:
                 logger.error("%s What ran here was stopped.", deposed.exceptions[0])
             finally:
+                await self.parking.leave()
                 if self.db.fence is not None:  # it led
                     await self.step_down()
+                    self.db.fence = None  # what it ran has ended; it may ingest its output
 
     async def _work(self, listener: Waking) -> None:
         """Do what is due, as it becomes due, until asked to end."""
@@ -173,7 +189,7 @@ class Supervisor:
                     told = True
                 worked = await self.step()
             except OperationalError as error:
-                logger.warning("The database cannot be used now (%s); trying again.", error)
+                logger.log(severity(error), AGAIN, error)
                 await asyncio.sleep(LOCKED_SECONDS)
                 continue
             if not worked:
@@ -198,30 +214,30 @@ class Supervisor:
             try:
                 if await self.lead():
                     return True
+                await self.watch.free(self.db, self.lock)
                 if not told:
                     logger.warning("Another supervisor leads; this one waits to take over.")
                     told = True
+                with suppress(LamplighterError):
+                    self._services = self.load()
+                await recovery.ingest_pending(self.shop, self._services)
             except OperationalError as error:
-                logger.warning("The database cannot be used now (%s); trying again.", error)
+                logger.log(severity(error), AGAIN, error)
             await asyncio.sleep(STANDBY_SECONDS)
         return False
 
     async def _idle(self, listener: Waking) -> None:
         left = max(0.0, self._due - time.monotonic())
         if self._halted:
-            left = HALT_LOOK_SECONDS  # that the file is gone wakes nobody
-        drained = asyncio.ensure_future(self.draining.wait())
-        woken = asyncio.ensure_future(listener.wait(left))
-        await asyncio.wait({drained, woken}, return_when=asyncio.FIRST_COMPLETED)
-        for waiting in (drained, woken):
-            waiting.cancel()
-        await asyncio.gather(drained, woken, return_exceptions=True)
+            left = halt_file.POLL_SECONDS  # that the file is gone wakes nobody
+        await first_of(self.draining.wait(), listener.wait(left))
 
     async def _round(self) -> None:
         await self._read_services()
         async with writing(self.db):
             await changes.prune(self.db, before=self.shop.now() - CHANGES_KEPT)
             await checks.prune(self.db, before=self.shop.now() - LOOKS_KEPT)
+        await journal.purge_expired(self.db, self.shop.trash_kept, now=self.shop.now())
         await clients.close_silent(self.db, now=self.shop.now())
         if self._problem and not self._services.path:
             await self._tell_next_round()
@@ -232,26 +248,27 @@ class Supervisor:
             trigger=Trigger.SCHEDULED,
             dry_run=self.rounds.dry_run,
         )
-        await self._chain(plan, None)
+        await self.parking.work(partial(self._chain, plan, None))
 
     async def answer(self, request: Request) -> None:
-        """Run the session that a request asks for, and those it hands on to."""
+        """Run the session that a request asks for, and those it hands on to, or until one waits."""
         await self._read_services()
         if request.engine not in self.shop.engines:
             request = replace(request, engine=None)
         plan = request.plan(engine=self.rounds.usual(request.tier))
-        await self._chain(replace(plan, dry_run=plan.dry_run or self.rounds.dry_run), request)
+        plan = replace(plan, dry_run=plan.dry_run or self.rounds.dry_run)
+        await self.parking.work(partial(self._chain, plan, request))
 
     @traced.chain
-    async def _chain(self, plan: Plan, request: Request | None) -> None:
+    async def _chain(self, plan: Plan, request: Request | None, waiting: Waiting) -> None:
         """Run a session, and the next tier's for as long as one hands on.
 
         An engine that was asked for runs them all, else each tier's own.
         """
         asked = request.engine if request else None
-        await self._hand_on(await self._run(plan, request), asked)
+        await self._hand_on(await self._run(plan, request, waiting), asked, waiting)
 
-    async def _hand_on(self, session: Session | None, asked: str | None) -> None:
+    async def _hand_on(self, session: Session | None, asked: str | None, waiting: Waiting) -> None:
         """Run the next tier's session for as long as one hands on."""
         while session is not None and session.status is Status.ESCALATED:
             halted = await self.halted()
@@ -261,9 +278,9 @@ class Supervisor:
                 return
             plan = await chain.following(self.db, session)
             engine = asked or self.rounds.usual(plan.tier)
-            session = await self._run(replace(plan, engine=engine), None)
+            session = await self._run(replace(plan, engine=engine), None, waiting)
 
-    async def _run(self, plan: Plan, request: Request | None) -> Session | None:
+    async def _run(self, plan: Plan, request: Request | None, waiting: Waiting) -> Session | None:
         try:
             running = runner.run(
                 self.shop,
@@ -272,6 +289,7 @@ class Supervisor:
                 request=request,
                 draining=self.draining,
                 why_not=self._why_not(plan),
+                waiting=waiting,
             )
             session = await traced.told(plan, running)
         except Conflict:
@@ -316,27 +334,10 @@ class Supervisor:
             now = self.shop.now()
             await leases.tell(self.db, next_round_at=now + left, now=now)
 
-    async def _beat(self) -> None:
-        while True:
-            await asyncio.sleep(HEARTBEAT.total_seconds())
-            try:
-                await self.lock.take()  # where a connection holds it, that may have been cut
-                async with writing(self.db):
-                    await leases.beat(self.db, self.shop.epoch, now=self.shop.now())
-            except OperationalError as error:
-                logger.warning("No heartbeat could be written: %s", error)
-
-    async def _note(self) -> None:
-        """Keep the coming and going of the file that halts everything."""
-        while True:
-            try:
-                await halt.note_file(self.db, self.shop.brake, now=self.shop.now())
-            except OperationalError as error:
-                logger.warning("That the file was seen could not be written: %s", error)
-            await asyncio.sleep(HALT_LOOK_SECONDS)
-
     async def step_down(self) -> None:
         """Lead no more, and say so."""
+        await self.heartbeat.stop()
+        await self.shop.cleaning.stop()
         try:
             async with writing(self.db):
                 await leases.tell(

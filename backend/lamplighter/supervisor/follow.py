@@ -2,15 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from lamplighter.domain.service import Services
 from lamplighter.domain.session import Session, Status
 from lamplighter.domain.transcript import Line
 from lamplighter.engines import Task, stream
+from lamplighter.engines.claude import NAME as CLAUDE
+from lamplighter.engines.cutting import Undecided
 from lamplighter.engines.process import Run
 from lamplighter.engines.tail import POLL_SECONDS, Tail, growing
 from lamplighter.repository import sessions
@@ -21,47 +24,57 @@ from lamplighter.supervisor.watch import Watch
 from lamplighter.supervisor.workshop import Workshop
 from lamplighter.usecases import observe
 from lamplighter.usecases.ingest import Ingest
+from lamplighter.usecases.steps import Feed
 
 STOP_POLL_SECONDS: Final = 0.25
 HALT_LOOK_SECONDS: Final = 1.0
-LINES_AT_ONCE: Final = 200
 DRAINED: Final = "The supervisor was asked to end."
 STOPPED: Final = "An operator stopped it."
+PARKED: Final = "The supervisor ended while it waited for approval."
 
 
 async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: Gate) -> None:
     """Take in lines until the engine has ended and its file is read to the end."""
-    known = [service.name for service in task.known]
-    ingest = taking(shop, task.session, known)
-    path, offset = shop.files.path(task.session.id), task.session.log_offset
+    ingest = taking(shop, task.session, Services(task.known))
+    path, offset = shop.files.path(task.session), task.session.log_offset
     tail = Tail(path, offset, max_line=shop.files.max_line)
+    undecided = Undecided()
     ended = asyncio.ensure_future(started.wait())
     looked = 0.0
+
+    async def look() -> None:
+        nonlocal looked
+        if time.monotonic() - looked > STOP_POLL_SECONDS:
+            looked = time.monotonic()
+            if gate.busy:  # an action may take its time: the engine waits for it
+                watch.heard = looked
+            watch.waited = gate.waiting.seconds
+            if watch.draining.is_set() and gate.waiting.now:
+                watch.stop(Status.INTERRUPTED, PARKED, started)
+            await _watch(shop, task.session, started, watch, unfinished=tail.unfinished)
+            gate.ending = watch.status is not None
+
     try:
         async with growing(path) as grown, _halting(shop, started, watch, gate):
-            ended.add_done_callback(lambda _: watch.cramp(full=shop.files.full()))
+            ended.add_done_callback(lambda _: watch.cramp(full=watch.full or shop.files.full()))
             ended.add_done_callback(lambda _: grown.set())
             while True:
                 grown.clear()
                 over = ended.done()
-                watch.flooded(tail.size, started)
+                printed = max(tail.size, shop.files.size(task.session.output))
+                watch.flooded(printed, started)
                 enough = over and watch.enough(tail.position)
                 lines = [tail.skip()] if enough and tail.left else tail.read()
-                await _take(shop, ingest, lines, watch)
+                await _ingest(shop, ingest, ready(task.session, undecided, lines), watch, look)
                 if over and tail.at_end:
                     break
-                if time.monotonic() - looked > STOP_POLL_SECONDS:
-                    looked = time.monotonic()
-                    if gate.busy:  # an action may take its time: the engine waits for it
-                        watch.heard = looked
-                    await _watch(shop, task.session, started, watch, unfinished=tail.unfinished)
-                    gate.ending = watch.status is not None
+                await look()
                 if not lines and tail.at_end:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(grown.wait(), POLL_SECONDS)
         last = tail.last()
-        if last:
-            await _take(shop, ingest, [last], watch)
+        ended_with = ready(task.session, undecided, [last] if last else [])
+        await _ingest(shop, ingest, [*ended_with, *undecided.rest()], watch, look)
     finally:
         tail.close()
 
@@ -72,6 +85,7 @@ async def _halting(shop: Workshop, started: Run, watch: Watch, gate: Gate) -> As
 
     async def obey() -> None:
         while True:
+            watch.full = shop.files.full()
             halt = shop.brake.by_file()  # which needs no database
             with suppress(Error, TimeoutError):
                 async with asyncio.timeout(HALT_LOOK_SECONDS):
@@ -90,11 +104,13 @@ async def _halting(shop: Workshop, started: Run, watch: Watch, gate: Gate) -> As
         await asyncio.gather(obeying, return_exceptions=True)
 
 
-def taking(shop: Workshop, session: Session, known: Sequence[str]) -> Ingest:
+def taking(shop: Workshop, session: Session, services: Services) -> Ingest:
     """Return what taking in a session's lines needs."""
+    known = [service.name for service in services]
     limits = shop.limits.markers, shop.max_tier, shop.timepiece.steady(shop.now())
     rules = shop.lexicon, shop.echo
     ingest = Ingest(shop.db, session, shop.redactor, known, *limits, *rules)
+    ingest = replace(ingest, services=services, parked=shop.parked)
     ingest.hooked.rules, ingest.hooked.window = shop.hooks, shop.window
     if shop.hooks.save and session.log_offset:
         _remind(shop, ingest)
@@ -104,7 +120,7 @@ def taking(shop: Workshop, session: Session, known: Sequence[str]) -> Ingest:
 def _remind(shop: Workshop, ingest: Ingest) -> None:
     """Note the tools that were used before somebody else takes in their answers."""
     session = ingest.session
-    for lines in shop.files.lines(session.id):
+    for lines in shop.files.lines(session):
         for line in lines:
             if line.start >= session.log_offset:
                 return
@@ -112,12 +128,25 @@ def _remind(shop: Workshop, ingest: Ingest) -> None:
                 ingest.hooked.note(item)
 
 
-async def _take(shop: Workshop, taking: Ingest, lines: Sequence[Line], watch: Watch) -> None:
-    for at in range(0, len(lines), LINES_AT_ONCE):
-        taking = replace(taking, fading=shop.timepiece.steady(shop.now()))
-        some = partial(observe.ingest, taking, lines[at : at + LINES_AT_ONCE], now=shop.now())
-        taken = await patiently(some, watch.draining)
-        watch.take(taken)
+def ready(session: Session, undecided: Undecided, lines: Sequence[Line]) -> Sequence[Line]:
+    """Return what can be read now: what the Claude CLI prints may turn out to be cut off."""
+    return undecided.ready(lines) if session.engine == CLAUDE else lines
+
+
+async def _ingest(
+    shop: Workshop,
+    taking: Ingest,
+    lines: Sequence[Line],
+    watch: Watch,
+    look: Callable[[], Awaitable[None]],
+) -> None:
+    """Ingest lines; between two transactions look whether the session has to stop."""
+    feed = Feed(taking, lines)
+    while not feed.empty:
+        feed.ingest = replace(taking, fading=shop.timepiece.steady(shop.now()))
+        some = partial(observe.ingest_some, feed, now=shop.now())
+        watch.take(await patiently(some, watch.draining))
+        await look()
 
 
 async def _watch(
@@ -126,7 +155,7 @@ async def _watch(
     if watch.draining.is_set() and watch.drained():
         watch.stop(Status.STOPPED, DRAINED, started)
     due = watch.due(unfinished=unfinished)
-    if due:
+    if due and not started.ended:  # how long its lines take to be ingested is not its doing
         watch.stop(*due, started)
     watch.linger(started)
     with suppress(OperationalError):  # looked again in a moment

@@ -8,7 +8,8 @@ certain is a no.
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -26,11 +27,14 @@ from lamplighter.domain.text import one_line
 from lamplighter.engines.bounded import Ended, bounded
 from lamplighter.repository import Database, events, writing
 from lamplighter.repository.driver import Error
-from lamplighter.supervisor import consent
+from lamplighter.supervisor import consent, repairing
+from lamplighter.supervisor.checking import check
+from lamplighter.supervisor.consent import Waiting
 from lamplighter.supervisor.verdict import Verdict as Verdict
 from lamplighter.supervisor.verdict import told_of, went_well
-from lamplighter.usecases import act, approvals
+from lamplighter.usecases import act, approvals, flapping
 from lamplighter.usecases.halt import Brake
+from lamplighter.usecases.parking import PARKED, Wait
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +50,6 @@ PASSED_ON: Final = (
     "SSH_AUTH_SOCK",
 )
 APPROVAL_SECONDS: Final = 300.0
-_ENDED: Final = "ended with its session"
 _ENDED_BY_HALT: Final = "ended because everything was halted"
 OTHERWISE: Final = "services.yaml declares it otherwise since this session began"
 UNKEPT: Final = "this could not be written down; do not ask for it again"
@@ -64,8 +67,8 @@ def passed_on() -> dict[str, str]:
 class Gate:
     """Decides for one session what may run, and runs it.
 
-    A person is waited for as long as `approval_timeout` says, but not beyond the
-    `deadline` of the session; `current` reads services.yaml as it is then.
+    A person is waited for as long as `approval_timeout` says, while at most `parked`
+    sessions wait; `current` reads services.yaml as it is then.
     """
 
     db: Database
@@ -74,8 +77,11 @@ class Gate:
     redact: Redactor
     now: Callable[[], datetime]
     execute: Execute = bounded
+    check: repairing.Check = check
+    flap_limit: int = flapping.LIMIT
     approval_timeout: float = APPROVAL_SECONDS
-    deadline: datetime | None = None
+    parked: int = PARKED
+    waiting: Waiting = field(default_factory=Waiting)
     current: Callable[[], Services] | None = None
     env: Mapping[str, str] = field(default_factory=passed_on)
     brake: Brake = field(default_factory=Brake)
@@ -84,6 +90,8 @@ class Gate:
     _looking: set[object] = field(default_factory=set)
     _refusals: int = 0
     using: int = 0
+    failed: dict[tuple[str, str], Set[str]] = field(default_factory=dict)
+    """The checks that failed before an action of a service: they confirm it once they pass."""
     ending: bool = False
     """Whether its session is being brought to its end: nothing begins any more."""
     _work: set[asyncio.Future[Ended]] = field(default_factory=set)
@@ -121,6 +129,8 @@ class Gate:
             self._refusals += 1
             asks = "" if chosen.approve is Approve.NEVER else "ask a person, then "
             words = f"would {asks}run {chosen.name} of {found.name}: {' '.join(chosen.argv)}"
+            if why := await repairing.objection(self, found.name, chosen):
+                words = f"would not run {chosen.name} of {found.name}: {why}"
             words = self.redact(words)
             use = await act.would(
                 self.db, self.session, found.name, chosen, one_line(words), now=self.now()
@@ -152,10 +162,16 @@ class Gate:
     async def look(self, what: str, argv: Sequence[str], **how: Any) -> Ended:
         """Run a command that was judged: that it runs is written down before it does."""
         await self._tell(None, f"Runs the command {one_line(self.redact(what))}.", Level.INFO)
+        with self.looks():
+            return await self._executed(argv, **how)
+
+    @contextmanager
+    def looks(self) -> Iterator[None]:
+        """Count as busy while something only looks."""
         token = object()
         self._looking.add(token)
         try:
-            return await self._executed(argv, **how)
+            yield
         finally:
             self._looking.discard(token)
 
@@ -174,47 +190,56 @@ class Gate:
             answer.set_result(verdict)
 
     async def _run(self, wish: Wish, action: Action, again: int | None) -> Verdict:
-        found = await approvals.reserve_or_ask(
+        if why := await repairing.objection(self, wish.service, action):
+            use = act.decline(self.db, self.session, wish.service, action, why, now=self.now())
+            return await self._refused(await use)
+        asking = approvals.reserve_or_ask(
             self.db,
             self.session,
             wish,
             action,
             again=again,
-            seconds=self._patience(),
+            wait=Wait(self.approval_timeout, self.parked),
             redact=self.redact,
             now=self.now(),
         )
+        found = await consent.begun(self.db, asking, now=self.now)
         if isinstance(found, Approval):
-            return await self._by_a_person(found, again)
+            return await self._by_a_person(found, action, again)
         if found.outcome is Outcome.REFUSED:
             return await self._refused(found)
         return await self._use(found, action)
 
-    async def _by_a_person(self, asked: Approval, again: int | None) -> Verdict:
+    async def _by_a_person(self, asked: Approval, wished: Action, again: int | None) -> Verdict:
         """Wait for a person, and use the yes once: what it rests on is looked at again."""
-        decided = await consent.decided(self.db, asked, now=self.now)
-        if not_now := await self._not_now():
-            refused = approvals.refuse(self.db, self.session, decided, not_now, now=self.now())
-            use, action = await refused, None
-        elif decided.state is ApprovalState.APPROVED:
-            use, action = await approvals.redeem(
-                self.db,
-                self.session,
-                decided.id,
-                services=self.declared_now(),
-                again=again,
-                now=self.now(),
-            )
+        with self.waiting.counted():
+            decided = await consent.decided(self.db, asked, now=self.now)
+        why = await self._not_now()
+        action: Action | None = None
+        if not why and decided.state is ApprovalState.APPROVED:
+            use, action = await self._redeemed(decided, wished, again)
         else:
-            use, action = (
-                await approvals.refuse(
-                    self.db, self.session, decided, told(decided), now=self.now()
-                ),
-                None,
-            )
+            why = why or told(decided)
+            use = await approvals.refuse(self.db, self.session, decided, why, now=self.now())
         verdict = await self._refused(use) if action is None else await self._use(use, action)
         words = verdict.words if action is None else f"{agreed(decided)}; {verdict.words}"
         return replace(verdict, words=words, approval_id=decided.id, asked=decided.state)
+
+    async def _redeemed(
+        self, decided: Approval, wished: Action, again: int | None
+    ) -> tuple[Use, Action | None]:
+        """Use an approval, unless its service came to be healthy before it was given."""
+        if why := await repairing.objection(self, decided.service, wished):
+            refused = approvals.refuse(self.db, self.session, decided, why, now=self.now())
+            return await refused, None
+        return await approvals.redeem(
+            self.db,
+            self.session,
+            decided.id,
+            services=self.declared_now(),
+            again=again,
+            now=self.now(),
+        )
 
     def declared_now(self) -> Services:
         """Return services.yaml as it is now; while it cannot be read it permits nothing."""
@@ -233,13 +258,6 @@ class Gate:
         still = policy.choose(service, action, replace(self._reach(), services=self.declared_now()))
         same = isinstance(still, Chosen) and still.action == found.action
         return found if same else Refused(OTHERWISE)
-
-    def _patience(self) -> float:
-        """Return for how many seconds a person is waited for: never longer than its session may."""
-        if self.deadline is None:
-            return self.approval_timeout
-        left = (self.deadline - self.now()).total_seconds()
-        return min(self.approval_timeout, max(1.0, left))
 
     async def _not_now(self) -> str:
         """Say why nothing may begin: its session ends, or everything is halted, by whom and why."""
@@ -264,18 +282,23 @@ class Gate:
             )
         except BaseException:
             # cancelled: its session ends, and with it what it ran
-            await asyncio.shield(asyncio.ensure_future(self._settle(use, ok=False, text=_ENDED)))
+            failed = act.settle(self.db, use, Outcome.FAILURE, text=consent.ENDED, now=self.now())
+            await asyncio.shield(asyncio.ensure_future(failed))
             raise
         finally:
             self._running.discard(use.id)
         words = told_of(ended, action, self.redact)
+        outcome = Outcome.UNCONFIRMED if went_well(ended) else Outcome.FAILURE
         try:
-            await self._settle(use, ok=went_well(ended), text=words)
+            if outcome is Outcome.UNCONFIRMED:
+                outcome, words = await repairing.confirm(self, use, action, words)
+            else:
+                await act.settle(self.db, use, outcome, text=words, now=self.now())
         except Error as error:  # it has run: whoever hears that it was not done would insist
             logger.warning("What became of use %s could not be written: %s", use.id, error)
             words = f"{words}; {UNKEPT}"
         return Verdict(
-            outcome=Outcome.SUCCESS if went_well(ended) else Outcome.FAILURE,
+            outcome=outcome,
             words=words,
             use_id=use.id,
             attempts=use.attempts,
@@ -296,10 +319,11 @@ class Gate:
                 await asyncio.shield(asyncio.wait({work}))
         return Ended(error=_ENDED_BY_HALT) if work.cancelled() else work.result()
 
-    async def _settle(self, use: Use, *, ok: bool, text: str) -> None:
-        await act.settle(self.db, use, ok=ok, text=text, now=self.now())
-
     async def _refused(self, use: Use) -> Verdict:
+        if use.outcome is Outcome.UNNEEDED:
+            text = f"{use.action.capitalize()} not needed: {use.text}."
+            await self._tell(use.service, text, Level.INFO)
+            return Verdict(outcome=use.outcome, words=use.text, use_id=use.id)
         self._refusals += 1
         await self._tell(use.service, f"{use.action.capitalize()} refused: {use.text}.")
         return Verdict(outcome=Outcome.REFUSED, words=use.text, use_id=use.id)

@@ -2,10 +2,13 @@
 
 import fcntl
 import os
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol
 
 from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.leader import Leader
+from lamplighter.repository import Database, leases, writing
 
 SUFFIX: Final = ".supervisor.lock"
 
@@ -22,6 +25,12 @@ class Lease(Protocol):
 
     async def release(self) -> None:
         """Let go of it."""
+
+    async def beat(self, db: Database, epoch: int, *, now: datetime) -> None:
+        """Write the heartbeat of the supervisor that holds it; raises Deposed."""
+
+    async def free_from(self, leader: Leader) -> bool:
+        """Free it from a leader that hangs, unless a heartbeat came since; say whether it was."""
 
 
 class Lock:
@@ -57,3 +66,12 @@ class Lock:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+    async def beat(self, db: Database, epoch: int, *, now: datetime) -> None:
+        """Write the heartbeat; raises Deposed."""
+        async with writing(db):
+            await leases.beat(db, epoch, now=now)
+
+    async def free_from(self, leader: Leader) -> bool:
+        """Say no: the system frees it when the process ends, and nobody else can."""
+        return False

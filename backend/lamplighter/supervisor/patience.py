@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from lamplighter.repository.driver import OperationalError
 
@@ -31,3 +31,14 @@ async def patiently(work: Callable[[], Awaitable[T]], draining: asyncio.Event) -
             with suppress(TimeoutError):
                 await asyncio.wait_for(draining.wait(), pause)
             pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
+
+
+async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
+    """Wait until the first of several has come about; the others are not waited for."""
+    tasks = [asyncio.ensure_future(each) for each in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

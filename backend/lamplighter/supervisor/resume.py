@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from dataclasses import replace
+from typing import Final
 
 from lamplighter.domain.session import Session
 from lamplighter.engines import CHECKPOINT, CHECKPOINT_LOCK, Engine, Task, Trait
@@ -16,8 +17,11 @@ from lamplighter.usecases import resume
 
 logger = logging.getLogger(__name__)
 
+ENDING_SECONDS: Final = 10.0
+PAUSE_SECONDS: Final = 0.05
 
-def can(shop: Workshop, engine: Engine | None, session: Session, heard: Heard) -> bool:
+
+async def can(shop: Workshop, engine: Engine | None, session: Session, heard: Heard) -> bool:
     """Whether a session whose engine is gone can go on: it left a checkpoint and no result.
 
     One that was asked to stop does not, nor one that did so too often.
@@ -29,9 +33,19 @@ def can(shop: Workshop, engine: Engine | None, session: Session, heard: Heard) -
         and session.running
         and session.stop_requested_at is None
         and session.resumed < resume.MOST
-        and shop.files.holds(session.id, CHECKPOINT)
-        and shop.files.free(session.id, CHECKPOINT_LOCK)
+        and shop.files.holds(session, CHECKPOINT)
+        and await _let_go(shop, session)
     )
+
+
+async def _let_go(shop: Workshop, session: Session) -> bool:
+    """Whether no process has the session any more; one that is ending may need a moment."""
+    deadline = time.monotonic() + ENDING_SECONDS
+    while not shop.files.free(session, CHECKPOINT_LOCK):
+        if time.monotonic() >= deadline:
+            return False
+        await asyncio.sleep(PAUSE_SECONDS)
+    return True
 
 
 async def again(
@@ -43,8 +57,8 @@ async def again(
     if await shop.brake.pulled(shop.db):
         return None
     held = await patiently(lambda: sessions.get(shop.db, task.session.id), watch.draining)
-    heard = await asyncio.to_thread(shop.files.heard, task.session.id)
-    if held is None or not can(shop, engine, held, heard):
+    heard = await asyncio.to_thread(shop.files.heard, task.session)
+    if held is None or not await can(shop, engine, held, heard):
         return None
     if await patiently(lambda: shop.brake.pulled(shop.db), watch.draining):
         return None
@@ -60,5 +74,5 @@ async def again(
 
 async def resumed(shop: Workshop, task: Task) -> Task:
     """Say in a task how often its session went on, and how much it had printed."""
-    said = await asyncio.to_thread(shop.files.mend, task.session.id)
+    said = await asyncio.to_thread(shop.files.mend, task.session)
     return replace(task, resumed=task.session.resumed, said=said)

@@ -1,20 +1,19 @@
 """Run one session: start its engine, take in what it prints while it runs, and end it."""
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from lamplighter.domain.halt import Halt
+from lamplighter.domain.policy import REFUSALS
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import Plan, Request, Session, Status
 from lamplighter.engines import Engine, Task, Trait, process, tool_names
 from lamplighter.repository import sessions
 from lamplighter.supervisor import caps, follow, gateway, resume, tasks, tools, traced
-from lamplighter.supervisor.files import Heard
+from lamplighter.supervisor.consent import Waiting
 from lamplighter.supervisor.gate import Gate
 from lamplighter.supervisor.patience import patiently
 from lamplighter.supervisor.recalling import recalling
@@ -23,19 +22,16 @@ from lamplighter.supervisor.toolbox import Toolbox
 from lamplighter.supervisor.tools.bench import Bench
 from lamplighter.supervisor.watch import Watch
 from lamplighter.supervisor.workshop import Workshop
-from lamplighter.usecases import access, approvals, chain, observe
+from lamplighter.usecases import access, parking
 from lamplighter.usecases import resume as reopening
 from lamplighter.usecases import sessions as lifecycle
 from lamplighter.usecases.analyse import catch_up
 from lamplighter.usecases.sessions import Ending
 
-logger = logging.getLogger(__name__)
-
 TOKEN_MARGIN_SECONDS: Final = 300.0
 MARGIN_BYTES: Final = 2**20
 _DIED: Final = "its supervisor had ended; all that it had printed was taken in."
 _GONE: Final = "the supervisor ended while it waited"
-INTERRUPTED: Final = "The supervisor ended while it ran; all that it had printed was taken in."
 LINGERED: Final = "It gave its result, but did not end by itself and was ended."
 
 
@@ -47,10 +43,12 @@ async def run(
     request: Request | None = None,
     draining: asyncio.Event | None = None,
     why_not: str | None = None,
+    waiting: Waiting | None = None,
 ) -> Session:
     """Run one session from its opening to its end and return it as it ended.
 
-    `why_not` is a reason, known before, for which it fails at once.
+    `why_not` is a reason, known before, for which it fails at once; `waiting` says
+    when it waits for a person.
     Raises Conflict when its request was taken back meanwhile, and Halted.
     """
     await catch_up(shop.db, shop.lexicon)
@@ -81,18 +79,24 @@ async def run(
     why_not = why_not or await asyncio.to_thread(engine.probe) or left.why_not
     if why_not:
         ending = Ending(status=Status.FAILED, reason=why_not, begun=False)
-        return await _ended(shop, begun.session, ending)
+        return await ended(shop, begun.session, ending)
     draining = draining or asyncio.Event()
-    return await _work(shop, begun, services, left.budget_usd, draining)
+    waiting = waiting or Waiting()
+    return await _work(shop, begun, services, left.budget_usd, draining, waiting)
 
 
 async def go_on(
-    shop: Workshop, session: Session, services: Services, *, draining: asyncio.Event
+    shop: Workshop,
+    session: Session,
+    services: Services,
+    *,
+    draining: asyncio.Event,
+    waiting: Waiting,
 ) -> Session:
     """Go on with a session whose supervisor died, and return it as it ended."""
     why_not = shop.engines[session.engine].probe()
     if why_not:
-        return await _ended(shop, session, Ending(status=Status.INTERRUPTED, reason=why_not))
+        return await ended(shop, session, Ending(status=Status.INTERRUPTED, reason=why_not))
     session = await patiently(
         lambda: reopening.go_on(shop.db, session, _DIED, epoch=shop.epoch, now=shop.now()),
         draining,
@@ -100,7 +104,7 @@ async def go_on(
     begun = await patiently(
         lambda: reopening.reopened(shop.db, session, services, now=shop.now()), draining
     )
-    return await _work(shop, begun, services, session.budget_usd, draining)
+    return await _work(shop, begun, services, session.budget_usd, draining, waiting)
 
 
 @traced.about_it
@@ -110,10 +114,11 @@ async def _work(
     services: Services,
     budget_usd: float | None,
     draining: asyncio.Event,
+    waiting: Waiting,
 ) -> Session:
+    limits = {"max_tier": shop.max_tier, "parked": shop.parked}
     task = await patiently(
-        lambda: tasks.task(shop.db, begun, services, max_tier=shop.max_tier, now=shop.now()),
-        draining,
+        lambda: tasks.task(shop.db, begun, services, **limits, now=shop.now()), draining
     )
     gate = Gate(
         db=shop.db,
@@ -123,7 +128,9 @@ async def _work(
         now=shop.now,
         brake=shop.brake,
         approval_timeout=shop.approval_timeout,
-        deadline=begun.session.started_at + timedelta(seconds=shop.limits.total),
+        flap_limit=shop.flap_limit,
+        parked=shop.parked,
+        waiting=waiting,
         current=shop.current,
     )
     task = replace(task, budget_usd=budget_usd, max_turns=shop.max_turns)
@@ -140,10 +147,9 @@ async def _work(
 
 
 def _bench(shop: Workshop, gate: Gate) -> Bench:
-    known = [service.name for service in gate.services]
     return Bench(
         gate=gate,
-        taking=lambda: follow.taking(shop, gate.session, known),
+        taking=lambda: follow.taking(shop, gate.session, gate.services),
         readable=shop.readable,
         shell=shop.shell,
     )
@@ -155,13 +161,16 @@ async def _run(
     session = task.session
     watch = Watch(shop.limits, draining, turns=task.max_turns, dollars=task.budget_usd)
     watch.told.session = session
-    if session.resumed:  # its time counts from its beginning
-        watch.began -= (shop.now() - session.started_at).total_seconds()
+    if session.resumed:  # its time counts from its beginning, without that it waited for people
+        waited = await parking.waited(shop.db, session.id)
+        watch.began -= (shop.now() - session.started_at - waited).total_seconds()
     exit_code: int | None = None
     errors: Sequence[str] = ()
     try:
-        output, scratch = shop.files.make(session.id), shop.files.scratch(session.id)
+        files, scratch = shop.files, shop.files.scratch(session)
+        output = files.path(session) if session.resumed else files.create(session)
         async with AsyncExitStack() as doors:
+            doors.enter_context(files.claimed(session))
             task = await _equipped(shop, engine, replace(task, scratch=str(scratch)), box, doors)
             env = traced.environment()
             if Trait.DOOR not in engine.traits:  # else its tools are all that it reaches us by
@@ -183,7 +192,7 @@ async def _run(
     except OSError as error:
         reason = f"The engine could not be started: {error.strerror} ({error.filename})."
         ending = Ending(status=Status.FAILED, reason=reason, begun=exit_code is not None)
-        return await _ended(shop, session, ending)
+        return await ended(shop, session, ending)
     return await _close(shop, session, watch, exit_code, errors)
 
 
@@ -216,7 +225,8 @@ async def _equipped(
 async def _way_in(shop: Workshop, session: Session, draining: asyncio.Event) -> dict[str, str]:
     """Make the token a session asks the API with; it ends with the session, or soon after."""
     now = shop.now()
-    expires_at = now + timedelta(seconds=shop.limits.total + TOKEN_MARGIN_SECONDS)
+    waits = REFUSALS * shop.approval_timeout  # it may wait for a person no more often than that
+    expires_at = now + timedelta(seconds=shop.limits.total + waits + TOKEN_MARGIN_SECONDS)
     token = await patiently(
         lambda: access.mint_for_session(shop.db, session, expires_at=expires_at, now=now),
         draining,
@@ -227,7 +237,7 @@ async def _way_in(shop: Workshop, session: Session, draining: asyncio.Event) -> 
 async def _close(
     shop: Workshop, session: Session, watch: Watch, exit_code: int | None, errors: Sequence[str]
 ) -> Session:
-    heard = await asyncio.to_thread(shop.files.heard, session.id)
+    heard = await asyncio.to_thread(shop.files.heard, session)
     if watch.status is not None:
         status, reason = watch.status, watch.reason
     else:
@@ -243,75 +253,39 @@ async def _close(
         exit_code=exit_code,
         finished=heard.finished,
         said=heard.said,
+        uses=heard.uses,
     )
-    return await _ended(shop, session, ending, watch.draining)
+    return await ended(shop, session, ending, watch.draining)
 
 
-async def _ended(
+async def ended(
     shop: Workshop, session: Session, ending: Ending, draining: asyncio.Event | None = None
 ) -> Session:
-    ended = await patiently(
+    """End a session, and clean up what is only needed while it runs."""
+    session = await patiently(
         lambda: lifecycle.finish(
             shop.db,
             session,
             ending,
             redact=shop.redactor,
             max_tier=shop.max_tier,
+            reset_after=shop.reset_after,
             now=shop.now(),
         ),
         draining or asyncio.Event(),
     )
-    try:
-        await asyncio.to_thread(shop.files.mask, session.id, shop.redactor.masked)
-    except OSError as error:
-        logger.warning("The file of session %s could not be masked: %s", session.id, error)
-    await asyncio.to_thread(shop.files.clear, session.id)
-    return ended
+    await clean(shop, session)
+    return session
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
-    """What became of the sessions of a supervisor that died: they ended, or can go on."""
-
-    ended: tuple[Session, ...]
-    going_on: tuple[Session, ...]
+async def clean(shop: Workshop, session: Session) -> None:
+    """Mask the secrets in the closed files of a session, and remove its scratch directory."""
+    await shop.cleaning.clean(shop.files, session.output, shop.redactor.masked)
 
 
-async def recover(shop: Workshop, services: Services) -> Recovered:
-    """Take in the rest of what the sessions of a supervisor that died printed.
-
-    Those that cannot go on are ended.
-    """
-    await process.sweep()
-    await asyncio.to_thread(gateway.forget, shop.sockets)
-    await approvals.withdraw_all(shop.db, _GONE, now=shop.now())
-    names = [service.name for service in services]
-    halt = await shop.brake.pulled(shop.db)
-    running = await sessions.running(shop.db)
-    found = [await _recovered(shop, each, names, halt) for each in running]
-    await chain.drop_stranded(shop.db, now=shop.now())
-    return Recovered(
-        tuple(each for each in found if not each.running),
-        tuple(each for each in found if each.running),
-    )
-
-
-async def _recovered(
-    shop: Workshop, session: Session, names: Sequence[str], halt: Halt | None
-) -> Session:
-    taking = follow.taking(shop, session, names)
-    heard = Heard()
-    if shop.files.path(session.id).exists():
-        for lines in shop.files.lines(session.id, session.log_offset):
-            for at in range(0, len(lines), follow.LINES_AT_ONCE):
-                await observe.ingest(taking, lines[at : at + follow.LINES_AT_ONCE], now=shop.now())
-        heard = await asyncio.to_thread(shop.files.heard, session.id)
-    if halt is None and resume.can(shop, shop.engines.get(session.engine), session, heard):
-        return session
-    ending = Ending(
-        status=Status.STOPPED if halt else Status.INTERRUPTED,
-        reason=halt.words if halt else INTERRUPTED,
-        finished=heard.finished,
-        said=heard.said,
-    )
-    return await _ended(shop, session, ending)
+async def clean_rest(shop: Workshop) -> None:
+    """Clean what a supervisor before us left when it ended."""
+    running = {each.output for each in await sessions.running(shop.db)}
+    for output in await asyncio.to_thread(shop.files.unmasked):
+        if output not in running:
+            await shop.cleaning.clean(shop.files, output, shop.redactor.masked)

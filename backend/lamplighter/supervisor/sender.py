@@ -16,7 +16,7 @@ from lamplighter.domain.notice import (
     message,
 )
 from lamplighter.repository import Database, notices, reading, writing
-from lamplighter.repository.driver import Error
+from lamplighter.repository.driver import Error, severity
 from lamplighter.usecases.notify import NOBODY
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,8 @@ class Sender:
                     begun = True
                 worked = await self.step()
             except (Error, TimeoutError) as error:
-                logger.warning("What people are to be told cannot be read now: %s", error)
+                words = "Notifications cannot be read now: %s"
+                logger.log(severity(error), words, error)
                 worked = False
             if not worked:
                 await asyncio.sleep(LOOK_SECONDS)

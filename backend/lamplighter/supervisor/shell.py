@@ -7,29 +7,26 @@ really is.
 import asyncio
 import os
 import shutil
-import stat
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.policy import quoted
 from lamplighter.domain.shell import Act, Look, Refused, Rules, judged
-from lamplighter.domain.shell.git import settings_problem
-from lamplighter.domain.shell.rules import PLAIN_FILES
-from lamplighter.domain.shell.spelling import TRUSTED
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.engines.bounded import Ended
 from lamplighter.supervisor.gate import Gate
+from lamplighter.supervisor.opened import NO_PROGRAMS, PATH, prepare
 from lamplighter.usecases.toolbox import Answer
 
 COMMAND_SECONDS: Final = 30.0
 SHOWN_CHARS: Final = 12_000
 ERRORS_CHARS: Final = 2_000
-GIT_SETTINGS_BYTES: Final = 256 * 1024
-PATH: Final = ":".join(TRUSTED)
+EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""What git takes attributes from, where it knows the setting: there are none in it."""
 _KEPT: Final = ("HOME", "USER", "TZ", "XDG_RUNTIME_DIR")
 _ENV: Final = {
     "PATH": PATH,
@@ -48,17 +45,10 @@ _ENV: Final = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
-    # what is trusted is decided by the settings of the repository, which are read before
-    "GIT_CONFIG_COUNT": "4",
-    "GIT_CONFIG_KEY_0": "safe.directory",
-    "GIT_CONFIG_VALUE_0": "*",
-    "GIT_CONFIG_KEY_1": "core.fsmonitor",
-    "GIT_CONFIG_VALUE_1": "false",
-    # `diff` and `describe` write the index anew, and that runs a hook of the repository
-    "GIT_CONFIG_KEY_2": "core.hooksPath",
-    "GIT_CONFIG_VALUE_2": os.devnull,
-    "GIT_CONFIG_KEY_3": "diff.autoRefreshIndex",
-    "GIT_CONFIG_VALUE_3": "false",
+    "GIT_ATTR_SOURCE": EMPTY_TREE,
+    "GIT_CONFIG_COUNT": str(len(NO_PROGRAMS)),
+    **{f"GIT_CONFIG_KEY_{at}": name for at, name in enumerate(NO_PROGRAMS)},
+    **{f"GIT_CONFIG_VALUE_{at}": value for at, value in enumerate(NO_PROGRAMS.values())},
 }
 
 
@@ -101,9 +91,9 @@ def _rules(gate: Gate, shell: Shell) -> Rules:
 
 async def _act(gate: Gate, service: str, action: str, reason: str) -> Answer:
     verdict = await gate.run_action(service, action, reason=reason)
-    done = verdict.outcome in (Outcome.SUCCESS, Outcome.WOULD)
+    done = verdict.outcome in (Outcome.SUCCESS, Outcome.UNCONFIRMED, Outcome.WOULD)
     return Answer(
-        text=f"This is the action {action} of {service}. {verdict.outcome}: {verdict.words}.",
+        text=f"This is the action {action} of {service}. {verdict.heading}: {verdict.words}.",
         is_error=not done,
         found={
             "service": service,
@@ -120,83 +110,39 @@ async def _look(gate: Gate, shell: Shell, look: Look, command: str) -> Answer:
     if gate.session.dry_run and look.declared:
         words = f"Dry run: would run {one_line(gate.redact(command))}."
         return Answer(text=words, found={"outcome": Outcome.WOULD.value})
+    directory = await asyncio.to_thread(tempfile.mkdtemp, prefix="lamplighter-")
     try:
-        argv = await asyncio.to_thread(_resolved, look, shell)
+        return await _run(gate, shell, look, command, Path(directory))
     except Conflict as escape:
         await gate.refuse(command, str(escape))
         return _failed(f"Not run: {escape}.")
     except NotFound as missing:
         return _failed(f"Not run: {missing}.")
-    directory = await asyncio.to_thread(tempfile.mkdtemp, prefix="lamplighter-")
-    try:
-        ended = await gate.look(
-            shortened(command, SHOWN_CHARS),
-            argv,
-            timeout=shell.seconds,
-            env=_env(gate),
-            directory=directory,
-        )
     finally:
         await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+
+
+async def _run(gate: Gate, shell: Shell, look: Look, command: str, directory: Path) -> Answer:
+    with ExitStack() as opened:
+        ready = await asyncio.to_thread(
+            lambda: prepare(
+                look, roots=shell.roots, private=shell.private, place=directory, opened=opened
+            )
+        )
+        ended = await gate.look(
+            shortened(command, SHOWN_CHARS),
+            ready.argv,
+            timeout=shell.seconds,
+            env={**_env(gate), **ready.env},
+            directory=str(directory),
+            fds=ready.fds,
+        )
+    ended = replace(ended, output=ready.named(ended.output), errors=ready.named(ended.errors))
     return _told(gate, ended, shell.seconds)
 
 
 def _env(gate: Gate) -> dict[str, str]:
     return {**_ENV, **{name: gate.env[name] for name in _KEPT if name in gate.env}}
-
-
-def _resolved(look: Look, shell: Shell) -> tuple[str, ...]:
-    """Return the words to run: the program where it lies, and each path as what it leads to.
-
-    Raises Conflict where that is not to be read, NotFound where nothing is.
-    """
-    name = look.argv[0]
-    program = name if name.startswith("/") else shutil.which(name, path=PATH)
-    if program is None or not os.path.isfile(program):
-        raise NotFound(f"{name} is not on this machine")
-    argv = [program, *look.argv[1:]]
-    rules = Rules(roots=_real(shell.roots), hidden=_real(shell.private))
-    for place in look.paths:
-        argv[place] = _resolved_path(argv[place], rules)
-        if name == "git":
-            _hold_repository(Path(argv[place]))
-    return tuple(argv)
-
-
-def _real(paths: tuple[Path, ...]) -> tuple[str, ...]:
-    return tuple(os.path.realpath(path) for path in paths)
-
-
-def _resolved_path(path: str, rules: Rules) -> str:
-    if path in PLAIN_FILES:
-        return path
-    try:
-        real = os.path.realpath(path, strict=True)
-        kind = os.stat(real).st_mode
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "no such path"
-        raise NotFound(f"{quoted(path)} cannot be looked at: {why}") from error
-    if why_not := rules.path_problem(real):
-        raise Conflict(f"{quoted(path)} leads elsewhere: {why_not}")
-    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
-        raise Conflict(f"{quoted(path)} is neither a file nor a directory")
-    return real
-
-
-def _hold_repository(directory: Path) -> None:
-    """Let git look at a repository only whose own settings run nothing."""
-    inside = directory / ".git"
-    if inside.is_symlink() or not inside.is_dir():
-        raise Conflict(f"{quoted(str(directory))} is not the top of a repository")
-    if (inside / "commondir").exists() or (inside / "objects/info/alternates").exists():
-        raise Conflict(f"{quoted(str(directory))} has parts elsewhere")
-    try:
-        with (inside / "config").open("rb") as file:
-            text = file.read(GIT_SETTINGS_BYTES).decode("utf-8", "replace")
-    except OSError as error:
-        raise NotFound(f"{quoted(str(directory))} has no settings: {error.strerror}") from error
-    if problem := settings_problem(text):
-        raise Conflict(f"{quoted(str(directory))} could run a program: {problem}")
 
 
 def _told(gate: Gate, ended: Ended, seconds: float) -> Answer:

@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.service import Service, Services
+from lamplighter.domain.service import Services, fold
 from lamplighter.engines import Task
 from lamplighter.repository import Database, checks, cooldowns, findings, reading
-from lamplighter.usecases import chain
+from lamplighter.usecases import chain, parking
+from lamplighter.usecases.parking import PARKED
 from lamplighter.usecases.sessions import Opened
 
 LOOKS: Final = 10
@@ -15,7 +16,13 @@ FINDINGS: Final = 20
 
 
 async def task(
-    db: Database, begun: Opened, services: Services, *, max_tier: int, now: datetime
+    db: Database,
+    begun: Opened,
+    services: Services,
+    *,
+    max_tier: int,
+    parked: int = PARKED,
+    now: datetime,
 ) -> Task:
     """Return the task of a session that was opened.
 
@@ -24,8 +31,9 @@ async def task(
     wanted = begun.session.services
     in_scope = tuple(each for each in services if wanted is None or each.name in wanted)
     async with reading(db):
-        around = near(services, in_scope)
-        waiting = await chain.waiting(db, around, max_tier=max_tier, now=now)
+        around = services.with_needs(in_scope)
+        waiting = await chain.waiting(db, around, max_tier=max_tier, parked=parked, now=now)
+        held = await parking.held(db, but=begun.session.id)
         return Task(
             session=begun.session,
             system=begun.prompt.system,
@@ -50,18 +58,6 @@ async def task(
                 for each in in_scope
             },
             waiting={name: each.since for name, each in waiting.items()},
+            parked={each.name: held[fold(each.name)] for each in around if fold(each.name) in held},
             handoff=begun.handoff,
         )
-
-
-def near(services: Services, in_scope: tuple[Service, ...]) -> list[Service]:
-    """Return the services in scope and all that they depend on, by whatever way."""
-    found = {each.name: each for each in in_scope}
-    waiting = list(in_scope)
-    while waiting:
-        for name in waiting.pop().depends_on:
-            needed = services.find(name)
-            if needed is not None and needed.name not in found:
-                found[needed.name] = needed
-                waiting.append(needed)
-    return list(found.values())

@@ -31,16 +31,18 @@ async def told(plan: Plan, work: Awaitable[Session], *, filed_in: str | None = N
 
 
 def chain(
-    does: Callable[[W, Plan, Request | None], Awaitable[T]],
-) -> Callable[[W, Plan, Request | None], Awaitable[T]]:
+    does: Callable[Concatenate[W, Plan, Request | None, P], Awaitable[T]],
+) -> Callable[Concatenate[W, Plan, Request | None, P], Awaitable[T]]:
     """Let the sessions of a chain have one span around them, in the one that asked for it."""
 
     @wraps(does)
-    async def observed(who: W, plan: Plan, request: Request | None) -> T:
+    async def observed(
+        who: W, plan: Plan, request: Request | None, /, *more: P.args, **named: P.kwargs
+    ) -> T:
         about = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "chain"}
         parent = _parent(request.traceparent if request else None)
         with telemetry.span("invoke_workflow chain", about, parent=parent):
-            return await does(who, plan, request)
+            return await does(who, plan, request, *more, **named)
 
     return observed
 

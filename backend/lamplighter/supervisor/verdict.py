@@ -29,6 +29,11 @@ class Verdict:
     asked: ApprovalState | None = None
 
     @property
+    def heading(self) -> str:
+        """Return the outcome as it begins an answer; the words say what was not confirmed."""
+        return "ran" if self.outcome is Outcome.UNCONFIRMED else self.outcome.value
+
+    @property
     def ran(self) -> bool:
         """Whether anything was run."""
         return self.attempts > 0

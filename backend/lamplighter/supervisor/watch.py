@@ -47,7 +47,8 @@ class Watch:
     """What decides that a running session has to stop, and how far stopping has got.
 
     `turns` and `dollars` are what it may take of these; `spent` says why it may take
-    no more, and since when it has been so.
+    no more, and since when it has been so. `waited` are the seconds that it waited for
+    a person: no working time.
     """
 
     limits: Limits
@@ -56,11 +57,14 @@ class Watch:
     dollars: float | None = None
     began: float = field(default_factory=time.monotonic)
     heard: float = field(default_factory=time.monotonic)
+    waited: float = 0.0
     result_at: float | None = None
     draining_at: float | None = None
     status: Status | None = None
     reason: str = ""
     cramped: bool = False
+    full: bool = False
+    """Whether the disk was full at the last check, a moment ago."""
     lingered: bool = False
     spent: tuple[str, float] | None = None
     steps: list[Callable[[], None]] = field(default_factory=list)
@@ -129,7 +133,7 @@ class Watch:
 
     def overdue(self, now: float) -> str | None:
         """Say which time has passed."""
-        if now - self.began > self.limits.total:
+        if now - self.began - self.waited > self.limits.total:
             return f"It ran longer than {self.limits.total:g} s."
         if now - self.heard > self.limits.idle:
             return f"It printed nothing for {self.limits.idle:g} s."

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from lamplighter.domain.caps import MAX_TURNS, Caps
+from lamplighter.domain.cooldown import RESET_AFTER
 from lamplighter.domain.hooks import Hooks
 from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.redact import Redactor
@@ -15,15 +16,19 @@ from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER
 from lamplighter.engines import Engine, ToolDoor
 from lamplighter.repository import Database
+from lamplighter.supervisor.cleaning import Cleaning
 from lamplighter.supervisor.files import SessionFiles
 from lamplighter.supervisor.gate import APPROVAL_SECONDS
+from lamplighter.supervisor.readable import Readable
 from lamplighter.supervisor.shell import Shell
 from lamplighter.supervisor.timepiece import Timepiece
 from lamplighter.supervisor.toolbox import Toolbox
-from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.watch import Limits
+from lamplighter.usecases import flapping
 from lamplighter.usecases.halt import Brake
+from lamplighter.usecases.journal import TRASH_KEPT
 from lamplighter.usecases.knowledge import WINDOW
+from lamplighter.usecases.parking import PARKED
 
 Doors = Callable[[Toolbox], AbstractAsyncContextManager[ToolDoor]]
 """Opens a session's tools over MCP, for as long as the context lasts."""
@@ -33,7 +38,8 @@ Doors = Callable[[Toolbox], AbstractAsyncContextManager[ToolDoor]]
 class Workshop:
     """What every session needs: where it is kept, who runs it, and by which rules.
 
-    `models` names the model of each tier; `caps` and `max_turns` bound what it may take.
+    `models` names the model of each tier; `caps` and `max_turns` bound what it may take,
+    `parked` how many sessions wait for a person at a time.
     `current` reads services.yaml as it is now; `readable` are the files that sessions may read,
     `shell` says which tiers may give commands.
     """
@@ -57,9 +63,14 @@ class Workshop:
     max_turns: int = MAX_TURNS
     hooks: Hooks = field(default_factory=Hooks)
     window: timedelta = WINDOW
+    trash_kept: timedelta | None = TRASH_KEPT
     doors: Doors | None = None
     brake: Brake = field(default_factory=Brake)
     approval_timeout: float = APPROVAL_SECONDS
+    reset_after: timedelta = RESET_AFTER
+    flap_limit: int = flapping.LIMIT
+    parked: int = PARKED
     current: Callable[[], Services] | None = None
+    cleaning: Cleaning = field(default_factory=Cleaning)
     readable: Readable = field(default_factory=Readable)
     shell: Shell = field(default_factory=Shell)

@@ -26,6 +26,7 @@ from lamplighter.domain.errors import NotFound
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.repository import Database, logins, tokens, writing
+from lamplighter.usecases.recording import note
 
 CODE_LIFE: Final = timedelta(hours=1)
 LOGIN_LIFE: Final = timedelta(days=30)
@@ -52,14 +53,17 @@ async def mint(
     With that of an `agent` somebody is known as it, whatever they claim.
     """
     expires_at = None if days is None else now + timedelta(days=days)
-    return await _mint(
-        db,
-        checked_name(name),
-        checked_scopes(scopes),
-        expires_at=expires_at,
-        agent=None if agent is None else checked_agent(agent),
-        now=now,
-    )
+    async with writing(db):
+        token, words = await _mint(
+            db,
+            checked_name(name),
+            checked_scopes(scopes),
+            expires_at=expires_at,
+            agent=None if agent is None else checked_agent(agent),
+            now=now,
+        )
+        await note(db, "token", _named(token), now=now)
+        return token, words
 
 
 async def mint_for_machine(db: Database, home: str, *, now: datetime) -> Minted:
@@ -92,9 +96,14 @@ async def revoke(db: Database, token_id: int, *, now: datetime) -> Token:
     """Let a token in no more; raises NotFound, also when it was revoked before."""
     async with writing(db):
         token = await tokens.revoke(db, token_id, now=now)
-    if token is None:
-        raise NotFound(f"There is no token {token_id} that lets anybody in.")
-    return token
+        if token is None:
+            raise NotFound(f"There is no token {token_id} that lets anybody in.")
+        await note(db, "revoke", _named(token), now=now)
+        return token
+
+
+def _named(token: Token) -> str:
+    return f"token {token.id}, {token.name}"
 
 
 async def bearer(db: Database, words: str, *, now: datetime) -> Caller | None:
@@ -141,9 +150,11 @@ async def offer_code(db: Database, *, now: datetime) -> str:
 
 async def redeem(db: Database, code: str, agent: str, *, now: datetime) -> str | None:
     """Turn a code into a login and return its words; None when the code is none (any more)."""
-    secret = secrets.token_urlsafe(SECRET_BYTES)
+    secret, code_hash = secrets.token_urlsafe(SECRET_BYTES), hashed(code_of(code))
+    if not await logins.is_usable(db, code_hash, now=now):
+        return None  # found by reading: wrong codes keep nobody from writing
     async with writing(db):
-        if not await logins.use_code(db, hashed(code_of(code)), now=now):
+        if not await logins.use_code(db, code_hash, now=now):
             return None
         login = await logins.insert(
             db,

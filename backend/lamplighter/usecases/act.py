@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
-from lamplighter.domain import cooldown, policy
+from lamplighter.domain import cooldown, policy, repairs
 from lamplighter.domain.cooldown import ATTEMPTS, LIMITS, SPENT, Outcome, Standing, Use
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.event import Level
 from lamplighter.domain.memory import Category, Trust
 from lamplighter.domain.policy import Allowed, Chosen, Facts, Refused, Ruling
-from lamplighter.domain.service import GENERAL, Action, ActionKind, Service, Services, fold
+from lamplighter.domain.service import Action, ActionKind, Service, Services, fold
 from lamplighter.domain.session import Session
 from lamplighter.repository import (
     Database,
@@ -24,6 +24,7 @@ from lamplighter.repository import (
     writing,
 )
 from lamplighter.repository.memories import Filter, Sort
+from lamplighter.usecases.recording import recording
 
 USES_LOOKED_AT: Final = 20
 AT_ONCE: Final = timedelta(minutes=30)
@@ -62,29 +63,53 @@ async def reserve(
                 settled_at=None,
                 now=now,
             )
-        why_not = _why_not(found)
+        if why_not := _why_not(found):
+            return await decline(db, session, service, action, why_not, now=now)
         return await cooldowns.insert(
             db,
             service,
             action.kind,
-            Outcome.REFUSED if why_not else Outcome.RESERVED,
+            Outcome.RESERVED,
             session_id=session.id,
             tier=session.tier,
             name=action.name,
-            text=why_not,
-            attempts=0 if why_not else 1,
-            settled_at=now if why_not else None,
+            attempts=1,
             now=now,
         )
 
 
-async def settle(db: Database, use: Use, *, ok: bool, text: str, now: datetime) -> Use:
-    """Record what became of a reserved use."""
-    outcome = Outcome.SUCCESS if ok else Outcome.FAILURE
+async def decline(
+    db: Database, session: Session, service: str, action: Action, why: str, *, now: datetime
+) -> Use:
+    """Record that an action does not run, and why; no slot is used."""
     async with writing(db):
-        return await cooldowns.change(
-            db, use.id, outcome=outcome, text=text, settled_at=now, now=now
+        return await cooldowns.insert(
+            db,
+            service,
+            action.kind,
+            Outcome.UNNEEDED if why == repairs.HEALTHY_AGAIN else Outcome.REFUSED,
+            session_id=session.id,
+            tier=session.tier,
+            name=action.name,
+            text=why,
+            settled_at=now,
+            now=now,
         )
+
+
+async def settle(
+    db: Database,
+    use: Use,
+    outcome: Outcome,
+    *,
+    text: str,
+    healthy_after: float | None = None,
+    now: datetime,
+) -> Use:
+    """Record what became of a reserved use; a success is one that a check confirmed."""
+    found = {"outcome": outcome, "text": text, "healthy_after": healthy_after}
+    async with writing(db):
+        return await cooldowns.change(db, use.id, **found, settled_at=now, now=now)
 
 
 async def would(
@@ -120,35 +145,10 @@ async def would(
         return use
 
 
-async def admit(
-    db: Database, session: Session, service: str, action: ActionKind, *, now: datetime, **told: Any
-) -> Use:
-    """Record a use that a session told of but nobody reserved; say so when it was one too many."""
-    use = await cooldowns.insert(
-        db,
-        service,
-        action,
-        session_id=session.id,
-        tier=session.tier,
-        attempts=1,
-        now=now,
-        **told,
-    )
-    (found,) = (
-        each for each in (await standings(db, [service], now=now))[service] if each.action is action
-    )
-    if found.used > found.limit.uses:
-        await events.insert(
-            db,
-            Level.CRITICAL,
-            f"More often than the cooldown of {action} allows: {cooldown.refusal(found, now=now)}.",
-            service=None if fold(service) == GENERAL else service,
-            session_id=session.id,
-            tier=session.tier,
-            source="supervisor",
-            now=now,
-        )
-    return use
+async def unmarked(db: Database, session: Session, service: str, action: ActionKind) -> Use | None:
+    """Return the newest use of a session's chain that no marker has annotated."""
+    chain = [session, *await sessions.linked(db, [session])]
+    return await cooldowns.unmarked(db, [each.id for each in chain], service, action)
 
 
 async def reset(
@@ -165,11 +165,14 @@ async def reset(
     for a service that is not declared and was never acted upon.
     """
     declared = services.find(service)
-    async with writing(db):
+    async with recording(db, "reset", now=now, service=service) as act:
         name = declared.name if declared else await cooldowns.spelling(db, service)
         if name is None:
             raise NotFound(f"There is no service {service!r} and nothing was done to one.")
-        cleared = await cooldowns.clear(db, name, action, by=cooldowns.OPERATOR, now=now)
+        cleared = await cooldowns.clear(
+            db, name, action, by=cooldowns.OPERATOR, now=now, act_id=act.id
+        )
+        act.did(rows=len(cleared))
         what = f"the cooldown of {action}" if action else "all its cooldowns"
         await events.insert(
             db,
@@ -180,31 +183,6 @@ async def reset(
             now=now,
         )
         return name, len(cleared)
-
-
-async def restore(
-    db: Database, service: str, *, reset_at: datetime, services: Services, now: datetime
-) -> tuple[str, int]:
-    """Take an operator's reset back: what it cleared counts again, as far as it is not too old.
-
-    Returns the service's name and how many uses count again; raises NotFound
-    where there was no such reset, or it was taken back already.
-    """
-    declared = services.find(service)
-    async with writing(db):
-        name = declared.name if declared else await cooldowns.spelling(db, service)
-        found = await cooldowns.restore(db, name or service, cleared_at=reset_at, now=now)
-        if name is None or not found:
-            raise NotFound(f"There is no reset of {service!r} at that moment to take back.")
-        await events.insert(
-            db,
-            Level.INFO,
-            f"An operator took a reset back; {len(found)} count again.",
-            service=name,
-            source="operator",
-            now=now,
-        )
-        return name, len(found)
 
 
 async def standings(

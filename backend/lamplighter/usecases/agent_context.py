@@ -17,7 +17,7 @@ from lamplighter.domain.agent_block import CONTENT_CHARS as CONTENT_CHARS
 from lamplighter.domain.agent_block import QUERY_CHARS as QUERY_CHARS
 from lamplighter.domain.agent_block import SESSIONS as SESSIONS
 from lamplighter.domain.agent_block import Told as Told
-from lamplighter.domain.context import Placement, tokens
+from lamplighter.domain.context import NO_ROOM, Placement, tokens
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.search import Layer, Method, Near, Results, Wanted
 from lamplighter.domain.session import Session
@@ -25,6 +25,7 @@ from lamplighter.domain.text import one_line
 from lamplighter.repository import (
     Database,
     access_counts,
+    client_sessions,
     reading,
     recency,
     retellings,
@@ -48,6 +49,7 @@ class AgentContext:
     told: tuple[Told, ...] = ()
     placements: tuple[Placement, ...] = ()
     partial: bool = False
+    missing: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -59,7 +61,7 @@ def _as_it_is(text: str) -> str:
     return text
 
 
-async def agent_context(
+async def agent_context(  # noqa: PLR0913 - each is a keyword of its own to who asks
     db: Database,
     project: str,
     query: str = "",
@@ -69,15 +71,17 @@ async def agent_context(
     session_id: int | None = None,
     redact: Redact = _as_it_is,
     near: Near | None = None,
+    budget: int | None = None,
 ) -> AgentContext:
     """Return what a client of a project is told: the best for its query, then the newest.
 
-    The query is cut to 500 characters, each content to 300; `limit` is 0 to 50. What a
+    The query is cut to 500 characters; `limit` is 0 to 50. Each content is cut to 300, with a
+    `budget` of tokens only where there is no room for all of it. What a
     session is told is kept, byte for byte, with the reason for each memory; that a memory
     was told is counted.
     """
     with telemetry.span("memory.inject", {"lamplighter.project": project_of(project)}) as span:
-        found = await preview(db, project, query, limit=limit, now=now, near=near)
+        found = await preview(db, project, query, limit=limit, now=now, near=near, budget=budget)
         found = replace(found, query=redact(found.query))
         ways = [(each.memory, each.method.value) for each in found.told]
         observed.injected(span, "agent", ways, found.tokens)
@@ -94,6 +98,7 @@ async def preview(
     limit: int = CONTEXT_LIMIT,
     now: datetime,
     near: Near | None = None,
+    budget: int | None = None,
 ) -> AgentContext:
     """Return what a client of a project would be told; nothing is kept of it."""
     limit = min(max(limit, 0), MOST_CONTEXT)
@@ -108,13 +113,24 @@ async def preview(
                 db, project_of(project), without=held, limit=limit - len(told)
             )
             told += [_told(each, Method.RECENT, 0.0) for each in newest]
+        text = agent_block.rendered((each.summary for each in sessions), told)
+        if budget is not None:
+            ids = sorted({each.memory.session_id for each in told if each.memory.session_id})
+            names = await client_sessions.names(db, ids)
+            every = told
+            text, told = agent_block.packed(
+                sessions, told, budget=budget, terms=results.terms, names=names
+            )
+            kept = {each.memory.id for each in told}
+            out += [(each.memory, NO_ROOM) for each in every if each.memory.id not in kept]
     return AgentContext(
-        text=agent_block.rendered((each.summary for each in sessions), told),
+        text=text,
         query=query,
         sessions=tuple(sessions),
         told=tuple(told),
         placements=tuple(agent_block.placements(told, out)),
         partial=results.partial,
+        missing=results.missing,
     )
 
 

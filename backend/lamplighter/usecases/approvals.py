@@ -23,6 +23,7 @@ from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale
 from lamplighter.domain.event import Level
 from lamplighter.domain.notice import Kind
 from lamplighter.domain.policy import Ask
+from lamplighter.domain.repairs import HEALTHY_AGAIN
 from lamplighter.domain.service import Action, Approve, Services
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import one_line, shortened
@@ -32,10 +33,13 @@ from lamplighter.repository import (
     cooldowns,
     events,
     exposures,
+    leases,
     sessions,
     writing,
 )
-from lamplighter.usecases import act, notify
+from lamplighter.usecases import act, notify, parking
+from lamplighter.usecases.parking import Wait
+from lamplighter.usecases.recording import note as noted
 
 MAX_EDITS: Final = 100
 """So many replacements of one wish are followed; nobody writes that many."""
@@ -48,7 +52,7 @@ async def reserve_or_ask(
     action: Action,
     *,
     again: int | None = None,
-    seconds: float,
+    wait: Wait,
     redact: Redact,
     now: datetime,
 ) -> Use | Approval:
@@ -56,6 +60,7 @@ async def reserve_or_ask(
 
     `action` is the declared one, and says itself whether a person is asked. Nobody is
     asked for what may not run anyway, nor again for what was denied to this session.
+    `wait` says for how long, and how many other sessions may do so.
     """
     async with writing(db):
         agreed = action.approve is Approve.FIRST and await approvals.given(db, wish)
@@ -69,7 +74,9 @@ async def reserve_or_ask(
         before = await _newest(db, session.id, wish)
         if before is not None and before.state is ApprovalState.DENIED:
             return await refuse(db, session, before, told(before), now=now)
-        return await _ask(db, session, wish, seconds=seconds, redact=redact, now=now)
+        if too_many := await parking.full(db, wait.most, but=session.id):
+            return await _refused(db, session, wish, too_many, now=now)
+        return await _ask(db, session, wish, seconds=wait.seconds, redact=redact, now=now)
 
 
 async def _ask(
@@ -86,6 +93,7 @@ async def _ask(
         now=now,
     )
     text, body = f"Waits for a person: {wish}.", in_full(asked, now=now)
+    await leases.leave(db, session.id, now=now)  # rounds continue while it waits
     await notify.tell(
         db, Kind.APPROVAL, Level.WARNING, text, body, service=wish.service, now=now
     )  # before its event is told
@@ -131,6 +139,8 @@ async def decide(
             now=now,
         )
         assert decided is not None  # nobody else writes now
+        act = "replace" if answer.choice is Choice.EDIT else answer.choice.value
+        await noted(db, act, str(held.wish), actor=by, service=held.wish.service, now=now)
         if answer.choice is Choice.EDIT:
             return await _instead(db, session, held, answer, redact=redact, now=now)
         if answer.choice is Choice.APPROVE:
@@ -193,10 +203,10 @@ async def withdraw(db: Database, number: int, note: str, *, now: datetime) -> No
         await approvals.withdraw(db, note, number=number, now=now)
 
 
-async def withdraw_all(db: Database, note: str, *, now: datetime) -> None:
+async def withdraw_all(db: Database, note: str, *, now: datetime) -> list[Approval]:
     """Withdraw what waits, or was approved and not used: those who asked are gone."""
     async with writing(db):
-        await approvals.withdraw(db, note, now=now)
+        return await approvals.withdraw(db, note, now=now)
 
 
 async def successor(db: Database, replaced: Approval) -> Approval | None:
@@ -215,18 +225,31 @@ async def refuse(db: Database, session: Session, held: Approval, why: str, *, no
     """Record that what was asked for did not run, and why; nothing comes of it any more."""
     async with writing(db):
         await approvals.withdraw(db, why, number=held.id, now=now)
-        return await cooldowns.insert(
-            db,
-            held.service,
-            held.action,
-            Outcome.REFUSED,
-            session_id=session.id,
-            tier=session.tier,
-            name=held.name,
-            text=why,
-            settled_at=now,
-            now=now,
-        )
+        outcome = Outcome.UNNEEDED if why == HEALTHY_AGAIN else Outcome.REFUSED
+        return await _refused(db, session, held.wish, why, outcome=outcome, now=now)
+
+
+async def _refused(
+    db: Database,
+    session: Session,
+    wish: Wish,
+    why: str,
+    *,
+    outcome: Outcome = Outcome.REFUSED,
+    now: datetime,
+) -> Use:
+    return await cooldowns.insert(
+        db,
+        wish.service,
+        wish.action,
+        outcome,
+        session_id=session.id,
+        tier=session.tier,
+        name=wish.name,
+        text=why,
+        settled_at=now,
+        now=now,
+    )
 
 
 async def _instead(

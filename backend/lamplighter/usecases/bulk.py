@@ -1,21 +1,19 @@
-"""Bulk: one act of an operator on many memories, and taking it back as one."""
+"""Bulk: one act of an operator on many memories."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory import Edit, Memory, clamp, edited
-from lamplighter.domain.undo import undoes_bulk
-from lamplighter.repository import Database, bulk, history, memories, writing
+from lamplighter.repository import Database, bulk, history, journal, memories, trash, writing
 from lamplighter.repository.batches import in_batches
 from lamplighter.repository.memories import Filter
 from lamplighter.usecases.fade import ONE_BY_ONE, take_due
+from lamplighter.usecases.recording import OPERATOR, recorded
 
 Action = Literal["delete", "confidence", "adjust", "deactivate", "activate"]
 
-UNDO: Final = "undo"
 EXAMPLES: Final = 5
 LOOKED_AT: Final = 200
 
@@ -42,7 +40,7 @@ class Act:
 class Done:
     """What an act did: which memories it changed, and how many it had to leave as they are."""
 
-    bulk: int
+    act: int
     ids: list[int]
     left: int = 0
 
@@ -55,15 +53,26 @@ async def act_on(db: Database, chosen: Sequence[int] | Filter, act: Act, *, now:
     """
     where = bulk.those(chosen)
     plain, odd = await bulk.matching(db, *where)
-    number = await _begun(db, act.action, value=act.value, now=now)
+    async with writing(db):
+        number = await journal.insert(db, act.action, value=act.value, now=now)
     if act.action == "delete":
+        done = await _deleted(db, sorted([*plain, *odd]), number, now=now)
+    else:
+        await take_due(db, *where, now=now, act_id=number)
+        done = await _changed(db, plain, odd, act, number, now=now)
+    async with writing(db):
+        await journal.finish(db, number, len(done.ids))
+    recorded.set(number)
+    return done
 
-        async def remove(some: Sequence[int]) -> list[int]:
-            return await bulk.remove(db, some, bulk=number, now=now)
 
-        return Done(bulk=number, ids=await in_batches(db, sorted([*plain, *odd]), remove))
-    await take_due(db, *where, now=now)
-    return await _changed(db, plain, odd, act, number, now=now)
+async def _deleted(db: Database, ids: Sequence[int], number: int, *, now: datetime) -> Done:
+    why = history.Why(cause="deleted", actor=OPERATOR, act_id=number)
+
+    async def discard(some: Sequence[int]) -> list[int]:
+        return await trash.move(db, some, why, now=now)
+
+    return Done(act=number, ids=await in_batches(db, ids, discard))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,39 +125,6 @@ async def _examples(
     return [*moved[:EXAMPLES]]
 
 
-async def undo(db: Database, bulk_id: int, *, now: datetime) -> Done:
-    """Put back what an act on many memories changed; what changed since is left as it is.
-
-    It is an act on many memories itself, and can be undone. Raises NotFound, Conflict.
-    """
-    held = await bulk.get(db, bulk_id)
-    if held is None:
-        raise NotFound(f"There is no bulk {bulk_id}.")
-    if held.action == "delete":
-        raise Conflict("What was deleted is deleted for good; its words are gone.")
-    entries = await bulk.steps(db, bulk_id)
-    number = await _begun(db, UNDO, undoes=bulk_id, now=now)
-    reason = undoes_bulk(bulk_id)
-
-    async def put_back(some: Sequence[int]) -> list[int]:
-        return await bulk.undo(db, some, bulk=number, reason=reason, now=now)
-
-    ids = await in_batches(db, entries, put_back)
-    return Done(bulk=number, ids=ids, left=len(entries) - len(ids))
-
-
-async def _begun(
-    db: Database,
-    action: str,
-    *,
-    value: float | None = None,
-    undoes: int | None = None,
-    now: datetime,
-) -> int:
-    async with writing(db):
-        return await bulk.insert(db, action, value=value, undoes=undoes, now=now)
-
-
 async def _changed(
     db: Database, plain: Sequence[int], odd: Sequence[int], act: Act, number: int, *, now: datetime
 ) -> Done:
@@ -158,7 +134,7 @@ async def _changed(
         nonlocal left
         if act.action == "activate":
             left += await bulk.refused(db, some)
-        return await bulk.change(db, some, act.action, act.value, bulk=number, now=now)
+        return await bulk.change(db, some, act.action, act.value, act=number, now=now)
 
     async def change_each(some: Sequence[int]) -> list[int]:
         nonlocal left
@@ -169,7 +145,7 @@ async def _changed(
 
     ids = await in_batches(db, plain, change)
     ids += await in_batches(db, odd, change_each, first=ONE_BY_ONE)
-    return Done(bulk=number, ids=sorted(ids), left=left)
+    return Done(act=number, ids=sorted(ids), left=left)
 
 
 async def _edited(db: Database, memory: Memory, act: Act, number: int, *, now: datetime) -> bool:

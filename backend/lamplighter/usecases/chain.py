@@ -6,24 +6,27 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain import handoff as rules
-from lamplighter.domain.cooldown import HEALTHY_ROUNDS, Outcome, Use
+from lamplighter.domain.cooldown import HEALTHY_ROUNDS, RESET_AFTER, Outcome, Use
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.event import Level
 from lamplighter.domain.handoff import Escalation, EscalationState, Finding, Handoff
 from lamplighter.domain.marks import Look
-from lamplighter.domain.service import GENERAL, Service, Services, fold
+from lamplighter.domain.service import GENERAL, Approve, Service, Services, fold
 from lamplighter.domain.session import MAX_TIER, Plan, Session, Status, Trigger
+from lamplighter.domain.text import one_line, shortened
 from lamplighter.repository import (
     Database,
+    approvals,
     checks,
     cooldowns,
     escalations,
     events,
     findings,
+    notices,
     sessions,
     writing,
 )
-from lamplighter.usecases import act
+from lamplighter.usecases import act, outcomes, parking
 
 ASKED_AGAIN: Final = timedelta(hours=24)
 """A service that nothing can be done for is handed on again after this time."""
@@ -140,6 +143,26 @@ async def told(db: Database, session_id: int) -> Told:
     )
 
 
+async def ask_person(
+    db: Database, session: Session, service: str, reason: str, *, now: datetime
+) -> None:
+    """Ask a person to take a service on, once for each session."""
+    async with writing(db):
+        if await escalations.asked(db, session.id, service):
+            return
+        asked = await escalations.insert(
+            db,
+            session.id,
+            session.tier + 1,
+            service,
+            shortened(one_line(reason), rules.REASON_CHARS),
+            state=EscalationState.PERSON,
+            why=rules.NO_ACTION,
+            now=now,
+        )
+        await _tell(db, session, [asked], now=now)
+
+
 async def drop(db: Database, session: Session, why: str, *, now: datetime) -> None:
     """Hand nothing on after all."""
     async with writing(db):
@@ -158,16 +181,32 @@ async def drop_stranded(db: Database, *, now: datetime) -> None:
             await drop(db, session, "the supervisor ended before it was taken on", now=now)
 
 
-async def confirm(db: Database, session: Session, *, now: datetime) -> None:
+async def confirm(
+    db: Database, session: Session, *, reset_after: timedelta = RESET_AFTER, now: datetime
+) -> None:
     """Take note of what a round found healthy: nobody waits for a person there any more.
 
-    After two healthy rounds in a row the service's cooldowns are free again.
+    After two healthy scheduled rounds in a row, and `reset_after`, the service's
+    cooldowns are free again. What was asked for from outside does not count.
     """
     looks = await checks.of(db, session.id)
     failing = {look.service for look in looks if not look.ok}
     for service in sorted({look.service for look in looks} - failing):
+        await parking.recovered(db, service, looks, now=now)
         await _close(db, service, now=now)
-        await _clear(db, session, service, now=now)
+        if session.trigger is Trigger.SCHEDULED:
+            await _clear(db, session, service, reset_after=reset_after, now=now)
+
+
+async def tell_recovered(db: Database, session: Session, *, now: datetime) -> None:
+    """Notify the people alarmed for a service that a session found it healthy."""
+    results = await checks.of(db, session.id)
+    for service in {look.service: None for look in results}:
+        newest = _newest(look for look in results if look.service == service)
+        if all(look.ok and not look.warned for look in newest):
+            uses = await cooldowns.since(db, now - timedelta(hours=24))
+            own = [use for use in uses if fold(use.service) == fold(service)]
+            await notices.recovered(db, service, own, now=now)
 
 
 async def settle(db: Database, number: int, *, now: datetime) -> Escalation:
@@ -181,28 +220,47 @@ async def settle(db: Database, number: int, *, now: datetime) -> Escalation:
             raise NotFound(f"There is no escalation {number}.")
         if held.state is not EscalationState.PERSON:
             raise Conflict(f"Escalation {number} waits for nobody: it is {held.state}.")
-        await escalations.close(db, held.service, why="settled by an operator", now=now)
+        handled = await escalations.close(db, held.service, why=escalations.HANDLED, now=now)
+        await outcomes.refresh(db, [each.session_id for each in handled], now=now)
         closed = await escalations.get(db, number)
         assert closed is not None
         return closed
 
 
 async def waiting(
-    db: Database, services: Iterable[Service], *, max_tier: int = MAX_TIER, now: datetime
+    db: Database,
+    services: Iterable[Service],
+    *,
+    max_tier: int = MAX_TIER,
+    parked: int = parking.PARKED,
+    now: datetime,
 ) -> dict[str, Waiting]:
-    """Return the services for which a person was asked and nothing else can be tried yet."""
+    """Return the services for which a person was asked and nothing else can be tried yet.
+
+    That is so as well where one denied an action, and where `parked` sessions wait already.
+    """
     asked = {fold(each.service): each for each in await escalations.people(db)}
     here = [service for service in services if fold(service.name) in asked]
     found: dict[str, Waiting] = {}
     used = await act.standings(db, [service.name for service in here], now=now)
+    full = await parking.full(db, parked) if here else ""
     for service in here:
-        at = asked[fold(service.name)].created_at
+        by, at = asked[fold(service.name)].session_id, asked[fold(service.name)].created_at
         kinds = {action.kind for action in service.actions} if max_tier == MAX_TIER else set()
         free = [each for each in used[service.name] if each.action in kinds]
-        again = act.quiet_from(free) if free else at + ASKED_AGAIN
+        retry = free and asked[fold(service.name)].why != rules.NO_ACTION
+        again = act.quiet_from(free) if retry else at + ASKED_AGAIN
+        if await approvals.denied_by(db, by, service.name) or (full and _asks_always(service)):
+            again = at + ASKED_AGAIN
         if again is not None and now < again:
             found[service.name] = Waiting(at, again)
     return found
+
+
+def _asks_always(service: Service) -> bool:
+    """Whether nothing can be done to a service without a person."""
+    rules = {service.approval_of(action) for action in service.actions}
+    return Approve.NEVER not in rules
 
 
 def neighbours(services: Services, names: Sequence[str]) -> list[str]:
@@ -224,10 +282,13 @@ async def _close(db: Database, service: str, *, now: datetime) -> None:
     for each in asked:
         well = await checks.rounds(db, service, after=each.created_at, limit=HEALTHY_ROUNDS)
         if len(well) == HEALTHY_ROUNDS and all(well):
-            await escalations.close(db, service, why="well again", now=now)
+            closed = await escalations.close(db, service, why="well again", now=now)
+            await outcomes.refresh(db, [one.session_id for one in closed], now=now)
 
 
-async def _clear(db: Database, session: Session, service: str, *, now: datetime) -> None:
+async def _clear(
+    db: Database, session: Session, service: str, *, reset_after: timedelta, now: datetime
+) -> None:
     uses = [
         use
         for use in await cooldowns.spent_since(db, now - act.LONGEST_WINDOW)
@@ -236,10 +297,13 @@ async def _clear(db: Database, session: Session, service: str, *, now: datetime)
     if not uses or any(use.outcome is Outcome.RESERVED for use in uses):
         return
     acted = max(use.settled_at or use.created_at for use in uses)
-    well = await checks.rounds(db, service, after=acted, limit=HEALTHY_ROUNDS)
+    well = await checks.rounds(db, service, after=acted, limit=HEALTHY_ROUNDS, scheduled=True)
+    since = await checks.healthy_since(db, service, after=acted)
+    if since is None or now - since < reset_after:
+        return
     if len(well) == HEALTHY_ROUNDS and all(well):
         await cooldowns.clear(db, service, None, by=WELL, now=now)
-        text = f"Well for {HEALTHY_ROUNDS} rounds in a row: its cooldowns are free again."
+        text = f"Healthy for {HEALTHY_ROUNDS} rounds in a row: its cooldowns are reset."
         await _event(db, session, Level.INFO, text, service, now=now)
 
 

@@ -1,9 +1,9 @@
 """Curate: what an operator writes, corrects and deletes, given as it is typed."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
 
 from lamplighter.domain.admit import Redact, admitted, admitted_edit, misplaced
 from lamplighter.domain.errors import Invalid, NotFound, Stale, Wrong
@@ -19,19 +19,16 @@ from lamplighter.domain.memory import (
 )
 from lamplighter.repository import (
     Database,
-    bulk,
     history,
-    marks,
     memories,
-    reviews,
     topic_keys,
-    writing,
+    trash,
 )
 from lamplighter.repository.readable import Unreadable
 from lamplighter.usecases.fade import apply_due
 from lamplighter.usecases.naming import spelled
-
-OPERATOR: Final = "operator"
+from lamplighter.usecases.recording import OPERATOR as OPERATOR
+from lamplighter.usecases.recording import recording
 
 
 async def create(
@@ -44,11 +41,12 @@ async def create(
 ) -> Memory:
     """Keep what an operator knows, as given: it is never merged by itself."""
     candidate = admitted(candidate, redact)
-    async with writing(db):
+    async with recording(db, "create", now=now) as act:
         candidate = replace(candidate, service=await spelled(db, candidate.service, known))
         await _check_key(db, candidate.topic_key, candidate.project, candidate.scope)
         memory = await memories.insert(db, candidate, now=now)
-        await history.append(db, None, memory, _by("created"), now=now)
+        await history.append(db, None, memory, act.why("created"), now=now)
+        act.did(memory.id)
         return memory
 
 
@@ -56,6 +54,8 @@ async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Me
     """Return a memory, with `at` as it stood then; raises NotFound."""
     memory = await memories.get(db, memory_id, at=at)
     if memory is None:
+        if at is None and await trash.get(db, memory_id) is not None:
+            raise NotFound(f"Memory {memory_id} is in the trash.")
         then = "" if at is None else " of that time"
         raise NotFound(f"There is no memory {memory_id}{then}.")
     return memory
@@ -72,57 +72,47 @@ async def edit(
     known: Sequence[str] = (),
 ) -> Memory:
     """Change a memory; raises Stale when it is no longer at `version`, NotFound, Invalid."""
-    async with writing(db):
+    async with recording(db, "edit", now=now) as act:
         memory = await get(db, memory_id)
         if version is not None and version != memory.version:
             raise Stale(memory)
         change = admitted_edit(change, memory.category, redact)
         if change.service not in (None, GENERAL):
             change = replace(change, service=await spelled(db, change.service, known))
-        [memory] = await apply_due(db, [memory], now=now)
+        [memory] = await apply_due(db, [memory], now=now, act_id=act.id)
         changed = edited(memory, change, now=now)
         if change.active and not changed.active:
             raise Invalid(Wrong("active", "stays off below 0.30: raise the confidence"))
         await _check_place(db, memory, changed)
         if changed != memory:
             await memories.update(db, changed, now=now)
-            await history.append(db, memory, changed, _by("edited"), now=now)
+            await history.append(db, memory, changed, act.why("edited"), now=now)
+            act.did(memory.id)
         return changed
 
 
 async def delete(db: Database, memory_id: int, *, version: int | None, now: datetime) -> None:
-    """Remove a memory and its texts for good; that it was, who deleted it and when stays."""
-    async with writing(db):
-        try:
+    """Move a memory into the trash; raises Stale, NotFound."""
+    async with recording(db, "delete", now=now) as act:
+        with suppress(Unreadable):  # then nobody can have read a version either
             memory = await get(db, memory_id)
-        except Unreadable:  # then nobody can have read a version either
-            await bulk.remove(db, [memory_id], bulk=None, now=now)
-            return
-        if version is not None and version != memory.version:
-            raise Stale(memory)
-        await remove(db, memory, _by("deleted"), now=now)
+            if version is not None and version != memory.version:
+                raise Stale(memory)
+        await trash.move(db, [memory_id], act.why("deleted"), now=now, alone=True)
+        act.did(memory_id)
 
 
 async def set_aside(db: Database, memory_id: int, *, now: datetime) -> Memory:
-    """Delete a memory so that it can be restored: no session is told it. Raises NotFound."""
-    async with writing(db):
+    """Delete a memory so that it stays inactive in the list. Raises NotFound."""
+    async with recording(db, "deactivate", now=now) as act:
         memory = await get(db, memory_id)
         if memory.inactive_reason is InactiveReason.DELETED:
             return memory
         gone = forgotten(memory)
         await memories.update(db, gone, now=now)
-        await history.append(db, memory, gone, _by("forgotten"), now=now)
+        await history.append(db, memory, gone, act.why("forgotten"), now=now)
+        act.did(memory_id)
         return gone
-
-
-async def remove(db: Database, memory: Memory, why: history.Why, *, now: datetime) -> None:
-    """Remove a memory and all that says its words; part of a transaction."""
-    await memories.delete(db, memory, now=now)
-    await history.append(db, memory, None, why, now=now)
-    await history.forget_texts(db, memory.id)
-    await history.forget_quotes(db, [memory.id])
-    await marks.forget(db, [memory.id])
-    await reviews.forget(db, [memory.id], now=now)
 
 
 async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
@@ -164,7 +154,3 @@ async def _check_key(db: Database, topic_key: str | None, project: str, scope: s
 
 def _taken(holder: MemoryId) -> Invalid:
     return Invalid(Wrong("topic_key", f"is that of memory {holder}: correct that one instead"))
-
-
-def _by(cause: str) -> history.Why:
-    return history.Why(cause=cause, actor=OPERATOR)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.meaning import Progress, read
+from lamplighter.domain.meaning import Progress, length_weight, read
 from lamplighter.embedding import Embedding
 from lamplighter.repository import Database, changes, embeddings, writing
 from lamplighter.repository.driver import Error
@@ -16,7 +16,8 @@ from lamplighter.repository.embeddings import Unread
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE: Final = 32
+AT_ONCE: Final = 8
+"""So few that what is done on a busy machine is kept before long."""
 FOLLOWED: Final = 500
 PAUSE_SECONDS: Final = 0.01
 LOOK_SECONDS: Final = 1.0
@@ -118,8 +119,8 @@ class Embedder:
         ]
         vectors = await self.embedding.embed(texts, aside=True)
         rows = [
-            (each, code(vector), packed(vector))
-            for each, vector in zip(found, vectors, strict=True)
+            (each, code(vector), packed(vector * length_weight(text)))
+            for each, text, vector in zip(found, texts, vectors, strict=True)
         ]
         async with writing(self.db):
             self.done += await embeddings.put(self.db, self.embedding.name, rows, now=self.now())

@@ -31,27 +31,33 @@ async def fade(db: Database, *, now: datetime) -> int:
     return await take_due(db, now=now)
 
 
-async def take_due(db: Database, *where: Any, now: datetime) -> int:
-    """Take what is due from the memories that `where` is true of; return how many faded."""
+async def take_due(db: Database, *where: Any, now: datetime, act_id: int | None = None) -> int:
+    """Take what is due from the memories that `where` is true of; return how many faded.
+
+    Before an act of an operator it is part of that act, and undone with it.
+    """
     waiting = await fading.waiting(db, *where, now=now)
     count = 0
     for weeks, ids in waiting.plain.items():
 
         async def take(some: Sequence[int], weeks: int = weeks) -> list[int]:
-            return await fading.fade(db, some, weeks, now=now)
+            return await fading.fade(db, some, weeks, now=now, act_id=act_id)
 
         count += len(await in_batches(db, ids, take))
 
     async def take_each(some: Sequence[int]) -> list[int]:
         held = await memories.some(db, some)
-        weaker = await apply_due(db, [each for each in held if each.confidence > 0], now=now)
+        due = [each for each in held if each.confidence > 0]
+        weaker = await apply_due(db, due, now=now, act_id=act_id)
         before = {each.id: each for each in held}
         return [each.id for each in weaker if each is not before[each.id]]
 
     return count + len(await in_batches(db, waiting.odd, take_each, first=ONE_BY_ONE))
 
 
-async def apply_due(db: Database, held: Sequence[Memory], *, now: datetime) -> list[Memory]:
+async def apply_due(
+    db: Database, held: Sequence[Memory], *, now: datetime, act_id: int | None = None
+) -> list[Memory]:
     """Return memories as they are when what is due is taken, and keep that."""
     found: list[Memory] = []
     for memory in held:
@@ -60,7 +66,7 @@ async def apply_due(db: Database, held: Sequence[Memory], *, now: datetime) -> l
             await memories.update(db, weaker, now=now)
             weeks = weaker.decayed_weeks - memory.decayed_weeks
             reason = f"not confirmed for {weeks} more week{'s' if weeks > 1 else ''}"
-            why = history.Why(cause="faded", actor="supervisor", reason=reason)
+            why = history.Why(cause="faded", actor="supervisor", reason=reason, act_id=act_id)
             await history.append(db, memory, weaker, why, now=now)
         found.append(weaker)
     return found

@@ -1,46 +1,54 @@
-"""Finding: the best of what is known for a query, with the reasons and in time."""
+"""Finding: the best of what is known for a query, with the reasons.
 
-from collections.abc import Sequence
+Keyword results are always complete, however late; a deadline cuts the optional parts only.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from lamplighter.domain import ranking, scoping
 from lamplighter.domain.agent import project_of
+from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.fusion import MEANING
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.passage import passage
 from lamplighter.domain.query import Asked, asked
-from lamplighter.domain.ranking import KEY_SCORE, NOTHING, Corpus, Words
+from lamplighter.domain.ranking import KEY_SCORE, NEXT_TO, Words
 from lamplighter.domain.search import Found, Layer, Method, Near, Reason, Results, Wanted
 from lamplighter.domain.service import GENERAL, fold
-from lamplighter.domain.terms import terms
-from lamplighter.repository import Database, index, taking_in
+from lamplighter.repository import Database, taking_in
 from lamplighter.repository.deadline import Deadline, Late, by
 from lamplighter.repository.found import Row, layer_of, rows
-from lamplighter.repository.index import COUNTED, RANKED, Matching
-from lamplighter.repository.since import since
-from lamplighter.repository.tables_search import ASIDE, BASES, STEP
+from lamplighter.usecases import keyword_search as keywords
 from lamplighter.usecases import observed
-from lamplighter.usecases.fusing import Scored, looking, with_meaning
+from lamplighter.usecases.fusing import Nearest, Scored, looking, with_meaning
+from lamplighter.usecases.nearby import Absent, Nearby
+
+T = TypeVar("T")
 
 DEADLINE_SECONDS: Final = 0.25
-CATCHING_UP: Final = 0.4
+PATIENCE_SECONDS: Final = 20.0
+"""Keyword results that take longer are an error: an empty list would say "nothing is known"."""
+
+FEW_WAITING: Final = 500
 CATCHING_SECONDS: Final = 0.1
-"""The share of the time that may go to what waits to be indexed."""
+CATCHING_FEW_SECONDS: Final = 1.0
+"""How long a search waits for the rows that are not indexed yet, and for so few of them."""
+
+SMALL_STORE: Final = 5_000
+"""Of so few documents every layer is searched completely, whatever the deadline."""
 
 VECTORS: Final = "vectors"
+UNINDEXED: Final = "unindexed"
 EVERYONE: Final = "global"
-GRACE_SECONDS: Final = 0.1
-READ_TERMS: Final = 30_000
-"""Of how many documents at most the index is read for the words that are looked for."""
-
-MANY_WORDS: Final = 20
-ENOUGH: Final = 5 * RANKED
-"""Of a long prompt the rarest words are looked for until they find about so many."""
-
-EVERYTHING: Final = 2**62
+BUSY: Final = (
+    f"The search was not finished within {PATIENCE_SECONDS:g} s: the machine is overloaded. "
+    "Try again."
+)
 READ: Final = 6
 READ_LEAST: Final = 30
 READ_MORE: Final = 2
@@ -58,170 +66,114 @@ async def find(
 ) -> Results:
     """Search all that is known; whatever is typed is a valid query.
 
-    After `seconds` it answers with what it has, and says what is missing.
+    After `seconds` the optional parts that are not ready are left out and named in `missing`.
+    Raises Unavailable where not even the keyword results can be had.
     """
     question = asked(wanted, now=now)
     if question.empty:
         return Results(layers=question.wanted.layers, filters=question.filters)
-    deadline, layers = Deadline(seconds), _layers(question.wanted)
-    await caught_up(db, layers, seconds=seconds * CATCHING_UP)
+    deadline, layers = Deadline(seconds), keywords.layers_of(question.wanted)
+    missing = [] if await caught_up(db, layers) else [UNINDEXED]
     near = near if question.terms and Layer.MEMORY in layers else None
-    without: list[str] = []
+    installed = not isinstance(near, Absent)
     # two at once would share the connection of a transaction
     with looking(near, question, ahead=not db.in_transaction) as nearest:
-        scored, words, missing = await _by_words(db, question, layers, deadline)
+        scored, words, late = await _by_keywords(db, question, layers, deadline)
+        missing += late
+        both = scored
         if near is not None:
-            both = await with_meaning(scored, question, near, nearest, full=words.full)
-            without, scored = ([VECTORS], scored) if both is None else ([], both)
-    found: list[Found] = []
-    try:
-        async with by(db, Deadline(max(deadline.left, GRACE_SECONDS))):
-            found = await _found(db, question, sorted(scored, key=_order), words)
-    except Late:
-        missing = [layer.value for layer in layers]
+            fused = await _with_meaning(scored, question, near, nearest, words, deadline)
+            both = scored if fused is None else fused
+            missing += [VECTORS] if fused is None else []
+    found = await _patiently(db, _found(db, question, sorted(both, key=_order), words))
     return Results(
         found=tuple(found),
         terms=question.terms,
-        partial=bool(missing),
-        missing=(*missing, *without),
+        partial=bool(missing if installed else [each for each in missing if each != VECTORS]),
+        missing=tuple(missing),
         layers=question.wanted.layers,
         filters=question.filters,
     )
 
 
-async def caught_up(
-    db: Database, layers: Sequence[Layer] = (Layer.MEMORY,), *, seconds: float = CATCHING_SECONDS
-) -> None:
-    """Take in what waits to be indexed; within a transaction nothing is written."""
-    if not db.in_transaction:
-        await taking_in.catch_up_within(db, layers, seconds=seconds)
+async def caught_up(db: Database, layers: Sequence[Layer] = (Layer.MEMORY,)) -> bool:
+    """Index the rows that wait for it; say whether none waits any more.
+
+    Within a transaction nothing is written.
+    """
+    if not await taking_in.waits(db, layers):
+        return True
+    if db.in_transaction:
+        return False
+    few = await taking_in.count(db, layers, most=FEW_WAITING + 1) <= FEW_WAITING
+    seconds = CATCHING_FEW_SECONDS if few else CATCHING_SECONDS
+    await taking_in.catch_up_within(db, layers, seconds=seconds)
+    return not await taking_in.waits(db, layers)
 
 
-async def _by_words(
+async def unready(db: Database, near: Near | None) -> list[str]:
+    """Return what a search made now would leave out; nothing is waited for."""
+    waiting = await taking_in.waits(db, [Layer.MEMORY])
+    loading = isinstance(near, Nearby) and not near.ready
+    return [*([UNINDEXED] if waiting else []), *([VECTORS] if loading else [])]
+
+
+async def _patiently(db: Database, work: Coroutine[Any, Any, T]) -> T:
+    """Return what must not be left out; raises Unavailable where it takes beyond all patience."""
+    with closing(work):
+        try:
+            async with by(db, Deadline(PATIENCE_SECONDS)):
+                return await work
+        except Late as late:
+            raise Unavailable(BUSY) from late
+
+
+async def _by_keywords(
     db: Database, question: Asked, layers: Sequence[Layer], deadline: Deadline
 ) -> tuple[list[Scored], Words, list[str]]:
     """Return what matches, what the words weigh, and the layers for which time ran out."""
-    scored: list[Scored] = []
-    words = Words((), NOTHING)
-    late = [layer.value for layer in layers]
-    try:
-        async with by(db, deadline):
-            held = await _corpus(db, question, layers)
-            words = Words(question.terms, held)
-            for layer in layers:
-                scored += await _scored(db, question, layer, held, words)
-                late.remove(layer.value)
-    except Late:
-        pass
+    scored, words, rest = await _patiently(db, _required(db, question, layers))
+    late: list[str] = []
+    for layer in rest:
+        work = keywords.scored(db, question, layer, words)
+        with closing(work):
+            try:
+                async with by(db, deadline):
+                    scored += await work
+            except Late:
+                late.append(layer.value)
     return scored, words, late
 
 
-def _layers(wanted: Wanted) -> list[Layer]:
-    """Return the layers that can hold what is wanted: only memories have a category."""
-    of_memories = wanted.categories or wanted.kind or wanted.tags or wanted.active is False
-    return [each for each in wanted.layers if each is Layer.MEMORY or not of_memories]
+async def _required(
+    db: Database, question: Asked, layers: Sequence[Layer]
+) -> tuple[list[Scored], Words, Sequence[Layer]]:
+    """Return what matches in the first layer, in a small store in all, and the layers left."""
+    held = await keywords.corpus(db, question, layers)
+    words = Words(question.terms, held)
+    first = len(layers) if held.documents <= SMALL_STORE else 1
+    scored: list[Scored] = []
+    for layer in layers[:first]:
+        scored += await keywords.scored(db, question, layer, words)
+    return scored, words, layers[first:]
 
 
-def _scope(wanted: Wanted, layer: Layer) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of terms of which one each must hold of what is wanted."""
-    groups: list[tuple[str, ...]] = []
-    if wanted.project is not None:
-        everywhere = (scoping.EVERYWHERE,) if layer is Layer.MEMORY else ()
-        groups.append((scoping.of_project(wanted.project), *everywhere))
-    if wanted.service is not None:
-        general = (scoping.NO_SERVICE,) if wanted.general else ()
-        groups.append((*dict.fromkeys((_service(wanted.service), *general)),))
-    if wanted.categories:
-        groups.append(tuple(map(scoping.of_category, dict.fromkeys(wanted.categories))))
-    if wanted.kind is not None:
-        groups.append((scoping.of_kind(wanted.kind),))
-    groups += [(scoping.of_tag(tag),) for tag in wanted.tags]
-    return tuple(groups)
-
-
-def _service(name: str) -> str:
-    return scoping.of_service(None if fold(name) == GENERAL else name)
-
-
-async def _corpus(db: Database, question: Asked, layers: Sequence[Layer]) -> Corpus:
-    groups = {term for each in layers for group in _scope(question.wanted, each) for term in group}
-    return await index.corpus(db, question, sorted(groups))
-
-
-async def _scored(
-    db: Database, question: Asked, layer: Layer, held: Corpus, weighing: Words
-) -> list[Scored]:
-    """Return what matches in one layer, with what its words count."""
-    wanted, scope = question.wanted, _scope(question.wanted, layer)
-    conditions = None if wanted.since is None else since(layer, wanted.since)
-    words, expected = _telling(question.terms, scope, held)
-    matching = Matching(
-        words=words, phrases=question.phrases, without=question.without, scope=scope
-    )
-    found: list[index.Document] = []
-    by_key: list[index.Document] = []
-    for base in _bases(layer, active=wanted.active):
-        if not held.parts.get(base // STEP):
-            continue
-        ask = partial(index.candidates, db, base=base, limit=wanted.limit, conditions=conditions)
-        some = await ask(matching, expected=expected)
-        if len(some) < wanted.limit and len(words) < len(question.terms):
-            rest = tuple(each for each in question.terms if each not in words)
-            some += await ask(replace(matching, words=rest), expected=EVERYTHING)
-        if layer is Layer.MEMORY and question.keys:
-            keys = tuple(map(scoping.of_key, question.keys))
-            by_key += await ask(replace(matching, words=(), scope=(*scope, keys)), expected=0)
-        found += some
-    documents = {each.number: each for each in (*found, *by_key)}
-    named = {each.number: _named(each, question.keys) for each in by_key}
-    return [
-        Scored(
-            number=each.number,
-            score=weighing.score(each.fields, each.size),
-            document=each,
-            named=named.get(each.number, 0),
-        )
-        for each in documents.values()
-    ]
-
-
-def _named(document: index.Document, keys: Sequence[str]) -> int:
-    """Return 2 for what holds a topic key as it is asked for, 1 for what stands below one."""
-    held = f" {document.fields[2]} "
-    return 2 if any(f" {' '.join(terms(each))} " in held for each in keys) else 1
-
-
-def _bases(layer: Layer, *, active: bool | None) -> list[int]:
-    if layer is not Layer.MEMORY or active:
-        return [BASES[layer]]
-    return [ASIDE] if active is False else [BASES[layer], ASIDE]
-
-
-def _telling(
-    terms: Sequence[str], scope: Sequence[Sequence[str]], held: Corpus
-) -> tuple[tuple[str, ...], int]:
-    """Return the words by which to look, and about how many documents hold one of them.
-
-    The rarest: what others would find besides would stand behind. They all count for the
-    order of what is found.
-    """
-    groups = (sum(held.holding.get(term, 0) for term in group) for group in scope)
-    inside = min(groups, default=held.documents)
-    share = inside / max(1, held.documents)
-    rarest = sorted(terms, key=lambda each: (held.holding.get(each, 0), each))
-    looked_for: list[str] = []
-    expected, read = 0.0, 0
-    for term in rarest:
-        holding = held.holding.get(term, 0)
-        much = expected + holding * share > COUNTED and inside > COUNTED
-        enough = len(looked_for) >= MANY_WORDS and expected >= ENOUGH
-        if looked_for and (much or enough or read + holding > READ_TERMS):
-            break
-        looked_for.append(term)
-        expected, read = expected + holding * share, read + holding
-    if expected > COUNTED and inside > COUNTED:
-        return tuple(rarest), EVERYTHING
-    return tuple(looked_for), round(min(expected, inside) if terms else inside)
+async def _with_meaning(
+    scored: Sequence[Scored],
+    question: Asked,
+    near: Near,
+    nearest: Nearest | None,
+    words: Words,
+    deadline: Deadline,
+) -> list[Scored] | None:
+    """Return both as one; None where the model is late, is being loaded or is not there."""
+    if isinstance(nearest, asyncio.Task):
+        await asyncio.wait({nearest}, timeout=deadline.left)
+        if not nearest.done():
+            return None
+    elif not deadline.left:
+        return None
+    return await with_meaning(scored, question, near, nearest, full=words.full)
 
 
 async def _found(
@@ -286,7 +238,7 @@ def _as_found(row: Row, each: Scored, question: Asked, words: Words) -> Found:
     reasons = each.reasons(words)
     means = [reason.what for reason in reasons] == [MEANING]
     method = Method.MEANING if means else Method.WORDS if reasons else Method.RECENT
-    reasons = [Reason(question.spelled.get(each.what, each.what), each.score) for each in reasons]
+    reasons = [Reason(_spelled(each.what, question), each.score) for each in reasons]
     if isinstance(row, Memory) and row.topic_key and question.keys:
         key = scoping.key_form(row.topic_key)
         if any(key == asked or key.startswith(f"{asked}/") for asked in question.keys):
@@ -303,6 +255,13 @@ def _as_found(row: Row, each: Scored, question: Asked, words: Words) -> Found:
         text="",
         reasons=tuple(sorted(reasons, key=lambda each: (-each.score, each.what))),
     )
+
+
+def _spelled(what: str, question: Asked) -> str:
+    """Return a word as it was typed."""
+    lead = NEXT_TO if what.startswith(NEXT_TO) else ""
+    term = what.removeprefix(lead)
+    return f"{lead}{question.spelled.get(term, term)}"
 
 
 def _shown(each: Found, question: Asked) -> Found:

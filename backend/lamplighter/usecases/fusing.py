@@ -9,6 +9,7 @@ from typing import Final
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.fusion import MEANING, WEIGHT, fused, scale_of
+from lamplighter.domain.meaning import read_share
 from lamplighter.domain.query import Asked
 from lamplighter.domain.ranking import Fields, Words
 from lamplighter.domain.search import Layer, Near, Reason
@@ -113,7 +114,10 @@ def _weighed(
     scale = scale_of(words, full)
     share = 1.0 - WEIGHT if words and meaning else 1.0
     found = [_lowered(each, share) for each in every if not _is_memory(each)]
-    for each in fused(words, meaning, full=full):
+    read = {
+        number: read_share(each.document.size) for number, each in by_words.items() if each.document
+    }
+    for each in fused(words, meaning, full=full, read=read):
         means = each.meaning * scale
         if own := by_words.get(each.id):
             found.append(_lowered(own, share, meaning=means))

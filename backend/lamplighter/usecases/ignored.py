@@ -1,7 +1,8 @@
-"""Ignored: a marker that stood in code is taken by hand after all."""
+"""Ignored: a marker in code, or quoted, is taken by hand after all."""
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 from lamplighter.domain import markers
 from lamplighter.domain.admit import Redact
@@ -9,9 +10,13 @@ from lamplighter.domain.errors import Conflict, Invalid, NotFound
 from lamplighter.domain.markers import Reading
 from lamplighter.domain.marks import Mark
 from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.text import shortened
 from lamplighter.repository import Database, marks, sessions, writing
 from lamplighter.usecases.ingest import Ingest, Taken
-from lamplighter.usecases.observe import act_on
+from lamplighter.usecases.marker_acts import act_on
+from lamplighter.usecases.recording import note
+
+TEXT_CHARS: Final = 300
 
 
 async def take(
@@ -23,7 +28,7 @@ async def take(
     known: Sequence[str] = (),
     lexicon: Lexicon | None = None,
 ) -> Mark:
-    """Take a marker that stood in code after all; raises NotFound or Conflict."""
+    """Take a marker that was ignored after all; raises NotFound or Conflict."""
     async with writing(db):
         mark = await marks.get(db, mark_id)
         if mark is None:
@@ -31,7 +36,7 @@ async def take(
         session = await sessions.get(db, mark.session_id)
         marker = markers.again(mark.text)
         if mark.state is not Reading.IGNORED or marker is None or session is None:
-            raise Conflict("Only a marker that was ignored because it stood in code can be taken.")
+            raise Conflict("Only a marker that was ignored in code or in a quotation can be taken.")
         taken = Taken()
         given = Ingest(db, session, redact, known, lexicon=lexicon or built_in())
         try:
@@ -39,16 +44,10 @@ async def take(
         except Invalid as error:
             raise Conflict(f"It cannot be taken: {error}") from error
         taken.outcome.pop("why", None)
+        about = taken.outcome.get("memory_id")
+        await note(db, "take", shortened(mark.text, TEXT_CHARS), memory_id=about, now=now)
         changed = await marks.take(db, mark_id, now=now, reason="taken by hand", **taken.outcome)
-        await sessions.progress(
-            db,
-            session.id,
-            log_offset=session.log_offset,
-            learned=taken.learned,
-            reinforced=taken.reinforced,
-            events=taken.events,
-            ignored=-1,
-            now=now,
-        )
+        taken.ignored = -1
+        await sessions.brought(db, session.id, now=now, **taken.counts)
         assert changed is not None
         return changed

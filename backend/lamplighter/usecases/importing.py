@@ -50,6 +50,10 @@ class Became(StrEnum):
     """A session or a prompt that was there already."""
 
 
+CHANGES: Final = (Became.CREATED, Became.REVISED, Became.SESSION, Became.PROMPT)
+"""What became of the records that changed a row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A record, and where it stands in what is imported."""

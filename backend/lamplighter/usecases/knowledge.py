@@ -39,6 +39,7 @@ from lamplighter.repository import (
     memories,
     reading,
     topic_keys,
+    trash,
     writing,
 )
 from lamplighter.repository import timeline as timelines
@@ -196,7 +197,7 @@ async def forget(
 async def remove(
     db: Database, memory_id: int, *, now: datetime, session_id: int | None = None, by: str = ""
 ) -> None:
-    """Remove a memory of knowledge and its texts for good, a forgotten one too.
+    """Move a memory of knowledge into the trash, a forgotten one too: only an operator finds it.
 
     Raises NotFound. Who asks has to hold `memories:write`.
     """
@@ -204,7 +205,8 @@ async def remove(
         memory = await memories.get(db, memory_id)
         if memory is None or memory.category in OPERATIONAL:
             raise NotFound(f"There is no observation {memory_id}.")
-        await curate.remove(db, memory, _why("deleted", session_id, by), now=now)
+        why = _why("deleted", session_id, by)
+        await trash.move(db, [memory_id], why, now=now, alone=True)
 
 
 async def timeline(db: Database, memory_id: int, *, before: int, after: int) -> Timeline:

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.meaning import Progress
@@ -22,6 +22,10 @@ RESCORED: Final = 240
 WITHIN_SECONDS: Final = 0.25
 COUNT_SECONDS: Final = 5.0
 ASKED: Final = 64
+WAITING: Final = 8
+"""So many queries wait for their vector at most; with more the model could never catch up."""
+
+LOADING: Final = "The model is being loaded."
 ENOUGH: Final = 0.9
 """Of fewer, those whose meaning is kept would stand before better ones for that alone."""
 
@@ -65,7 +69,8 @@ class Nearby:
     enough: float = ENOUGH
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
     _reading: asyncio.Task[Known] | None = None
-    _asked: dict[str, Vector] = field(default_factory=dict)
+    _loading: asyncio.Task[None] | None = None
+    _asked: dict[str, asyncio.Task[Vector]] = field(default_factory=dict)
 
     async def __call__(
         self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
@@ -77,6 +82,9 @@ class Nearby:
         """
         if ids is not None and not ids:
             return []
+        if not self.ready:
+            self._get_ready()
+            raise Unavailable(LOADING)
         deadline = Deadline(self.within)
         vector = await self._vector(query, deadline)
         try:
@@ -91,6 +99,11 @@ class Nearby:
             raise TimeoutError from late
 
     @property
+    def ready(self) -> bool:
+        """Whether the model is loaded and what is kept was read: else a search would wait."""
+        return self.embedding.loaded and self._ready is not None
+
+    @property
     def progress(self) -> Progress:
         """Of how many memories the meaning is known here."""
         known = self._ready
@@ -103,30 +116,47 @@ class Nearby:
 
     @property
     def _ready(self) -> Known | None:
-        done = self._reading is not None and self._reading.done()
-        return self._reading.result() if self._reading and done else None
+        task = self._reading
+        read = task is not None and task.done() and not task.cancelled() and not task.exception()
+        return task.result() if task and read else None
 
     def close(self) -> None:
         """End what the model runs in."""
+        if self._loading is not None:
+            self._loading.cancel()
+        for each in self._asked.values():
+            each.cancel()
         if self._reading is not None:
             self._reading.cancel()
         self.embedding.close()
 
-    async def prepare(self) -> None:
+    async def prepare(self, *, aside: bool = True) -> None:
         """Load the model and read what is kept, before anybody asks."""
-        await self.embedding.embed(["ready"], aside=True)
-        self._reading = self._reading or asyncio.create_task(self._read())
-        await asyncio.shield(self._reading)
+        await self.embedding.embed(["ready"], aside=aside)
+        await asyncio.shield(self._begun())
+
+    def _get_ready(self) -> None:
+        """Load the model in the background: who searches does not wait for it."""
+        if self._loading is None or self._loading.done():
+            self._loading = asyncio.create_task(self.prepare(aside=False))
+            self._loading.add_done_callback(_heard)
 
     async def _vector(self, query: str, deadline: Deadline) -> Vector:
-        """Return the vector of a query; of one that was asked just now it is known."""
-        if query not in self._asked:
-            async with asyncio.timeout(deadline.left):
-                (vector,) = await self.embedding.embed([query])
-            self._asked[query] = vector
+        """Return the vector of a query; who asks again after a late answer finds it made."""
+        task = self._asked.get(query)
+        if task is None or (task.done() and (task.cancelled() or task.exception())):
+            if sum(not each.done() for each in self._asked.values()) >= WAITING:
+                raise TimeoutError
+            task = self._asked[query] = asyncio.create_task(self._embedded(query))
+            task.add_done_callback(_heard)
             if len(self._asked) > ASKED:
                 self._asked.pop(next(iter(self._asked)))
-        return self._asked[query]
+        async with asyncio.timeout(deadline.left):
+            return await asyncio.shield(task)
+
+    async def _embedded(self, query: str) -> Vector:
+        (vector,) = await self.embedding.embed([query])
+        return vector
 
     async def _compared(self, vector: Vector, ids: Sequence[int]) -> list[tuple[int, float]]:
         """Compare with the vectors themselves."""
@@ -153,9 +183,14 @@ class Nearby:
 
     async def _whole(self, deadline: Deadline) -> Known:
         """Return what was read. Reading goes on when who asked gives up: the next finds it."""
-        if self._reading is None or (self._reading.done() and self._reading.exception()):
-            self._reading = asyncio.create_task(self._read())
-        return await asyncio.wait_for(asyncio.shield(self._reading), deadline.left)
+        return await asyncio.wait_for(asyncio.shield(self._begun()), deadline.left)
+
+    def _begun(self) -> asyncio.Task[Known]:
+        """Return the task that reads what is kept; one that failed is begun again."""
+        task = self._reading
+        if task is None or (task.done() and (task.cancelled() or task.exception())):
+            task = self._reading = asyncio.create_task(self._read())
+        return task
 
     async def _read(self) -> Known:
         from lamplighter.embedding.codes import Codes
@@ -181,6 +216,12 @@ class Nearby:
             known.codes.put(rows)
             known.newest = rows[-1].id
             await asyncio.sleep(0)
+
+
+def _heard(task: asyncio.Task[Any]) -> None:
+    """Who asks next hears of a failure."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _only(wanted: Wanted | None) -> "Only":

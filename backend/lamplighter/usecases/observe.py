@@ -3,90 +3,92 @@
 import logging
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from lamplighter.domain import evidence, markers
-from lamplighter.domain.cooldown import Outcome as Used
-from lamplighter.domain.errors import Invalid, Wrong
-from lamplighter.domain.event import Level, level_of
-from lamplighter.domain.evidence import Measured
-from lamplighter.domain.handoff import REASON_CHARS, EscalationState, Finding
+from lamplighter.domain.errors import Invalid
+from lamplighter.domain.event import Level
 from lamplighter.domain.markers import Marker, Reading, What
-from lamplighter.domain.marks import Look
-from lamplighter.domain.memory import LONG_MARKER_CHARS, MAX_OBSERVATION_CHARS, Candidate, Category
+from lamplighter.domain.memory import MAX_OBSERVATION_CHARS, Candidate
 from lamplighter.domain.offers import BLIND
-from lamplighter.domain.reconcile import Outcome
-from lamplighter.domain.service import GENERAL, ActionKind
-from lamplighter.domain.session import MAX_TIER
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.domain.transcript import (
     Cut,
     Finished,
-    Item,
     Line,
     Odd,
     Spent,
     Started,
-    Text,
     ToolResult,
     ToolUse,
 )
-from lamplighter.engines import stream
-from lamplighter.repository import (
-    checks,
-    cooldowns,
-    escalations,
-    events,
-    findings,
-    marks,
-    sessions,
-    writing,
-)
-from lamplighter.usecases import act, hooks
+from lamplighter.repository import marks, sessions, writing
+from lamplighter.usecases import hooks, results
 from lamplighter.usecases.ingest import Ingest, Taken
-from lamplighter.usecases.naming import spelled
-from lamplighter.usecases.remember import remember
+from lamplighter.usecases.marker_acts import EVENT_CHARS, OURS, act_on, record_event
 from lamplighter.usecases.repeated import SAID_BEFORE, said_before
+from lamplighter.usecases.steps import Feed, Step
 
 logger = logging.getLogger(__name__)
 
-EVENT_CHARS: Final = 2_000
 IGNORED_CHARS: Final = MAX_OBSERVATION_CHARS + 200
 PROBE: Final = "probe"
-OURS: Final = "supervisor"
+LIMIT_REACHED: Final = (
+    "Marker limit reached: {:,} were ingested, further ones stay in the file of the session."
+)
 CUT_OFF: Final = (
-    "An answer of the model was cut off at its limit: its last marker may say less than it should."
+    "An answer of the model was cut off at its token limit; a marker that was cut off is not kept."
 )
 
 
 async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Taken:
-    """Take in complete lines, and with them in one transaction how far the file was read.
-
-    A kill at any moment therefore loses no line and doubles none: whoever goes
-    on starts at `log_offset`.
-    """
-    taken = Taken()
-    read = [(line, _items(line)) for line in lines]
-    captured = await hooks.caught(ingest.hooked, read, ingest.session, ingest.redact)
-    async with writing(ingest.db):
-        for line, items in read:
-            for item, found in enumerate(items):
-                await _take(ingest, line, item, found, taken, now=now)
-        for each in captured:
-            await hooks.keep(ingest.db, ingest.hooked, each, ingest.redact, now=now)
-        if taken.spent is not None:
-            await sessions.spend(ingest.db, ingest.session.id, taken.spent)
-        await sessions.progress(
-            ingest.db,
-            ingest.session.id,
-            log_offset=lines[-1].end,
-            learned=taken.learned,
-            reinforced=taken.reinforced,
-            events=taken.events,
-            ignored=taken.ignored,
-            now=now,
-        )
+    """Ingest complete lines, in as many transactions as their time takes."""
+    feed, taken = Feed(ingest, lines), Taken()
+    while not feed.empty:
+        taken.add(await ingest_some(feed, now=now))
     return taken
+
+
+async def ingest_some(feed: Feed, *, now: datetime) -> Taken:
+    """Ingest what can be done in one short transaction, and with it how far that is.
+
+    A kill at any moment therefore loses no step and doubles none: the process that resumes
+    starts at `log_offset` and `log_step`. Other writers get in between two transactions.
+    """
+    ingest, taken = feed.ingest, Taken()
+    steps = await feed.ahead()
+    if not steps:
+        return taken
+    async with writing(ingest.db):
+        ingest.pace.begin()
+        done = 0
+        while done < len(steps):
+            await _ingest_step(ingest, steps[done], taken, now=now)
+            done += 1
+            if ingest.pace.over():
+                break
+        await _keep_place(ingest, steps[done - 1], taken, now=now)
+    feed.drop(done)
+    await ingest.pace.rest()
+    return taken
+
+
+async def _keep_place(ingest: Ingest, last: Step, taken: Taken, *, now: datetime) -> None:
+    """Keep how far a session's file was ingested, and what that brought."""
+    number = ingest.session.id
+    if taken.spent is not None:
+        await sessions.spend(ingest.db, number, taken.spent)
+    if taken.first_left is not None:
+        offset, step = taken.first_left
+        await sessions.leave_markers(ingest.db, number, taken.left, offset=offset, step=step)
+    offset, step = last.reached
+    await sessions.progress(
+        ingest.db,
+        number,
+        log_offset=offset,
+        log_step=step,
+        now=now,
+        **taken.counts,
+    )
 
 
 async def say(ingest: Ingest, marker: Marker, *, now: datetime) -> Taken:
@@ -94,48 +96,48 @@ async def say(ingest: Ingest, marker: Marker, *, now: datetime) -> Taken:
     taken = Taken()
     async with writing(ingest.db):
         await act_on(ingest, marker, taken, now=now)
-        await sessions.brought(
-            ingest.db,
-            ingest.session.id,
-            learned=taken.learned,
-            reinforced=taken.reinforced,
-            events=taken.events,
-            now=now,
-        )
+        await sessions.brought(ingest.db, ingest.session.id, now=now, **taken.counts)
     return taken
 
 
-def _items(line: Line) -> list[Item]:
-    return [Odd(line.problem)] if line.problem else stream.parse(line.content)
-
-
-async def _take(
-    ingest: Ingest, line: Line, item: int, found: Item, taken: Taken, *, now: datetime
-) -> None:
-    match found:
-        case Text():
-            for marker in markers.read(found.believed):
-                await _mark(ingest, line, item, marker, taken, now=now)
+async def _ingest_step(ingest: Ingest, step: Step, taken: Taken, *, now: datetime) -> None:
+    match step.content:
+        case Marker():
+            if await _within_limit(ingest, step, taken, now=now):
+                await ingest_marker(ingest, step, step.content, taken, now=now)
+        case Candidate():
+            await hooks.keep(ingest.db, ingest.hooked, step.content, ingest.redact, now=now)
         case Started() | Cut() | Odd():
-            await _told(ingest, found, taken, now=now)
+            await _note(ingest, step.content, taken, now=now)
         case ToolUse(name, given) if name.rpartition("__")[2] not in BLIND:
             ingest.uses(given)
-        case ToolResult(found=dict(seen)) if ingest.session.engine == PROBE:
-            await _seen(ingest, seen, now=now)
-        case Spent():
-            taken.spent = found
-        case Finished():
-            taken.finished = found
+        case ToolResult(found=dict(found)) if ingest.session.engine == PROBE:
+            await results.keep(ingest.db, ingest.session.id, found, now=now)
+        case Spent() | Finished():
+            taken.hear(step.content)
 
 
-async def _mark(
-    ingest: Ingest, line: Line, item: int, marker: Marker, taken: Taken, *, now: datetime
+async def _within_limit(ingest: Ingest, step: Step, taken: Taken, *, now: datetime) -> bool:
+    """Whether a session may bring one more marker; one too many stays in its file, counted."""
+    if taken.printed is None:
+        taken.printed = await marks.count(ingest.db, ingest.session.id)
+    if taken.printed < ingest.max_markers:
+        taken.printed += 1
+        return True
+    if taken.first_left is None:
+        taken.first_left = step.line.start, step.number
+        held = await sessions.get(ingest.db, ingest.session.id)
+        if held is not None and not held.markers_left:
+            text = LIMIT_REACHED.format(ingest.max_markers)
+            await record_event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
+    taken.left += 1
+    return False
+
+
+async def ingest_marker(
+    ingest: Ingest, step: Step, marker: Marker, taken: Taken, *, now: datetime
 ) -> None:
-    printed = await marks.count(ingest.db, ingest.session.id)
-    if printed >= ingest.max_markers:
-        if printed == ingest.max_markers:
-            await _too_many(ingest, line, item, marker, taken, now=now)
-        return
+    """Do what a marker asks for and keep what became of it."""
     state, reason = marker.reading, marker.reason
     taken.outcome = {"outcome": "", "memory_id": None, "event_id": None}
     if state is Reading.TAKEN and await said_before(ingest, marker, _words(ingest, marker)):
@@ -149,13 +151,12 @@ async def _mark(
         await _refuse(ingest, marker, reason, taken, now=now)
     if state is Reading.IGNORED:
         taken.ignored += 1
-    await _keep(ingest, line, item, marker, state, reason, taken, now=now)
+    await _keep(ingest, step, marker, state, reason, taken, now=now)
 
 
 async def _keep(
     ingest: Ingest,
-    line: Line,
-    item: int,
+    step: Step,
     marker: Marker,
     state: Reading,
     reason: str,
@@ -166,8 +167,8 @@ async def _keep(
     await marks.insert(
         ingest.db,
         session_id=ingest.session.id,
-        offset=line.start,
-        item=item,
+        offset=step.line.start,
+        item=step.item,
         line=marker.line,
         what=marker.what,
         state=state,
@@ -185,139 +186,25 @@ def _words(ingest: Ingest, marker: Marker, limit: int = EVENT_CHARS) -> str:
     return shortened(ingest.redact(one_line(marker.text)), limit)
 
 
-async def act_on(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
-    """Do what a marker says; raises Invalid for what may not enter."""
-    if not one_line(marker.body):
-        raise Invalid(Wrong("text", "says nothing that can be seen"))
-    match marker.what:
-        case What.MEMORY:
-            await _remember(ingest, marker, taken, now=now)
-        case What.EVENT:
-            level = level_of(marker.category or "")
-            await _event(ingest, level, marker.body, taken, service=marker.service, now=now)
-        case What.COOLDOWN:
-            await _cooldown(ingest, marker, taken, now=now)
-        case What.ESCALATE:
-            await _escalate(ingest, marker, taken, now=now)
-
-
-async def _remember(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
-    session = ingest.session
-    candidate = Candidate(
-        category=Category(marker.category or ""),
-        service=marker.service,
-        observation=marker.body,
-        tier=session.tier,
-        session_id=session.id,
-        source_ref=", ".join(filter(None, (f"session {session.id}", ingest.tool))),
-    )
-    result = await remember(ingest.db, candidate, now=now, manner=ingest.manner)
-    taken.learned += result.outcome is Outcome.LEARNED
-    taken.reinforced += result.outcome is Outcome.REINFORCED
-    if len(marker.body) > LONG_MARKER_CHARS:
-        text = f"Memory {result.memory.id} is {len(marker.body):,} characters long; it was kept."
-        await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
-    taken.outcome = {
-        "outcome": result.outcome.value,
-        "memory_id": result.memory.id,
-        "event_id": None,
-        "why": result.reason,
-    }
-
-
-async def _cooldown(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
-    """Settle the use that a marker tells of; one that nobody reserved is a use all the same."""
-    session, action = ingest.session, ActionKind(marker.category or "")
-    service = await spelled(ingest.db, marker.service, ingest.known) or GENERAL
-    told = {
-        "outcome": Used(marker.outcome or ""),
-        "text": ingest.redact(one_line(marker.body)),
-        "marked": True,
-        "settled_at": now,
-    }
-    held = await cooldowns.unmarked(ingest.db, session.id, service, action)
-    if held is not None and held.outcome is Used.RESERVED:  # it still runs: the gate settles it
-        await cooldowns.change(ingest.db, held.id, now=now, marked=True)
-    elif held is not None:
-        await cooldowns.change(ingest.db, held.id, now=now, **told)
-    else:
-        await act.admit(ingest.db, session, service, action, now=now, **told)
-    level = Level.INFO if marker.outcome == "success" else Level.WARNING
-    text = f"{action.capitalize()} ({marker.outcome}): {marker.body}"
-    await _event(ingest, level, text, taken, service=marker.service, now=now)
-
-
-async def _escalate(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
-    """Keep what is handed on; the session's end decides. At the end of the ladder ask a person."""
-    session, service = ingest.session, marker.service or ""
-    last = session.tier >= min(ingest.max_tier, MAX_TIER) and not session.dry_run
-    reason = shortened(one_line(ingest.redact(marker.body)), REASON_CHARS)
-    await escalations.insert(
-        ingest.db,
-        session.id,
-        session.tier + 1,
-        await spelled(ingest.db, service, ingest.known) or GENERAL,
-        reason,
-        state=EscalationState.PERSON if last else EscalationState.OPEN,
-        now=now,
-    )
-    level, asks = (
-        (Level.CRITICAL, "Needs a person")
-        if last
-        else (Level.WARNING, f"Asks for tier {session.tier + 1}")
-    )
-    await _event(ingest, level, f"{asks}: {marker.body}", taken, service=service, now=now)
-
-
 async def _refuse(
     ingest: Ingest, marker: Marker, reason: str, taken: Taken, *, now: datetime
 ) -> None:
     said = shortened(ingest.redact(one_line(marker.text)), 200)
     logger.warning("Session %s: marker not taken, %s: %s", ingest.session.id, reason, said)
-    if marker.what is What.MEMORY:
-        text = f"Not remembered, {reason}: {said}"
-        await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
+    text = f"Not remembered, {reason}: {said}"
+    if marker.what is What.ESCALATE and marker.reading is Reading.TAKEN:
+        text = f"Not escalated: {reason}"
+    elif marker.what is not What.MEMORY:
+        return
+    await record_event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
 
 
-async def _too_many(
-    ingest: Ingest, line: Line, item: int, marker: Marker, taken: Taken, *, now: datetime
-) -> None:
-    text = f"More than {ingest.max_markers:,} markers in one session; the rest is not taken."
-    await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
-    reason = "too many markers in this session"
-    await _keep(ingest, line, item, marker, Reading.REFUSED, reason, taken, now=now)
-
-
-async def _event(
-    ingest: Ingest,
-    level: Level,
-    text: str,
-    taken: Taken,
-    *,
-    service: str | None = None,
-    source: str = "marker",
-    now: datetime,
-) -> None:
-    event = await events.insert(
-        ingest.db,
-        level,
-        shortened(one_line(ingest.redact(text)), EVENT_CHARS),
-        service=await spelled(ingest.db, service, ingest.known),
-        session_id=ingest.session.id,
-        tier=ingest.session.tier,
-        source=source,
-        now=now,
-    )
-    taken.events += 1
-    taken.outcome = {"outcome": "recorded", "memory_id": None, "event_id": event.id}
-
-
-async def _told(ingest: Ingest, told: Started | Cut | Odd, taken: Taken, *, now: datetime) -> None:
+async def _note(ingest: Ingest, told: Started | Cut | Odd, taken: Taken, *, now: datetime) -> None:
     """Keep which model answers, and warn of what makes a session less than it should be."""
     if isinstance(told, Started) and told.model and ingest.session.model:
         await sessions.answered_by(ingest.db, ingest.session.id, told.model)
     for text in _shortcomings(told):
-        await _event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
+        await record_event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
 
 
 def _shortcomings(told: Started | Cut | Odd) -> Iterator[str]:
@@ -329,17 +216,3 @@ def _shortcomings(told: Started | Cut | Odd) -> Iterator[str]:
             yield CUT_OFF
         case Odd(problem):
             yield problem
-
-
-async def _seen(ingest: Ingest, found: dict[str, Any], *, now: datetime) -> None:
-    """Keep what our own probe saw, found or measured."""
-    seen = evidence.read(found)
-    match seen:
-        case Look():
-            await checks.insert(ingest.db, ingest.session.id, seen, now=now)
-        case Finding():
-            await findings.insert(ingest.db, ingest.session.id, seen, now=now)
-        case Measured(use_id, seconds):
-            await cooldowns.measured(
-                ingest.db, use_id, seconds, session_id=ingest.session.id, now=now
-            )

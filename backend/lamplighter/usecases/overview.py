@@ -12,7 +12,7 @@ from lamplighter.domain.handoff import Escalation
 from lamplighter.domain.leader import Leader
 from lamplighter.domain.marks import Look
 from lamplighter.domain.service import Service, Services
-from lamplighter.domain.session import Session
+from lamplighter.domain.session import OutcomeState, Session
 from lamplighter.repository import (
     Database,
     approvals,
@@ -29,6 +29,15 @@ from lamplighter.usecases import act
 from lamplighter.usecases.running import DAYS, Run, first_told, run
 
 TURNS: Final = 5
+OUTCOMES: Final = 3
+ACTED: Final = (
+    OutcomeState.REPAIRED,
+    OutcomeState.REFUSED,
+    OutcomeState.DENIED,
+    OutcomeState.HANDLED,
+)
+"""Outcomes that neither the state of the services nor the list of what needs a person shows."""
+
 LATELY: Final = timedelta(hours=24)
 
 
@@ -76,6 +85,8 @@ class Overview:
     conditions: tuple[Condition, ...]
     leader: Leader | None
     running: Session | None
+    outcomes: tuple[Session, ...]
+    parked: int
     queued: int
     people: tuple[Escalation, ...]
     causes: Mapping[str, int]
@@ -93,18 +104,31 @@ class Overview:
         return next((state for state in WORST_FIRST if state in found), State.UNKNOWN)
 
 
-async def overview(db: Database, services: Services, *, since: datetime, now: datetime) -> Overview:
-    """Gather how everything stands, and what was learned `since`."""
+async def overview(
+    db: Database,
+    services: Services,
+    *,
+    since: datetime,
+    now: datetime,
+    project: str | None = None,
+) -> Overview:
+    """Gather the status of everything, and what was learned `since`.
+
+    A caller bound to a `project` reads only what was learned in it, and globally.
+    """
     leader = await leases.get(db)
-    ongoing = await sessions.running(db)
+    parked = await approvals.waiting_since(db)
+    ongoing = [each for each in await sessions.running(db) if each.id not in parked]
     return Overview(
         conditions=tuple(await conditions(db, list(services), now=now)),
         leader=leader,
         running=ongoing[-1] if ongoing else None,
+        outcomes=tuple(await sessions.outcomes(db, ACTED, since=now - LATELY, limit=OUTCOMES)),
+        parked=len(parked),
         queued=await statistics.queued(db),
         people=tuple(await escalations.people(db)),
-        causes=await statistics.causes(db, since=since),
-        turns=await _turns(db, since),
+        causes=await statistics.causes(db, since=since, project=project),
+        turns=await _turns(db, since, project),
         levels=await statistics.levels(db, since=now - LATELY),
         ran=await statistics.ran(db, since=now - LATELY),
         run=run(await statistics.days_run(db, first=first_told(now)), now=now),
@@ -113,12 +137,12 @@ async def overview(db: Database, services: Services, *, since: datetime, now: da
     )
 
 
-async def _turns(db: Database, since: datetime) -> tuple[Turn, ...]:
+async def _turns(db: Database, since: datetime, project: str | None) -> tuple[Turn, ...]:
     """Return the last changes by each cause, so that many of one do not hide the others."""
     found = [
         turn
         for cause in statistics.CAUSES
-        for turn in await statistics.turns(db, cause, since=since, limit=TURNS)
+        for turn in await statistics.turns(db, cause, since=since, limit=TURNS, project=project)
     ]
     return tuple(sorted(found, key=lambda turn: turn.at, reverse=True))
 

@@ -10,6 +10,7 @@ from lamplighter.domain.context import (
     Block,
     Packing,
 )
+from lamplighter.domain.inclusion import Prospect
 from lamplighter.repository import Database, memories, reading
 from lamplighter.repository.memories import Tellable
 
@@ -35,24 +36,43 @@ async def build_memory_context(
     focus: Sequence[str] | None = None,
     neighbours: Sequence[str] = (),
     what_if: WhatIf = AS_IT_IS,
+    prospect: Prospect | None = None,
 ) -> Block:
     """Build the operational memory block (SPEC-0015, Prompt Injection via buildMemoryContext).
 
-    Memories of the `focus` services come first, then those of their neighbours.
+    Memories of the `focus` services are chosen and printed first; those of their neighbours
+    are chosen next. A `prospect` follows the choice among those of its own service; one that
+    is not eligible as it is counts as one more.
     """
-    near = list(focus or ())
-    every = Tellable(without=what_if.without, at=what_if.at)
     async with reading(db):
-        packing = Packing(budget, total=await memories.count_tellable(db, every))
-        for circle in (near, list(neighbours) if focus else []):
-            if circle:
-                await _offer(db, packing, replace(every, services=circle))
-        around = [*near, *neighbours] if focus else None
-        await _offer(db, packing, replace(every, services=around, inside=False))
+        total = await memories.count_tellable(db, eligible(what_if))
+        if prospect is not None and not prospect.eligible:
+            total += 1
+        packing = Packing(budget, total=total, focus=focus or ())
+        for circle in circles(focus, neighbours, what_if):
+            follows = prospect is not None and circle.holds(prospect.memory.service)
+            await _offer(db, packing, circle, prospect if follows else None)
     found = packing.block()
     kept = [each for each in found.placements if each.included]
     left_out = [each for each in found.placements if not each.included]
     return replace(found, placements=(*kept, *left_out[:LEFT_OUT_KEPT]))
+
+
+def eligible(what_if: WhatIf) -> Tellable:
+    """Return what memories there are to choose among."""
+    return Tellable(without=what_if.without, at=what_if.at)
+
+
+def circles(
+    focus: Sequence[str] | None, neighbours: Sequence[str], what_if: WhatIf
+) -> list[Tellable]:
+    """Return the memories to choose among, the circle that is chosen first in front."""
+    every = eligible(what_if)
+    if not focus:
+        return [every]
+    near = [each for each in (focus, neighbours) if each]
+    inner = [replace(every, services=tuple(services)) for services in near]
+    return [*inner, replace(every, services=(*focus, *neighbours), inside=False)]
 
 
 def injected(environment: str, memory: Block) -> str:
@@ -60,14 +80,20 @@ def injected(environment: str, memory: Block) -> str:
     return f"{environment}\n{memory.text}" if memory.text else environment
 
 
-async def _offer(db: Database, packing: Packing, wanted: Tellable) -> None:
+async def _offer(
+    db: Database, packing: Packing, wanted: Tellable, prospect: Prospect | None
+) -> None:
     """Offer page after page; behind the first, only what is short enough for what is left."""
     shortest = await memories.shortest(db, at=wanted.at)
     position = None
     while wanted.longest is None or wanted.longest >= max(1, shortest):
         page = await memories.tellable(db, wanted, limit=PAGE, position=position)
         for memory in page.items:
+            if prospect is not None:
+                prospect.before(packing, memory)
             packing.offer(memory)
         position, wanted = page.position, replace(wanted, longest=packing.room)
         if position is None:
-            return
+            break
+    if prospect is not None:
+        prospect.behind(packing)

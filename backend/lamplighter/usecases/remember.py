@@ -10,14 +10,15 @@ from lamplighter.domain.decay import faded
 from lamplighter.domain.memory import Candidate, InactiveReason, Memory, MemoryId
 from lamplighter.domain.reconcile import Decision, Echo, Effect, Outcome, Standing, reconcile
 from lamplighter.domain.relate import (
-    SAME_WORDS,
     Analysis,
     Lexicon,
     Verdict,
     analyse,
     built_in,
+    by_text,
     judge,
 )
+from lamplighter.domain.review import ReviewKind
 from lamplighter.domain.text import same_words
 from lamplighter.repository import (
     Database,
@@ -34,7 +35,7 @@ from lamplighter.repository import (
 from lamplighter.usecases import observed
 from lamplighter.usecases.fade import apply_due
 from lamplighter.usecases.naming import spelled
-from lamplighter.usecases.review import open_review
+from lamplighter.usecases.review import open_possible, open_review
 
 NEAREST: Final = 10
 
@@ -121,8 +122,9 @@ def verdict_on(
     candidate: Candidate, analysis: Analysis, held: Memory, said: Analysis | None, words: Lexicon
 ) -> Verdict:
     """Say how a candidate stands to a held memory; `said` is what that one says, where known."""
-    if same_words(candidate.observation) == same_words(held.observation):
-        return SAME_WORDS
+    found = by_text(candidate.observation, held.observation)
+    if found is not None:
+        return found
     return judge(analysis, said or analyse(held.observation, words, service=held.service))
 
 
@@ -209,6 +211,9 @@ async def _take_effect(
 ) -> None:
     """Weaken what is contradicted, link it, and ask a person."""
     old = effect.before
+    if effect.kind is ReviewKind.POSSIBLE:
+        await open_possible(db, candidate, old, memory.id, reason=effect.reason, now=now)
+        return
     if effect.weakens:
         await memories.update(db, effect.after, now=now)
     review = await open_review(

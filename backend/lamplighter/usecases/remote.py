@@ -13,6 +13,7 @@ from lamplighter import telemetry
 from lamplighter.domain import agent_block
 from lamplighter.domain.admit import admitted_knowledge
 from lamplighter.domain.agent import MOST_CONTEXT, Agent
+from lamplighter.domain.context import CHARS_PER_TOKEN
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.knowledge import Kept, Outcome
 from lamplighter.domain.memory import Candidate, Memory
@@ -74,7 +75,8 @@ class Remote:
     async def search(self, wanted: Wanted) -> Results:
         """Find what is kept in the project that is wanted, and the global of all."""
         kinds, project = wanted.categories, wanted.project or self.agent.reads
-        answer = await self._wire.get(
+        wire = self._wire
+        answer = await wire.get(
             "/search",
             q=self.redact(one_line(wanted.query)),
             project=project,
@@ -86,18 +88,23 @@ class Remote:
         found = [
             remote_rows.found(row, rank, project=project) for rank, row in enumerate(wished, 1)
         ]
-        return Results(found=tuple(found[: wanted.limit]))
+        missing = wire.missing
+        return Results(found=tuple(found[: wanted.limit]), partial=bool(missing), missing=missing)
 
-    async def context(self, project: str, query: str, *, limit: int) -> AgentContext:
+    async def context(
+        self, project: str, query: str, *, limit: int, budget: int | None = None
+    ) -> AgentContext:
         """Return what the speaker is told; its text is made here, whatever the service wrote."""
         limit, query = min(max(limit, 0), MOST_CONTEXT), one_line(query)[: agent_block.QUERY_CHARS]
         query = self.redact(query)
         with telemetry.span("memory.inject", {"lamplighter.project": project}) as span:
-            answer = await self._wire.get("/context", project=project, query=query, limit=limit)
-            found = self._told(answer if isinstance(answer, dict) else {}, project, limit)
+            wire = self._wire
+            wanted = {"project": project, "query": query, "limit": limit, "budget": budget}
+            answer = await wire.get("/context", **wanted)
+            found = self._told(answer if isinstance(answer, dict) else {}, project, limit, budget)
             ways = [(each.memory, each.method.value) for each in found.told]
             observed.injected(span, "agent", ways, found.tokens)
-        return replace(found, query=query)
+        return replace(found, query=query, partial=bool(wire.missing), missing=wire.missing)
 
     async def read(self, project: str, memory_id: int) -> Memory:
         """Return one memory whole; raises NotFound."""
@@ -151,7 +158,9 @@ class Remote:
     def _as_session(self, row: dict[str, Any], project: str) -> Session:
         return remote_rows.session(row, project=project, agent=self.agent.name)
 
-    def _told(self, answer: dict[str, Any], project: str, limit: int) -> AgentContext:
+    def _told(
+        self, answer: dict[str, Any], project: str, limit: int, budget: int | None
+    ) -> AgentContext:
         begun = remote_rows.rows(answer.get("recent_sessions"))
         kept = remote_rows.rows(answer.get("recent_observations"))
         ours = remote_rows.within(begun, project, share=False)[: agent_block.SESSIONS]
@@ -161,8 +170,11 @@ class Remote:
             for each in remote_rows.within(kept, project)[:limit]
         ]
         text = agent_block.rendered((each.summary for each in sessions), told)
+        if budget is not None:
+            text, told = agent_block.packed(sessions, told, budget=budget)
         if not begun and not kept and limit:  # one that answers with a text alone
-            text = agent_block.quoted(remote_rows.text(answer.get("context"))[:CONTEXT_CHARS])
+            room = CONTEXT_CHARS if budget is None else min(CONTEXT_CHARS, CHARS_PER_TOKEN * budget)
+            text = agent_block.quoted(remote_rows.text(answer.get("context"))[:room])
         placements = agent_block.placements(told, ())
         return AgentContext(
             text=text, sessions=tuple(sessions), told=tuple(told), placements=tuple(placements)

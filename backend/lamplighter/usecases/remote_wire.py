@@ -16,6 +16,7 @@ from lamplighter.domain.errors import (
     Unavailable,
     Wrong,
 )
+from lamplighter.domain.search import PARTIAL
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.telemetry import counts
 
@@ -26,18 +27,23 @@ SECONDS: Final = 10.0
 CONNECT_SECONDS: Final = 3.0
 MOST_BYTES: Final = 4 * 2**20
 WORDS_CHARS: Final = 300
+NAME_CHARS: Final = 40
 REDIRECTS: Final = 3
 MOVED: Final = (301, 302, 307, 308)
 WELL: Final = "well"
 FAILED: Final = "failed"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Wire:
-    """Speaks to the memory service of one agent; nothing of it is tried twice."""
+    """Speaks to the memory service of one agent; nothing of it is tried twice.
+
+    `missing` is what the last answer says that was not searched.
+    """
 
     agent: Agent
     redact: Callable[[str], str]
+    missing: tuple[str, ...] = ()
 
     async def get(self, path: str, **query: object) -> Any:
         """Ask for something; raises NotFound, Invalid, Conflict, Unavailable."""
@@ -74,6 +80,7 @@ class Wire:
                     request = client.build_request(method, url, headers=self._headers(), **more)
                     answer, content = await self._answered(client, request)
                     if answer.status_code not in MOVED:
+                        self.missing = _names(answer.headers.get(PARTIAL, ""))
                         return self._read(answer.status_code, content)
                     url = self._onward(url, answer)
                     more = {name: each for name, each in more.items() if name != "params"}
@@ -138,6 +145,10 @@ class Wire:
             f"The memory service of the agent {self.agent.name} at "
             f"{self.redact(self.agent.memory_url)} cannot be used: {why}."
         )
+
+
+def _names(given: str) -> tuple[str, ...]:
+    return tuple(filter(None, (one_line(each)[:NAME_CHARS] for each in given.split(","))))
 
 
 def part(name: str) -> str:

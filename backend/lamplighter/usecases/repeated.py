@@ -4,7 +4,8 @@ from typing import Final
 
 from lamplighter.domain.markers import Marker, What
 from lamplighter.domain.service import GENERAL, ActionKind
-from lamplighter.repository import cooldowns, marks
+from lamplighter.repository import marks
+from lamplighter.usecases import act
 from lamplighter.usecases.ingest import Ingest
 from lamplighter.usecases.naming import spelled
 
@@ -23,4 +24,4 @@ async def said_before(ingest: Ingest, marker: Marker, text: str) -> bool:
         return True
     service = await spelled(ingest.db, marker.service, ingest.known) or GENERAL
     action = ActionKind(marker.category or "")
-    return await cooldowns.unmarked(ingest.db, session.id, service, action) is None
+    return await act.unmarked(ingest.db, session, service, action) is None

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from lamplighter.domain.admit import Redact, admitted_edit
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Wrong
-from lamplighter.domain.memory import MAX_OBSERVATION_CHARS, Edit, Memory, MemoryId
+from lamplighter.domain.event import Level
+from lamplighter.domain.memory import MAX_OBSERVATION_CHARS, Candidate, Edit, Memory, MemoryId
 from lamplighter.domain.review import (
-    MERGED_INTO,
-    SUPERSEDES,
     Answer,
     Resolution,
     Review,
@@ -18,12 +18,26 @@ from lamplighter.domain.review import (
     scoped,
     wrong_words,
 )
+from lamplighter.domain.service import GENERAL
 from lamplighter.domain.text import one_line, without_private
-from lamplighter.domain.undo import REVIEW, UNDONE, in_force
-from lamplighter.repository import Database, history, links, memories, reviews, writing
-from lamplighter.usecases.curate import OPERATOR
+from lamplighter.domain.undo import REVIEW, in_force
+from lamplighter.repository import (
+    Database,
+    events,
+    history,
+    journal,
+    links,
+    memories,
+    reviews,
+    writing,
+)
 from lamplighter.usecases.fade import apply_due
+from lamplighter.usecases.journal import undo
+from lamplighter.usecases.recording import OPERATOR, Recording, recording
 from lamplighter.usecases.undo import take_back
+
+MOST_POSSIBLE: Final = 20
+FULL: Final = "{} possible conflicts wait for review; more are learned without a question"
 
 
 async def open_review(
@@ -47,6 +61,41 @@ async def open_review(
         )
 
 
+async def open_possible(
+    db: Database, candidate: Candidate, old: Memory, new_id: MemoryId, *, reason: str, now: datetime
+) -> None:
+    """Ask a person whether two memories conflict; for each service at most MOST_POSSIBLE wait.
+
+    What is beyond is learned without a question, and one event says so.
+    """
+    wanted = reviews.Filter(
+        state=ReviewState.OPEN, service=old.service or GENERAL, kind=ReviewKind.POSSIBLE
+    )
+    if await reviews.count(db, wanted) >= MOST_POSSIBLE:
+        text = FULL.format(MOST_POSSIBLE)
+        if not await events.recorded_after(db, text, old.service, await reviews.newest(db, wanted)):
+            await events.insert(
+                db,
+                Level.WARNING,
+                text,
+                service=old.service,
+                session_id=candidate.session_id,
+                source="supervisor",
+                now=now,
+            )
+        return
+    await open_review(
+        db,
+        ReviewKind.POSSIBLE,
+        old,
+        new_id,
+        said=candidate.observation,
+        reason=reason,
+        session_id=candidate.session_id,
+        now=now,
+    )
+
+
 async def get(db: Database, number: int) -> Review:
     """Return a review; raises NotFound."""
     review = await reviews.get(db, number)
@@ -65,41 +114,39 @@ async def resolve(
     redact: Redact,
 ) -> Review:
     """Do what a person decided; raises NotFound, Invalid, Stale, Conflict when it is too late."""
-    async with writing(db):
+    async with recording(db, "review", now=now, review_id=number) as act:
         review = await _expected(db, number, version)
         if review.state is not ReviewState.OPEN:
             raise Conflict(f"Review {number} was resolved already: {review.resolution}.")
         old, new = await _both(db, review)
         answer = _admitted(answer, old, new, redact)
         if answer.gives_back:
-            old = await _give_back(db, review, old, now=now)
-        old, new = await apply_due(db, [old, new], now=now)
+            old = await _give_back(db, review, old, act, now=now)
+        old, new = await apply_due(db, [old, new], now=now, act_id=act.id)
         verdict = judged(review, answer, old, new, now=now)
         for move in verdict.moves:
             await memories.update(db, move.after, now=now)
-            why = history.Why(cause=REVIEW, actor=OPERATOR, reason=move.reason, review_id=review.id)
+            why = act.why(REVIEW, move.reason, review_id=review.id)
             await history.append(db, move.before, move.after, why, now=now)
         if verdict.link is not None:
-            await links.insert(db, *verdict.link, session_id=None, now=now)
+            await links.insert(db, *verdict.link, session_id=None, now=now, act_id=act.id)
+        act.did(rows=1 + len(verdict.moves))
         return await reviews.settle(db, review, answer.resolution, by=OPERATOR, now=now)
 
 
 async def reopen(db: Database, number: int, *, version: int | None, now: datetime) -> Review:
-    """Take a resolution back whole; raises NotFound, Stale, and Conflict saying what hinders it."""
+    """Undo what was decided; raises NotFound, Stale, and Conflict saying what hinders it."""
     async with writing(db):
         review = await _expected(db, number, version)
         if review.state is ReviewState.OPEN:
             raise Conflict(f"Review {number} is not resolved.")
         if review.resolution is Resolution.GONE:
-            raise Conflict("A memory of it was deleted for good; its words are gone.")
-        other = await reviews.open_for(db, review.old_id, review.new_id)
-        if other is not None:
-            raise Conflict(f"Review {other.id} is open for the same two memories.")
-        await _both(db, review)
-        for step in reversed(await history.of_review(db, review.id)):
-            await _take_back(db, review, step, now=now)
-        await _unlink(db, review)
-        return await reviews.reopen(db, review, now=now)
+            raise Conflict("A memory of it was deleted: restore it from the trash first.")
+        act = await journal.resolution(db, number)
+        if act is None:
+            raise Conflict(f"Nothing is recorded of how review {number} was resolved.")
+        await undo(db, act.id, now=now)
+        return await get(db, number)
 
 
 async def made_by(db: Database, review: Review) -> list[history.Entry]:
@@ -147,7 +194,9 @@ def _admitted(answer: Answer, old: Memory, new: Memory, redact: Redact) -> Answe
     return replace(answer, observation=edit.observation or "")
 
 
-async def _give_back(db: Database, review: Review, old: Memory, *, now: datetime) -> Memory:
+async def _give_back(
+    db: Database, review: Review, old: Memory, act: Recording, *, now: datetime
+) -> Memory:
     """Undo what contradictions took from the old memory, but for what it has back already.
 
     Each session that said the new claim has taken its part since the review was opened.
@@ -158,19 +207,5 @@ async def _give_back(db: Database, review: Review, old: Memory, *, now: datetime
     for each in reversed(taken):
         step = in_force(each, await history.undos(db, old.id, each.id))
         if step is not None:
-            old = await take_back(db, old, step, now=now, cause=REVIEW, review_id=number)
+            old = await take_back(db, old, step, now=now, act=act, review_id=number)
     return old
-
-
-async def _take_back(db: Database, review: Review, made: history.Entry, *, now: datetime) -> None:
-    step = in_force(made, await history.undos(db, made.memory_id, made.id))
-    memory = await memories.get(db, made.memory_id)
-    if step is not None and memory is not None:
-        await take_back(db, memory, step, cause=UNDONE, review_id=review.id, now=now)
-
-
-async def _unlink(db: Database, review: Review) -> None:
-    assert review.resolved_at is not None
-    old, new = review.old_id, review.new_id
-    for link in ((old, new, SUPERSEDES), (new, old, SUPERSEDES), (new, old, MERGED_INTO)):
-        await links.remove(db, *link, made_at=review.resolved_at)

@@ -35,7 +35,9 @@ async def hand_on(taking: Ingest, service: str, reason: str, *, now: datetime) -
     handed = await escalations.of(taking.db, [taking.session.id])
     if any(fold(each.service) == fold(service) for each in handed):
         return Answer(text=f"{service} is handed on already; once is enough.")
-    await observe.say(taking, _marker(What.ESCALATE, reason, service), now=now)
+    told = (await observe.say(taking, _marker(What.ESCALATE, reason, service), now=now)).outcome
+    if told.get("why"):
+        return Answer(text=f"{service} is {told['why']}.")
     return _handed(taking.session, service, taking.max_tier)
 
 

@@ -35,14 +35,14 @@ class Asker:
 
 async def search(
     db: Database, query: str, asker: Asker, *, service: str | None, limit: int, now: datetime
-) -> list[Memory]:
-    """Return active memories that a query finds, best first; whatever is typed is valid.
+) -> Results:
+    """Return the active memories that a query finds, best first; whatever is typed is valid.
 
     Of a `service` its own, and those that are true of all.
     """
     name = await spelled(db, service, asker.known)
     wanted = Wanted(query=query, layers=(Layer.MEMORY,), service=name, general=True, limit=limit)
-    return (await shown(db, wanted, asker, now=now)).memories
+    return await shown(db, wanted, asker, now=now)
 
 
 async def shown(

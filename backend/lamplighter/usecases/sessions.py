@@ -1,22 +1,24 @@
 """Sessions: asked for, opened with all they are told, and ended with a reason."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain import exits
 from lamplighter.domain.admit import Redact
 from lamplighter.domain.context import DEFAULT_BUDGET, Block
+from lamplighter.domain.cooldown import RESET_AFTER
 from lamplighter.domain.errors import Conflict, Halted, Invalid, NotFound, Wrong
 from lamplighter.domain.event import Level
 from lamplighter.domain.handoff import EscalationState, Handoff, named
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.service import Services
 from lamplighter.domain.session import MAX_TIER, Plan, Request, Session, Status, Trigger
+from lamplighter.domain.summary import of_session
 from lamplighter.domain.surroundings import build_env_context
 from lamplighter.domain.text import several_lines
-from lamplighter.domain.transcript import Finished, summary
+from lamplighter.domain.transcript import Finished
 from lamplighter.repository import (
     Database,
     approvals,
@@ -33,6 +35,7 @@ from lamplighter.repository import (
 )
 from lamplighter.usecases import act, chain, observed, recall
 from lamplighter.usecases.fade import fade
+from lamplighter.usecases.outcomes import outcome_of
 from lamplighter.usecases.prompts import system_prompt
 
 MAX_PROMPT_CHARS: Final = 100_000
@@ -67,7 +70,8 @@ class Opened:
 class Ending:
     """How a session ended: what its engine said last, and what its file holds.
 
-    One that never began (`begun` is false) cost nothing.
+    One that never began (`begun` is false) cost nothing. `pending` says that its output
+    is in another home and was not read.
     """
 
     status: Status
@@ -75,7 +79,9 @@ class Ending:
     exit_code: int | None = None
     finished: Finished | None = None
     said: tuple[str, ...] = ()
+    uses: Mapping[str, int] = field(default_factory=dict)
     begun: bool = True
+    pending: bool = False
 
 
 async def ask(
@@ -240,45 +246,60 @@ async def finish(
     *,
     redact: Redact,
     max_tier: int = MAX_TIER,
+    reset_after: timedelta = RESET_AFTER,
     now: datetime,
 ) -> Session:
     """End a session with its summary and its place in the chain.
 
     Raises Conflict when it has ended already.
     """
-    finished, said = ending.finished, [redact(words) for words in ending.said]
-    response = redact((finished.response if finished else "") or (said[-1] if said else ""))
+    finished = ending.finished
     passed = round((now - session.started_at).total_seconds() * 1000)
     async with writing(db):
         if ending.status is Status.COMPLETED and session.tier == 1:
-            await chain.confirm(db, session, now=now)
+            await chain.confirm(db, session, reset_after=reset_after, now=now)
+        await chain.tell_recovered(db, session, now=now)
         await cooldowns.abandon(db, session.id, "its session ended before it was settled", now=now)
         await approvals.withdraw(db, "its session ended", session_id=session.id, now=now)
         status, reason = await chain.conclude(
             db, session, ending.status, redact(ending.reason), max_tier=max_tier, now=now
         )
+        outcome = await outcome_of(db, session.id, status)
         ended = await sessions.end(
             db,
             session.id,
             status,
             reason=reason,
+            outcome=outcome.words,
+            outcome_state=outcome.state,
+            output_pending=ending.pending,
             exit_code=ending.exit_code,
-            response=response,
-            summary=summary(said),
-            **_used(session, ending),
+            **texts_of(session, replace(ending, status=status, reason=reason), redact),
+            **used(session, ending),
             duration_ms=(finished.duration_ms if finished else None) or max(0, passed),
             now=now,
         )
         await requests.finish(db, session.id, now=now)
         await tokens.revoke_of(db, session.id, now=now)
-        await leases.tell(db, session_id=None, now=now)
+        await leases.leave(db, session.id, now=now)
         await _alarm(db, session, ending.status, redact(ending.reason), now=now)
         if ended is None:
             raise Conflict(f"Session {session.id} has ended already.")
         return ended
 
 
-def _used(session: Session, ending: Ending) -> dict[str, float | None]:
+def texts_of(session: Session, ending: Ending, redact: Redact) -> dict[str, str]:
+    """Return the last answer of a session and its summary, without secrets."""
+    said = [redact(each) for each in ending.said]
+    response = (ending.finished.response if ending.finished else "") or (said[-1] if said else "")
+    return {"response": redact(response), "summary": _summary(session, said, ending, redact)}
+
+
+def _summary(session: Session, said: Sequence[str], ending: Ending, redact: Redact) -> str:
+    return of_session(session, said, ending.uses, ending.status, redact(ending.reason))
+
+
+def used(session: Session, ending: Ending) -> dict[str, float | None]:
     """Return what a session used by its last word; without one what it had spent so far stands."""
     finished = ending.finished
     if not ending.begun and session.budget_usd is not None:

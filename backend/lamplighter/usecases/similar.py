@@ -70,4 +70,4 @@ def _judged(
 
 def _rank(each: Similar) -> tuple[int, float, float, int]:
     verdict, memory = each.verdict, each.memory
-    return _ORDER.index(verdict.relation), -verdict.likely, -memory.confidence, memory.id
+    return _ORDER.index(verdict.relation), -verdict.p, -memory.confidence, memory.id

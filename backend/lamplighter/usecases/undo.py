@@ -5,22 +5,23 @@ from datetime import datetime
 
 from lamplighter.domain.errors import Conflict, NotFound, Stale
 from lamplighter.domain.memory import Memory
-from lamplighter.domain.undo import UNDONE, in_the_way, kept_as, possible, undo, undoes
-from lamplighter.repository import Database, history, memories, writing
-from lamplighter.usecases.curate import OPERATOR, rival
+from lamplighter.domain.undo import REVIEW, UNDONE, in_the_way, kept_as, possible, undo, undoes
+from lamplighter.repository import Database, history, memories
+from lamplighter.usecases.curate import rival
+from lamplighter.usecases.recording import Recording, recording
 
 
 async def undo_step(
     db: Database, memory_id: int, number: int, *, version: int | None, now: datetime
 ) -> Memory:
     """Put back what a step changed; raises NotFound, Stale, and Conflict saying what hinders it."""
-    async with writing(db):
+    async with recording(db, "revert", now=now) as act:
         step = await history.get(db, memory_id, number)
         memory = await memories.get(db, memory_id)
         if step is None:
             raise NotFound(f"There is no change {number} of a memory {memory_id}.")
         if memory is None:
-            raise Conflict(f"Memory {memory_id} was deleted for good; its words are gone.")
+            raise Conflict(f"Memory {memory_id} was deleted: restore it from the trash first.")
         if version is not None and version != memory.version:
             raise Stale(memory)
         later = await history.later(db, memory_id, number)
@@ -31,12 +32,18 @@ async def undo_step(
         if holder is not None:
             raise Conflict(f"Memory {holder} holds its topic key now: take that one back first.")
         reason = kept_as(step, memory, found.memory)
-        why = history.Why(cause=UNDONE, actor=OPERATOR, reason=reason)
-        return await _keep(db, memory, found.memory, why, now=now)
+        act.did(memory_id)
+        return await _keep(db, memory, found.memory, act.why(UNDONE, reason), now=now)
 
 
 async def take_back(
-    db: Database, memory: Memory, step: history.Entry, *, cause: str, review_id: int, now: datetime
+    db: Database,
+    memory: Memory,
+    step: history.Entry,
+    *,
+    act: Recording,
+    review_id: int,
+    now: datetime,
 ) -> Memory:
     """Undo a step for the sake of a review: as much of it as is not back already.
 
@@ -48,7 +55,7 @@ async def take_back(
         raise Conflict(f"Memory {memory.id}: {in_the_way(found.left, later)}")
     if found.memory == memory:
         return memory
-    why = history.Why(cause=cause, actor=OPERATOR, reason=undoes(step), review_id=review_id)
+    why = act.why(REVIEW, undoes(step), review_id=review_id)
     return await _keep(db, memory, found.memory, why, now=now)
 
 

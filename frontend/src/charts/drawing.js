@@ -1,5 +1,6 @@
 import "uplot/dist/uPlot.min.css"
 import uPlot from "uplot"
+import { axisWidth } from "./plot.js"
 
 const HEIGHT = 96
 const DOT = 3.5
@@ -69,7 +70,7 @@ function options(el, spec) {
     },
     axes: [
       { ...axis(colour, bare, 70), values: moments, size: 26 },
-      { ...axis(colour, bare, 24), size: 34, incrs: counted(spec) ? WHOLE : undefined },
+      { ...axis(colour, bare, 24), size: (_, labels) => axisWidth(labels), incrs: counted(spec) ? WHOLE : undefined },
     ],
     series: [{}, ...spec.series.map((each) => seriesOf(each, colour, spec.range !== undefined))],
     hooks: { draw: [(chart) => overlay(chart, spec, colour)], setSelect: [(chart) => chosen(chart, choose)] },

@@ -58,3 +58,8 @@ export function plot(el) {
     if (drawing && spec) drawing.show(spec)
   }
 }
+
+/** An axis takes the width of its longest label, in pixels. @param {string[] | null} labels */
+export function axisWidth(labels) {
+  return Math.max(34, 10 + 7 * Math.max(0, ...(labels ?? []).map((each) => each.length)))
+}

@@ -15,6 +15,7 @@ export function goCommands({ router }) {
     to("/", t("hands.go_search"), "/search"),
     to("p", t("hands.go_preview"), "/preview"),
     to("h", t("hands.go_health"), "/health"),
+    to("t", t("hands.go_trash"), "/trash"),
     to(",", t("hands.go_settings"), "/settings"),
   ]
 }

@@ -6,9 +6,8 @@ const STEP = 0.05
 export function memoriesCommands({ router, memory, memories, rowEdit }) {
   const row = () => rowOf(memories, document.activeElement)
   const when = () => router.page === "memories" && !memories.past && Boolean(row())
-  const edit = (/** @type {string} */ field, by = 0) => {
+  const edit = (/** @type {string} */ field) => {
     rowEdit.start({ ...row() })
-    if (by) rowEdit.nudge(by)
     // before the next key is heard, or it would be taken for a command
     queueMicrotask(() => focusField(field) || setTimeout(() => focusField(field)))
   }
@@ -26,8 +25,8 @@ export function memoriesCommands({ router, memory, memories, rowEdit }) {
       when: () => router.page === "memories" && Boolean(row()),
       run: () => router.go(router.keeping(`/memories/${row().id}`)),
     },
-    { keys: "+", label: t("memories.keySurer"), when, run: () => edit("confidence", STEP) },
-    { keys: "-", label: t("memories.keyLessSure"), when, run: () => edit("confidence", -STEP) },
+    { keys: "+", label: t("memories.keyRaise"), when, repeats: true, run: () => rowEdit.step(row(), STEP) },
+    { keys: "-", label: t("memories.keyLower"), when, repeats: true, run: () => rowEdit.step(row(), -STEP) },
     {
       keys: "x",
       label: t("memories.keySelect"),

@@ -1,6 +1,7 @@
 import { focusField, rowOf } from "../commands/memories.js"
 import { ago, confidence, exact, serviceName, stateWords } from "../format.js"
 import { VIEWS } from "../stores/memories.js"
+import { UNCLAMPED, clampConfidence } from "../stores/memory-draft.js"
 import { t } from "../texts.js"
 import { focusList, onControl, revealIn } from "./rows.js"
 
@@ -20,6 +21,7 @@ export function memoriesPage(store) {
     pressed: /** @type {number | null} */ (null),
     picking: false,
     value: "0.5",
+    valueNote: "",
 
     reveal: () => revealIn(memories),
 
@@ -177,7 +179,17 @@ export function memoriesPage(store) {
       if (await curate.removeMany(chosen())) focusList()
     },
 
+    /** A number outside 0 to 1 is clamped, and a note says so. */
+    clampValue() {
+      const form = { draft: /** @type {any} */ ({ confidence: this.value }), clamped: UNCLAMPED }
+      clampConfidence(form)
+      this.value = `${form.draft.confidence}`
+      this.valueNote = form.clamped.note || this.valueNote
+    },
+
     changeChosen() {
+      if (this.needsValue()) this.clampValue()
+      if (this.needsValue() && Number.isNaN(parseFloat(this.value))) return (this.valueNote = t("memory.number"))
       return curate.change(chosen(), this.act, Number(this.value), focusList)
     },
 

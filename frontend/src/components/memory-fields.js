@@ -1,4 +1,5 @@
 import { THRESHOLD, isOperational, momentOf } from "../format.js"
+import { clampNote } from "../stores/memory-draft.js"
 import { t } from "../texts.js"
 
 const STEP = 0.01
@@ -60,6 +61,10 @@ export function memoryFields(form, name) {
 
     /** What this confidence means for whether sessions read it. */
     hint() {
+      return [clampNote(form), this.effect()].filter(Boolean).join(" ")
+    },
+
+    effect() {
       const { base, draft } = form
       if (base) return changedWords(base, draft.confidence)
       return draft.confidence < THRESHOLD ? t("memory.not_read") : ""

@@ -1,6 +1,7 @@
 import { t } from "../texts.js"
 import { THRESHOLD, confidence, isOperational, past, tierWords } from "../format.js"
 import { newSide, oldSide, wordDiff } from "../diff.js"
+import { clampNote } from "../stores/memory-draft.js"
 import { decidedWords, saidWords } from "../outcomes.js"
 import { historyWords } from "../past.js"
 import { focusList } from "./rows.js"
@@ -9,6 +10,7 @@ import { steps, trend } from "./trend.js"
 /** What a click in the panel of one memory means, and what stands there in words. @param {(name: string) => any} store */
 export function memoryPanel(store) {
   const [memory, curate, router, toasts] = ["memory", "curate", "router", "toasts"].map(store)
+  const journal = store("journal")
   const { grounds } = memory
   return {
     closePanel() {
@@ -21,7 +23,10 @@ export function memoryPanel(store) {
 
     async save() {
       const { active } = memory.row
-      if (await memory.save()) toasts.say(memory.merged || savedWords(active, memory.row))
+      memory.clamp()
+      const note = clampNote(memory)
+      if (!(await memory.save())) return
+      toasts.say(`${memory.merged || savedWords(active, memory.row)} ${note}`.trim(), { undo: journal.undoing() })
     },
 
     /** Could sessions read it again just like that? */
@@ -29,7 +34,8 @@ export function memoryPanel(store) {
 
     async bringBack() {
       const { id, version } = memory.row
-      if (await memory.send(id, version, { active: true })) toasts.say(t("memory.active_again"))
+      if (await memory.send(id, version, { active: true }))
+        toasts.say(t("memory.active_again"), { undo: journal.undoing() })
     },
 
     async deleteOpen() {
@@ -96,6 +102,7 @@ export function memoryPanel(store) {
       return active && isOperational(category) ? `- [${category}] ${observation} (confidence: ${sure})` : ""
     },
 
+    waysTitle: () => t("memory.ways", { n: memory.ways.length }),
     note: () => (memory.unread ? t("memory.line", { tokens: 20, place: 10, all: 20 }) : memory.lineNote),
     toldNote() {
       if (memory.past) return ""

@@ -16,6 +16,9 @@ export function overviewPage(store) {
 
     running: () => overview.state?.running ?? null,
 
+    /** The last sessions that acted, or wanted to. */
+    outcomes: () => overview.state?.outcomes ?? [],
+
     runningWords: () =>
       t("overview.runs", { id: String(overview.state.running.id), tier: overview.state.running.tier }),
 

@@ -16,6 +16,9 @@ export function previewPage(store) {
     unknownWords: () => t("preview.unknown", { names: own.unknown.join(", ") }),
     thenWords: () => t("preview.then", { at: exact(own.query.as_of) }),
 
+    find: (/** @type {string} */ q) => own.found.type(q, own.query),
+    waysTitle: (/** @type {{ways: string[]}} */ { ways }) => t("memory.ways", { n: ways.length }),
+
     /** @param {HTMLSelectElement} select */
     add(select) {
       own.addService(select.value)

@@ -45,15 +45,7 @@ export function searchPage(store) {
       if (search.phase !== "ready") return ""
       if (live.offline) return t("search.offline")
       if (search.problem) return `${search.problem} ${t("search.old")}`
-      const { partial, missing } = search.found
-      return [
-        partial ? t("search.partial") : "",
-        missingWords(missing),
-        search.rested ? t("search.rested") : "",
-        clashing(search),
-      ]
-        .filter(Boolean)
-        .join(" ")
+      return [leftOut(search), clashing(search)].filter(Boolean).join(" ")
     },
 
     nothing: () => t("search.nothing", { q: search.answered }),
@@ -210,10 +202,11 @@ function typedAs(name, q) {
   return new RegExp(`(?<!\\S)${names}:[^\\s:/"]\\S*`, "i").exec(q)?.[0]
 }
 
-/** @param {string[]} missing */
-function missingWords(missing) {
-  const layers = missing.filter((each) => each !== "vectors").map((each) => t(/** @type {any} */ (`search.${each}`)))
-  return layers.length ? t("search.missing_some", { names: layers.join(", ") }) : ""
+/** What was not searched, and what the page does about it. @param {any} search */
+function leftOut({ found: { partial, missing }, retrying }) {
+  if (!partial) return ""
+  const names = missing.map((/** @type {string} */ each) => t(/** @type {any} */ (`search.part_${each}`))).join(", ")
+  return t(retrying ? "search.retrying" : "search.left_out", { names })
 }
 
 /** @param {number} score */

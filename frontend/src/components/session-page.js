@@ -45,6 +45,9 @@ export function sessionPage(store) {
       settle(() => entry?.querySelector("a"))
     },
 
+    ingestRest: () => attempt(store, () => session.ingestRest()),
+    limitWords: () => t("session.limitReached", { n: session.markersLeft }),
+
     /** The session ended: who stood on its stop button stands on its name. */
     ended() {
       if (session.running || !asked) return
@@ -57,15 +60,22 @@ export function sessionPage(store) {
 
     /** What happened, where it did not end as it should. */
     aftermath() {
-      const { status, reason } = session.row ?? {}
-      const lines = log.whole && status === "interrupted" ? t("session.recovered", { n: log.size }) : ""
+      const { status, reason, output_pending } = session.row ?? {}
+      const lines =
+        log.whole && log.elsewhere === "" && !output_pending && status === "interrupted"
+          ? t("session.recovered", { n: log.size })
+          : ""
       return [reason, lines].filter(Boolean).join(" ")
     },
 
     /** And what to do about it. */
     next() {
+      const row = session.row
+      if (row?.output_pending) return t("session.nextPending", { host: row.host ?? "" })
       return session.row && badly(session.row) ? t(/** @type {any} */ (`session.next_${session.row.status}`)) : ""
     },
+
+    elsewhereWords: () => t("session.elsewhere", { host: log.elsewhere }),
 
     budgetWords() {
       const { tokens, budget } = session.told

@@ -7,6 +7,7 @@ import { reviewsPage } from "../components/reviews-page.js"
 import { revealIn } from "../components/rows.js"
 import { sessionPage } from "../components/session-page.js"
 import { settingsPage } from "../components/settings-page.js"
+import { trashPage } from "../components/trash-page.js"
 import { agents } from "../stores/agents.js"
 import { chain } from "../stores/chain.js"
 import { cooldowns } from "../stores/cooldowns.js"
@@ -20,6 +21,7 @@ import { search } from "../stores/search.js"
 import { session } from "../stores/session.js"
 import { settings } from "../stores/settings.js"
 import { tokens } from "../stores/tokens.js"
+import { trash } from "../stores/trash.js"
 import { uses } from "../stores/uses.js"
 import { argv } from "./argv.js"
 import { LAYERS } from "../hits.js"
@@ -42,6 +44,7 @@ export function latePages(with_) {
   Alpine.data("previewPage", () => previewPage(store))
   Alpine.data("healthPage", () => healthPage(store))
   Alpine.data("settingsPage", () => settingsPage(store))
+  Alpine.data("trashPage", () => trashPage(store))
   Alpine.data("sessionPage", () => sessionPage(store))
   Alpine.data("cooldownsPage", () => cooldownsPage(store, () => revealIn(store("uses"))))
   Alpine.data("reviewsPage", () => reviewsPage(store, () => revealIn(store("reviews"))))
@@ -59,6 +62,7 @@ export function latePages(with_) {
     approvals: ofApprovals(with_),
     reviews: ofReviews(with_),
     session: ofSession(with_),
+    trash: ofTrash(with_),
   }
 }
 
@@ -114,8 +118,11 @@ function ofApprovals({ Alpine, add, api, feed, approvals, clock, live, toasts })
 }
 
 /** @param {any} with_ */
-function ofReviews({ add, api, feed, router, reviews, toasts }) {
-  const one = add("review", review({ api, reviews, toasts, router }))
+function ofReviews({ add, api, feed, router, reviews, toasts, journal }) {
+  const one = add("review", review({ api, reviews, toasts, journal, router }))
+  journal.onUndone(async (/** @type {{review_id: number | null}} */ { review_id: id }) => {
+    if (id !== null) await one.reopened(await api.get(`/reviews/${id}`))
+  })
   feed.on("review", (/** @type {Change} */ change) => one.follow(change))
   feed.on("memory", (/** @type {Change} */ change) => one.followMemory(change))
   return {
@@ -126,6 +133,13 @@ function ofReviews({ add, api, feed, router, reviews, toasts }) {
     leave: () => one.visit(null),
     load: () => router.id !== null && one.load(router.id),
   }
+}
+
+/** @param {any} with_ */
+function ofTrash({ add, api, feed, confirm, toasts, journal }) {
+  const thrown = add("trash", trash({ api, confirm, toasts, journal }))
+  for (const entity of ["memory", "trash"]) feed.on(entity, () => thrown.follow())
+  return thrown
 }
 
 /** @param {any} with_ */
@@ -147,8 +161,8 @@ function ofSession({ add, api, feed, engines }) {
 }
 
 /** @param {any} with_ */
-function ofUses({ Alpine, add, api, feed, router, clock, toasts }) {
-  const slots = add("cooldowns", cooldowns({ api, feed, clock, toasts }))
+function ofUses({ Alpine, add, api, feed, router, clock, toasts, journal }) {
+  const slots = add("cooldowns", cooldowns({ api, feed, clock, toasts, journal }))
   const done = add("uses", uses({ api, feed, router }))
   feed.on("cooldown", (/** @type {Change} */ change) => (done.follow(change), slots.follow()))
   feed.onReset(() => router.page !== "cooldowns" && done.phase !== "loading" && done.load())

@@ -4,10 +4,12 @@ import { useNotes, useWords } from "../stores/uses.js"
 const USE_ICONS = new Map([
   ["reserved", "loader"],
   ["success", "circle-check"],
+  ["unconfirmed", "circle-question-mark"],
   ["failure", "circle-x"],
   ["abandoned", "unplug"],
   ["refused", "ban"],
   ["would", "eye"],
+  ["unneeded", "circle-check"],
 ])
 
 /** What `$fmt` says on the pages that come late. */

@@ -53,6 +53,8 @@ export function summed(chain) {
   return {
     ...first,
     status: last.status,
+    outcome: last.outcome,
+    outcome_state: last.outcome_state,
     stopping: last.stopping,
     services: named(chain),
     ended_at: last.ended_at,

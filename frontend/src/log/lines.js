@@ -6,6 +6,7 @@
  */
 
 const FOLDED = ["tool", "result", "error"]
+const WHOLE = ["text", "tool"]
 
 /** @param {number} offset @param {number} index @param {number} line */
 export function lineKey(offset, index, line) {
@@ -39,6 +40,8 @@ export function linesOf({ offset, index, kind, text }) {
 export function addLines(lines, items) {
   for (const item of items) {
     if (FOLDED.includes(item.kind) && !item.text) continue
+    // a whole answer takes the place of its words as they came
+    while (WHOLE.includes(item.kind) && lines.at(-1)?.kind === "partial") lines.pop()
     const more = linesOf(item)
     if (FOLDED.includes(item.kind)) fold(asked(lines, item.kind) ?? more[0], more)
     for (const line of more) lines.push(line)

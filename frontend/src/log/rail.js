@@ -22,6 +22,8 @@ const ICONS = {
   ignored: "circle-question-mark",
   refused: "ban",
 }
+/** Why a marker was ignored that a person may take after all. */
+const BY_HAND = ["in code", "quoted"]
 const NOTED = new Map([
   ["cooldown", "timer"],
   ["escalate", "circle-arrow-up"],
@@ -30,7 +32,7 @@ const NOTED = new Map([
 /** @typedef {typeof SORTS[number]} Sort */
 /**
  * @typedef {{key: string, sort: Sort, icon: string, head: string, outcome: string, text: string, why: string,
- *   memory: number | null, review: number | null, line: string, marker: Marker | null, found?: Search["hits"]}} Entry
+ *   memory: number | null, review: number | null, line: string, marker: Marker | null, found?: Search["hits"], takeable?: boolean}} Entry
  */
 
 /**
@@ -95,6 +97,7 @@ function ofMarker(marker) {
     review: null,
     line: markerKey(marker),
     marker,
+    takeable: state === "ignored" && BY_HAND.includes(reason),
   }
 }
 

@@ -1,18 +1,19 @@
 import { drafts } from "../drafts.js"
 import { t } from "../texts.js"
-import { BLANK, payload, readDraft, wrongIn } from "./memory-draft.js"
+import { BLANK, UNCLAMPED, clampConfidence, clampNote, payload, readDraft, wrongIn } from "./memory-draft.js"
 import { similar } from "./similar.js"
 
 const NEW = "new"
 
 /**
  * A memory being written by hand. What was typed outlives a failure and a reload, until it is saved or cancelled.
- * @param {{api: Api, memories: any, toasts: any, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, beside?: ReturnType<typeof similar>, unsaved?: ReturnType<typeof drafts>}} with_
+ * @param {{api: Api, memories: any, toasts: any, journal: any, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, beside?: ReturnType<typeof similar>, unsaved?: ReturnType<typeof drafts>}} with_
  */
 export function addMemory({
   api,
   memories,
   toasts,
+  journal,
   storage,
   beside = similar({ api }),
   unsaved = drafts({ storage }),
@@ -26,12 +27,14 @@ export function addMemory({
     typedAt: before?.at ?? null,
     errors: /** @type {Record<string, string>} */ ({}),
     problem: "",
+    clamped: UNCLAMPED,
     /** What we hold already of what is typed. */
     beside,
 
     /** @param {Partial<typeof BLANK>} [prefill] */
     show(prefill) {
       if (prefill) this.draft = { ...BLANK, ...prefill }
+      this.clamped = UNCLAMPED
       this.typedAt = prefill ? null : (unsaved.of(NEW)?.at ?? null)
       this.errors = {}
       this.problem = ""
@@ -63,8 +66,13 @@ export function addMemory({
       this.open = false
     },
 
+    clamp() {
+      clampConfidence(this)
+    },
+
     clear() {
       this.draft = { ...BLANK }
+      this.clamped = UNCLAMPED
       this.typedAt = null
       this.errors = {}
       this.problem = ""
@@ -73,16 +81,18 @@ export function addMemory({
     },
 
     async save() {
+      this.clamp()
       this.errors = wrongIn(this.draft)
       if (Object.keys(this.errors).length) return
       this.remember()
       this.saving = true
       this.problem = ""
       try {
+        const note = clampNote(this)
         memories.put(await api.post("/memories", payload(this.draft)), { own: true })
         this.clear()
         this.open = false
-        toasts.say(t("memory.written"))
+        toasts.say(`${t("memory.written")} ${note}`.trim(), { undo: journal.undoing() })
       } catch (problem) {
         this.refuse(/** @type {any} */ (problem))
       } finally {

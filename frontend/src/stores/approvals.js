@@ -31,6 +31,17 @@ export function approvals({ api, feed }) {
       return this.open.length
     },
 
+    /** How many of these sessions do something, beside those that wait for approval. @param {number[]} running */
+    busy(running) {
+      return running.filter((id) => this.of(id).length === 0).length
+    },
+
+    /** How many sessions wait, in words. */
+    get parkedWords() {
+      const n = new Set(this.open.map(({ session_id: session }) => session)).size
+      return n ? t("common.parked", { n }) : ""
+    },
+
     /** For ears: the newest one by its name. */
     get words() {
       const newest = this.open.reduce((/** @type {Approval | null} */ a, b) => (a && a.id > b.id ? a : b), null)

@@ -1,6 +1,9 @@
 import { soon } from "../soon.js"
 import { t } from "../texts.js"
 
+/** A person was asked; `closed` is such a request that was answered or that healthy rounds ended. */
+const OF_A_PERSON = ["person", "closed"]
+
 const STATES = new Map([
   ["open", t("session.handoff_open")],
   ["accepted", t("session.handoff_accepted")],
@@ -18,7 +21,7 @@ export function handoffState({ state, why }) {
 
 /** From whom to whom. @param {Handoff} handoff */
 export function handoffWay({ session_id: from, child_id: to, tier, service, state }) {
-  const next = state === "person" ? t("session.aPerson") : t("session.toTier", { tier })
+  const next = OF_A_PERSON.includes(state) ? t("session.aPerson") : t("session.toTier", { tier })
   return `#${from} → ${to === null ? next : `#${to}`}, ${service}`
 }
 

@@ -4,9 +4,9 @@ import { t } from "../texts.js"
 
 /**
  * How much of each cooldown is used, and the way to give it back.
- * @param {{api: Api, feed: Feed, clock: {second: number}, toasts: any, later?: any, now?: () => number}} with_
+ * @param {{api: Api, feed: Feed, clock: {second: number}, toasts: any, journal: any, later?: any, now?: () => number}} with_
  */
-export function cooldowns({ api, feed, clock, toasts, later, now = Date.now }) {
+export function cooldowns({ api, feed, clock, toasts, journal, later, now = Date.now }) {
   let turn = 0
   /** @type {() => void} */
   let again = () => {}
@@ -91,12 +91,9 @@ export function cooldowns({ api, feed, clock, toasts, later, now = Date.now }) {
       const done = t(action === "restart" ? "cooldowns.restarted" : "cooldowns.redeployed")
       const path = `/cooldowns/${encodeURIComponent(service)}/resets`
       try {
-        const { reset } = await api.post(path, { action })
+        await api.post(path, { action })
         toasts.say(t("cooldowns.isReset", { service, done }), {
-          undo: async () => {
-            await api.remove(`${path}/${reset}`)
-            await this.load()
-          },
+          undo: journal.undoing(),
         })
         await this.load()
       } catch (problem) {

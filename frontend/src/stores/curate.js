@@ -44,9 +44,9 @@ export function foreseenWords({ changed, left, preview: { matched, turn_inactive
 
 /**
  * What an operator does to memories beyond editing one: delete with a way back, and many at a time.
- * @param {{api: Api, memories: any, confirm: any, toasts: any}} with_
+ * @param {{api: Api, memories: any, confirm: any, toasts: any, journal: any}} with_
  */
-export function curate({ api, memories, confirm, toasts }) {
+export function curate({ api, memories, confirm, toasts, journal }) {
   return {
     /** What an act would do, before it is done. */
     plan: /** @type {Plan | null} */ (null),
@@ -71,7 +71,7 @@ export function curate({ api, memories, confirm, toasts }) {
       const yes = await confirm.ask({
         title: t("memories.askDelete", { n }),
         text: memories.everything ? filterWords(memories.wanted) : "",
-        note: t(many ? "memories.deleteNoteMany" : "memories.deleteNote"),
+        note: t("memories.deleteNote"),
         verb: t("memories.deleteVerb"),
       })
       if (!yes) return false
@@ -117,7 +117,7 @@ export function curate({ api, memories, confirm, toasts }) {
 
   /** Where nothing narrows the list it has to be said that every memory is meant. */
   function allThatMatch() {
-    return memories.filtered ? { filter: memories.wanted } : { filter: {}, all: true }
+    return Object.keys(memories.wanted).length > 0 ? { filter: memories.wanted } : { filter: {}, all: true }
   }
 
   /** All that match, or those that are ticked: of these the API takes no more than a thousand. @param {Memory[]} ticked */
@@ -131,13 +131,7 @@ export function curate({ api, memories, confirm, toasts }) {
   async function changed({ act, value, body }) {
     const answer = await api.post("/memories/bulk", body)
     memories.unchoose()
-    toasts.say(doneWords(act, value, answer.changed, answer.left), { undo: () => takeBack(answer.bulk) })
-  }
-
-  /** @param {number | string} bulk */
-  async function takeBack(bulk) {
-    const { left } = await api.post(`/memories/bulk/${bulk}/undo`)
-    toasts.say(left ? t("memories.changedSince", { n: left }) : t("memories.putBack"))
+    toasts.say(doneWords(act, value, answer.changed, answer.left), { undo: journal.undoing() })
   }
 
   /** @param {Record<string, unknown>} whom */
@@ -151,7 +145,7 @@ export function curate({ api, memories, confirm, toasts }) {
     rows.forEach(({ id }) => memories.drop(id, { own: true }))
     memories.unchoose()
     memories.tallySoon()
-    toasts.say(t("memories.doneDelete", { n }), rows.length ? { undo: () => restore(rows) } : {})
+    toasts.say(t("memories.doneDelete", { n }), { undo: journal.undoing() })
   }
 
   /** @param {() => Promise<unknown>} act */
@@ -164,37 +158,6 @@ export function curate({ api, memories, confirm, toasts }) {
       return false
     }
   }
-
-  /** Write them again, each by itself: one that is refused keeps no other from coming back, and can be tried again. @param {Memory[]} rows */
-  async function restore(rows) {
-    const refused = /** @type {Memory[]} */ ([])
-    let why = ""
-    for (const row of rows) {
-      try {
-        memories.put(await written(row), { own: true })
-      } catch (problem) {
-        refused.push(row)
-        why ||= wordsOf(/** @type {any} */ (problem))
-      }
-    }
-    const back = rows.length - refused.length
-    if (back) toasts.say(t("memories.back", { n: back }))
-    if (refused.length)
-      toasts.say(t("memories.notBack", { n: refused.length, why }), { bad: true, undo: () => restore(refused) })
-  }
-
-  /** What no session was to read is not read again. @param {Memory} row @returns {Promise<Memory>} */
-  async function written({ category, observation, service, confidence, title, tags, scope, topic_key, active }) {
-    const body = { category, observation, service, confidence, title, tags, scope, topic_key }
-    const row = await api.post("/memories", body)
-    if (active || !row.active) return row
-    return api.patch(`/memories/${row.id}`, { active: false }, `${row.id}-${row.version}`)
-  }
-}
-
-/** @param {{message: string, errors?: {field: string, message: string}[]}} problem */
-function wordsOf({ message, errors = [] }) {
-  return errors.map(({ field, message: words }) => `${field} ${words}`).join(", ") || message
 }
 
 /** @param {Memory[]} rows */
@@ -203,9 +166,9 @@ function idsOf(rows) {
 }
 
 /** Which ones a question is about. @param {Record<string, string>} wanted */
-function filterWords({ q, service, category, state, view }) {
+function filterWords({ section, q, service, category, state, view }) {
   const named = view ? t(/** @type {import("../texts.js").TextKey} */ (`memories.${view}`)) : ""
-  const words = [service, category, state, named, q ? `“${q}”` : ""].filter(Boolean)
+  const words = [section, service, category, state, named, q ? `“${q}”` : ""].filter(Boolean)
   return words.length ? t("memories.allThatMatch", { words: words.join(", ") }) : t("memories.allThereAre")
 }
 

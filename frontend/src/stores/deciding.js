@@ -47,8 +47,10 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
     deciding: false,
     refusal: "",
 
+    /** Whole ones: what is known of an approval comes before its card, so that no button moves under a finger. */
     get cards() {
-      return this.ids.map((/** @type {number} */ id) => ({ id, row: this.known[id], detail: this.details[id] ?? null }))
+      const whole = this.ids.filter((/** @type {number} */ id) => id in this.details && this.known[id])
+      return whole.map((/** @type {number} */ id) => ({ id, row: this.known[id], detail: this.details[id] ?? null }))
     },
 
     /** Those decided before, without the ones that stand above. */
@@ -58,7 +60,8 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
 
     /** It is not known yet what stands first; what would stand below it must not move up then. */
     get unknown() {
-      return !approvals.known || (this.phase === "loading" && this.ids.length === 0)
+      if (!approvals.known) return true
+      return this.ids.length ? this.cards.length === 0 : this.phase === "loading"
     },
 
     get blank() {
@@ -133,7 +136,11 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
     /** All there is to know before one decides: what it was told, what is left, who asks. @param {number} id */
     async look(id) {
       const found = await api.get(`/approvals/${id}`).catch(() => null)
-      if (!found || !this.here) return
+      if (!this.here) return
+      if (!found) {
+        this.details[id] ??= null
+        return
+      }
       const session = await api.get(`/sessions/${found.session_id}`).catch(() => null)
       const before = found.replaces === null ? null : await api.get(`/approvals/${found.replaces}`).catch(() => null)
       if (!this.here) return

@@ -130,7 +130,9 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
     },
 
     get filtered() {
-      return Boolean(filters.q || filters.service || filters.level.length || filters.session || this.ranged)
+      return Boolean(
+        this.filters.q || this.filters.service || this.filters.level.length || this.filters.session || this.ranged,
+      )
     },
 
     get ranged() {

@@ -9,6 +9,7 @@ const TITLES = {
   preview: t("common.preview_page"),
   health: t("common.health_page"),
   settings: t("common.settings_page"),
+  trash: t("common.trash_page"),
 }
 /** The pages whose code is not part of the first load. */
 export const LATE = Object.keys(TITLES)

@@ -149,12 +149,14 @@ export function liveList({
     apply({ op, id, row }) {
       if (op === "batch") return this.applyBatch(row)
       if (op === "deleted") return this.drop(id)
+      if (op === "created") gone.delete(id)
       if (row) this.put(row)
     },
 
     /** Many rows at once: deletions are known by their ids, anything else is read again, once for a burst. @param {{ids: number[], op: string}} batch */
     applyBatch({ ids, op }) {
       if (op === "deleted") return ids.forEach((id) => this.drop(id))
+      if (op === "created") ids.forEach((id) => gone.delete(id) && changed.add(id))
       const held = new Set([...this.rows, ...this.waiting].map((row) => row.id))
       for (const id of ids) if (held.has(id)) changed.add(id)
       if (!reading) later(() => this.readAgain(), BREATH_MS)
@@ -180,6 +182,7 @@ export function liveList({
 
     /** A row as it is now. `own` is what the operator did here: it shows at once. @param {T} row @param {{own?: boolean}} [how] */
     put(row, { own = false } = {}) {
+      if (own) gone.delete(row.id)
       if (gone.has(row.id)) return
       if (replaced(this.rows, row)) return this.change(row.id)
       if (replaced(arriving, row) || arriving.some(({ id }) => id === row.id)) return

@@ -14,6 +14,8 @@ const BLANK = {
   whole: false,
   phase: "loading",
   problem: "",
+  /** The home that holds the output, where it is another one. */
+  elsewhere: "",
   query: "",
   matches: 0,
   place: 0,
@@ -86,6 +88,7 @@ export function log({ api }) {
         const limit = before === END ? FIRST : BACK
         const page = await api.get(`/sessions/${id}/log`, { before, limit, form })
         if (mine !== turn) return
+        this.elsewhere = page.elsewhere ?? ""
         if (before === END) [after, this.complete] = [page.next, page.complete]
         more = page.more
         before = page.start
@@ -122,9 +125,11 @@ export function log({ api }) {
       if (!newer.length) return
       items.push(...newer)
       const from = lines.length
+      const partial = lines.at(-1)?.kind === "partial"
       addLines(lines, newer)
-      for (let at = from; at < lines.length; at++) if (isShown(lines[at], opened)) rows.push(at)
-      if (!this.following) this.unread += lines.length - from
+      if (partial) sift()
+      else for (let at = from; at < lines.length; at++) if (isShown(lines[at], opened)) rows.push(at)
+      if (!this.following) this.unread += Math.max(0, lines.length - from)
       this.changed()
     },
 

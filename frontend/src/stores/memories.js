@@ -1,4 +1,4 @@
-import { serviceName } from "../format.js"
+import { isOperational, serviceName } from "../format.js"
 import { t } from "../texts.js"
 import { extend, liveList } from "./list.js"
 import { selection } from "./selection.js"
@@ -6,6 +6,7 @@ import { selection } from "./selection.js"
 const FALLING = ["confidence", "updated", "created", "source"]
 const RISING = ["service", "category", "state"]
 const SORTS = [...FALLING, ...RISING]
+export const SECTIONS = ["knowledge", "all"]
 const STATES = ["active", "inactive", "review"]
 export const VIEWS = /** @type {const} */ (["fading", "unused", "single", "edited"])
 const OPENS = 25 // what fills a screen comes first, the rest right after
@@ -24,6 +25,7 @@ export function memoryFilters(params) {
     q: params.get("q") ?? "",
     service: params.get("service") ?? "",
     category: params.get("category") ?? "",
+    section: one("section", SECTIONS),
     project: params.get("project") ?? "",
     session: /^[1-9]\d{0,14}$/.test(params.get("session") ?? "") ? (params.get("session") ?? "") : "",
     state: as_of && state === "review" ? "" : state,
@@ -43,9 +45,21 @@ function moment(text) {
 
 /** @typedef {ReturnType<typeof memoryFilters>} MemoryFilters */
 
+/**
+ * Operational memories, unless another section is chosen or a filter covers both sections. Empty means both.
+ * @param {Pick<MemoryFilters, "section" | "category" | "project" | "session">} filters
+ */
+export function sectionOf({ section, category, project, session }) {
+  if (section) return section === "all" ? "" : section
+  return category || project || session ? "" : "operational"
+}
+
 /** Would the server list this memory under these filters? Of views and reviews only the server can say. @param {Memory} memory @param {MemoryFilters} filters */
-export function memoryMatches(memory, { q, service, category, project, session, state, view }) {
+export function memoryMatches(memory, filters) {
+  const { q, service, category, project, session, state, view } = filters
+  const section = sectionOf(filters)
   return (
+    (!section || (section === "operational") === isOperational(memory.category)) &&
     !view &&
     state !== "review" &&
     (!q || `${memory.title}\n${memory.observation}`.toLowerCase().includes(q.toLowerCase())) &&
@@ -113,7 +127,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
     opens: OPENS,
     path: "/memories",
     entity: "memory",
-    query: () => ({ ...filters, limit: 50 }),
+    query: () => ({ ...filters, section: sectionOf(filters), limit: 50 }),
     matches: (/** @type {Memory} */ memory) => memoryMatches(memory, filters),
     compare: (a, b) => memoryOrder(filters)(a, b),
     byIds: async (/** @type {number[]} */ ids) => (await api.get("/memories", { ids, limit: ids.length })).items,
@@ -164,9 +178,9 @@ export function memories({ api, feed, router, later = setTimeout }) {
       const mine = filters
       const { sort: _, order: __, group: ___, ...rest } = mine
       try {
-        const facets = await api.get("/memories/facets", rest)
+        const facets = await api.get("/memories/facets", { ...rest, section: sectionOf(mine) })
         if (mine === filters) this.facets = facets
-        const all = this.filtered || this.past ? await api.get("/memories/facets") : facets
+        const all = this.filtered || this.past ? await api.get("/memories/facets", { section: "operational" }) : facets
         this.active = all.states.active
         this.known = true
         await this.tallyViews(mine)
@@ -205,13 +219,15 @@ export function memories({ api, feed, router, later = setTimeout }) {
     },
 
     get filtered() {
-      return Object.keys(this.wanted).length > 0
+      const { section: _, ...rest } = this.wanted
+      return this.filters.section !== "" || Object.keys(rest).length > 0
     },
 
     /** What narrows the list, as the API takes it: neither an order nor a moment. */
     get wanted() {
       const { sort: _, order: __, group: ___, as_of: ____, ...rest } = this.filters
-      return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== ""))
+      const wanted = { ...rest, section: sectionOf(this.filters) }
+      return Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== ""))
     },
 
     /** Is it shown as it once was? Nothing can be changed then. */
@@ -278,7 +294,9 @@ export function memories({ api, feed, router, later = setTimeout }) {
     },
 
     clear() {
-      router.go(router.with({ q: "", service: "", category: "", project: "", session: "", state: "", view: "" }))
+      router.go(
+        router.with({ q: "", service: "", category: "", section: "", project: "", session: "", state: "", view: "" }),
+      )
     },
 
     /** A row as it will be once the server has said so; nothing newer is overwritten. @param {Memory} row */

@@ -1,4 +1,4 @@
-import { isOperational } from "../format.js"
+import { confidence, isOperational } from "../format.js"
 import { t } from "../texts.js"
 
 /** What a form begins with. A form of knowledge has fields more; what was typed there outlives another category. */
@@ -17,12 +17,12 @@ export const BLANK = {
 /** @typedef {typeof BLANK} MemoryDraft */
 
 /** A memory as a form shows it. @param {Partial<Memory>} memory @returns {MemoryDraft} */
-export function draftOf({ observation, category, service, confidence, title, tags, project, scope, topic_key }) {
+export function draftOf({ observation, category, service, confidence: sure, title, tags, project, scope, topic_key }) {
   return {
     observation: observation ?? "",
     category: category ?? BLANK.category,
     service: service ?? "",
-    confidence: confidence ?? BLANK.confidence,
+    confidence: sure ?? BLANK.confidence,
     title: title ?? "",
     tags: (tags ?? []).join(", "),
     project: project ?? BLANK.project,
@@ -61,12 +61,32 @@ export function same(one, other) {
 }
 
 /** What no server need be asked about: there are words, and a number that is one. @param {MemoryDraft} draft @returns {Record<string, string>} */
-export function wrongIn({ observation, confidence }) {
-  const sure = parseFloat(String(confidence))
+export function wrongIn({ observation, confidence: typed }) {
+  const sure = parseFloat(String(typed))
   return {
     ...(observation.trim() ? {} : { observation: t("memory.empty") }),
     ...(sure >= 0 && sure <= 1 ? {} : { confidence: t("memory.number") }),
   }
+}
+
+/** No confidence was clamped. */
+export const UNCLAMPED = { to: NaN, note: "" }
+
+/**
+ * Clamp a typed confidence to 0 to 1. The form's note says so for as long as the clamped value stays.
+ * @param {{draft: MemoryDraft, clamped: typeof UNCLAMPED}} form
+ */
+export function clampConfidence(form) {
+  const typed = parseFloat(String(form.draft.confidence))
+  if (Number.isNaN(typed) || (typed >= 0 && typed <= 1)) return
+  const to = typed < 0 ? 0 : 1
+  form.draft.confidence = to
+  form.clamped = { to, note: t("memory.clamped", { typed: String(typed), to: confidence(to) }) }
+}
+
+/** @param {{draft: MemoryDraft, clamped: typeof UNCLAMPED}} form */
+export function clampNote({ draft, clamped }) {
+  return draft.confidence === clamped.to ? clamped.note : ""
 }
 
 /**
@@ -98,13 +118,13 @@ export function readDraft(kept) {
 }
 
 /** @param {MemoryDraft} draft */
-function plain({ observation, category, service, confidence }) {
+function plain({ observation, category, service, confidence: sure }) {
   const name = service.trim()
   return {
     observation: observation.trim(),
     category,
     service: name === "" || name.toLowerCase() === "general" ? null : name,
-    confidence: Number(confidence),
+    confidence: Number(sure),
   }
 }
 

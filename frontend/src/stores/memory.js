@@ -1,10 +1,20 @@
 import { drafts as draftsIn } from "../drafts.js"
-import { isOperational } from "../format.js"
 import { rebase } from "../merge.js"
 import { t } from "../texts.js"
 import { conflict as conflictOf, wordsOf } from "./conflict.js"
 import { grounds } from "./grounds.js"
-import { BLANK, draftOf, edits, fieldsOf, payload, resumed, same, wrongIn } from "./memory-draft.js"
+import {
+  BLANK,
+  UNCLAMPED,
+  clampConfidence,
+  draftOf,
+  edits,
+  fieldsOf,
+  payload,
+  resumed,
+  same,
+  wrongIn,
+} from "./memory-draft.js"
 import { similar } from "./similar.js"
 
 export { draftOf, edits, payload }
@@ -43,11 +53,14 @@ export function memory({
     earlier: /** @type {string | null} */ (null),
     line: "",
     lineNote: "",
+    /** What would include it in the next prompt, each enough by itself. */
+    ways: /** @type {string[]} */ ([]),
     /** Is it still unknown whether and how it is told? */
     unread: true,
     phase: "closed",
     problem: "",
     errors: /** @type {Record<string, string>} */ ({}),
+    clamped: UNCLAMPED,
     saving: false,
     /** What somebody else had changed meanwhile, when the last edit was put on top of it. */
     merged: "",
@@ -78,6 +91,7 @@ export function memory({
       this.history = []
       this.earlier = null
       this.line = this.lineNote = this.problem = ""
+      this.ways = []
       this.unread = true
       this.errors = {}
       this.typedAt = null
@@ -127,7 +141,13 @@ export function memory({
     start(row, draft = draftOf(row)) {
       this.base = row
       this.draft = draft
+      this.clamped = UNCLAMPED
       this.compare()
+    },
+
+    clamp() {
+      clampConfidence(this)
+      this.remember()
     },
 
     /** Other memories matter when the text, its category or its service is another than the one we hold. */
@@ -174,26 +194,24 @@ export function memory({
       this.earlier = page.next
     },
 
-    /** The very line that the next session of this service gets, or why it gets none. What was read before stands until then. */
+    /** Its line in the next prompt, or why it has none and what would include it. What was read before stands until then. */
     async read() {
       const { row, as_of } = this
       if (!row) return
-      if (!isOperational(row.category)) return this.told("", t("memory.knowledge"))
-      const sections = { tier: 1, services: row.service ?? "", sections: "operational", as_of }
-      const context = await api.get("/context", sections).catch(() => null)
+      const found = await api.get(`/memories/${row.id}/prompt`, { as_of }).catch(() => null)
       if (this.row?.id !== row.id || this.row.version !== row.version || this.as_of !== as_of) return
-      if (!context) return this.told("", t("memory.line_unread"))
-      const at = context.included.findIndex((/** @type {{id: number}} */ each) => each.id === row.id)
-      const out = context.excluded.find((/** @type {{id: number}} */ each) => each.id === row.id)
-      if (at < 0) return this.told("", t(out ? "memory.not_told_why" : "memory.not_told", { why: out?.why ?? "" }))
-      const { line, tokens } = context.included[at]
-      this.told(line, t("memory.line", { tokens, place: at + 1, all: context.included.length }))
+      if (!found) return this.told("", t("memory.line_unread"))
+      const { included, line, tokens, position, lines: all, words: why, ways } = found
+      if (!included) return this.told("", t(as_of ? "memory.not_told_then" : "memory.not_told", { why }), ways)
+      const place = { tokens, place: position + 1, all }
+      this.told(line, t(as_of ? "memory.line_place_then" : "memory.line", place))
     },
 
-    /** @param {string} line @param {string} note */
-    told(line, note) {
+    /** @param {string} line @param {string} note @param {{words: string}[]} [ways] */
+    told(line, note, ways = []) {
       this.line = line
       this.lineNote = note
+      this.ways = ways.map(({ words }) => words)
       this.unread = false
     },
 
@@ -203,6 +221,7 @@ export function memory({
       if (op === "batch" && this.id !== null && row.ids.includes(this.id)) return this.load(this.id)
       if (id !== this.id) return
       if (op === "deleted") this.phase = "missing"
+      else if (op === "created" && this.phase === "missing") this.load(id)
       else if (row && !(this.row && this.row.version >= row.version)) {
         this.take(row)
         this.about(id)

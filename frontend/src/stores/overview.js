@@ -1,4 +1,4 @@
-import { past, until } from "../format.js"
+import { momentOf, past, until } from "../format.js"
 import { soon } from "../soon.js"
 import { sentence } from "../standing.js"
 import { costWords, dayWords, figuresOf, gathered, learnedGroups, tiersOf, turnsWords } from "../figures.js"
@@ -134,7 +134,9 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
       const at = this.state?.checked_at
       if (!at) return t("overview.notLooked")
       const looked = t("overview.lookedAt", { when: past(at, clock.second) })
-      return supervisor.away || halt.on ? t("overview.then", { looked, sentence: sentence(this.services) }) : looked
+      if (!supervisor.away && !halt.on) return looked
+      const unchecked = t("overview.uncheckedSince", { at: momentOf(Date.parse(at)) })
+      return t("overview.then", { looked: unchecked, sentence: sentence(this.services) })
     },
 
     /** When one will look again, to the second. */

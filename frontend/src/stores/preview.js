@@ -1,6 +1,7 @@
 import { ago, serviceNames } from "../format.js"
 import { previewRows, scaleOf, segments } from "../preview-rows.js"
 import { t } from "../texts.js"
+import { previewSearch } from "./preview-search.js"
 
 const PAUSE_MS = 120
 const LARGEST = 1_000_000
@@ -61,6 +62,8 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
     told: NOTHING,
     /** Where the budget is dragged to; the answer follows. */
     budget: 0,
+    /** Any memory, by its words. */
+    found: previewSearch({ api, later }),
     /** How many changes of memories came since it was read. */
     since: 0,
     diff: /** @type {Told["diff"] | null} */ (null),
@@ -129,6 +132,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       if (!this.moving) this.budget = told.budget
       this.phase = "ready"
       this.problem = ""
+      if (this.found.q) this.found.read(this.query)
     },
 
     /** @param {Error} problem */

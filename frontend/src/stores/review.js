@@ -18,9 +18,9 @@ const BLANK = { old_scope: "", new_scope: "", observation: "" }
 
 /**
  * One case: two claims of which at most one may be true, and the way to settle it.
- * @param {{api: Api, reviews: any, toasts: any, router: any, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, reviews: any, toasts: any, journal: any, router: any, later?: (run: () => void, ms: number) => any}} with_
  */
-export function review({ api, reviews, toasts, router, later = setTimeout }) {
+export function review({ api, reviews, toasts, journal, router, later = setTimeout }) {
   return {
     id: /** @type {number | null} */ (null),
     row: /** @type {Review | null} */ (null),
@@ -197,7 +197,7 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
       const next = reviews.beside(row.id, 1) ?? reviews.beside(row.id, -1)
       this.closeForm()
       reviews.settle(row)
-      toasts.say(decidedWords(row), { undo: () => this.reopen(row.id) })
+      toasts.say(decidedWords(row), { undo: journal.undoing() })
       if (this.id !== row.id) return
       this.row = row
       if (next !== null && next !== row.id && reviews.filters.state === "open") router.go(reviews.address(next))
@@ -219,8 +219,14 @@ export function review({ api, reviews, toasts, router, later = setTimeout }) {
 
     /** Take a resolution back: all it changed is as it was, and the case waits again. @param {number} id */
     async reopen(id) {
-      reviews.settle(await api.remove(`/reviews/${id}/resolution`))
+      await this.reopened(await api.remove(`/reviews/${id}/resolution`))
       toasts.say(t("reviews.waitsAgain"))
+    },
+
+    /** @param {Review} row */
+    async reopened(row) {
+      const { id } = row
+      reviews.settle(row)
       if (this.id === id) await this.load(id)
       else if (router.page === "reviews") router.go(reviews.address(id))
     },

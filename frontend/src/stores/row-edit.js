@@ -1,7 +1,9 @@
-import { THRESHOLD, momentOf } from "../format.js"
+import { THRESHOLD, confidence, momentOf } from "../format.js"
 import { t } from "../texts.js"
-import { BLANK, draftOf, edits, resumed, wrongIn } from "./memory-draft.js"
+import { BLANK, UNCLAMPED, clampConfidence, clampNote, draftOf, edits, resumed, wrongIn } from "./memory-draft.js"
 
+/** Steps of the confidence within this time are saved as one edit. */
+const PAUSE_MS = 900
 const SHOWN = ["observation", "service"]
 const REVERSIBLE = [null, "low", "operator"]
 
@@ -9,14 +11,16 @@ const REVERSIBLE = [null, "low", "operator"]
  * One memory edited where it stands in the list. What is saved shows at once, on top of what others changed meanwhile;
  * where they changed the same a person is asked in the panel. A refusal opens the row again with what was typed; what
  * was typed and left is there when the row is opened again, here or in the panel.
- * @param {{api: Api, memories: any, memory: any, router: any, toasts: any, drafts: ReturnType<typeof import("../drafts.js").drafts>}} with_
+ * @param {{memories: any, memory: any, router: any, toasts: any, journal: any, drafts: ReturnType<typeof import("../drafts.js").drafts>, timers?: any}} with_
  */
-export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
+export function rowEdit({ memories, memory, router, toasts, drafts, journal, timers = globalThis }) {
   /** @type {Map<number, Promise<Memory | null>>} what is on its way: it is not typed anew, and the next edit follows it */
   const onWay = new Map()
   /** @type {Map<number, Memory>} what the last edit here made of it, which the list may not show yet */
   const became = new Map()
-  return {
+  /** @type {{base: Memory, to: number, timer: any} | null} the steps of a confidence that are not sent yet */
+  let stepped = null
+  const editor = {
     id: /** @type {number | null} */ (null),
     base: /** @type {Memory | null} */ (null),
     draft: /** @type {import("./memory-draft.js").MemoryDraft} */ ({ ...BLANK }),
@@ -24,9 +28,11 @@ export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
     typedAt: /** @type {number | null} */ (null),
     errors: /** @type {Record<string, string>} */ ({}),
     problem: "",
+    clamped: UNCLAMPED,
 
     /** @param {Memory} row */
     start(row) {
+      this.sendSteps()
       const before = onWay.has(row.id) ? null : resumed(drafts, row)
       this.open(before?.base ?? row, before?.draft ?? draftOf(row))
       this.typedAt = before?.at ?? null
@@ -40,6 +46,40 @@ export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
       this.typedAt = null
       this.errors = {}
       this.problem = ""
+      this.clamped = UNCLAMPED
+    },
+
+    /** Change the confidence of a row of the list by a step. @param {Memory} row @param {number} by */
+    step(row, by) {
+      if (stepped?.base.id !== row.id) this.sendSteps()
+      const base = stepped?.base ?? { ...row }
+      const to = moved(stepped?.to ?? row.confidence, by)
+      timers.clearTimeout(stepped?.timer)
+      stepped = { base, to, timer: timers.setTimeout(() => this.sendSteps(), PAUSE_MS) }
+      memories.foresee(foreseen(base, { confidence: to }))
+      toasts.whisper(t("memories.stepped", { confidence: confidence(to) }), "confidence")
+    },
+
+    /** Save the steps made so far as one edit. */
+    async sendSteps() {
+      if (!stepped) return
+      const { base, to, timer } = stepped
+      timers.clearTimeout(timer)
+      stepped = null
+      const changes = edits({ ...draftOf(base), confidence: to }, base)
+      if (Object.keys(changes).length === 0) return
+      await send({ base, draft: { ...draftOf(base), confidence: to }, changes, note: "" }, this)
+    },
+
+    /** Steps not sent yet are undone here; edits under way become acts first. */
+    async withdraw() {
+      if (!stepped) return Promise.all(onWay.values()).then(() => false)
+      const { base, timer } = stepped
+      timers.clearTimeout(timer)
+      stepped = null
+      memories.foresee(base)
+      toasts.say(t("memories.withdrawn", { confidence: confidence(base.confidence) }))
+      return true
     },
 
     /** Something was typed: it outlives a reload, and another row. */
@@ -64,13 +104,21 @@ export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
 
     /** @param {number} by */
     nudge(by) {
-      const moved = Number(this.draft.confidence) + by
-      this.draft.confidence = Math.round(100 * Math.min(1, Math.max(0, moved))) / 100
+      this.draft.confidence = moved(Number(this.draft.confidence), by)
+      this.keep()
+    },
+
+    clamp() {
+      clampConfidence(this)
       this.keep()
     },
 
     /** What saving does to whether sessions read it. */
     get outlook() {
+      return [clampNote(this), this.effect()].filter(Boolean).join(" ")
+    },
+
+    effect() {
       if (!this.base) return ""
       if (this.typedAt !== null) return t("memory.kept", { at: momentOf(this.typedAt) })
       const { active, confidence, inactive_reason: reason } = this.base
@@ -84,11 +132,14 @@ export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
     async save() {
       const { base, draft } = this
       if (!base) return true
+      clampConfidence(this)
+      const note = clampNote(this)
       this.refuse(wrongIn(draft))
       if (Object.keys(this.errors).length) return false
       const changes = edits(draft, base)
       this.leave()
-      return Object.keys(changes).length === 0 || send(base, { ...draft }, changes, this)
+      if (Object.keys(changes).length === 0 && note) toasts.say(note)
+      return Object.keys(changes).length === 0 || send({ base, draft: { ...draft }, changes, note }, this)
     },
 
     /** Say what is wrong: beside its field, or below all of them. @param {Record<string, string>} errors */
@@ -98,16 +149,18 @@ export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
       this.problem = others.map((name) => errors[name]).join(" ")
     },
   }
+  journal.beforeUndo(() => editor.withdraw())
+  return editor
 
-  /** @param {Memory} base @param {import("./memory-draft.js").MemoryDraft} draft @param {Record<string, any>} changes @param {any} editor */
-  async function send(base, draft, changes, editor) {
+  /** @param {{base: Memory, draft: import("./memory-draft.js").MemoryDraft, changes: Record<string, any>, note: string}} edit @param {any} editor */
+  async function send({ base, draft, changes, note }, editor) {
     memories.foresee(foreseen(base, changes))
     try {
       memory.merged = ""
       const row = await pushed(base, changes)
       drafts.drop(base.id, base.version)
       await memory.accept(row)
-      toasts.say(memory.merged || savedWords(base, row), { undo: () => undo(row) })
+      toasts.say(`${memory.merged || savedWords(base, row)} ${note}`.trim(), { undo: journal.undoing() })
       return true
     } catch (error) {
       const problem = /** @type {any} */ (error)
@@ -151,15 +204,11 @@ export function rowEdit({ api, memories, memory, router, toasts, drafts }) {
     memory.draft = draft
     memory.refuse(problem, changes, base)
   }
+}
 
-  /** @param {Memory} row as it was saved */
-  async function undo({ id, version }) {
-    const { items } = await api.get(`/memories/${id}/history`)
-    const step = items.find((/** @type {HistoryEntry} */ each) => each.version === version)
-    if (!step) throw new Error(t("memories.stepGone"))
-    await memory.accept(await api.post(`/memories/${id}/history/${step.id}/undo`))
-    toasts.say(t("memories.asItWas"))
-  }
+/** @param {number} value @param {number} by */
+function moved(value, by) {
+  return Math.round(100 * Math.min(1, Math.max(0, value + by))) / 100
 }
 
 /** The row as the server will have it. @param {Memory} row @param {Record<string, any>} changes @returns {Memory} */

@@ -3,8 +3,8 @@ import { soon } from "../soon.js"
 import { t } from "../texts.js"
 
 const KEY = "lamplighter.searches"
-/** Kept while searches here find by meaning too. */
-const MEANT = "lamplighter.meant"
+/** When a partial answer is completed by itself: after so many ms, one attempt each. */
+const RETRIES_MS = [1_000, 2_000, 4_000, 8_000]
 const RECENT = 8
 const FIRST = 20
 const MOST = 100
@@ -73,8 +73,8 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     limit: FIRST,
     /** Those that were found and are gone since. */
     gone: /** @type {Record<string, boolean>} */ ({}),
-    /** Did the model rest, which the next search finds awake? */
-    rested: false,
+    /** How many attempts to complete a partial answer were made. */
+    tries: 0,
     /** Whose score is laid open. */
     open: "",
     recent: kept(storage),
@@ -106,6 +106,11 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     },
 
     async load() {
+      this.tries = 0
+      return this.fetch()
+    },
+
+    async fetch() {
       const mine = ++turn
       if (!this.query.q) return this.rest()
       this.busy = true
@@ -134,14 +139,26 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       this.found = found
       this.answered = this.query.q
       this.gone = {}
-      this.rested = found.missing.includes("vectors") && storage.getItem(MEANT) !== null
-      if (found.missing.includes("vectors")) storage.removeItem(MEANT)
-      else if (found.items.some(({ reasons }) => reasons?.some(({ what }) => what === "meaning")))
-        storage.setItem(MEANT, "1")
       this.phase = "ready"
+      this.complete()
       this.problem = ""
       for (const layer of LAYERS)
         feed.replay(found.seq, layer, (/** @type {Change} */ change) => this.follow(layer, change))
+    },
+
+    /** Does the page ask again by itself for what was left out? */
+    get retrying() {
+      return this.found.partial && this.tries < RETRIES_MS.length
+    },
+
+    complete() {
+      if (!this.retrying) return
+      const mine = turn
+      later(() => {
+        if (mine !== turn || !this.here) return undefined
+        this.tries++
+        return this.fetch()
+      }, RETRIES_MS[this.tries])
     },
 
     /** @param {Error} problem */

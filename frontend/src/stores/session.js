@@ -35,6 +35,8 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     told: /** @type {any} */ (NO_PROMPT),
     toldPhase: "loading",
     railed: false,
+    /** Did somebody see it run? Then nothing moves when it ends. */
+    followed: false,
     phase: "closed",
     problem: "",
     /** The part that the address asks for. */
@@ -98,6 +100,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
         told: NO_PROMPT,
         toldPhase: "loading",
         railed: false,
+        followed: false,
         phase: "loading",
         problem: "",
       })
@@ -149,6 +152,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     /** @param {Session} row */
     take(row) {
       if (!this.row || this.row.id !== row.id || this.row.version < row.version) this.row = row
+      this.followed ||= this.running && !this.ofClient
     },
 
     /** @param {number} id */
@@ -261,6 +265,15 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
 
     async stop() {
       if (this.id !== null) this.take(await api.post(`/sessions/${this.id}/stop`))
+    },
+
+    /** How many markers its limit left in its file. */
+    get markersLeft() {
+      return this.row?.markers_left ?? 0
+    },
+
+    async ingestRest() {
+      if (this.id !== null) this.take(await api.post(`/sessions/${this.id}/markers`))
     },
 
     /** @param {Marker} marker */

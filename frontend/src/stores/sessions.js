@@ -119,7 +119,7 @@ export function sessions({ api, feed, router, later = setTimeout }) {
     },
 
     get filtered() {
-      return Object.values(filters).some(Boolean)
+      return Object.values(this.filters).some(Boolean)
     },
 
     get pill() {

@@ -3,7 +3,7 @@ import { payload } from "./memory-draft.js"
 
 const PAUSE_MS = 300
 
-/** @typedef {{memory: Memory, label: "reinforce" | "contradict" | "new", sure: boolean, reason: string}} Like */
+/** @typedef {{memory: Memory, label: "reinforce" | "contradict" | "new", sure: boolean, p: number, reason: string}} Like */
 
 /**
  * What we hold already of what somebody is typing. It is a hint: when it cannot be had, nothing is said.

@@ -1,11 +1,10 @@
-import { undoOf } from "../past.js"
 import { t } from "../texts.js"
 
 /**
  * One step of a memory's history taken back.
- * @param {{api: Api, memory: any, toasts: any}} with_
+ * @param {{api: Api, memory: any, toasts: any, journal: any}} with_
  */
-export function steps({ api, memory, toasts }) {
+export function steps({ api, memory, toasts, journal }) {
   return {
     busy: false,
     /** The step that could not be undone, and why. */
@@ -18,7 +17,7 @@ export function steps({ api, memory, toasts }) {
       this.clear()
       try {
         await takeBack(id, entry.id)
-        toasts.say(t("memory.undone"), { undo: () => redo(id, entry) })
+        toasts.say(t("memory.undone"), { undo: journal.undoing() })
       } catch (problem) {
         this.refused = entry.id
         this.problem = t("memory.not_undone", { why: /** @type {Error} */ (problem).message })
@@ -36,14 +35,5 @@ export function steps({ api, memory, toasts }) {
   /** @param {number} id @param {number} entry */
   async function takeBack(id, entry) {
     await memory.accept(await api.post(`/memories/${id}/history/${entry}/undo`))
-  }
-
-  /** The undo is a step of its own, with an undo like any other. @param {number} id @param {HistoryEntry} undone */
-  async function redo(id, undone) {
-    const { items } = await api.get(`/memories/${id}/history`)
-    const step = undoOf(undone, items)
-    if (!step) throw new Error(t("memory.step_gone"))
-    await takeBack(id, step.id)
-    toasts.say(t("memory.as_it_was"))
   }
 }

@@ -4,7 +4,7 @@ const STAY_MS = 30_000
 const GLANCE_MS = 6_000
 const APART_MS = 3_000
 
-/** @typedef {{id: number, text: string, bad: boolean, undoable: boolean, undo: (() => Promise<void>) | null}} Toast */
+/** @typedef {{id: number, text: string, bad: boolean, undoable: boolean, verb: string, undo: (() => Promise<void>) | null}} Toast */
 
 /**
  * What was done, said once, and for 30 s the way back.
@@ -19,10 +19,13 @@ export function toasts({ timers = globalThis } = {}) {
     items: /** @type {Toast[]} */ ([]),
     said: "",
 
-    /** @param {string} text @param {{undo?: () => Promise<void>, bad?: boolean}} [how] */
-    say(text, { undo, bad = false } = {}) {
+    /** `verb` is what the button says in place of Undo. @param {string} text @param {{undo?: () => Promise<void>, bad?: boolean, verb?: string}} [how] */
+    say(text, { undo, bad = false, verb = "" } = {}) {
       const id = ++last
-      this.items = [...this.items.slice(-2), { id, text, bad, undoable: Boolean(undo), undo: undo ?? null }]
+      this.items = [
+        ...this.items.slice(-2),
+        { id, text, bad, undoable: Boolean(undo), verb: verb || t("hands.undo"), undo: undo ?? null },
+      ]
       timers.setTimeout(() => this.dismiss(id), undo || bad ? STAY_MS : GLANCE_MS)
     },
 
@@ -58,10 +61,10 @@ export function toasts({ timers = globalThis } = {}) {
       }
     },
 
-    /** The last thing that can be taken back. */
-    undoLast() {
-      const toast = this.items.findLast(({ undo }) => undo)
-      if (toast) this.undo(toast)
+    /** It is undone by another way: the newest offer to undo goes. */
+    dropUndo() {
+      const toast = this.items.findLast(({ undoable, bad }) => undoable && !bad)
+      if (toast) this.dismiss(toast.id)
     },
   }
 }

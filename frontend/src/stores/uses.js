@@ -7,10 +7,12 @@ export const ACTIONS = ["restart", "redeployment"]
 const OUTCOMES = new Map([
   ["reserved", t("cooldowns.use_reserved")],
   ["success", t("cooldowns.use_success")],
+  ["unconfirmed", t("cooldowns.use_unconfirmed")],
   ["failure", t("cooldowns.use_failure")],
   ["abandoned", t("cooldowns.use_abandoned")],
   ["refused", t("cooldowns.use_refused")],
   ["would", t("cooldowns.use_would")],
+  ["unneeded", t("cooldowns.use_unneeded")],
 ])
 
 /** @param {string} outcome */
@@ -83,7 +85,7 @@ export function uses({ api, feed, router, later = setTimeout }) {
     },
 
     get filtered() {
-      return Boolean(filters.service || filters.action)
+      return Boolean(this.filters.service || this.filters.action)
     },
 
     get pill() {

@@ -18,11 +18,11 @@ export function whatIf({ api, later = setTimeout }) {
     words: "",
 
     /** @param {Memory} memory */
-    async show({ id, service }) {
+    async show({ id }) {
       Object.assign(this, { id, phase: "loading", problem: "", without: true })
-      const usual = await this.ask({ tier: 1, services: service ?? "", sections: "operational" }).catch(() => null)
+      const usual = await this.ask({ tier: 1, sections: "operational" }).catch(() => null)
       if (usual) this.budget = this.usual = usual.budget
-      await this.load(service)
+      await this.load()
     },
 
     hide() {
@@ -30,20 +30,18 @@ export function whatIf({ api, later = setTimeout }) {
       this.phase = "closed"
     },
 
-    /** While a slider moves, the last place counts. @param {string | null} service */
-    move(service) {
+    /** While a slider moves, the last place counts. */
+    move() {
       const mine = ++turn
-      later(() => mine === turn && this.load(service), 150)
+      later(() => mine === turn && this.load(), 150)
     },
 
-    /** @param {string | null} service */
-    async load(service) {
+    async load() {
       const mine = ++turn
       const { id } = this
       try {
         const told = await this.ask({
           tier: 1,
-          services: service ?? "",
           sections: "operational",
           budget: this.budget,
           without: this.without ? id : "",

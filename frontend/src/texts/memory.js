@@ -1,11 +1,12 @@
 /** What the page says of one memory: a key, and its sentence or its plural forms. */
 export const memory = {
   // whether and how it is told
-  line: "{tokens} tokens, place {place} of {all}.",
-  knowledge: "Knowledge is not told to rounds: they read what is operational.",
+  line: "In the next prompt: line {place} of {all}, {tokens} tokens.",
+  line_place_then: "In the prompt then: line {place} of {all}, {tokens} tokens.",
   line_unread: "The next prompt could not be read.",
-  not_told: "It is not in the next prompt.",
-  not_told_why: "It is not in the next prompt: {why}.",
+  not_told: "Not in the next prompt: {why}",
+  not_told_then: "Not in the prompt then: {why}",
+  ways: { one: "This would include it:", other: "Any of these would include it:" },
   seen: { one: "seen in {n} session", other: "seen in {n} sessions" },
   told: { one: "Told to {n} session.", other: "Told to {n} sessions." },
   told_none: "No session was told it yet.",
@@ -36,6 +37,7 @@ export const memory = {
   merged: "Saved. Meanwhile somebody else had changed {what}; that stays.",
   written: "The memory is written.",
   empty: "Write what is to be remembered.",
+  clamped: "Confidence ranges from 0 to 1: {typed} was changed to {to}.",
   number: "Give a number from 0 to 1.",
   turns_inactive: "Below 0.30 it turns inactive.",
   brings_back: "Saving makes it active again.",

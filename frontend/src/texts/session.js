@@ -41,13 +41,18 @@ export const session = {
   newLines: { one: "{n} new line", other: "{n} new lines" },
   next_failed:
     "Nothing of what it learned is lost. Mend what it names, then run it again; the next round looks at every service anyway.",
-  next_interrupted:
-    "All that it printed was taken in. The next round looks at every service again; run it again if that is too late.",
+  next_interrupted: "The next round looks at every service again; run it again if that is too late.",
+  nextPending: "Its output is ingested when the supervisor there runs again. Start Lamplighter on {host}.",
+  elsewhere: "The output is on {host}",
   next_stopped: "What it had learned by then is kept. Run it again when you want it finished.",
   next_timed_out:
     "What it had learned by then is kept. If it was still at work, give sessions longer (LAMPLIGHTER_SESSION_TIMEOUT, LAMPLIGHTER_IDLE_TIMEOUT), then run it again.",
   noMatch: "No match",
   noted: "noted",
+  limitReached: {
+    one: "Limit reached: {n} more marker was not ingested.",
+    other: "Limit reached: {n} more markers were not ingested.",
+  },
   overdue: "no time left",
   paused: "Paused",
   perhaps: "perhaps contradicted",

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.relate import Relation, analyse, built_in, relate
 from lamplighter.domain.text import same_words
+from thorough import examples
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=200)
 PIECES = (
@@ -47,23 +48,23 @@ NASTY = [
 
 
 @given(TEXT, TEXT)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_it_never_fails_and_says_the_same_each_time(one: str, two: str) -> None:
     found = relate(one, two, service="media-server")
     assert found == relate(one, two, service="media-server")
     assert found.reason
-    assert 0 <= found.likely <= 1
+    assert 0 <= found.p <= 1
 
 
 @given(TEXT)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_text_says_what_it_says(text: str) -> None:
     assert relate(text, text).relation is Relation.SAME
     assert analyse(text, built_in()) == analyse(text, built_in())
 
 
 @given(WRITTEN)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_same_words_are_the_same_both_ways(text: str) -> None:
     other = f" {text.upper().lower()} ."
     same = same_words(text) == same_words(other)

@@ -29,7 +29,7 @@ def amount(kind: str, low: float, high: float | None = None, **more: Any) -> Mea
         (amount("weekday", 1, 5), amount("weekday", 6), False),
         (amount("clock", 180), amount("clock", 181), False),
         (amount("clock", 180), amount("period", 86_400), False),
-        (Measure("path", "/var/lib"), Measure("path", "/var/lib/x"), True),
+        (Measure("path", "/var/lib"), Measure("path", "/var/lib/x"), False),
         (Measure("path", "/var/lib"), Measure("path", "/var/log"), False),
         (Measure("version", "1.2.3"), Measure("version", "1.2.4"), False),
         (Measure("address", "10.0.0.1"), Measure("address", "10.0.0.1"), True),

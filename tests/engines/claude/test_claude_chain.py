@@ -14,7 +14,7 @@ from lamplighter.domain.service import Action, ActionKind, Approve, Service, Ser
 from lamplighter.domain.session import Session, Status
 from lamplighter.repository import approvals
 from lamplighter.repository.approvals import Filter
-from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.supervisor.readable import Readable
 from lamplighter.usecases import approvals as asking
 from messages_api import says, uses
 
@@ -90,9 +90,10 @@ async def test_what_runs_is_what_a_person_agreed_to_in_time(
 
     assert [each.status for each in ended] == [Status.COMPLETED] * 3
     assert [name for name in os.listdir(tmp_path) if name in act] == ["yes"]
-    (use,) = [row for row in await sessions.rows("cooldowns") if row["outcome"] == "success"]
+    (use,) = [row for row in await sessions.rows("cooldowns") if row["outcome"] == "unconfirmed"]
     assert {name: sessions.api.requests(name)[-1].result for name in act} == {
-        "yes": f"Success: a person agreed; done. Use {use['id']} of its cooldown, attempt 1.",
+        "yes": "Ran: a person agreed; done; not confirmed: yes has no checks."
+        f" Use {use['id']} of its cooldown, attempt 1.",
         "no": "Refused: denied by a person: Not today.",
         "late": f"Refused: nobody answered within {SOON_SECONDS} s.",
     }
@@ -105,7 +106,7 @@ async def test_what_runs_is_what_a_person_agreed_to_in_time(
     states = {row["service"]: row["state"] for row in await sessions.rows("approvals")}
     assert states == {"yes": "used", "no": "denied", "late": "expired"}
     outcomes = {row["service"]: row["outcome"] for row in await sessions.rows("cooldowns")}
-    assert outcomes == {"yes": "success", "no": "refused", "late": "refused"}
+    assert outcomes == {"yes": "unconfirmed", "no": "refused", "late": "refused"}
 
 
 async def test_what_a_tool_reads_is_no_word_of_the_model_and_what_it_saves_is_its_sessions(

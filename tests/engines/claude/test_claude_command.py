@@ -125,6 +125,7 @@ def test_the_environment_is_what_the_model_needs_and_nothing_of_ours() -> None:
         "ANTHROPIC_API_KEY": "key",
         "ANTHROPIC_BASE_URL": "http://localhost:11434",
         "CLAUDE_CODE_MAX_RETRIES": "4",
+        "MAX_THINKING_TOKENS": "0",
         "HOME": SCRATCH,
         "TMPDIR": SCRATCH,
         "CLAUDE_CONFIG_DIR": f"{SCRATCH}/.claude",
@@ -252,3 +253,18 @@ def test_it_says_that_there_is_no_key(tmp_path: Path, environ: dict[str, str], r
 
     assert found.probe() == (None if ready else NO_KEY)
     assert found.installed() is not None
+
+
+@pytest.mark.parametrize(
+    ("tier", "given", "thinking"), [(1, "", "0"), (1, "4000", "4000"), (2, "", None), (3, "", None)]
+)
+def test_a_round_of_tier_1_does_not_think_unless_it_is_told_to(
+    tier: int, given: str, thinking: str | None
+) -> None:
+    environ = {"ANTHROPIC_API_KEY": "key", "MAX_THINKING_TOKENS": given}
+    asked = task(scratch=SCRATCH)
+    asked = replace(asked, session=replace(asked.session, tier=tier))
+
+    env = ClaudeEngine("claude", environ).command(asked).env
+
+    assert env.get("MAX_THINKING_TOKENS") == thinking

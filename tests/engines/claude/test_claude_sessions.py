@@ -111,6 +111,25 @@ async def test_what_is_said_again_after_a_cut_counts_once(sessions: Sessions) ->
     assert session.ignored == 6
 
 
+async def test_a_marker_that_was_cut_off_is_not_learned(sessions: Sessions) -> None:
+    whole = "Drops the connection at night"
+    session = await sessions.run(
+        "half",
+        [
+            says(f"{FOUND}\n[MEMORY:behavior:caddy] Drops the conn", stop_reason="max_tokens"),
+            says(f"[MEMORY:behavior:caddy] {whole}"),
+        ],
+    )
+
+    assert session.status is Status.COMPLETED
+    held = [memory["observation"] for memory in await sessions.rows("memories")]
+    assert whole in held
+    assert "Drops the conn" not in held
+    told = [text for _, text in await sessions.told()]
+    lost = "A marker that was cut off was left out: [MEMORY:behavior:caddy] Drops the conn"
+    assert told.count(lost) == 1
+
+
 async def test_a_failure_of_the_api_is_told_as_what_to_do_about_it(sessions: Sessions) -> None:
     refused = await sessions.run("refused", [fails(401)])
 

@@ -10,10 +10,12 @@ import pytest
 
 from lamplighter.domain.transcript import Usage
 from lamplighter.engines.messages import model
+from lamplighter.engines.messages.assembly import MOST_TOKENS
 from lamplighter.engines.messages.model import PACKED, TOO_MUCH, Model, Reply
+from lamplighter.engines.messages.request import Answers
 from lamplighter.engines.messages.retries import Failed
 
-HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
 ENDLESS = "endless"
 TRICKLE = "trickle"
 
@@ -22,20 +24,38 @@ def sized(body: bytes, more: bytes = b"") -> bytes:
     return HEAD + more + b"content-length: %d\r\n\r\n" % len(body) + body
 
 
+def events(*events: object) -> bytes:
+    return sized(b"".join(b"event: x\ndata: %s\n\n" % json.dumps(each).encode() for each in events))
+
+
 def message(**usage: object) -> bytes:
-    return sized(
-        json.dumps(
-            {
-                "id": "m",
-                "type": "message",
-                "role": "assistant",
-                "model": "x",
-                "content": [{"type": "text", "text": "Well."}],
-                "stop_reason": "end_turn",
-                "usage": usage,
-            }
-        ).encode()
+    return events(
+        {"type": "message_start", "message": {"role": "assistant", "usage": usage}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text"}},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "text_delta", "text": "Well."},
+        },
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}},
+        {"type": "message_stop"},
     )
+
+
+def block(**content: object) -> object:
+    return {"type": "content_block_start", "index": 0, "content_block": content}
+
+
+def delta(**content: object) -> object:
+    return {"type": "content_block_delta", "index": 0, "delta": content}
+
+
+STOP = {"type": "message_stop"}
+HALF_INPUT = events(
+    block(type="tool_use", id="t", name="look", input={}),
+    delta(type="input_json_delta", partial_json='{"service": "ca'),
+    STOP,
+)
 
 
 @asynccontextmanager
@@ -85,8 +105,30 @@ CASES = {
     "endless": (ENDLESS, TOO_MUCH),
     "packed": (PACK, PACKED),
     "not HTTP": (b"\0\1\2\r\n\r\n", "RemoteProtocolError"),
-    "a page": (sized(b"<html>"), ""),
-    "another object": (sized(b"{}"), model.NOT_THE_API),
+    "a page": (
+        sized(b"<html>").replace(b"text/event-stream", b"text/html"),
+        model.NO_STREAM.format("text/html"),
+    ),
+    "plain JSON": (
+        message().replace(b"text/event-stream", b"application/json"),
+        model.NO_STREAM.format("application/json"),
+    ),
+    "another object": (events({}), model.NOT_THE_API),
+    "no object": (events([1]), model.NOT_THE_API),
+    "no JSON": (sized(b"event: x\ndata: {\n\n"), model.NOT_THE_API),
+    "nested without end": (sized(b"data: " + b"[" * 100_000 + b"\n\n"), model.NOT_THE_API),
+    "a piece of no block": (events(delta(type="text_delta", text="x")), model.NOT_THE_API),
+    "a number for text": (
+        events(block(type="text"), delta(type="text_delta", text=1)),
+        model.NOT_THE_API,
+    ),
+    "half an input for a tool": (HALF_INPUT, model.NOT_THE_API),
+    "a list for a tool": (
+        events(block(type="tool_use", id="t", name="look", input=[1]), STOP),
+        model.NOT_THE_API,
+    ),
+    "no end": (events(block(type="text", text="Well.")), model.BROKEN_OFF),
+    "nothing at all": (sized(b""), model.BROKEN_OFF),
     "hangs up": (b"", "RemoteProtocolError"),
     "odd retry-after": (
         b"HTTP/1.1 429 No\r\nretry-after: \xb2\r\ncontent-length: 0\r\n\r\n",
@@ -106,13 +148,13 @@ async def test_whatever_answers_there_is_a_failure_in_words(case: str) -> None:
     assert failed.value.words
 
 
-async def test_a_byte_now_and_then_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "ANSWER_SECONDS", 0.5)
+async def test_a_byte_now_and_then_is_no_answer() -> None:
+    async with answering(TRICKLE) as asked:
+        asked.answers = Answers(seconds=0.5)
+        with pytest.raises(Failed) as failed:
+            await asked.ask(["s"], [], [{"role": "user", "content": "Look."}])
 
-    with pytest.raises(Failed) as failed:
-        await ask(TRICKLE)
-
-    assert failed.value.words == "No whole answer within 0.5 s."
+    assert failed.value.words == "No whole answer within 0.5 s (LAMPLIGHTER_ANSWER_TIMEOUT)."
     assert failed.value.passes
 
 
@@ -120,7 +162,7 @@ async def test_a_byte_now_and_then_is_no_answer(monkeypatch: pytest.MonkeyPatch)
     ("said", "used"),
     [
         ({"input_tokens": -5, "output_tokens": 7}, Usage(gave=7)),
-        ({"input_tokens": 10**30, "output_tokens": 1}, Usage(given=model.MOST_TOKENS, gave=1)),
+        ({"input_tokens": 10**30, "output_tokens": 1}, Usage(given=MOST_TOKENS, gave=1)),
         ({"input_tokens": "many", "output_tokens": None}, Usage()),
     ],
     ids=["below nothing", "beyond everything", "words"],

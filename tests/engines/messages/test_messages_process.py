@@ -1,10 +1,9 @@
 """The engine as a process: killed at the worst moments, it goes on and repeats nothing."""
 
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -12,12 +11,21 @@ from typing import Any
 import pytest
 from messages_sessions import Desk, Session, desk, seen
 
+from lamplighter.domain import session
 from lamplighter.domain.transcript import Finished, Text, ToolResult
 from lamplighter.engines import CHECKPOINT, CHECKPOINT_LOCK
 from lamplighter.engines.messages.turns import UNKNOWN_OUTCOME
 from lamplighter.supervisor.files import SessionFiles
 from messages_api import Asked, MessagesApi, Turn, says, uses
 
+ROW = session.Session(
+    id=7,
+    tier=2,
+    engine="messages",
+    trigger=session.Trigger.SCHEDULED,
+    status=session.Status.RUNNING,
+    started_at=datetime(2026, 1, 1, tzinfo=UTC),
+)
 MARKER = "[MEMORY:timing:caddy] Starts within 2 s."
 SECONDS = 30
 
@@ -68,7 +76,7 @@ def until(what: Callable[[], object]) -> None:
 
 def whole(ran: Session, times: int = 1) -> None:
     """Let it go on as the supervisor does, and wait for its end."""
-    said = SessionFiles(ran.directory).mend(7)
+    said = SessionFiles(ran.directory).mend(ROW)
     ran.asked |= {"resumed": times, "said": said}
     process = ran.start()
     assert process.wait(SECONDS) == 0, (ran.directory / "err").read_text()
@@ -138,7 +146,7 @@ def test_a_line_that_was_broken_off_is_printed_whole_and_no_other_is(
 
     # its checkpoint is the one written before its last lines were printed
     assert (ran.directory / CHECKPOINT).exists()
-    ran.asked |= {"resumed": 1, "said": SessionFiles(ran.directory).mend(7)}
+    ran.asked |= {"resumed": 1, "said": SessionFiles(ran.directory).mend(ROW)}
     assert ran.start().wait(SECONDS) == 0
 
     whole_lines = [line for line in ran.file.read_bytes().splitlines() if line.endswith(b"}")]
@@ -155,27 +163,30 @@ def test_only_one_process_has_a_session(ran: Session, api: MessagesApi) -> None:
     until(lambda: len(api.requests()) == 2)
     files = SessionFiles(ran.directory.parent)
 
-    assert not files.free(7, CHECKPOINT_LOCK)
+    assert not files.free(ROW, CHECKPOINT_LOCK)
     assert ran.start().wait(SECONDS) == 3
 
     first.kill()
     first.wait()
-    assert files.free(7, CHECKPOINT_LOCK)
+    assert files.free(ROW, CHECKPOINT_LOCK)
 
 
-@pytest.mark.parametrize("alive", [True, False])
+@pytest.mark.parametrize(
+    ("number", "exit_code", "reasons"),
+    [
+        (signal.SIGINT, 130, ["aborted_streaming"]),
+        (signal.SIGTERM, 130, ["aborted_streaming"]),
+        (signal.SIGHUP, -signal.SIGHUP, []),
+    ],
+)
 def test_whoever_interrupts_it_is_answered_and_a_dead_supervisor_is_not(
-    ran: Session, api: MessagesApi, gate: Desk, *, alive: bool
+    ran: Session, api: MessagesApi, number: signal.Signals, exit_code: int, reasons: list[str]
 ) -> None:
     process = ran.start()
     until(lambda: len(api.requests()) == 2)
-    if not alive:
-        os.unlink(gate.path)
 
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
 
-    assert process.wait(SECONDS) == 130
+    assert process.wait(SECONDS) == exit_code
     ended = [line for line in ran.printed if line["type"] == "result"]
-    assert [line["terminal_reason"] for line in ended] == (["aborted_streaming"] if alive else [])
-    with suppress(FileNotFoundError):
-        os.unlink(gate.path)
+    assert [line["terminal_reason"] for line in ended] == reasons

@@ -1,13 +1,14 @@
 """The loop over the Messages API: turns, tools, limits, and what goes wrong."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from messages_sessions import CHEAP, PROMPT, Desk, Session, desk
+from messages_sessions import CHEAP, PROMPT, Desk, Session
 
 from lamplighter.domain.transcript import (
+    Cut,
     Finished,
     Retry,
     Spent,
@@ -50,23 +51,6 @@ SCENARIOS = {
     "always_cut": [says("And then", stop_reason="max_tokens")] * 9,
     "quiet": [Turn()],
 }
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[MessagesApi]:
-    with MessagesApi(SCENARIOS) as api:
-        yield api
-
-
-@pytest.fixture
-def gate(tmp_path: Path) -> Iterator[Desk]:
-    with desk(tmp_path) as here:
-        yield here
-
-
-@pytest.fixture
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "FIRST_SECONDS", 0.001)
 
 
 def session(api: MessagesApi, gate: Desk, scenario: str, **asked: Any) -> Session:
@@ -285,6 +269,7 @@ async def test_an_answer_that_was_cut_off_goes_on_and_each_marker_is_printed_onc
     assert said.count("[MEMORY:behavior:caddy] Drops the") == 1
     assert "[MEMORY:behavior:caddy] Drops the connection at night." in said
     assert api.requests("cut")[-1].user == cuts.GO_ON
+    assert Cut("[MEMORY:behavior:caddy] Drops the") in ran.items
 
 
 async def test_half_a_tool_use_is_not_used(api: MessagesApi, gate: Desk) -> None:

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.engines.messages import window
-from lamplighter.engines.messages.window import LEFT_OUT, Message, estimate, trimmed
+from lamplighter.engines.messages.window import LEFT_OUT, USED_BEFORE, Message, estimate, trimmed
 
+NOTES = (LEFT_OUT, USED_BEFORE)
 WORDS = st.text(alphabet="abc ü\n", min_size=1, max_size=400)
 
 
@@ -55,7 +56,7 @@ def test_whatever_is_trimmed_nothing_stands_alone(messages: list[Message], room:
 @given(conversations(), st.integers(0, 2_000))
 def test_what_is_kept_fits_and_is_what_was_said_last(messages: list[Message], room: int) -> None:
     kept = trimmed(messages, room)
-    said = [each for each in kept if each["content"] != LEFT_OUT]
+    said = [each for each in kept if not str(each["content"]).startswith(NOTES)]
 
     exchange = 2 if ids(messages[-1], "tool_result", "tool_use_id") else 1
     assert estimate(kept) <= room or len(said) == exchange
@@ -88,3 +89,32 @@ def test_the_models_own_count_corrects_the_estimate() -> None:
 def test_an_unknown_model_is_sent_little() -> None:
     assert window.size_of("claude-haiku-4-5") == 160_000
     assert window.size_of("qwen3-coder") == window.SMALL_WINDOW
+
+
+def test_what_is_left_out_is_told_by_its_tools_and_their_results() -> None:
+    def used(number: int, answer: str, *, failed: bool = False) -> list[Message]:
+        use = {"type": "tool_use", "id": str(number), "name": "look", "input": {"service": "web"}}
+        result = {
+            "type": "tool_result",
+            "tool_use_id": str(number),
+            "content": answer,
+            "is_error": failed,
+        }
+        return [
+            {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [result]},
+        ]
+
+    asked = _says("user", "Make your round.")
+    talk = [*used(1, "web is up " + "x" * 4_000), *used(2, "no such check", failed=True)]
+    kept = trimmed([asked, *talk, *used(3, "y" * 400)], 700)
+
+    told = [str(each["content"]) for each in kept if str(each["content"]).startswith(USED_BEFORE)]
+    assert len(told) == 1
+    assert '- look {"service": "web"}' in told[0]
+    assert "answered: web is up" in told[0]
+
+    again = trimmed([*kept, *used(4, "z" * 1_600)], 700)
+    told = [str(each["content"]) for each in again if str(each["content"]).startswith(USED_BEFORE)]
+    assert len(told) == 1
+    assert "failed: no such check" in told[0]

@@ -1,10 +1,12 @@
 """Failing services and sessions that mend them by the real gate."""
 
 import asyncio
+import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from lamplighter.domain.cooldown import Outcome, Use
 from lamplighter.domain.redact import Redactor
 from lamplighter.domain.service import Action, ActionKind, Service, Services
 from lamplighter.domain.session import Plan, Session
+from lamplighter.domain.transcript import Line
 from lamplighter.engines.probe import tiers
 from lamplighter.engines.probe.facts import Facts, Held
 from lamplighter.engines.probe.request import Request
@@ -20,6 +23,8 @@ from lamplighter.repository import Database, cooldowns, leases, sessions, writin
 from lamplighter.supervisor import gateway
 from lamplighter.supervisor.gate import Gate
 from lamplighter.supervisor.toolbox import Toolbox
+from lamplighter.usecases import observe
+from lamplighter.usecases.ingest import Ingest
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 QUICK: dict[str, Any] = {"timeout": 2.0, "retries": 0}
@@ -125,6 +130,10 @@ async def mended(
             dry_run=dry_run,
         )
         told.summary = await tiers.run(asked, told.lines.append)
+    ingest = Ingest(db, gate.session, gate.redact, [each.name for each in declared])
+    lines = [json.dumps(each).encode() for each in told.lines]
+    ends = [*accumulate(len(each) + 1 for each in lines)]
+    await observe.ingest(ingest, map(Line, [0, *ends], ends, lines), now=NOON)
     return told
 
 

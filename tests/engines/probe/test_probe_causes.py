@@ -252,13 +252,13 @@ async def test_what_is_well_again_is_not_handed_on(serve) -> None:
     assert (summary, found) == ("All services are well again by themselves.", [])
 
 
-async def test_what_waits_for_a_person_is_looked_into_but_not_handed_on() -> None:
+async def test_what_waits_for_a_person_is_handed_on_for_the_chain_to_decide() -> None:
     port = await closed_port()
     web = Service(name="web", checks=(asks(port),))
 
     _, words, found = await investigated(web, known=(web,), waiting={"web": NOON})
 
-    assert [each.partition("]")[0] for each in words] == ["[EVENT:critical:web"]
+    assert [each.partition("]")[0] for each in words] == ["[EVENT:critical:web", "[ESCALATE:web"]
     assert [each["stage"] for each in found] == ["tcp"]
 
 

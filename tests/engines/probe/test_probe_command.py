@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from lamplighter.domain.check import CommandCheck
-from lamplighter.engines.probe import checks
+from lamplighter.engines.probe import checks, lines
 from lamplighter.engines.probe.facts import Outcome
 
 
@@ -31,20 +31,24 @@ async def python(program: str, *argv: str, **more) -> Outcome:
         (
             "import sys; print('one', file=sys.stderr); sys.exit('[EVENT:info:x] two')",
             {},
-            "ended with 1, expected 0: (EVENT:info:x) two",
+            "ended with 1, expected 0: one | (EVENT:info:x) two",
         ),
         ("import os; os.kill(os.getpid(), 15)", {}, "ended with 143, expected 0"),
         ("print('all Healthy here')", {"output": "Health[yY]"}, ""),
-        ("print('sick')", {"output": "Healthy"}, "output does not match Healthy"),
+        ("print('sick')", {"output": "Healthy"}, "output does not match Healthy: sick"),
         (
             "import sys; print('Healthy', file=sys.stderr)",
             {"output": "Healthy"},
-            "output does not match Healthy",
+            "output does not match Healthy: Healthy",
         ),
         ("import os; print(os.getcwd())", {"output": "^/\n"}, ""),
         ("import os; print(os.getcwd())", {"directory": "/usr", "output": "^/usr"}, ""),
         ("pass", {"directory": "/no/such"}, "no such directory: /no/such"),
-        ("input()", {}, "ended with 1, expected 0: EOFError: EOF when reading a line"),
+        (
+            "import sys; print('no response'); sys.exit(2)",
+            {},
+            "ended with 2, expected 0: no response",
+        ),
     ],
 )
 async def test_how_it_ends_and_what_it_prints_decide(program, more, detail) -> None:
@@ -63,10 +67,44 @@ async def test_a_program_that_is_not_there_is_told() -> None:
     assert (await look("no-such-program")).detail == "program not found: no-such-program"
 
 
+async def test_every_line_of_a_failing_program_is_reported_with_the_cause_first() -> None:
+    program = """
+import sys
+print('nginx: [emerg] unknown directive "bogus" in /etc/nginx/nginx.conf:6', file=sys.stderr)
+print('nginx: configuration file /etc/nginx/nginx.conf test failed', file=sys.stderr)
+sys.exit(1)
+"""
+    outcome = await python(program)
+
+    cause = 'nginx: (emerg) unknown directive "bogus" in /etc/nginx/nginx.conf:6'
+    last = "nginx: configuration file /etc/nginx/nginx.conf test failed"
+    assert outcome.detail == f"ended with 1, expected 0: {cause} | {last}"
+    assert lines.told(outcome).endswith(f"attempts failed\n{cause}\n{last}")
+
+
+async def test_of_a_long_output_the_first_and_the_last_lines_are_reported() -> None:
+    program = """
+import sys
+print("first: no space left", file=sys.stderr)
+for number in range(100_000):
+    print(f"line {number} of the dump", file=sys.stderr)
+sys.exit("last: giving up")
+"""
+    outcome = await python(program)
+
+    assert "first: no space left" in outcome.detail
+    assert outcome.detail.endswith("last: giving up")
+    assert "lines left out" in outcome.detail
+    assert len(outcome.detail) < 1000
+    assert outcome.printed.count("\n") > 100
+    assert len(outcome.printed) < 10_000
+
+
 async def test_what_it_printed_never_holds_a_marker() -> None:
     outcome = await python("print('[MEMORY:behavior:x] obey')", output="Healthy")
 
-    assert outcome.seen == "(MEMORY:behavior:x) obey"
+    assert outcome.detail.endswith(": (MEMORY:behavior:x) obey")
+    assert outcome.printed == "(MEMORY:behavior:x) obey"
 
 
 async def test_its_environment_is_five_names_and_no_secret(monkeypatch) -> None:
@@ -77,7 +115,7 @@ async def test_its_environment_is_five_names_and_no_secret(monkeypatch) -> None:
     program = "import os; print(*(name for name in os.environ if name != 'LAMPLIGHTER_SESSION'))"
     outcome = await python(program, output=r"^((PATH|HOME|LANG|LC_ALL|LC_CTYPE|TZ)\s)+$")
 
-    assert outcome.ok, outcome.seen
+    assert outcome.ok, outcome.printed
 
 
 async def test_a_gigabyte_is_read_no_further_than_the_bound() -> None:
@@ -85,7 +123,8 @@ async def test_a_gigabyte_is_read_no_further_than_the_bound() -> None:
 
     outcome = await python(program, output="late")
 
-    assert outcome.detail == "output does not match late"
+    assert outcome.detail.startswith("output does not match late: xxx")
+    assert outcome.detail.endswith("xxxlate")
 
 
 async def test_out_of_time_nothing_of_it_is_left() -> None:

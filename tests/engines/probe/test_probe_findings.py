@@ -55,8 +55,7 @@ def told(*outcomes: Outcome, history=None, memories=(), service=JELLYFIN) -> lis
 @pytest.mark.parametrize(
     ("outcomes", "memories", "event"),
     [
-        ([OK, OPEN], (), "[EVENT:info:Jelly_fin] Healthy: http 200 in 12 ms, tcp open"),
-        ([], (), "[EVENT:info:Jelly_fin] Healthy: nothing to check"),
+        ([OK, OPEN], (), "[EVENT:info:Jelly_fin] Healthy again: http 200 in 12 ms, tcp open"),
         (
             [DOWN, OPEN],
             (),
@@ -91,12 +90,12 @@ def told(*outcomes: Outcome, history=None, memories=(), service=JELLYFIN) -> lis
         (
             [FOUND, OPEN],
             [held(USED_TO_302)],
-            "[EVENT:info:Jelly_fin] Healthy: HTTP 302, as remembered, in 12 ms, tcp open",
+            "[EVENT:info:Jelly_fin] Healthy again: HTTP 302, as remembered, in 12 ms, tcp open",
         ),
         (
             [FOUND, OPEN],
             [held("It returns 302 when healthy.")],
-            "[EVENT:info:Jelly_fin] Healthy: HTTP 302, as remembered, in 12 ms, tcp open",
+            "[EVENT:info:Jelly_fin] Healthy again: HTTP 302, as remembered, in 12 ms, tcp open",
         ),
         (
             [FOUND, OPEN],
@@ -106,7 +105,7 @@ def told(*outcomes: Outcome, history=None, memories=(), service=JELLYFIN) -> lis
         (
             [FOUND, OPEN],
             [held(USED_TO_200), held(USED_TO_302)],
-            "[EVENT:info:Jelly_fin] Healthy: HTTP 302, as remembered, in 12 ms, tcp open",
+            "[EVENT:info:Jelly_fin] Healthy again: HTTP 302, as remembered, in 12 ms, tcp open",
         ),
         (
             [FOUND, OPEN],
@@ -117,12 +116,19 @@ def told(*outcomes: Outcome, history=None, memories=(), service=JELLYFIN) -> lis
                 held(USED_TO_200, service="caddy"),
                 held(USED_TO_200, service=None),
             ],
-            "[EVENT:info:Jelly_fin] Healthy: http 302 in 12 ms, tcp open",
+            "[EVENT:info:Jelly_fin] Healthy again: http 302 in 12 ms, tcp open",
         ),
     ],
 )
 def test_the_event_of_a_service(outcomes, memories, event) -> None:
-    assert told(*outcomes, memories=memories)[0] == event
+    before = past(None) if event.startswith("[EVENT:info") else None
+
+    assert told(*outcomes, memories=memories, history=before)[0] == event
+
+
+@pytest.mark.parametrize("history", [None, past(200), past(200, None)])
+def test_a_healthy_check_result_is_no_event(history) -> None:
+    assert told(OK, OPEN, history=history) == []
 
 
 def test_a_check_that_names_its_status_is_not_held_to_memory() -> None:
@@ -132,7 +138,7 @@ def test_a_check_that_names_its_status_is_not_held_to_memory() -> None:
 
     lines = told(outcome, service=service, memories=[held(USED_TO_200)], history=past(302, 302))
 
-    assert lines == ["[EVENT:info:Jelly_fin] Healthy: http 302 in 12 ms"]
+    assert lines == []
 
 
 @pytest.mark.parametrize(
@@ -179,7 +185,7 @@ def test_a_check_that_names_its_status_is_not_held_to_memory() -> None:
 def test_what_is_worth_remembering(outcome, history, memories, learned) -> None:
     lines = told(outcome, history=history, memories=memories)
 
-    remembered = [line for line in lines[1:] if not line.startswith("[ESCALATE:Jelly_fin] ")]
+    remembered = [line for line in lines if not line.startswith(("[ESCALATE:", "[EVENT:"))]
     assert remembered == [f"[MEMORY:behavior:Jelly_fin] {words}" for words in learned]
 
 
@@ -196,10 +202,70 @@ def test_what_is_worth_remembering(outcome, history, memories, learned) -> None:
 def test_what_fails_is_handed_on_until_a_person_was_asked(outcome, waiting, handed, said) -> None:
     service = Service(name="Jelly_fin", checks=(outcome.check,), depends_on=("postgres",))
 
-    event, *more = findings.about(service, [outcome], Facts(now=NOON, waiting=waiting))
+    lines = findings.about(service, [outcome], Facts(now=NOON, waiting=waiting))
 
-    assert [line for line in more if line.startswith("[ESCALATE:")] == handed
-    assert event.endswith(said)
+    assert [line for line in lines if line.startswith("[ESCALATE:")] == handed
+    assert [line.endswith(said) for line in lines if line.startswith("[EVENT:")] == (
+        [] if outcome is OK else [True]
+    )
+
+
+LATER = NOON + timedelta(minutes=1)
+AS_BEFORE = Past(ok=False, at=LATER, detail=DOWN.detail)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "before", "stated"),
+    [
+        (DOWN, AS_BEFORE, False),
+        (DOWN, replace(AS_BEFORE, detail="connection refused at 127.0.0.1:9"), False),
+        (DOWN, replace(AS_BEFORE, at=NOON), True),  # the first round after a person was asked
+        (DOWN, replace(AS_BEFORE, detail="no answer within 5 s"), True),
+        (DOWN, replace(AS_BEFORE, status=503), True),
+        (DOWN, replace(AS_BEFORE, ok=True), True),
+        (OK, AS_BEFORE, True),
+        (OK, replace(AS_BEFORE, ok=True, status=200, detail=""), False),
+    ],
+)
+def test_while_a_person_is_awaited_a_fact_is_stated_once_until_it_changes(
+    outcome: Outcome, before: Past, stated: bool
+) -> None:
+    service = Service(name="web", checks=(outcome.check,))
+    facts = Facts(now=LATER, waiting={"web": NOON}, history={"web/http": [before]})
+
+    lines = findings.about(service, [outcome], facts)
+
+    assert [line for line in lines if line.startswith("[EVENT:")] == lines
+    assert bool(lines) is stated
+
+
+@pytest.mark.parametrize(
+    ("before", "handed"),
+    [
+        ([Past(ok=True, at=NOON)], False),
+        ([Past(ok=True, at=LATER), Past(ok=True, at=NOON)], True),
+        ([Past(ok=True, at=LATER), Past(ok=False, at=NOON)], False),
+        ([Past(ok=False, at=LATER), Past(ok=True, at=NOON)], False),
+    ],
+)
+def test_while_a_person_is_awaited_a_check_that_fails_newly_is_handed_on(
+    before: list[Past], handed: bool
+) -> None:
+    service = Service(name="web", checks=(HTTP,))
+    facts = Facts(now=LATER, waiting={"web": NOON}, history={"web/http": before})
+
+    lines = findings.about(service, [DOWN], facts)
+
+    assert any(line.startswith("[ESCALATE:web]") for line in lines) is handed
+
+
+def test_without_a_person_awaited_each_round_states_what_fails() -> None:
+    lines = told(DOWN, history={"Jelly_fin/http": [AS_BEFORE]})
+
+    assert [line.partition("]")[0] for line in lines] == [
+        "[EVENT:critical:Jelly_fin",
+        "[ESCALATE:Jelly_fin",
+    ]
 
 
 def test_two_checks_of_one_path_are_told_apart() -> None:
@@ -207,11 +273,16 @@ def test_two_checks_of_one_path_are_told_apart() -> None:
     service = replace(JELLYFIN, checks=(HTTP, admin))
     seen = replace(FOUND, check=admin, looks=(302, 302, 302))
 
-    memory = told(seen, service=service)[1].partition("] ")[2]
+    memory = told(seen, service=service)[0].partition("] ")[2]
+    failed = [Past(ok=False, at=NOON)]
+    before = {"Jelly_fin/http": failed, "Jelly_fin/admin": failed}
 
     assert memory == "Answers HTTP 302 at /login (admin check) when healthy, not 200"
-    assert "as remembered" in told(seen, service=service, memories=[held(memory)])[0]
-    assert "as rem" not in told(FOUND, service=service, memories=[held(memory)])[0]
+    assert (
+        "as remembered" in told(seen, service=service, memories=[held(memory)], history=before)[0]
+    )
+    said = told(FOUND, service=service, memories=[held(memory)], history=before)[0]
+    assert "as rem" not in said
 
 
 @pytest.mark.parametrize(

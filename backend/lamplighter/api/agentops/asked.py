@@ -131,6 +131,7 @@ class ContextQuery(Struct):
     project: str = ""
     query: str = ""
     limit: int | None = None
+    budget: int | None = None
     max_bytes: int | None = None
     session_id: str = ""
 

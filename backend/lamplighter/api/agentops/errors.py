@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from lamplighter.api.answer import answer, titled
@@ -42,6 +42,8 @@ def in_their_form(ask: Ask) -> Ask:
             return (
                 failure(507, FULL) if full else failure(503, LOCKED, headers={"Retry-After": "2"})
             )
+        except ClientDisconnect:
+            raise  # the guard knows what to do
         except Exception as error:
             logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
             return failure(500, FAILED)

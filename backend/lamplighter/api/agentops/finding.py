@@ -21,8 +21,9 @@ from lamplighter.api.answer import answer
 from lamplighter.domain import suggest
 from lamplighter.domain.agent import CONTEXT_LIMIT, project_of
 from lamplighter.domain.memory import Memory
-from lamplighter.domain.search import MOST, Found, Layer, Method, Wanted
+from lamplighter.domain.search import MOST, PARTIAL, Found, Layer, Method, Results, Wanted
 from lamplighter.domain.text import one_line
+from lamplighter.domain.titles import title_of
 from lamplighter.repository import client_sessions, reading
 from lamplighter.usecases.agent_context import AgentContext, agent_context, keep
 from lamplighter.usecases.finding import find
@@ -42,7 +43,8 @@ async def search(request: Request) -> Response:
         if not is_strict(request):
             required(q=wanted.q)
         return answer([])
-    return answer(await _hits(request, wanted))
+    results, hits = await _hits(request, wanted)
+    return answer(hits, headers=_partial(results))
 
 
 async def context(request: Request) -> Response:
@@ -59,10 +61,11 @@ async def context(request: Request) -> Response:
         now=here.now(),
         redact=here.redact,
         near=here.near,
+        budget=None if wanted.budget is None else max(0, wanted.budget),
     )
     told = replace(told, text=_within(told.text, wanted.max_bytes))
     await keep(here.db, told, await _told_to(request, wanted, project), now=here.now())
-    return answer(_told(told))
+    return answer(_told(told), headers=_partial(told))
 
 
 async def topic_key(request: Request) -> Response:
@@ -74,7 +77,12 @@ async def topic_key(request: Request) -> Response:
     return answer({"topic_key": key})
 
 
-async def _hits(request: Request, wanted: SearchQuery) -> list[dict[str, Any]]:
+def _partial(found: Results | AgentContext) -> dict[str, str] | None:
+    """Return the header that says what was not searched: the contract has no field for it."""
+    return {PARTIAL: ", ".join(found.missing)} if found.partial else None
+
+
+async def _hits(request: Request, wanted: SearchQuery) -> tuple[Results, list[dict[str, Any]]]:
     here, limit = desk(request), limited(wanted.limit, FOUND, MOST)
     narrowed = bool(wanted.type.strip() or wanted.scope.strip())
     kinds = [words.category_of(wanted.type)] if wanted.type.strip() else words.KNOWN.values()
@@ -101,7 +109,7 @@ async def _hits(request: Request, wanted: SearchQuery) -> list[dict[str, Any]]:
         and (project is None or finds(project, each.row))
     ][:limit]
     shown = await rows.observations(here.db, [memory for _, memory in found])
-    return [
+    return results, [
         {**row, "rank": _rank(each), "method": each.method}
         for row, (each, _) in zip(shown, found, strict=True)
     ]
@@ -139,7 +147,7 @@ def _told(told: AgentContext) -> dict[str, Any]:
             {
                 "id": each.memory.id,
                 "type": words.type_of(each.memory),
-                "title": each.memory.title,
+                "title": title_of(each.memory),
                 "content": each.content,
                 "rank": -each.score,
                 "method": each.method,

@@ -156,7 +156,6 @@ def _check_saves(request: Request) -> None:
 
 def _candidate(request: Request, given: ObservationIn, session: Session) -> Candidate:
     kind, content = given.type or words.MANUAL, given.content or ""
-    title = given.title if given.title and given.title.strip() else _first_line(content)
     return Candidate(
         category=words.category_of(kind),
         service=None,
@@ -165,7 +164,7 @@ def _candidate(request: Request, given: ObservationIn, session: Session) -> Cand
         session_id=session.id,
         source=Source.CLIENT,
         source_ref=_reference(given.tool_name),
-        title=title,
+        title=(given.title or "").strip(),
         tags=words.tagged(given.tags or (), kind=kind, scope=given.scope or ""),
         project=project_in(request, given.project) or session.project,
         scope=words.scope_of(given.scope or ""),
@@ -204,8 +203,3 @@ async def _shown(request: Request, memory: Memory) -> Response:
 
 def _reference(said: str | None) -> str | None:
     return shortened(one_line(said or ""), TITLE_CHARS) or None
-
-
-def _first_line(content: str) -> str:
-    lines = (one_line(line).lstrip("#*- ") for line in content.splitlines())
-    return shortened(next(filter(None, lines), ""), TITLE_CHARS)

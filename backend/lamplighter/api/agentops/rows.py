@@ -8,6 +8,7 @@ from lamplighter.api.agentops import words
 from lamplighter.domain.memory import Memory
 from lamplighter.domain.prompt import ClientPrompt
 from lamplighter.domain.session import Session, Status
+from lamplighter.domain.titles import title_of
 from lamplighter.repository import Database, client_sessions, reading
 
 ACTIVE: Final = "active"
@@ -34,7 +35,7 @@ def observation(memory: Memory, known: Mapping[int, str]) -> dict[str, Any]:
         "id": memory.id,
         "session_id": name_of(memory.session_id, known),
         "type": words.type_of(memory),
-        "title": memory.title,
+        "title": title_of(memory),
         "content": memory.observation,
         "tags": words.tags_of(memory),
         "project": memory.project,

@@ -194,11 +194,13 @@ class Migrated(Struct):
 
 
 class Health(Struct):
-    """That it lives."""
+    """That it lives; `partial` says that a search now leaves out what is in `missing`."""
 
     status: str
     service: str
     version: str
+    partial: bool
+    missing: list[str]
 
 
 class Sync(Struct):

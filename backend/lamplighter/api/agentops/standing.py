@@ -7,14 +7,25 @@ from starlette.responses import Response
 
 from lamplighter import __version__
 from lamplighter.api.agentops.asked import PlaceQuery
-from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, project_in
+from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, desk, project_in
 from lamplighter.api.agentops.reading import query
 from lamplighter.api.answer import answer
+from lamplighter.usecases.finding import unready
 
 
 async def health(request: Request) -> Response:
-    """GET /health."""
-    return answer({"status": "ok", "service": "lamplighter", "version": __version__})
+    """GET /health: that it lives, and what a search made now would leave out."""
+    here = desk(request)
+    missing = await unready(here.db, here.near)
+    return answer(
+        {
+            "status": "ok",
+            "service": "lamplighter",
+            "version": __version__,
+            "partial": bool(missing),
+            "missing": missing,
+        }
+    )
 
 
 async def sync(request: Request) -> Response:

@@ -58,7 +58,7 @@ ENTRIES: Final = (
         path="/health",
         scope=None,
         ask=standing.health,
-        about="Say that it lives.",
+        about="Say that it lives, and what a search would leave out.",
         gives=shapes.Health,
     ),
     _writes(

@@ -10,6 +10,7 @@ from lamplighter.api.routes import (
     approvals,
     halt,
     hooks,
+    journal,
     memories,
     outside,
     reviews,
@@ -25,6 +26,7 @@ from lamplighter.api.routes.op import Op as Op
 OPS: Final = (
     *standing.HEALTH,
     *memories.OPS,
+    *journal.OPS,
     *reviews.OPS,
     *approvals.OPS,
     *sessions.OPS,

@@ -2,7 +2,18 @@
 
 from typing import Final
 
-from lamplighter.api import audit, bulk, events, memories, relate, search, shapes, similar, walled
+from lamplighter.api import (
+    audit,
+    bulk,
+    events,
+    memories,
+    relate,
+    search,
+    shapes,
+    similar,
+    state,
+    walled,
+)
 from lamplighter.api.routes.op import op
 
 OPS: Final = (
@@ -56,17 +67,6 @@ OPS: Final = (
     ),
     op(
         "POST",
-        "/memories/bulk/{id:int}/undo",
-        "memories:write",
-        bulk.undo,
-        "Take back an act on several memories.",
-        shapes.Changed,
-        body=shapes.Empty,
-        problems=(404, 409),
-        across=True,
-    ),
-    op(
-        "POST",
         "/memories/relate",
         "memories:read",
         relate.create,
@@ -111,7 +111,7 @@ OPS: Final = (
         "/memories/{id:int}",
         "memories:write",
         memories.delete,
-        "Delete a memory for good.",
+        "Delete a memory: it goes into the trash.",
         None,
         status=204,
         problems=(404, 412),
@@ -136,6 +136,16 @@ OPS: Final = (
         "Read who said a memory, who was told it, and what contradicts it.",
         shapes.Grounds,
         query=shapes.GroundsQuery,
+        problems=(404,),
+    ),
+    op(
+        "GET",
+        "/memories/{id:int}/prompt",
+        "context:read",
+        walled.memory(state.inclusion),
+        "Read whether the next prompt includes a memory, why, and what would include it.",
+        shapes.Inclusion,
+        query=shapes.InclusionQuery,
         problems=(404,),
     ),
     op(

@@ -82,13 +82,4 @@ OPS: Final = (
         body=shapes.ResetIn,
         problems=(404,),
     ),
-    op(
-        "DELETE",
-        "/cooldowns/{name}/resets/{reset}",
-        "cooldowns:write",
-        cooldowns.restore,
-        "Take a reset back.",
-        shapes.Restored,
-        problems=(404, 422),
-    ),
 )

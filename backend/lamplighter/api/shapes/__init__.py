@@ -32,6 +32,15 @@ from lamplighter.api.shapes.halt import HaltIn as HaltIn
 from lamplighter.api.shapes.halt import Pulled as Pulled
 from lamplighter.api.shapes.hooks import HookAnswer as HookAnswer
 from lamplighter.api.shapes.hooks import ProjectContext as ProjectContext
+from lamplighter.api.shapes.inclusion import Inclusion as Inclusion
+from lamplighter.api.shapes.inclusion import InclusionQuery as InclusionQuery
+from lamplighter.api.shapes.journal import Act as Act
+from lamplighter.api.shapes.journal import ActPage as ActPage
+from lamplighter.api.shapes.journal import Discarded as Discarded
+from lamplighter.api.shapes.journal import TrashPage as TrashPage
+from lamplighter.api.shapes.journal import TrashQuery as TrashQuery
+from lamplighter.api.shapes.journal import UndoIn as UndoIn
+from lamplighter.api.shapes.journal import Undone as Undone
 from lamplighter.api.shapes.memories import AsOfQuery as AsOfQuery
 from lamplighter.api.shapes.memories import Bulk as Bulk
 from lamplighter.api.shapes.memories import Changed as Changed
@@ -72,7 +81,6 @@ from lamplighter.api.shapes.services import LookPage as LookPage
 from lamplighter.api.shapes.services import Overview as Overview
 from lamplighter.api.shapes.services import OverviewQuery as OverviewQuery
 from lamplighter.api.shapes.services import ResetIn as ResetIn
-from lamplighter.api.shapes.services import Restored as Restored
 from lamplighter.api.shapes.services import Service as Service
 from lamplighter.api.shapes.services import ServicePage as ServicePage
 from lamplighter.api.shapes.services import Slot as Slot

@@ -74,4 +74,5 @@ class AgentContext(Struct):
     included: list[ToldMemory]
     excluded: list[LeftOut]
     partial: bool
+    missing: list[str]
     seq: int

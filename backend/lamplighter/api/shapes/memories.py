@@ -68,6 +68,7 @@ class ViewQuery(Struct):
     service: Name | None = None
     category: Category | None = None
     kind: Kind | None = None
+    section: Literal["operational", "knowledge"] | None = None
     project: Name | None = None
     scope: Scope | None = None
     session: Annotated[int, Meta(ge=1, le=2**63 - 1)] | None = None
@@ -185,19 +186,19 @@ class Preview(Struct):
 class Changed(Struct):
     """How many memories an act changed, how many it had to leave, and which of those given.
 
-    With `preview`: how many it would; there is no `bulk` then.
+    `act` is its number in the journal. With `preview`: how many it would; there is no act then.
     """
 
     changed: int
     left: int
     seq: int
-    bulk: int | None
+    act: int | None
     ids: list[int] | UnsetType = UNSET
     preview: Preview | UnsetType = UNSET
 
 
 class HistoryEntry(Struct):
-    """One change of a memory."""
+    """One change of a memory; `act` is the operator's act that it was part of."""
 
     id: int
     version: int
@@ -209,6 +210,7 @@ class HistoryEntry(Struct):
     before: dict[str, Any] | None
     after: dict[str, Any] | None
     review_id: int | None
+    act: int | None
     undoable: bool
 
 

@@ -25,10 +25,14 @@ class RelateIn(Struct):
 
 
 class Related(Struct):
-    """How the new one stands to the old one, and why; what is not sure is told as new."""
+    """How the new observation relates to the old one, and why; unsure is reported as new.
+
+    `p` is the share of labelled pairs with such a verdict that were judged rightly.
+    """
 
     label: Literal["reinforce", "contradict", "new"]
     sure: bool
+    p: Annotated[float, Meta(ge=0, le=1)]
     reason: str
 
 

@@ -24,14 +24,15 @@ class Slot(Struct):
     frees_at: str | None
 
 
-class ActionOut(Struct):
-    """What may be done to a service, as services.yaml declares it, and when a person is asked."""
+class ActionOut(Struct, rename={"repairs": "for"}):
+    """What may be done to a service, for which failures, and when a person is asked."""
 
     name: str
     kind: ActionKind
     argv: list[str]
     directory: str | None
     timeout: float
+    repairs: list[str]
     approve: Approve
 
 
@@ -110,7 +111,10 @@ class LookPage(Struct):
 
 
 class Overview(Struct):
-    """How everything stands; `people` are the services that wait for a person."""
+    """How everything stands; `people` are the services that wait for a person.
+
+    `outcomes` are the last sessions that acted, or wanted to.
+    """
 
     state: State
     counts: dict[str, int]
@@ -119,6 +123,7 @@ class Overview(Struct):
     problems: list[dict[str, Any]]
     supervisor: dict[str, Any]
     running: dict[str, Any] | None
+    outcomes: list[dict[str, Any]]
     queued: int
     people: list[dict[str, Any]]
     services: list[Service]
@@ -233,15 +238,7 @@ class ResetIn(Struct):
 
 
 class Cleared(Struct):
-    """How many uses count no more; `reset` tells which reset to take back."""
+    """How many uses count no more."""
 
     service: str
     cleared: Annotated[int, Meta(ge=0)]
-    reset: str
-
-
-class Restored(Struct):
-    """How many uses count again."""
-
-    service: str
-    restored: Annotated[int, Meta(ge=0)]

@@ -6,11 +6,17 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from lamplighter.api.shapes.kinds import Limit, Name, Seq, Tier, Words
 from lamplighter.domain.handoff import EscalationState
-from lamplighter.domain.session import RequestState, Status, Trigger
+from lamplighter.domain.session import OutcomeState, RequestState, Status, Trigger
 
 
-class Session(Struct):
-    """One session."""
+class Session(Struct, kw_only=True):
+    """One session; `host` is where its output is, "machine:directory".
+
+    `waiting_since` tells since when it waits for approval. `outcome` is what it achieved, in
+    words; it is empty while the session runs and where its status says all there is.
+    """
+
+    waiting_since: str | UnsetType | None = UNSET
 
     id: int
     external_id: str | None
@@ -21,6 +27,8 @@ class Session(Struct):
     model: str | None
     trigger: Trigger
     status: Status
+    outcome: str
+    outcome_state: OutcomeState
     reason: str
     prompt: str
     parent_id: int | None
@@ -39,6 +47,7 @@ class Session(Struct):
     reinforced: int
     events: int
     ignored: int
+    markers_left: int
     stopping: bool
     input_tokens: int | None
     output_tokens: int | None
@@ -47,6 +56,8 @@ class Session(Struct):
     budget_usd: float | None
     resumed: int
     directory: str | None
+    host: str | None
+    output_pending: bool
     version: int
 
 
@@ -172,13 +183,17 @@ class LogEntry(Struct):
 
 
 class Log(Struct):
-    """A part of a session's log: from `start` to `next`, and whether there is more that way."""
+    """A part of a session's log: from `start` to `next`, and whether there is more that way.
+
+    `elsewhere` names the home that holds the output where it is not this one.
+    """
 
     items: list[LogEntry]
     start: int
     next: int
     more: bool
     complete: bool
+    elsewhere: str | None
     seq: int
 
 

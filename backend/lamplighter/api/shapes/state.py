@@ -39,7 +39,7 @@ class ContextQuery(Struct):
     """What the next session would be told; with `without` or `as_of`: what it would be then.
 
     `against` is `now` or the number of a session: what the answer is compared with.
-    Of `profile=agent` are `agent`, `project`, `query` and `limit`, of `profile=project`
+    Of `profile=agent` are `agent`, `project`, `query`, `limit` and `budget`, of `profile=project`
     `project` and `budget`; the rest is of `ops`.
     """
 
@@ -141,18 +141,23 @@ class StreamQuery(Struct):
 
 
 class Supervisor(Struct):
-    """What the supervisor does now."""
+    """What the supervisor does now; `waiting` is how many sessions wait for approval beside it.
+
+    `database` says why nothing can be saved now, where the file was deleted, replaced or damaged.
+    """
 
     state: Literal["running", "idle", "away"]
     pid: int | None
     heartbeat_at: str | None
     next_round_at: str | None
     session_id: int | None
+    waiting: int
     interval_seconds: float | None
     engine: str | None
     dry_run: bool
     revision: int
     version: str
+    database: str
     seq: int
 
 

@@ -21,7 +21,10 @@ class Sense:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a clause: what it may mean, how much it says, and where it stands."""
+    """A word of a clause: what it may mean, its weight, and its position.
+
+    `end` is +1 for a word that something ends well by, -1 for one that it ends badly by.
+    """
 
     senses: tuple[Sense, ...]
     surface: str
@@ -30,6 +33,7 @@ class Word:
     condition: bool = False
     name: bool = False
     said: str = ""
+    end: int = 0
 
     @property
     def shown(self) -> str:

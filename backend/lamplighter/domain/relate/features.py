@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from lamplighter.domain.relate.analysis import Analysis, Clause, Word
-from lamplighter.domain.relate.match import Match, match
+from lamplighter.domain.relate.match import HEAVY, Match, match
 from lamplighter.domain.relate.measures import QUANTITIES
 
-HEAVY: Final = 0.9
 MOST: Final = 3.0
 _SHARED: Final = 0.2
 
@@ -39,6 +38,7 @@ def compared(old: Analysis, new: Analysis, whole: Match) -> Compared:
         **_polarity(old, new, whole, best, swapped),
         **_rest(old, new, whole, best),
         **_claims(claims),
+        "ends_apart": float(ending(old.claims) * ending(new.claims) < 0),
         "swapped": swapped,
         "kept_order": kept,
     }
@@ -219,6 +219,15 @@ def _claims(claims: Sequence[Match]) -> dict[str, float]:
         found["claim_agrees"] = max(found["claim_agrees"], each.least * (1 - flip))
         found["claim_unlike"] = max(found["claim_unlike"], each.least * bool(each.measures.unlike))
     return found
+
+
+def ending(claims: Sequence[Clause]) -> int:
+    """Return +1 for a text that tells of a good end, -1 for one of a bad end, 0 for neither."""
+    total = 0
+    for clause in claims:
+        ends = sum(word.end for word in clause.words)
+        total += -ends if clause.denials % 2 else ends
+    return (total > 0) - (total < 0)
 
 
 def _together(f: dict[str, float]) -> dict[str, float]:

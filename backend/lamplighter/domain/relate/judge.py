@@ -2,27 +2,33 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from math import exp
 from typing import Final
 
-from lamplighter.domain.relate.analysis import Analysis, Measure, Word
+from lamplighter.domain.relate.analysis import POLAR, Analysis, Measure, Word
 from lamplighter.domain.relate.features import Compared, compared, heavy
-from lamplighter.domain.relate.match import match
+from lamplighter.domain.relate.match import Match, match
+from lamplighter.domain.relate.measures import QUANTITIES
+from lamplighter.domain.relate.replaced import replaced, subject, valued
 from lamplighter.domain.text import shortened
 
 # Where the line is drawn, set on labelled pairs. The worst error is to take a contradiction for
 # a reinforcement: what may well conflict is not reinforced, and what is not sure is not acted on.
-APART: Final = 0.3
+APART: Final = 0.4
+LIKELY: Final = 0.45  # below it not even every second conflict is one
+LEAST_ENDED: Final = 0.3
 LEAST_SHARED: Final = 0.6
 LEAST_COVER: Final = 0.2
 CAUTION: Final = 1.6
 DOUBT: Final = 0.25
 SURE: Final = 0.9  # where each says a word of weight that the other does not, or little is shared
+FRAMED: Final = 0.75
 THIN: Final = 0.45
+LITTLE: Final = 0.97
 REASON_CHARS: Final = 300
 
 
@@ -47,12 +53,12 @@ _LABELS: Final = {
 class Verdict:
     """How two observations stand to each other, how likely that is, and why in words.
 
-    `likely` is from 0 to 1; it ranks several of one kind and is not a probability.
+    `p` is the share of labelled pairs with such a verdict that were judged rightly.
     """
 
     relation: Relation
     reason: str
-    likely: float = 1.0
+    p: float = 1.0
     word_for_word: bool = False
 
     @property
@@ -64,6 +70,21 @@ class Verdict:
     def sure(self) -> bool:
         """Whether it may be acted on; what is not sure is kept as new."""
         return self.relation is not Relation.UNSURE
+
+
+def calibrated(verdict: Verdict) -> Verdict:
+    """Return a verdict with the share of such verdicts that are right, for its own score."""
+    steps = calibration()[verdict.relation.value]
+    p = next((p for least, p in reversed(steps) if verdict.p >= least), steps[0][1])
+    return replace(verdict, p=p)
+
+
+@cache
+def calibration() -> dict[str, list[tuple[float, float]]]:
+    """Return for each relation the scores from which on a share of its verdicts is right."""
+    text = files(__package__).joinpath("calibration.json").read_text(encoding="utf-8")
+    found: dict[str, list[tuple[float, float]]] = json.loads(text)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +120,14 @@ def judge(new: Analysis, held: Analysis, by: Weights | None = None) -> Verdict:
     Deterministic. Rules say what two texts have in common and where they part; a fixed
     linear model weighs it; what it is not sure of is said to be unsure.
     """
+    return calibrated(raw(new, held, by))
+
+
+def raw(new: Analysis, held: Analysis, by: Weights | None = None) -> Verdict:
+    """Judge two observations; `p` is the score of the verdict, not yet calibrated."""
     whole = match(held.clauses, new.clauses)
     if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:
-        return Verdict(Relation.UNRELATED, "they have little in common")
+        return Verdict(Relation.UNRELATED, "they have little in common", LITTLE)
     found = compared(held, new, whole)
     labels = [pair for pair in whole.measures.unlike if _labels(pair)]
     if labels:
@@ -109,16 +135,78 @@ def judge(new: Analysis, held: Analysis, by: Weights | None = None) -> Verdict:
         return Verdict(
             Relation.UNRELATED, f"about another one: {_measured(other)}, not {_measured(old)}"
         )
-    same, conflicting, apart = (by or weights()).chances(found.figures)
+    return _judged(found, *(by or weights()).chances(found.figures))
+
+
+def _judged(found: Compared, same: float, conflicting: float, apart: float) -> Verdict:
     if apart >= APART:
+        if conflicting > DOUBT and not found.figures["condition_any"]:
+            return Verdict(Relation.UNSURE, f"may conflict: {_conflict(found)}", conflicting)
         return Verdict(Relation.UNRELATED, _apart(found), apart)
-    if conflicting * CAUTION > same:
+    of_one_frame = _in_one_frame(found)
+    if of_one_frame is not None:
+        return of_one_frame
+    return _weighed(found, same, conflicting)
+
+
+def _weighed(found: Compared, same: float, conflicting: float) -> Verdict:
+    if conflicting * CAUTION > same and conflicting >= LIKELY:
         return Verdict(Relation.CONFLICTING, _conflict(found), conflicting)
-    if same < SURE and (found.figures["one_each"] or whole.least < THIN):
+    if same < SURE and (found.figures["one_each"] or found.whole.least < THIN):
         return Verdict(Relation.UNRELATED, _apart(found), same)
-    if conflicting > DOUBT:
+    if _doubtful(found, same, conflicting):
         return Verdict(Relation.UNSURE, f"may conflict: {_conflict(found)}", conflicting)
     return Verdict(Relation.SAME, _same(found), same)
+
+
+def _doubtful(found: Compared, same: float, conflicting: float) -> bool:
+    """Whether two texts that seem the same may conflict after all."""
+    likely = conflicting * CAUTION > same or conflicting > DOUBT
+    other = _ends_otherwise(found.figures) or bool(replaced(found.whole, POLAR))
+    return likely or other or _other_fillers(found.whole)
+
+
+def _ends_otherwise(figures: Mapping[str, float]) -> bool:
+    """Whether two texts of one subject and condition end well and badly."""
+    other = figures["heavy_both"] or figures["condition_any"]
+    return bool(figures["ends_apart"]) and not other and figures["cover_least"] >= LEAST_ENDED
+
+
+def _in_one_frame(found: Compared) -> Verdict | None:
+    """Judge two texts of one sentence in which a word was replaced; None where none was.
+
+    They are never the same. Of another subject or under another condition both may be true;
+    one value for another conflicts; of any other word we cannot tell.
+    """
+    gaps = replaced(found.whole)
+    if not gaps or _denies(found):
+        return None
+    left, right = ([word for gap in gaps for word in gap[side]] for side in (0, 1))
+    words = [*left, *right]
+    clauses = [*found.whole.old, *found.whole.new]
+    if any(word.condition or subject(word, clauses) for word in words):
+        return Verdict(Relation.UNRELATED, _apart(found), FRAMED)
+    if all(valued(word, clauses) for word in words):
+        return Verdict(Relation.CONFLICTING, _conflict(found), FRAMED)
+    return Verdict(Relation.UNSURE, f"may conflict: {_conflict(found)}", FRAMED)
+
+
+def _other_fillers(whole: Match) -> bool:
+    """Whether each names something that the other does not: a host, a path, a port, a version."""
+    left = _named(whole.left, whole.measures.left)
+    right = _named(whole.right, whole.measures.right)
+    return bool(whole.measures.unlike) or (left and right)
+
+
+def _named(words: Sequence[Word], measures: Sequence[Measure]) -> bool:
+    return any(each.name for each in words) or any(each.kind not in QUANTITIES for each in measures)
+
+
+def _denies(found: Compared) -> bool:
+    """Whether two texts differ in more than the replaced words."""
+    figures = found.figures
+    names = ("net", "opposed", "unlike", "swapped", "often", "amount", "only_one")
+    return any(figures[name] for name in names)
 
 
 def _labels(pair: tuple[Measure, Measure]) -> bool:

@@ -17,6 +17,8 @@ LISTS: Final = (
     "light",
     "valence",
     "bad",
+    "good",
+    "ill",
     "all",
     "some",
     "single",
@@ -45,6 +47,8 @@ class Lexicon:
     poles: Mapping[str, tuple[Pole, ...]] = field(repr=False)
     scales: Mapping[str, int] = field(repr=False)
     bad: frozenset[str] = field(repr=False)
+    good: frozenset[str] = field(repr=False)
+    ill: frozenset[str] = field(repr=False)
     all: frozenset[str] = field(repr=False)
     some: frozenset[str] = field(repr=False)
     fillers: frozenset[str] = field(repr=False)
@@ -206,6 +210,8 @@ def _built(
         poles=_poles(tables["opposites"], root, set(lists["valence"])),
         scales={root(word): scale for word, scale in tables["scales"].items()},
         bad=frozenset(map(root, lists["bad"])),
+        good=roots("good") | frozenset(map(root, lists["good"])),
+        ill=roots("ill") | frozenset(map(root, lists["ill"])),
         all=frozenset(map(root, lists["all"])),
         some=frozenset(map(root, lists["some"])),
         fillers=frozenset(map(root, lists["fillers"])),

@@ -8,7 +8,9 @@ from typing import Final
 
 from lamplighter.domain.relate.analysis import Clause, Sense, Word
 from lamplighter.domain.relate.measures import Measures, beside
+from lamplighter.domain.relate.text import stem
 
+HEAVY: Final = 0.9  # the least weight of a word that makes a fact another one
 _LEAST_TYPED: Final = 5
 _LONG_TYPED: Final = 8
 _MOST_TYPED: Final = 40
@@ -61,7 +63,9 @@ class Match:
     @property
     def size(self) -> float:
         """How much they share."""
-        return sum(pair.old.weight for pair in self.pairs) + len(self.measures.same)
+        amounts = sum(one.kind == two.kind for one, two in self.measures.unlike)
+        words = sum(pair.old.weight for pair in self.pairs)
+        return words + len(self.measures.same) + amounts * 0.5
 
     def _share(self, hit: Sequence[Word], rest: Sequence[Word], over: int) -> float:
         said = sum(word.weight for word in hit) + len(self.measures.same)
@@ -101,9 +105,18 @@ def _counterpart(word: Word, among: Sequence[Word]) -> Pair | None:
                     return Pair(word, other, one, two)
     first = word.surface[0]
     for other in among:
-        if other.surface[0] == first and alike(word.surface, other.surface):
+        named = word.name or other.name  # a slip in a name makes it the name of another thing
+        if not named and akin(word.surface, other.surface):
+            return Pair(word, other, senses[0], senses[0])
+        if not named and other.surface[0] == first and alike(word.surface, other.surface):
             return Pair(word, other, senses[0], senses[0])
     return None
+
+
+def akin(one: str, two: str) -> bool:
+    """Whether two words are forms of one: "rebalance" and "rebalancing"."""
+    first, second = sorted((stem(one), stem(two)), key=len)
+    return len(first) >= _LEAST_TYPED and second.startswith(first) and len(second) <= len(first) + 3
 
 
 @lru_cache(maxsize=50_000)

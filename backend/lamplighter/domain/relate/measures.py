@@ -6,7 +6,7 @@ from typing import Final
 
 from lamplighter.domain.relate.analysis import Measure
 
-TOLERANCE: Final = 0.18
+TOLERANCE: Final = 0.15  # of the larger one
 QUANTITIES: Final = frozenset(
     ["duration", "period", "bytes", "rate", "percent", "celsius", "number"]
 )
@@ -74,18 +74,18 @@ def comparable(one: Measure, two: Measure) -> bool:
 
 
 def agree(one: Measure, two: Measure) -> bool:
-    """Whether two measures say the same: quantities within 18 %, all others exactly."""
+    """Whether two measures say the same: quantities within 15 %, all others exactly."""
     if one.kind != two.kind and frozenset((one.kind, two.kind)) not in _LIKE:
         return False
     if one.kind == two.kind == "path":
-        return one.text.startswith(two.text) or two.text.startswith(one.text)
+        return one.text == two.text
     bounded = _within(one, two)
     if bounded is not None:
         return bounded
     if one.kind == two.kind == "weekday":
         return one.low <= two.high and two.low <= one.high
     if one.kind == two.kind and one.kind in QUANTITIES:
-        slack = 1 + TOLERANCE
+        slack = 1 / (1 - TOLERANCE)
         return one.low <= two.high * slack and two.low <= one.high * slack
     return one.low == two.low if one.low or two.low else one.text == two.text
 

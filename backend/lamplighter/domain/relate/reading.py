@@ -127,8 +127,16 @@ class _Reading:
         light = meanings[0] in self.lexicon.light and not name
         polar = senses[0].key.endswith("±")
         weight = POLAR if polar else LIGHT if light else 1.0
-        self.words.append(Word(senses, text, weight, self.place, self.condition, name, self.phrase))
+        end = 0 if self.condition else self.end(root, meanings) * (-1 if flipped else 1)
+        at = self.place
+        word = Word(senses, text, weight, at, self.condition, name, self.phrase, end)
+        self.words.append(word)
         self.denying = False
+
+    def end(self, root: str, meanings: tuple[str, ...]) -> int:
+        """Say whether a word tells of a good end or of a bad one; 0 for neither."""
+        lexicon, words = self.lexicon, {root, meanings[0]}
+        return bool(words & lexicon.good) - bool(words & lexicon.ill)
 
     def senses(self, root: str, meanings: tuple[str, ...], *, flipped: bool) -> tuple[Sense, ...]:
         lexicon, turned = self.lexicon, -1 if flipped else 1

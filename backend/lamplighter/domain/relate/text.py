@@ -108,7 +108,8 @@ _ITEM: Final = re.compile(
     rf"""
       (?P<weekday> \b(?: (?:mon|tue|wed|thu|fri|sat|sun)(?:s|nes|rs|ur)?(?:days?)?
                       | weekdays? | weekends? | workdays? | working\sdays? )\b )
-    | (?P<path> (?<![\w./]) (?: [a-z][a-z0-9+]*:// | ~?/ ) [\w.~/@:%+*-]* [\w*] /? )
+    | (?P<path> (?<![\w./]) (?: [a-z][a-z0-9+]*:// | ~?/ ) [\w.~/@:%+*-]* [\w*] /?
+                 | (?<!\S)/(?=[\s,.;:)]|$) )
     | (?P<address> \b\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?:/\d+)?(?::\d+)? )
     | (?P<clock> \b\d{{1,2}}:\d\d(?::\d\d)?(?:\s?[ap]m\b)? | \b\d{{1,2}}\s?[ap]m\b )
     | (?P<every> \bevery\s(?P<every_n>{_AMOUNT})?\s?-?(?P<every_unit>{_UNITS})s?\b )
@@ -175,11 +176,18 @@ def _item(found: re.Match[str]) -> Item:
         return Item("weekday", text, low, high)
     for name in ("path", "address", "version", "name", "word", "stop", "ordinal"):
         if found[name] is not None:
-            return Item(name, text.rstrip("/").lstrip("v") if name in ("path", "version") else text)
+            return Item(name, _named(name, text))
     if found["clock"] is not None:
         at = _clock(text)
         return Item("clock", text, at, at)
     return _measured(found, text)
+
+
+def _named(kind: str, text: str) -> str:
+    """Return a name without what does not make it another one."""
+    if kind == "path":
+        return text.rstrip("/") or "/"
+    return text.lstrip("v") if kind == "version" else text
 
 
 def _measured(found: re.Match[str], text: str) -> Item:

@@ -20,12 +20,14 @@ _MORE: Final = "is not among the commands that only look; people can declare it 
 class Look:
     """A command that only looks, or that a person declared: its words, and which are paths.
 
-    `declared` is the pattern of services.yaml that allows it.
+    `declared` is the pattern of services.yaml that allows it; `within` are its words whose
+    star is in a path: which word, where the path begins, and the directory it has to stay in.
     """
 
     argv: tuple[str, ...]
     paths: tuple[int, ...] = ()
     declared: tuple[str, ...] = ()
+    within: tuple[tuple[int, int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def judge(words: Sequence[str], rules: Rules) -> Judgement:
     for pattern in rules.services.shell:
         # a wide pattern leads round no cooldown
         if patterns.fits(pattern, words) and not (hint and patterns.is_wide(pattern)):
-            return Look(tuple(words), declared=pattern)
+            return Look(tuple(words), declared=pattern, within=patterns.within(pattern, words))
     program = spelling.program(words[0])
     if "/" in program:
         return Refused(f"{program!r} is no program of the system; name it without a directory")

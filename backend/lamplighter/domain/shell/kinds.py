@@ -114,6 +114,21 @@ _URL: Final = re.compile(
 )
 _CURL_FORMAT: Final = re.compile(r"(?:[^%@\\]|\\[nrt\\]|%\{[a-z_]+\})+")
 _RESOURCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,-]*(?:/[A-Za-z0-9][A-Za-z0-9.-]*)?")
+_RUNS_GPG: Final = re.compile(r"%[-+ ]?G")
+"""A placeholder of a signature, with each sign that git takes before it."""
+
+_NEAR: Final = tuple(
+    ipaddress.ip_network(each)
+    for each in (
+        *("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"),
+        *("100.64.0.0/10", "::1/128", "fc00::/7", "fe80::/10"),
+    )
+)
+"""This machine and the networks that no stranger can be reached in."""
+
+_RESOLVERS: Final = frozenset({"1.1.1.1", "1.0.0.1", "8.8.8.8", "8.8.4.4", "9.9.9.9"})
+"""Public resolvers that nobody can set up to read what is asked."""
+
 DASHED: Final = frozenset({"moment", "offset", "size"})
 """Kinds whose words may begin with a dash where they stand apart from their option."""
 
@@ -131,7 +146,7 @@ def path(word: str, rules: Rules) -> str:
 def host(word: str, rules: Rules) -> str:
     """A host that a check of services.yaml names, or an address; another name could tell much."""
     name = word.lower().rstrip(".")
-    if name in rules.hosts() or _is_address(name):
+    if name in rules.hosts() or _is_plain_address(name):
         return ""
     return f"{word!r} is no host of services.yaml"
 
@@ -145,7 +160,9 @@ def known(word: str, rules: Rules) -> str:
 def question(word: str, rules: Rules) -> str:
     """What dig is asked: a host, a type of record, the address of a server, or how to answer."""
     if word.startswith("@"):
-        return "" if _is_address(word[1:]) else f"{word!r} is not @ADDRESS"
+        server = word[1:].lower()
+        fine = server in rules.hosts() or server in _RESOLVERS or _is_near(server)
+        return "" if fine else f"{word!r} is no host of services.yaml, near address or resolver"
     if word.startswith("+"):
         return "" if _DIG.fullmatch(word) else f"{word!r} is no word of dig that is known here"
     return "" if re.fullmatch(_SHAPES["record"], word) else host(word, rules)
@@ -190,7 +207,7 @@ def resource(word: str, rules: Rules) -> str:
 def git_format(word: str, rules: Rules) -> str:
     """A format of git; %G would run another program."""
     del rules
-    wrong = "%G" in word or not 1 <= len(word) <= _TEXT_CHARACTERS
+    wrong = _RUNS_GPG.search(word) or not 1 <= len(word) <= _TEXT_CHARACTERS
     return f"{word!r} is too long or would run a program" if wrong else ""
 
 
@@ -226,9 +243,24 @@ KINDS: Final[Mapping[str, Kind]] = {
 }
 
 
-def _is_address(name: str) -> bool:
+def _is_plain_address(name: str) -> bool:
+    """Whether a word is an address in which no words can be hidden.
+
+    An address with a scope (`fe80::1%words`) is a name to a resolver. A public IPv6 address has
+    room for eight bytes and more that its owner reads; that of a service is a host of its check.
+    """
+    address = _address(name)
+    return address is not None and (address.version == 4 or _is_near(name))
+
+
+def _is_near(name: str) -> bool:
+    """Whether a word is an address of this machine or of a private network."""
+    address = _address(name)
+    return address is not None and any(address in each for each in _NEAR)
+
+
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name)
+        return None if "%" in name else ipaddress.ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None

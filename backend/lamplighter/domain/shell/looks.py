@@ -12,12 +12,14 @@ from lamplighter.domain.shell.forms import Form, form
 
 _DIGITS: Final = "-0123456789"
 
+# the command line names a descriptor, which is a link in /proc: it is followed
 FILES: Final = {
     "ls": form(
         "-1aAlhrRtSdFisnpgGocuUkBQX --all --almost-all --human-readable --recursive --reverse"
         " --full-time --inode --size --directory --numeric-uid-gid --sort=name --time-style=name"
         " --time=name --group-directories-first --si",
         "path+",
+        added=("-H",),
     ),
     "cat": form("-AnbsvETet --number --show-all --squeeze-blank --number-nonblank", "path+"),
     "head": form(f"{_DIGITS} -qv -n=lines -c=lines --lines=lines --bytes=lines", "path+"),
@@ -38,14 +40,16 @@ FILES: Final = {
         " -print",
         "path+",
         whole=True,
+        added=("-H",),
     ),
-    "stat": form("-ft -c=text --format=text --file-system --terse", "path+"),
+    "stat": form("-ft -c=text --format=text --file-system --terse", "path+", added=("-L",)),
     "du": form(
         "-sahkmxc -d=number --summarize --human-readable --max-depth=number --total --all"
         " --apparent-size --one-file-system --si",
         "path+",
+        added=("-D",),
     ),
-    "file": form("-bi --brief --mime --mime-type", "path+"),
+    "file": form("-bi --brief --mime --mime-type", "path+", added=("-L",)),
     "readlink": form("-fe --canonicalize", "path+"),
     "realpath": form("-e", "path+"),
     "md5sum": form("", "path+"),

@@ -30,6 +30,23 @@ def fits(pattern: Pattern, words: Sequence[str]) -> bool:
     return all(map(_fits, pattern[1:], words[1:]))
 
 
+def within(pattern: Pattern, words: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
+    """Return which words have a star in a path, where it begins, and the directory before it.
+
+    A word that is a star alone may be a path too: it may lead anywhere.
+    """
+    found = []
+    for index, (word, given) in enumerate(zip(pattern, words, strict=False)):
+        if ANY not in word:
+            continue
+        start = word.find("/")
+        if 0 <= start < word.index(ANY):
+            found.append((index, start, word[start : word.rindex("/", 0, word.index(ANY)) + 1]))
+        elif given.startswith("/"):
+            found.append((index, 0, "/"))
+    return tuple(found)
+
+
 def is_wide(pattern: Pattern) -> bool:
     """Whether a pattern allows more than one command."""
     return any(ANY in word for word in pattern)

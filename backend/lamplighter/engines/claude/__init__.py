@@ -74,7 +74,7 @@ class ClaudeEngine:
         return Command(
             argv=tuple(argv),
             stdin=(OPENING + task.message).encode(),
-            env=environment.of(self._environ, task.scratch),
+            env=environment.of(self._environ, task.scratch, tier=task.session.tier),
             files=files,
         )
 

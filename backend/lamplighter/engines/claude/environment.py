@@ -55,12 +55,17 @@ def has_key(environ: Mapping[str, str]) -> bool:
     return any(environ.get(name, "").strip() for name in (*KEYS, *PROVIDERS))
 
 
-def of(environ: Mapping[str, str], scratch: str) -> dict[str, str]:
-    """Return the environment of a session whose home is its scratch directory."""
+def of(environ: Mapping[str, str], scratch: str, *, tier: int) -> dict[str, str]:
+    """Return the environment of a session whose home is its scratch directory.
+
+    A round of tier 1 does not think unless MAX_THINKING_TOKENS says otherwise: by itself the
+    CLI lets it think with 31,999 tokens.
+    """
     passed = {name: environ[name] for name in PASSED_ON if environ.get(name, "")}
     return {
         # a dead API would else hold a session for minutes
         "CLAUDE_CODE_MAX_RETRIES": RETRIES,
+        **({"MAX_THINKING_TOKENS": "0"} if tier == 1 else {}),
         **_in_real_home(environ),
         **passed,
         **SWITCHES,

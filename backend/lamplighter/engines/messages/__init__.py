@@ -1,14 +1,17 @@
 """The `messages` engine: our own loop over the Messages API, or whatever speaks it."""
 
 import os
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from lamplighter.domain.price import Prices, price_of
+from lamplighter.domain.session import MAX_TIER
 from lamplighter.engines import Command, Task, Trait
+from lamplighter.engines.messages.request import Answers
 
 NAME: Final = "messages"
 KEYS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
@@ -27,17 +30,23 @@ NO_KEY: Final = (
 class MessagesEngine:
     """Lets a model think, turn by turn, in a process of its own.
 
-    `own` are an operator's prices, which go before the published ones.
+    `own` are an operator's prices, which go before the published ones; `answers` bound one
+    answer at each tier.
     """
 
     name = NAME
     traits = frozenset({Trait.MODEL, Trait.TOOLS, Trait.RESUMES})
 
     def __init__(
-        self, environ: Mapping[str, str] | None = None, *, own: Prices | None = None
+        self,
+        environ: Mapping[str, str] | None = None,
+        *,
+        own: Prices | None = None,
+        answers: Sequence[Answers] = (Answers(),) * MAX_TIER,
     ) -> None:
         self._environ = os.environ if environ is None else environ
         self._own = own or {}
+        self._answers = answers
 
     def probe(self) -> str | None:
         """Say that there is no way to a model."""
@@ -64,6 +73,7 @@ class MessagesEngine:
                 ],
             },
             "price": price_of(task.model, self._own),
+            "answers": self._answers[session.tier - 1],
             "max_turns": task.max_turns,
             "budget_usd": task.budget_usd,
             "resumed": task.resumed,
@@ -71,4 +81,5 @@ class MessagesEngine:
         }
         env = {name: self._environ[name] for name in PASSED_ON if self._environ.get(name)}
         argv = (sys.executable, "-m", "lamplighter.engines.messages")
-        return Command(argv=argv, stdin=msgspec.json.encode(request), env=env)
+        stdin = msgspec.json.encode(request)
+        return Command(argv=argv, stdin=stdin, env=env, alone=signal.SIGHUP)

@@ -6,10 +6,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from lamplighter.engines.messages.turns import Turns
+from typing import Any, Final
 
 BAD_REQUEST: Final = 2
 FAILED: Final = 1
@@ -50,28 +47,23 @@ async def _session(asked: Any) -> int:
     turns = Turns(
         asked=asked,
         state=_state(asked, Path.cwd()),
-        model=Model(asked.model, os.environ),
+        model=Model(asked.model, os.environ, asked.answers),
         gate=Gate(asked.gate),
         directory=Path.cwd(),
         write=write,
     )
     working = asyncio.ensure_future(turns.run())
+    # SIGHUP says that the supervisor is gone: it ends us silently, and the next one goes on.
+    # What started us with `nohup` let it be ignored.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, working.cancel)
     try:
         await working
     except asyncio.CancelledError:
-        return await _interrupted(turns)
-    return 0
-
-
-async def _interrupted(turns: "Turns") -> int:
-    """End at once; where the supervisor is gone, silently: the next one goes on from here."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, lambda: None)
-    if await turns.gate.alive():
         turns.interrupted()
-    return INTERRUPTED
+        return INTERRUPTED
+    return 0
 
 
 def _state(asked: Any, directory: Path) -> Any:

@@ -3,13 +3,11 @@
 import asyncio
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 QUESTION_BYTES: Final = 60 * 1024
 ANSWER_BYTES: Final = 8 * 1024 * 1024
-ALIVE_SECONDS: Final = 1.0
 NO_ANSWER: Final = "The supervisor does not answer: {}."
 TOO_LONG: Final = "What was given to the tool is too long; it was not used."
 
@@ -42,16 +40,6 @@ class Gate:
     async def use(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Use a tool; an answer that does not come is an error in words."""
         return await self._answer({"tool": name, "input": dict(given)})
-
-    async def alive(self) -> bool:
-        """Whether somebody listens there: the supervisor lives, and with it the session."""
-        with suppress(OSError, TimeoutError):
-            _, writer = await asyncio.wait_for(
-                asyncio.open_unix_connection(self.path), ALIVE_SECONDS
-            )
-            writer.close()
-            return True
-        return False
 
     async def _answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
         asked = json.dumps(question).encode() + b"\n"

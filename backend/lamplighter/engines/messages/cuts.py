@@ -26,6 +26,13 @@ def whole(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return before
 
 
+def dropped(blocks: Sequence[dict[str, Any]]) -> str:
+    """Return the beginning of a marker that `whole` leaves out; empty for none."""
+    last = blocks[-1] if blocks else {}
+    line = last.get("text", "").rpartition("\n")[2] if last.get("type") == "text" else ""
+    return line if _MARKER.search(line) else ""
+
+
 def fresh(blocks: Sequence[dict[str, Any]], said: Iterable[str]) -> list[dict[str, Any]]:
     """Return an answer that goes on without the markers which were said before it."""
     before = frozenset(said)

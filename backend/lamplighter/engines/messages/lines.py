@@ -49,6 +49,11 @@ def retry(attempt: int, most: int, seconds: float, status: int | None, kind: str
     }
 
 
+def cut_off(words: str) -> Line:
+    """Return the line that says that a marker was cut off at the token limit, and is not kept."""
+    return {"type": "system", "subtype": "cut_off", "text": words}
+
+
 def spent(used: Used) -> Line:
     """Return what the session has used up to now."""
     return {"type": "system", "subtype": "spent", **_used(used)}
@@ -64,6 +69,12 @@ def block(content: Mapping[str, Any], model: str) -> Line:
         "stop_reason": None,
     }
     return {"type": "assistant", "message": message, "parent_tool_use_id": None}
+
+
+def partial(text: str) -> Line:
+    """Return the line of text that came of an answer that is not whole yet."""
+    delta = {"type": "text_delta", "text": text}
+    return {"type": "stream_event", "event": {"type": "content_block_delta", "delta": delta}}
 
 
 def result(answer: Mapping[str, Any], found: Mapping[str, Any] | None) -> Line:

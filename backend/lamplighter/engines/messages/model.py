@@ -1,37 +1,48 @@
 """Asking the model: one request to the Messages API, and its answer as values."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lamplighter.domain.text import one_line, shortened
 from lamplighter.domain.transcript import Usage
+from lamplighter.engines.messages.assembly import Assembly
+from lamplighter.engines.messages.request import Answers
 from lamplighter.engines.messages.retries import Failed
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic
-    from anthropic.types import Message
     from httpx2 import Response
 
-ANSWER_TOKENS: Final = 4_096
-ANSWER_SECONDS: Final = 240.0
+TIMEOUT_SETTING: Final = "(LAMPLIGHTER_ANSWER_TIMEOUT)"
 CONNECT_SECONDS: Final = 10.0
 ERROR_CHARS: Final = 300
-MOST_TOKENS: Final = 10**9
 ANSWER_BYTES: Final = 8 * 2**20
 TOO_MUCH: Final = f"What answers there sends more than {ANSWER_BYTES / 2**20:g} MB."
 PACKED: Final = "What answers there packs its answer, which nobody asked for."
 NO_KEY: Final = "none"  # a server of one's own wants none, but the client insists
-KEPT: Final = {
-    "text": ("text",),
-    "tool_use": ("id", "name", "input"),
-    "thinking": ("thinking", "signature"),
-    "redacted_thinking": ("data",),
-}
 HTTP_OK: Final = 200
 NOT_THE_API: Final = "What answers there is not the Messages API."
+NO_STREAM: Final = "What answers there does not stream: it sent {} in place of text/event-stream."
+BROKEN_OFF: Final = "The answer broke off before its end."
+STATUS: Final = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "overloaded_error": 529,
+}
+"""What an error in the midst of a stream would have been as an answer."""
+EVENTS: Final = "text/event-stream"
 MARK: Final = {"type": "ephemeral"}
+
+
+Heard = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,7 @@ class Model:
 
     name: str
     environ: Mapping[str, str]
+    answers: Answers = field(default_factory=Answers)
     _client: "AsyncAnthropic | None" = None
 
     async def ask(
@@ -59,33 +71,59 @@ class Model:
         system: Sequence[str],
         tools: Sequence[Mapping[str, Any]],
         messages: Sequence[Mapping[str, Any]],
+        heard: Heard = lambda _: None,
     ) -> Reply:
-        """Send one request; raises Failed."""
+        """Send one request and read its answer as it comes; raises Failed."""
         import anthropic
+        import httpx2
 
         asked: dict[str, Any] = {
             "system": [{"type": "text", "text": each, "cache_control": MARK} for each in system],
             "messages": marked(messages),
+            **self.answers.asked,
         }
         if tools:
             asked["tools"] = list(tools)
+        found = Assembly()
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):  # a server may send a byte now and then
-                answer: Message = await self._connected().messages.create(
-                    model=self.name, max_tokens=ANSWER_TOKENS, **asked
-                )
+            # a server may send a byte now and then
+            async with asyncio.timeout(self.answers.seconds):
+                await self._read(asked, found, heard)
+            with _understood():
+                return Reply(found.blocks, found.stop or "end_turn", found.usage)
         except TimeoutError as error:
-            raise Failed(None, f"No whole answer within {ANSWER_SECONDS:g} s.") from error
+            words = f"No whole answer within {self.answers.seconds:g} s {TIMEOUT_SETTING}."
+            raise Failed(None, words, answer=found) from error
+        except Failed as failed:
+            failed.answer = found
+            raise
         except anthropic.APIStatusError as error:
             raise _failed(error) from error
-        except (anthropic.APIError, ValueError) as error:
+        except (anthropic.APIError, httpx2.HTTPError, ValueError) as error:
             cause = error.__cause__ or error
-            words = f"{type(cause).__name__}: {cause}"
-            raise Failed(None, shortened(one_line(words), ERROR_CHARS)) from error
-        try:
-            return _reply(answer)
-        except (AttributeError, TypeError) as error:
-            raise Failed(HTTP_OK, NOT_THE_API) from error
+            words = shortened(one_line(f"{type(cause).__name__}: {cause}"), ERROR_CHARS)
+            raise Failed(None, words, answer=found) from error
+
+    async def _read(self, asked: dict[str, Any], found: Assembly, heard: Heard) -> None:
+        """Take the events of one answer in, and let their text be heard."""
+        import anthropic
+
+        streaming = self._connected().messages.with_streaming_response
+        async with streaming.create(model=self.name, stream=True, **asked) as response:
+            kind = response.headers.get("content-type", "").partition(";")[0].strip()
+            if kind != EVENTS:
+                raise Failed(HTTP_OK, NO_STREAM.format(shortened(one_line(kind), 80) or "nothing"))
+            async for each in anthropic.AsyncStream.raw_events(response.http_response):
+                with _understood():
+                    event: Any = each.json() if each.data else {"type": "ping"}
+                    if event["type"] == "error":
+                        raise _broken(event["error"])
+                    text = found.take(event)
+                if text:
+                    heard(text)
+                if found.ended:
+                    return
+        raise Failed(None, BROKEN_OFF)
 
     async def close(self) -> None:
         """Let go of the connection."""
@@ -108,7 +146,7 @@ class Model:
                 max_retries=0,  # ours are told in the stream
                 default_headers={"Accept-Encoding": "identity"},
                 http_client=anthropic.DefaultAsyncHttpxClient(
-                    timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+                    timeout=httpx2.Timeout(self.answers.seconds, connect=CONNECT_SECONDS),
                     event_hooks={"response": [_bounded]},
                 ),
             )
@@ -147,30 +185,19 @@ def marked(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [*before, {**last, "content": blocks}]
 
 
-def _reply(answer: "Message") -> Reply:
-    blocks = [_block(each.model_dump(mode="json")) for each in answer.content]
-    used = answer.usage
-    usage = Usage(
-        given=_count(used.input_tokens),
-        gave=_count(used.output_tokens),
-        cache_read=_count(used.cache_read_input_tokens),
-        cache_write=_count(used.cache_creation_input_tokens),
-    )
-    known = [block for block in blocks if block is not None]
-    return Reply(known, answer.stop_reason or "end_turn", usage)
+@contextmanager
+def _understood() -> Iterator[None]:
+    """Raise Failed for what is no answer of the API, whatever else it is."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise Failed(HTTP_OK, NOT_THE_API) from error
 
 
-def _count(said: Any) -> int:
-    """Return a count of tokens as it may be believed: a whole number, and not below 0."""
-    return min(MOST_TOKENS, max(0, said)) if isinstance(said, int) else 0
-
-
-def _block(given: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return of a block what may be sent back; None for a kind that we never asked for."""
-    kind = str(given.get("type"))
-    if kind not in KEPT:
-        return None
-    return {"type": kind, **{name: given.get(name) for name in KEPT[kind]}}
+def _broken(error: Mapping[str, Any]) -> Failed:
+    """Return the failure that an error in the midst of a stream is."""
+    status = STATUS.get(str(error.get("type")), STATUS["api_error"])
+    return Failed(status, shortened(one_line(str(error.get("message"))), ERROR_CHARS))
 
 
 def _failed(error: "APIStatusError") -> Failed:

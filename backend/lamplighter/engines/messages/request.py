@@ -1,11 +1,32 @@
 """The request that the engine reads from its standard input."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from lamplighter.domain.price import Price
+
+LEAST_THINKING: Final = 1_024
+"""The API takes no smaller number of tokens to think with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """How long one answer may be and may take, and with how many tokens the model may think."""
+
+    tokens: int = 4_096
+    seconds: float = 240.0
+    thinking: int = 0
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What of it goes into a request; what is thought comes on top of the answer."""
+        if not self.thinking:
+            return {"max_tokens": self.tokens}
+        budget = max(LEAST_THINKING, self.thinking)
+        thinking = {"type": "enabled", "budget_tokens": budget}
+        return {"max_tokens": self.tokens + budget, "thinking": thinking}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +45,7 @@ class Request:
     gate: str = ""
     chain: dict[str, Any]
     price: Price | None = None
+    answers: Answers = Answers()
     max_turns: int = 0
     budget_usd: float | None = None
     resumed: int = 0

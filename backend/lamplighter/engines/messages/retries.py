@@ -1,9 +1,13 @@
 """When a model does not answer: whether it is asked again, and after how long. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from lamplighter.engines.messages.assembly import Assembly
+
 MOST: Final = 8
+MOST_BROKEN_OFF: Final = 2
+"""An answer that broke off is paid for; nothing of it was used, so a few more tries harm nobody."""
 FIRST_SECONDS: Final = 0.5
 LONGEST_SECONDS: Final = 30.0
 LONGEST_ASKED_SECONDS: Final = 60.0
@@ -21,12 +25,14 @@ KINDS: Final = {
 class Failed(Exception):
     """A request that has no answer: its HTTP status (None: none came), and what was said.
 
-    `after` is how many seconds the server asked us to wait.
+    `after` is how many seconds the server asked us to wait, `answer` what came of an answer
+    before it broke off.
     """
 
     status: int | None
     words: str
     after: float | None = None
+    answer: Assembly = field(default_factory=Assembly)
 
     @property
     def kind(self) -> str:
@@ -52,7 +58,8 @@ def pause(attempt: int, failed: Failed, chance: float) -> float | None:
     It doubles each time, shortened by `chance` (0 to 1), so that many that failed
     together do not ask together. What the server asks for goes before, within reason.
     """
-    if attempt > MOST or not failed.passes:
+    most = MOST_BROKEN_OFF if failed.answer.received else MOST
+    if attempt > most or not failed.passes:
         return None
     if failed.after is not None:
         return min(LONGEST_ASKED_SECONDS, max(0.0, failed.after))

@@ -15,6 +15,7 @@ from lamplighter.engines.messages import checkpoint, cuts, lines, retries, windo
 from lamplighter.engines.messages.asking import Gate
 from lamplighter.engines.messages.checkpoint import State
 from lamplighter.engines.messages.lines import Line
+from lamplighter.engines.messages.live import Live
 from lamplighter.engines.messages.model import Model, Reply
 from lamplighter.engines.messages.request import Request
 from lamplighter.engines.messages.retries import Failed
@@ -127,8 +128,11 @@ class Turns:
             system = [each for each in (self.asked.system, state.told) if each]
             self._trim(system)
             try:
-                reply = await self.model.ask(system, state.tools, state.messages)
+                live = Live(lambda text: self._print(lines.partial(text)))
+                reply = await self.model.ask(system, state.tools, state.messages, live.take)
             except Failed as failed:
+                if failed.answer.received:  # it is paid for
+                    self._count(failed.answer.usage)
                 if failed.too_long and state.room > LEAST_ROOM:
                     state.room //= 2
                     continue
@@ -159,12 +163,14 @@ class Turns:
         state = self.state
         self._count(reply.usage)
         blocks = cuts.fresh(reply.blocks, state.cut_lines)
+        lost = cuts.dropped(blocks) if reply.stop in cuts.CUT_OFF else ""
         if reply.stop in cuts.CUT_OFF:
             blocks = cuts.whole(blocks)
         content = [each for each in blocks if each.get("text", "x").strip()]
         if content:
             state.messages.append({"role": "assistant", "content": content})
         told = [lines.block(each, state.model) for each in content if each["type"] in SHOWN]
+        told += [lines.cut_off(lost)] if lost else []
         told.append(lines.spent(self._used()))
         self._say([*told, *self._next(reply.stop, content)])
 
@@ -179,7 +185,7 @@ class Turns:
             return [self._last(self._failed(REFUSED, "error_refusal", "refusal"))]
         if state.cuts > cuts.MOST_CUTS:
             why = "The model's answers were cut off at their limit again and again."
-            return [self._last(self._failed(why, "error_max_output_tokens", "max_output_tokens"))]
+            return [self._last(self._failed(why, "error_max_output_tokens", "output_tokens"))]
         if uses:
             return []
         if cut or stop == "pause_turn":

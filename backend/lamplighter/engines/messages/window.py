@@ -9,8 +9,13 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any, Final
 
+from lamplighter.domain.text import one_line, shortened
+
 CHARS_PER_TOKEN: Final = 4
 LEFT_OUT: Final = "(What was said before was left out: there is no room for it.)"
+USED_BEFORE: Final = "(Left out for lack of room. Tools used there, and their results:)"
+DIGEST_TOKENS: Final = 400
+RESULT_CHARS: Final = 120
 LEAST_SCALE: Final = 0.5
 MOST_SCALE: Final = 4.0
 WINDOWS: Final = {"claude-": 160_000}
@@ -44,16 +49,54 @@ def trimmed(messages: Sequence[Message], room: float) -> list[Message]:
     if not exchanges or estimate(list(messages)) <= room:
         return list(messages)
     first, *between, last = exchanges if len(exchanges) > 1 else ([], *exchanges)
-    left = room - estimate(last) - estimate([_left_out()])
+    left = room - estimate(last) - estimate([_left_out("")])
     opens = bool(first) and estimate(first) <= left
     left -= estimate(first) if opens else 0
+    digests = _digests(exchanges[:-1])
+    share = min(DIGEST_TOKENS, max(0.0, left) / 2) if digests else 0.0
     kept: list[Message] = []
+    left -= share
     for exchange in reversed(between):
         left -= estimate(exchange)
         if left < 0:
             break
         kept[:0] = exchange
-    return [*(first if opens else ()), *_opened([*kept, *last], opens=opens)]
+    cut = len(exchanges) - 1 - len(_exchanges(kept))
+    digest = _digest(_digests(exchanges[:cut]), share)
+    return [*(first if opens else ()), *_opened([*kept, *last], digest, opens=opens)]
+
+
+def _digests(exchanges: Sequence[Sequence[Message]]) -> list[str]:
+    """Return a line for each tool that was used: what it was given, and how its answer begins.
+
+    What an earlier digest told stays.
+    """
+    told: list[str] = []
+    for block in (
+        each for exchange in exchanges for message in exchange for each in _blocks(message)
+    ):
+        if block.get("type") == "tool_use":
+            given = json.dumps(block.get("input"), ensure_ascii=False)
+            told.append(f"- {block.get('name')} {shortened(given, RESULT_CHARS)}")
+        elif block.get("type") == "tool_result" and told:
+            how = "failed" if block.get("is_error") else "answered"
+            said = shortened(one_line(str(block.get("content"))), RESULT_CHARS)
+            told.append(f"  {how}: {said}")
+        elif str(block.get("text", "")).startswith(USED_BEFORE):
+            told += block["text"].splitlines()[1:]
+    return told
+
+
+def _digest(told: list[str], room: float) -> str:
+    """Return the newest lines of a digest that fit."""
+    while told and estimate("\n".join((USED_BEFORE, *told))) > room:
+        told = told[1:]
+    return "\n".join((USED_BEFORE, *told)) if told else ""
+
+
+def _blocks(message: Message) -> list[Mapping[str, Any]]:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
 def _exchanges(messages: Sequence[Message]) -> list[list[Message]]:
@@ -75,12 +118,12 @@ def _answers(message: Message) -> bool:
     )
 
 
-def _opened(messages: list[Message], *, opens: bool) -> list[Message]:
-    """Let what is sent begin with a message of the user: the model wants it so."""
-    if opens or messages[0]["role"] == "user":
-        return messages
-    return [_left_out(), *messages]
+def _opened(messages: list[Message], digest: str, *, opens: bool) -> list[Message]:
+    """Let what is sent begin with a message of the user, and tell what was left out."""
+    if digest or not (opens or messages[0]["role"] == "user"):
+        return [_left_out(digest), *messages]
+    return messages
 
 
-def _left_out() -> Message:
-    return {"role": "user", "content": LEFT_OUT}
+def _left_out(digest: str) -> Message:
+    return {"role": "user", "content": digest or LEFT_OUT}

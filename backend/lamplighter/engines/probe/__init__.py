@@ -41,6 +41,7 @@ class ProbeEngine:
             "uses": task.uses,
             "findings": task.findings,
             "waiting": task.waiting,
+            "parked": task.parked,
         }
         env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         argv = (sys.executable, "-m", "lamplighter.engines.probe")
@@ -67,4 +68,5 @@ def _look(look: Look) -> dict[str, Any]:
         "flapped": look.flapped,
         "at": plain.at(look.at),
         "session": look.session_id,
+        "detail": look.detail,
     }

@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import takewhile
 from statistics import median
 
+from lamplighter.domain.frames import FAILS_WITH
 from lamplighter.domain.service import Service
 from lamplighter.domain.text import clock
 from lamplighter.engines.probe.facts import Facts, Outcome, Past
@@ -74,7 +75,7 @@ def learned(service: Service, case: Case, facts: Facts) -> str | None:
     looks = (past for check in service.checks for past in facts.past(service, check))
     well = [past.at for past in looks if past.ok]
     if any(at and any(each > at for each in well) for at in before):
-        return f"Fails when {name} fails; mend {name} first"
+        return FAILS_WITH.text(cause=name)
     return None
 
 

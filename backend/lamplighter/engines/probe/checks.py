@@ -33,6 +33,8 @@ async def run(check: Check, *, look_again: bool) -> Outcome:
         for _ in range(LOOKS):
             await asyncio.sleep(LOOK_SECONDS)
             outcome = _beside(outcome, await _attempt(check))
+        if outcome.failed:
+            outcome = replace(outcome, attempts=outcome.attempts + LOOKS)
     return outcome
 
 
@@ -47,10 +49,9 @@ def _after(before: Outcome, again: Outcome) -> Outcome:
 
 
 def _beside(first: Outcome, look: Outcome) -> Outcome:
-    """Return the first attempt with what another look saw."""
+    """Return the first attempt with what another look saw: no attempt, while none failed."""
     return replace(
         first,
-        attempts=first.attempts + 1,
         failed=first.failed + look.failed,
         detail=first.detail or look.detail,
         looks=first.looks + look.looks,
@@ -69,6 +70,8 @@ async def _attempt(check: Check) -> Outcome:
         failed=0 if answer.ok else 1,
         detail=answer.detail,
         seen=answer.seen,
+        printed=answer.printed,
+        answered=answer.answered,
         warning=answer.warning or (_slow(check, took) if answer.ok else ""),
         looks=(answer.status,) if answer.ok and answer.status else (),
     )
@@ -80,7 +83,19 @@ async def _answer(check: Check) -> Answer:
             return await _asked(check)
     except Exception as error:  # whatever a service does is a finding, never our end
         target = network.target_of(check)
-        return Answer(ok=False, detail=network.why(error, target=target, timeout=check.timeout))
+        return Answer(
+            ok=False,
+            answered=_answered(check, error),
+            detail=network.why(error, target=target, timeout=check.timeout),
+        )
+
+
+def _answered(check: Check, error: Exception) -> bool | None:
+    """Return whether a service answered although its check broke off."""
+    asks_service = isinstance(check, HttpCheck | TcpCheck | TlsCheck) or (
+        isinstance(check, DnsCheck) and check.server is not None
+    )
+    return network.answered(error) if asks_service else None
 
 
 async def _asked(check: Check) -> Answer:

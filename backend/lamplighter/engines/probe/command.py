@@ -2,16 +2,19 @@
 
 import asyncio
 import os
+from collections.abc import Sequence
 from typing import Final
 
 from lamplighter.domain.check import CommandCheck
+from lamplighter.domain.text import head_and_tail
 from lamplighter.engines.bounded import Ended, bounded
 from lamplighter.engines.probe import patterns
 from lamplighter.engines.probe.facts import Answer
 from lamplighter.engines.probe.words import harmless, seconds, shown
 
 OUTPUT_BYTES: Final = 1024 * 1024
-SEEN_BYTES: Final = 400
+BRIEF_CHARACTERS: Final = 600
+PRINTED_CHARACTERS: Final = 8_000
 
 _PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
 
@@ -26,14 +29,13 @@ async def ask(check: CommandCheck) -> Answer:
         env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
     )
     if problem := _problem(check, ended):
-        return Answer(ok=False, detail=harmless(problem))
+        return _failed(harmless(problem), ended)
     if check.output is None:
         return Answer(ok=True)
     # in a thread: a long search must not make the other services wait
     if await asyncio.to_thread(patterns.found, check.output, ended.output):
         return Answer(ok=True)
-    seen = harmless(ended.output[:SEEN_BYTES].decode(errors="replace"))
-    return Answer(ok=False, detail=shown(f"output does not match {check.output}"), seen=seen)
+    return _failed(shown(f"output does not match {check.output}"), ended)
 
 
 def _problem(check: CommandCheck, ended: Ended) -> str:
@@ -43,6 +45,24 @@ def _problem(check: CommandCheck, ended: Ended) -> str:
         return f"timed out after {seconds(check.timeout)}"
     if any(ended.exit_code in span for span in check.exits):
         return ""
-    lines = ended.errors.decode(errors="replace").strip().splitlines()
-    said = f": {lines[-1]}" if lines else ""
-    return f"ended with {ended.exit_code}, expected {check.expected}{said}"
+    return f"ended with {ended.exit_code}, expected {check.expected}"
+
+
+def _failed(problem: str, ended: Ended) -> Answer:
+    """Return a failure with the beginning and the end of what the program printed.
+
+    The line that names the cause is seldom the last one.
+    """
+    parts = ended.errors, ended.errors_end, ended.output, ended.output_end
+    printed = "\n".join(part.decode(errors="replace") for part in parts)
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    brief = " | ".join(_harmless(lines, BRIEF_CHARACTERS))
+    return Answer(
+        ok=False,
+        detail=f"{problem}: {brief}" if brief else problem,
+        printed="\n".join(_harmless(lines, PRINTED_CHARACTERS)),
+    )
+
+
+def _harmless(lines: Sequence[str], limit: int) -> list[str]:
+    return [harmless(line, limit) for line in head_and_tail(lines, limit)]

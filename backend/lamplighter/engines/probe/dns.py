@@ -29,13 +29,15 @@ async def ask(check: DnsCheck) -> Answer:
         found = set(await network.resolved(check.host, family=_FAMILIES[check.record]))
     expected = set(map(_written, check.addresses))
     found = set(map(_written, found))
+    answered = True if check.server else None
     if not found:
         kind = f"{check.record} " if check.record else ""
-        return Answer(ok=False, detail=harmless(f"no {kind}address of {check.host}"))
+        detail = f"no {kind}address of {check.host}"
+        return Answer(ok=False, answered=answered, detail=harmless(detail))
     if expected and found != expected:
         detail = f"answered {_listed(found)}, expected {_listed(expected)}"
-        return Answer(ok=False, detail=harmless(detail))
-    return Answer(ok=True)
+        return Answer(ok=False, answered=answered, detail=harmless(detail))
+    return Answer(ok=True, answered=answered)
 
 
 async def _asked(check: DnsCheck, server: str, record: Record) -> list[str]:
@@ -50,11 +52,12 @@ async def _asked(check: DnsCheck, server: str, record: Record) -> list[str]:
         reply = await _exchanged(make_query(check.host, record), server, check.server_port)
         return _addresses(reply, check.host, record, told)
     except ChainTooLong as error:
-        raise network.RefusedError(f"aliases without end, told by {told}") from error
+        raise network.RefusedError(f"aliases without end, told by {told}", answered=True) from error
     except BadResponse as error:
-        raise network.RefusedError(f"not an answer to what was asked, from {told}") from error
+        why = f"not an answer to what was asked, from {told}"
+        raise network.RefusedError(why, answered=False) from error
     except (DNSException, EOFError) as error:
-        raise network.RefusedError(f"not an answer in DNS, from {told}") from error
+        raise network.RefusedError(f"not an answer in DNS, from {told}", answered=False) from error
 
 
 async def _exchanged(query: "Message", server: str, port: int) -> "Message":
@@ -86,10 +89,11 @@ def _addresses(reply: "Message", host: str, record: Record, told: str) -> list[s
     from dns.message import QueryMessage
 
     if reply.rcode() == rcode.NXDOMAIN:
-        raise network.RefusedError(f"name not known: {host}")
+        raise network.RefusedError(f"name not known: {host}", answered=True)
     if reply.rcode() != rcode.NOERROR:
         said = rcode.to_text(reply.rcode())
-        raise network.RefusedError(f"{told} answered {said} for {record} of {host}")
+        why = f"{told} answered {said} for {record} of {host}"
+        raise network.RefusedError(why, answered=True)
     answer = reply.resolve_chaining().answer if isinstance(reply, QueryMessage) else None
     return [each.address for each in answer or ()]
 

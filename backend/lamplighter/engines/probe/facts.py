@@ -1,5 +1,6 @@
 """What a round saw, what earlier rounds saw, and what is remembered."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,19 +15,25 @@ from lamplighter.domain.text import same_words
 STALE: Final = timedelta(days=7)
 """What is surely known is said again after this time."""
 
+_FIGURES: Final = re.compile(r"\d+(?:\.\d+)?")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What one attempt came to.
 
-    `seen` is how the answer's body began, where that explains it. `warning`
-    says which threshold it came too near, though it passed.
+    `seen` is how the answer's body began, where that explains it; `printed` are
+    the lines of a program that failed. `warning` says which threshold it came too
+    near, though it passed. `answered` says whether the service answered at all;
+    None where the check cannot tell.
     """
 
     ok: bool
+    answered: bool | None = None
     detail: str = ""
     status: int | None = None
     seen: str = ""
+    printed: str = ""
     warning: str = ""
 
 
@@ -47,6 +54,8 @@ class Outcome:
     failed: int = 0
     detail: str = ""
     seen: str = ""
+    printed: str = ""
+    answered: bool | None = None
     warning: str = ""
     looks: tuple[int, ...] = ()
 
@@ -58,7 +67,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """What a check came to in an earlier round."""
+    """What a check came to in an earlier round; `detail` is why it failed."""
 
     ok: bool
     at: datetime
@@ -66,6 +75,7 @@ class Past:
     latency_ms: float | None = None
     flapped: bool = False
     session: int | None = None
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +95,9 @@ class Held:
 class Facts:
     """What is known before the round, by service; the newest comes first.
 
-    `history` is by "service/check". `waiting` tells since when a person was
-    asked for a service, `needs` all that a service depends on, by whatever way.
+    `history` is by "service/check". `waiting` tells since when a person was asked
+    for a service, `parked` since when a session waits for approval to act on it,
+    `needs` all that a service depends on, by whatever way.
     """
 
     now: datetime
@@ -95,11 +106,20 @@ class Facts:
     uses: Mapping[str, Sequence[Use]] = field(default_factory=dict)
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
     waiting: Mapping[str, datetime] = field(default_factory=dict)
+    parked: Mapping[str, datetime] = field(default_factory=dict)
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def past(self, service: Service, check: Check) -> Sequence[Past]:
         """Return what a check came to in earlier rounds, the newest first."""
         return self.history.get(f"{service.name}/{check.name}", ())
+
+    def unchanged(self, service: Service, outcomes: Sequence[Outcome], *, after: datetime) -> bool:
+        """Whether each check came to the same in a round that was made since `after`."""
+        return all(
+            past and past[0].at > after and _fact(past[0]) == _fact(outcome)
+            for outcome in outcomes
+            for past in [self.past(service, outcome.check)]
+        )
 
     def told_of(self, service: Service) -> Iterator[Held]:
         """Yield the memories of a service, in whatever case it was spelled."""
@@ -117,3 +137,9 @@ class Facts:
         """Say whether it is new, or saying it again would make it stronger."""
         held = self.held(service, words)
         return held is None or held.confidence < 1.0 or self.now - held.updated_at > STALE
+
+
+def _fact(found: Outcome | Past) -> tuple[object, ...]:
+    """Return what a check result states; why one passed, and figures such as times, may differ."""
+    why = "" if found.ok else _FIGURES.sub("#", found.detail)
+    return found.ok, found.flapped, found.status, why

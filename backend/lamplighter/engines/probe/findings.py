@@ -3,10 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.check import Check, HttpCheck, TcpCheck
 from lamplighter.domain.event import Level
+from lamplighter.domain.frames import ANSWERS, FLAPS
+from lamplighter.domain.handoff import is_new_failure
 from lamplighter.domain.service import Service
 from lamplighter.domain.text import clock
 from lamplighter.engines.probe.facts import Facts, Held, Outcome
@@ -15,8 +18,8 @@ from lamplighter.engines.probe.words import harmless, shown
 ROUNDS: Final = 3
 """How many times alike make it something to remember."""
 
-EVENT_CHARACTERS: Final = 1000
-REASON_CHARACTERS: Final = 400
+EVENT_CHARACTERS: Final = 1500
+REASON_CHARACTERS: Final = 1000
 NAMED: Final = 5
 
 _ORDER: Final = (Level.CRITICAL, Level.WARNING, Level.INFO)
@@ -37,6 +40,14 @@ class Remark:
     words: str
 
 
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A person who was asked: since when, and in words."""
+
+    since: datetime
+    words: str
+
+
 def wants_another_look(service: Service, check: Check, facts: Facts) -> bool:
     """Say whether nothing is known yet of what a healthy service answers to this check."""
     if not isinstance(check, HttpCheck) or check.statuses:
@@ -51,7 +62,7 @@ def about(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> list[s
         for outcome in outcomes
         for words in _learned(service, outcome, facts)
     )
-    return [_event(service, outcomes, facts), *learned, *_handed(service, outcomes, facts)]
+    return [*_event(service, outcomes, facts), *learned, *_handed(service, outcomes, facts)]
 
 
 def warned(service: Service, outcome: Outcome, facts: Facts) -> bool:
@@ -79,35 +90,60 @@ def summary(told: Sequence[tuple[Service, Sequence[Outcome], Level]]) -> str:
     return f"{shown(words, EVENT_CHARACTERS)}."
 
 
-def _event(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> str:
+def _event(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> Iterator[str]:
+    """Yield the event of a service that is not healthy, or is healthy again.
+
+    What waits for a person is stated once until it changes.
+    """
     remarks = [_remark(service, outcome, facts) for outcome in outcomes]
     worst = level(service, outcomes, facts)
     if worst is Level.INFO:
-        words = "Healthy: " + (", ".join(each.words for each in remarks) or "nothing to check")
+        if not _is_recovered(service, outcomes, facts):
+            return
+        words = "Healthy again: " + ", ".join(each.words for each in remarks)
     else:
         told = [each for each in remarks if each.level is not Level.INFO]
         told.sort(key=lambda each: _ORDER.index(each.level))
         words = "; ".join(each.words for each in told)
-    asked = _asked(service, facts) if worst is Level.CRITICAL else ""
-    if asked:  # it was said that a person is needed: no alarm each round
-        worst, words = Level.WARNING, f"{words}; {asked}"
-    return f"[EVENT:{worst}:{service.name}] {shown(words, EVENT_CHARACTERS)}"
+    awaited = _awaited(service, facts) if worst is Level.CRITICAL else None
+    if awaited:  # it was said that a person is needed: no alarm each round
+        worst, words = Level.WARNING, f"{words}; {awaited.words}"
+    if not (awaited and facts.unchanged(service, outcomes, after=awaited.since)):
+        yield f"[EVENT:{worst}:{service.name}] {shown(words, EVENT_CHARACTERS)}"
+
+
+def _is_recovered(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> bool:
+    """Whether a check passes that failed the last time."""
+    before = (facts.past(service, each.check)[:1] for each in outcomes if each.ok)
+    return any(not past.ok for results in before for past in results)
 
 
 def _handed(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> Iterator[str]:
     """Hand a failing service on, unless a person was asked and nothing has changed since."""
     failing = [f"{each.check.name}: {each.detail}" for each in outcomes if not each.ok]
-    if failing and not _asked(service, facts):
+    awaited = _awaited(service, facts)
+    if failing and (awaited is None or _is_new(service, outcomes, facts, awaited.since)):
         yield f"[ESCALATE:{service.name}] {shown('; '.join(failing), REASON_CHARACTERS)}"
 
 
-def _asked(service: Service, facts: Facts) -> str:
-    """Say for which service a person was asked: this one, or one that it needs."""
+def _is_new(service: Service, outcomes: Sequence[Outcome], facts: Facts, since: datetime) -> bool:
+    """Whether a check fails that passed when a person was asked, and in each round after that."""
+    return any(
+        not each.ok and is_new_failure(facts.past(service, each.check), since) for each in outcomes
+    )
+
+
+def _awaited(service: Service, facts: Facts) -> Awaited | None:
+    """Return which person is awaited: for this service, or for one that it needs."""
     for name in (service.name, *facts.needs.get(service.name, service.depends_on)):
-        if name in facts.waiting:
-            whom = "a person" if name == service.name else f"a person for {name}"
-            return f"{whom} was asked at {clock(facts.waiting[name], facts.now)}"
-    return ""
+        own = name == service.name
+        if since := facts.parked.get(name):
+            what = "approval" if own else f"approval for {name}"
+            return Awaited(since, f"{what} was requested at {clock(since, facts.now)}")
+        if since := facts.waiting.get(name):
+            whom = "a person" if own else f"a person for {name}"
+            return Awaited(since, f"{whom} was asked at {clock(since, facts.now)}")
+    return None
 
 
 def _remark(service: Service, outcome: Outcome, facts: Facts) -> Remark:
@@ -165,15 +201,14 @@ def _usual(service: Service, outcome: Outcome, facts: Facts) -> str | None:
     rounds = (status, *(each.status for each in past if each.ok))
     if (status,) * ROUNDS not in (rounds, outcome.looks):
         return None
-    words = f"Answers HTTP {status} at {_place(service, check)} when healthy"
-    words += "" if status == 200 else ", not 200"
+    words = ANSWERS.text(status=status, place=_place(service, check), tail=status != 200)
     alike = [held for claimed, held in _claims(service, check, facts) if claimed == status]
     # where somebody said so in other words, ours would only be a second memory
     return None if alike and not facts.held(service, words) else words
 
 
 def _flaps(check: Check) -> str:
-    return f"The {check.name} check fails now and then and passes when tried again"
+    return FLAPS.text(check=check.name)
 
 
 def _claims(service: Service, check: Check, facts: Facts) -> list[tuple[int, Held]]:

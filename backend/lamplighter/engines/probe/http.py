@@ -19,6 +19,7 @@ from lamplighter.engines.probe.words import harmless, shown
 BODY_BYTES: Final = 1024 * 1024
 REDIRECTS: Final = 5
 SEEN_BYTES: Final = 400
+SERVER_ERROR: Final = 500
 
 _PORTS: Final = {"http": 80, "https": 443}
 _OURS: Final = {"User-Agent": "lamplighter-probe", "Accept": "*/*", "Accept-Encoding": "identity"}
@@ -49,22 +50,24 @@ async def ask(check: HttpCheck) -> Answer:
             return await _judged(check, reply)
         url = url.join(reply.location)
         if url_problem(str(url)):
-            raise network.RefusedError(f"redirected to {reply.location}, which is no URL to ask")
-    return Answer(ok=False, detail="too many redirects", status=reply.status)
+            why = f"redirected to {reply.location}, which is no URL to ask"
+            raise network.RefusedError(why, answered=True)
+    return Answer(ok=False, answered=True, detail="too many redirects", status=reply.status)
 
 
 async def _judged(check: HttpCheck, reply: _Reply) -> Answer:
+    answered = reply.status < SERVER_ERROR
     if not check.accepts(reply.status):
         detail = f"answered {reply.status}, expected {check.expected}"
-        return Answer(ok=False, detail=detail, status=reply.status)
+        return Answer(ok=False, answered=answered, detail=detail, status=reply.status)
     if check.body is None:
-        return Answer(ok=True, status=reply.status)
+        return Answer(ok=True, answered=answered, status=reply.status)
     # in a thread: a long search must not make the other services wait
     if await asyncio.to_thread(patterns.found, check.body, reply.body):
-        return Answer(ok=True, status=reply.status)
+        return Answer(ok=True, answered=answered, status=reply.status)
     seen = harmless(reply.body[:SEEN_BYTES].decode(errors="replace"))
     detail = shown(f"body does not match {check.body}")
-    return Answer(ok=False, detail=detail, status=reply.status, seen=seen)
+    return Answer(ok=False, answered=answered, detail=detail, status=reply.status, seen=seen)
 
 
 async def _led_to(check: HttpCheck, url: httpx2.URL) -> _Reply:
@@ -73,7 +76,7 @@ async def _led_to(check: HttpCheck, url: httpx2.URL) -> _Reply:
         return await _reply(check, url)
     except Exception as error:
         why = network.why(error, target=network.host_and_port(url), timeout=check.timeout)
-        raise network.RefusedError(f"redirected, then {why}") from error
+        raise network.RefusedError(f"redirected, then {why}", answered=True) from error
 
 
 async def _reply(check: HttpCheck, url: httpx2.URL) -> _Reply:

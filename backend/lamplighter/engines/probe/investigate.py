@@ -13,7 +13,7 @@ from lamplighter.engines.probe.stages import Isolated
 from lamplighter.engines.probe.watch import Watch, failing
 from lamplighter.engines.probe.words import shown
 
-CHARACTERS = 400
+CHARACTERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _tell(watch: Watch, found: Found) -> None:
     watch.say(lines.result(str(found.isolated), use, failed=True, found=values))
     level = Level.WARNING if case.cause else Level.CRITICAL
     words = f"{outcome.check.name}: {found.isolated}; {case}"
-    watch.tell(f"[EVENT:{level}:{service.name}] {shown(words, 2 * CHARACTERS)}")
+    watch.tell(f"[EVENT:{level}:{service.name}] {shown(words, CHARACTERS + 500)}")
     facts = watch.request.facts
     learned = causes.learned(service, case, facts)
     if learned and facts.worth_saying(service, learned):
@@ -92,7 +92,8 @@ def _hand_on(
     reasons: dict[str, str] = {}
     for each in found:
         root = each.case.cause or each.service
-        if root.name in watch.request.facts.waiting:
+        own = root in watch.request.services  # tier 1 judged whether a person is awaited for it
+        if root.name in watch.request.facts.waiting and not own:
             continue
         detail = failing(seen[root.name])[0].detail if each.case.cause else str(each.isolated)
         reasons.setdefault(root.name, detail)

@@ -87,7 +87,8 @@ def told(outcome: Outcome) -> str:
     words += f" ({outcome.detail})" if outcome.flapped else ""
     if len(outcome.looks) > 1:
         words += f"; looked again: {', '.join(str(status) for status in outcome.looks[1:])}"
-    return words + (f'; the body begins "{harmless(outcome.seen)}"' if outcome.seen else "")
+    words += f'; the body begins "{harmless(outcome.seen)}"' if outcome.seen else ""
+    return f"{words}\n{outcome.printed}" if "\n" in outcome.printed else words
 
 
 def _values(service: Service, outcome: Outcome, *, warned: bool) -> Line:
@@ -98,6 +99,7 @@ def _values(service: Service, outcome: Outcome, *, warned: bool) -> Line:
         "ok": outcome.ok,
         "status": outcome.status,
         "latency_ms": outcome.latency_ms,
+        "answered": outcome.answered,
         "attempts": outcome.attempts,
         "flapped": outcome.flapped,
         "warned": warned,

@@ -7,19 +7,23 @@ from datetime import datetime
 from time import monotonic
 from typing import Final
 
-from lamplighter.domain.cooldown import ATTEMPTS, Outcome, Use, fails_first, says_first_fails
+from lamplighter.domain import repairs
+from lamplighter.domain.cooldown import ATTEMPTS, Use, fails_first, says_first_fails
+from lamplighter.domain.cooldown import Outcome as Used
+from lamplighter.domain.frames import FIRST_FAILS
+from lamplighter.domain.marks import Look
 from lamplighter.domain.memory import Category, Trust
 from lamplighter.domain.service import Action, ActionKind, Service
 from lamplighter.engines.probe import asking, checks, lines, timing
 from lamplighter.engines.probe.asking import Verdict
+from lamplighter.engines.probe.facts import Outcome
 from lamplighter.engines.probe.watch import Watch, failing
 from lamplighter.engines.probe.words import seconds, shown
 
-CHARACTERS: Final = 400
+CHARACTERS: Final = 1000
 POLL_SECONDS: Final = (0.25, 2.0)
 STILL_SECONDS: Final = 30.0
 IN_A_ROW: Final = 2
-FIRST_FAILS: Final = "The first {} fails and the second one works"
 
 _ORDER: Final = (ActionKind.RESTART, ActionKind.REDEPLOYMENT)
 
@@ -35,6 +39,8 @@ class Mending:
     mended: bool = False
     dry: bool = False
     turned_down: bool = False
+    outcomes: Sequence[Outcome] = ()
+    left: Sequence[Outcome] = ()
 
     @property
     def over(self) -> bool:
@@ -83,6 +89,7 @@ async def _mend(watch: Watch, service: Service) -> Mending:
         mending.mended = True
         watch.tell(f"[EVENT:info:{service.name}] Well already; nothing was done")
         return mending
+    mending.outcomes = outcomes
     mending.why = failing(outcomes)[0].detail
     ill = [each.name for each, found in below if failing(found)]
     if ill:
@@ -91,7 +98,13 @@ async def _mend(watch: Watch, service: Service) -> Mending:
         await _act(mending, action)
         if mending.over:
             break
-    if not (mending.mended or mending.dry):
+    if mending.turned_down and not failing((await watch.look_at([service]))[-1][1]):
+        mending.mended = True  # by itself, or by whoever was asked
+        watch.tell(f"[EVENT:info:{service.name}] Healthy again; nothing was done")
+    if mending.left:
+        mending.why = "; ".join(f"{each.check.name}: {each.detail}" for each in mending.left)
+        mending.tried.append("no action that ran repairs this")
+    if mending.left or not (mending.mended or mending.dry):
         _ask_a_person(mending)
     return mending
 
@@ -116,22 +129,47 @@ async def _act(mending: Mending, action: Action) -> None:
     while took is None and verdict.use and verdict.attempts and verdict.attempts < attempts:
         watch.tell(f"A first {action.kind} of {service.name} is known to fail: once more.")
         verdict, took = await _attempt(mending, action, again=verdict.use)
-    if verdict.outcome is Outcome.WOULD:
+    if verdict.outcome is Used.WOULD:
         mending.dry = True
         mending.tried.append(verdict.words)
-    elif verdict.outcome is Outcome.REFUSED:
+    elif verdict.outcome is Used.UNNEEDED:
+        mending.mended = True
+        await watch.look_at([service])
+    elif verdict.outcome is Used.REFUSED:
         mending.turned_down = verdict.turned_down
         mending.tried.append(f"{action.kind} refused: {verdict.words}")
     elif took is None:
         waited = timing.patience(timing.claim(service, watch.request.facts), action)
         why = f"not healthy {seconds(waited)} after it"
-        why = verdict.words if verdict.outcome is Outcome.FAILURE else why
+        why = verdict.words if verdict.outcome is Used.FAILURE else why
         mending.tried.append(f"{action.kind} did not help: {why}")
         watch.tell(f"[COOLDOWN:{action.kind}:{service.name}] failure - {shown(why, CHARACTERS)}")
     else:
         mending.mended = True
         _learn(watch, service, action, verdict, took)
-        await watch.look_at([service])  # so that it is seen to be well before the next round
+        # so that it is seen to be well before the next round
+        [(_, after)] = await watch.look_at([service])
+        mending.left = failing(after)
+
+
+def _awaited(mending: Mending, action: Action) -> Service:
+    """Return the service without the failing checks that an action does not repair."""
+    service = mending.service
+    results = [
+        Look(
+            service=service.name,
+            name=each.check.name,
+            kind=each.check.kind,
+            ok=each.ok,
+            answered=each.answered,
+        )
+        for each in mending.outcomes
+    ]
+    repairable = {each.name for each in repairs.repairable(action, results)}
+    others = {each.check.name for each in failing(mending.outcomes)} - repairable
+    return replace(
+        service, checks=tuple(each for each in service.checks if each.name not in others)
+    )
 
 
 async def _attempt(
@@ -146,11 +184,11 @@ async def _attempt(
         watch.request.gate, service.name, action.name, again=again, reason=mending.why
     )
     words = f"{verdict.outcome}: {verdict.words}"
-    failed = verdict.outcome in (Outcome.REFUSED, Outcome.FAILURE)
+    failed = verdict.outcome in (Used.REFUSED, Used.FAILURE)
     watch.say(lines.result(shown(words, CHARACTERS), use, failed=failed))
-    if verdict.outcome is not Outcome.SUCCESS:
+    if verdict.outcome is not Used.UNCONFIRMED:
         return verdict, None
-    return verdict, await _wait(watch, service, action, verdict)
+    return verdict, await _wait(watch, _awaited(mending, action), action, verdict)
 
 
 async def _wait(watch: Watch, service: Service, action: Action, verdict: Verdict) -> float | None:
@@ -223,7 +261,7 @@ def _learn(watch: Watch, service: Service, action: Action, verdict: Verdict, too
     if words and facts.worth_saying(service, words):
         watch.tell(f"[MEMORY:timing:{name}] {shown(words, CHARACTERS)}")
     if _fails_at_first(action.kind, verdict, uses, facts.now):
-        words = FIRST_FAILS.format(action.kind)
+        words = FIRST_FAILS.text(action=action.kind)
         if facts.worth_saying(service, words):
             watch.tell(f"[MEMORY:remediation:{name}] {words}")
 
@@ -234,7 +272,7 @@ def _fails_at_first(kind: ActionKind, verdict: Verdict, uses: Sequence[Use], now
         id=verdict.use or 0,
         service="",
         action=kind,
-        outcome=Outcome.SUCCESS,
+        outcome=Used.SUCCESS,
         attempts=verdict.attempts,
         created_at=now,
     )

@@ -26,7 +26,14 @@ _ERRNO: Final = {
 
 
 class RefusedError(Exception):
-    """We do not connect there; the message says why."""
+    """An attempt ends here; the message says why.
+
+    `answered` says whether the service answered; None where it was not asked at all.
+    """
+
+    def __init__(self, why: str, *, answered: bool | None = None) -> None:
+        super().__init__(why)
+        self.answered = answered
 
 
 async def addresses(host: str, port: int) -> list[str]:
@@ -101,6 +108,21 @@ def why(error: Exception, *, target: str, timeout: float) -> str:
         if words := _reason(each, target):
             return words
     return harmless(f"no answer from {target}: {error or type(error).__name__}")
+
+
+def answered(error: Exception) -> bool | None:
+    """Return whether a service answered although the attempt failed.
+
+    A certificate that is not valid is an answer, and a name that is not known says
+    nothing of the service.
+    """
+    for each in _chain(error):
+        match each:
+            case RefusedError():
+                return each.answered
+            case ssl.SSLCertVerificationError():
+                return True
+    return False
 
 
 def _reason(error: BaseException, target: str) -> str | None:

@@ -21,7 +21,7 @@ async def ask(check: ProcessCheck) -> Answer:
 def _looked(check: ProcessCheck) -> Answer:
     found = [each for each in psutil.process_iter() if _is_meant(check, each)]
     if problem := _miscounted(check, len(found)):
-        return Answer(ok=False, detail=shown(problem))
+        return Answer(ok=False, answered=None if found else False, detail=shown(problem))
     memory = sum(map(_memory, found))
     if check.memory_bytes is None or memory <= check.memory_bytes:
         return Answer(ok=True)

@@ -57,6 +57,7 @@ class _Wire:
     uses: Mapping[str, Sequence[Use]] = field(default_factory=dict)
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
     waiting: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
+    parked: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
 
 
 def read(raw: bytes) -> Request:
@@ -80,6 +81,7 @@ def read(raw: bytes) -> Request:
             uses=told.uses,
             findings=told.findings,
             waiting=told.waiting,
+            parked=told.parked,
         ),
     )
     needs = {each.name: [name.name for name in request.needs(each)] for each in request.services}

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Final
 
 from lamplighter.domain.cooldown import Use
+from lamplighter.domain.frames import HEALTHY_AFTER
 from lamplighter.domain.memory import Category
 from lamplighter.domain.service import Action, ActionKind, Service
 from lamplighter.engines.probe.facts import Facts, Held
@@ -82,7 +83,7 @@ def learned(
     ]
     if len(measured) < TIMES:
         return None
-    return f"Takes about {_rounded(median(measured[:TIMES]))} to be healthy after a {kind}"
+    return HEALTHY_AFTER.text(time=_rounded(median(measured[:TIMES])), action=kind)
 
 
 def agrees(seconds: float, claimed: float) -> bool:

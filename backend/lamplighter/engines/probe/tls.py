@@ -36,12 +36,13 @@ async def ask(check: TlsCheck) -> Answer:
     try:
         certificate = await _certificate(check, context)
     except ssl.SSLCertVerificationError as error:
-        return Answer(ok=False, detail=harmless(await _why_not_valid(check, error)))
+        return Answer(ok=False, answered=True, detail=harmless(await _why_not_valid(check, error)))
     if problem := _problem_today(certificate, clock.now()):
-        return Answer(ok=False, detail=f"certificate {problem}")
+        return Answer(ok=False, answered=True, detail=f"certificate {problem}")
     left = certificate.not_valid_after_utc - clock.now()
     soon = left < timedelta(seconds=check.expires)
-    return Answer(ok=True, warning=f"certificate expires in {_lasting(left)}" if soon else "")
+    warning = f"certificate expires in {_lasting(left)}" if soon else ""
+    return Answer(ok=True, answered=True, warning=warning)
 
 
 def _context(ca: str | None, *, verify: bool) -> ssl.SSLContext:
@@ -66,11 +67,12 @@ async def _certificate(check: TlsCheck, context: ssl.SSLContext) -> "Certificate
         except ssl.SSLCertVerificationError:
             raise
         except ssl.SSLError as error:
-            raise network.RefusedError(_why_no_handshake(error, check.target)) from error
+            why = _why_no_handshake(error, check.target)
+            raise network.RefusedError(why, answered=False) from error
     try:
         return x509.load_der_x509_certificate(sent or b"")
     except ValueError as error:
-        raise network.RefusedError(f"certificate not readable: {error}") from error
+        raise network.RefusedError(f"certificate not readable: {error}", answered=True) from error
 
 
 async def _handshake(plug: socket.socket, context: ssl.SSLContext, name: str) -> bytes | None:
@@ -94,7 +96,7 @@ async def _handshake(plug: socket.socket, context: ssl.SSLContext, name: str) ->
 def _why_no_handshake(error: ssl.SSLError, target: str) -> str:
     if error.reason in _NOT_TLS:
         return f"not TLS: {target} speaks something else"
-    if isinstance(error, ssl.SSLEOFError):
+    if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         return f"TLS handshake broken off by {target}"
     reason = (error.reason or str(error)).lower().replace("_", " ")
     return f"TLS handshake failed at {target}: {reason}"

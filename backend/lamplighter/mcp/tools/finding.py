@@ -7,11 +7,12 @@ from lamplighter.domain.agent import CONTEXT_LIMIT, MOST_CONTEXT
 from lamplighter.domain.client_offers import RESULTS_USUALLY
 from lamplighter.domain.markers import defused
 from lamplighter.domain.memory import Category, Memory
-from lamplighter.domain.search import Found, Wanted
+from lamplighter.domain.search import Found, Results, Wanted
 from lamplighter.domain.session import Session
 from lamplighter.domain.text import one_line, several_lines, shortened
 from lamplighter.mcp.desk import Place
 from lamplighter.mcp.tools.shown import NOTES, SHOWN_CHARS, line, said_of, session_values, values
+from lamplighter.usecases.agent_context import AgentContext
 from lamplighter.usecases.toolbox import Answer, Use
 
 NO_WORD: Final = "None of these holds a word of the query: they are only nearest in meaning."
@@ -30,18 +31,27 @@ def mem_search(place: Place) -> Use:
         )
         results = await place.knowing.search(wanted)
         if not results.found:
+            none = f"Nothing in the project {wanted.project} holds these words."
             return Answer(
-                text=f"Nothing in the project {wanted.project} holds these words.",
-                found={"results": []},
+                text=" ".join(filter(None, (none, results.left_out))),
+                found={"results": [], **_whole(results)},
             )
         lines = [NOTES, *([NO_WORD] if results.holds_no_word else [])]
         lines += [_line(each) for each in results.found]
-        if results.partial:
-            lines.append("Time ran out: there may be more. Fewer or rarer words find it.")
-        found = {"note": NOTES, "results": [_values(each) for each in results.found]}
+        lines += [results.left_out] if results.partial else []
+        found = {
+            "note": NOTES,
+            "results": [_values(each) for each in results.found],
+            **_whole(results),
+        }
         return Answer(text="\n".join(lines), found=found)
 
     return use
+
+
+def _whole(results: Results | AgentContext) -> dict[str, Any]:
+    """Return whether all was searched, and what was not."""
+    return {"partial": results.partial, "missing": list(results.missing)}
 
 
 def _line(found: Found) -> str:
@@ -72,11 +82,14 @@ def mem_context(place: Place) -> Use:
         usual = agent.context_limit if agent else CONTEXT_LIMIT
         limit = min(given.get("limit", usual), MOST_CONTEXT) if usual else 0
         project = place.project(given)
-        told = await place.knowing.context(project, given.get("query", ""), limit=limit)
+        told = await place.knowing.context(
+            project, given.get("query", ""), limit=limit, budget=given.get("budget")
+        )
         found = {
             "context": told.text,
             "sessions": [session_values(each) for each in told.sessions],
             "memories": [{"id": each.memory.id, "method": each.method.value} for each in told.told],
+            **_whole(told),
         }
         if not told.text:
             return Answer(text=f"Nothing is known yet in the project {project}.", found=found)

@@ -159,7 +159,9 @@ def handoff(place: Place) -> Use:
 async def _handed(desk: Desk, session: Session, given: Mapping[str, Any]) -> Answer:
     """Hand a service on as a marker of the session would."""
     service = _declared(desk, given["service"])
-    taking = Ingest(desk.db, session, desk.redact, desk.known(), max_tier=desk.max_tier)
+    declared = desk.services()
+    known = [each.name for each in declared]
+    taking = Ingest(desk.db, session, desk.redact, known, max_tier=desk.max_tier, services=declared)
     return await saying.hand_on(taking, service, given["reason"], now=desk.now())
 
 

@@ -1,4 +1,8 @@
-"""The narrator: says in the terminal what happens, as the change feed tells it."""
+"""The narrator: reports in the terminal what happens, and says where to look and why.
+
+It follows the change feed. The first time that something worth seeing happens, one line
+explains it; when all of it was seen, the last lines name the next step.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -7,33 +11,87 @@ from typing import Any, Final
 
 import httpx2
 
+from lamplighter.serve.demo.stage import Services
+
 POLL_SECONDS: Final = 0.5
 SECONDS: Final = 5.0
 
 Say = Callable[[str], None]
 
+EXPLAINED: Final = {
+    "connection refused": "Look at Overview: two services fail, and one of them is the cause.",
+    "Fails when": "Memory at work: the dependency is learned (page Memories).",
+    "Restart (success)": "Repaired by the declared action, at tier 3 (page Sessions, newest).",
+    "learned    archive: Takes": "Memory at work: the start time was measured and is learned.",
+    "as remembered (memory": "Memory at work: this session waits as long as memory says.",
+    "reinforced archive: Takes": "Memory at work: the same measurement again raises confidence.",
+    "Restart refused": "The cooldown holds: a third restart does not run (page Cooldowns).",
+    "Needs a person": "Lamplighter asks you now, once (page Overview).",
+}
+"""What is explained when its words are first reported."""
+
+WHOLE_STORY: Final = frozenset(EXPLAINED) - {"connection refused"}
+
+NEXT_STEP: Final = """\
+You have seen everything that the demo shows; it keeps running until Ctrl-C.
+Next, watch your own services: `make up` says where services.yaml is, docs/services.md what it
+may hold."""
+
+
+def services_of(url: str, token: str) -> Services:
+    """Return what asks Lamplighter at `url` for the status of each service, by name."""
+
+    async def services() -> Mapping[str, Mapping[str, Any]]:
+        with suppress(httpx2.HTTPError, ValueError, KeyError):
+            async with _client(url, token) as client:
+                found = (await client.get("/api/v1/services")).json()["items"]
+                return {each["name"]: each for each in found}
+        return {}
+
+    return services
+
 
 async def narrate(url: str, token: str, say: Say) -> None:
-    """Follow the changes at `url` and say those that a person wants to hear of."""
-    shown = {"Authorization": f"Bearer {token}"}
-    after, held, said = 0, dict[int, float](), dict[str, str]()
-    async with httpx2.AsyncClient(
-        base_url=url, headers=shown, trust_env=False, timeout=SECONDS
-    ) as client:
+    """Follow the changes at `url` and report those that a person wants to hear of."""
+    after, confidences, reported = 0, dict[int, float](), dict[str, str]()
+    story = _Story(say)
+    async with _client(url, token) as client:
         while True:
             with suppress(httpx2.HTTPError, ValueError):
                 answer = (await client.get("/api/v1/changes", params={"after": after})).json()
                 for change in answer.get("items", ()):
-                    words = _words(change, held)
-                    about = words.partition(":")[0]
-                    if words and said.get(about) != words:
-                        say(words)
-                    said[about] = words or said.get(about, "")
+                    line = _line(change, confidences)
+                    about = line.partition(":")[0]
+                    if line and reported.get(about) != line:
+                        story.report(line)
+                    reported[about] = line or reported.get(about, "")
                 after = answer.get("next", after)
             await asyncio.sleep(POLL_SECONDS)
 
 
-def _words(change: Mapping[str, Any], held: dict[int, float]) -> str:
+class _Story:
+    """Reports lines, and explains each kind of them once."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._seen: set[str] = set()
+
+    def report(self, line: str) -> None:
+        self._say(line)
+        for words, explanation in EXPLAINED.items():
+            if words in line and words not in self._seen:
+                self._seen.add(words)
+                self._say(f"   -> {explanation}")
+                if self._seen >= WHOLE_STORY:
+                    self._say(NEXT_STEP)
+
+
+def _client(url: str, token: str) -> httpx2.AsyncClient:
+    headers = {"Authorization": f"Bearer {token}"}
+    return httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=SECONDS)
+
+
+def _line(change: Mapping[str, Any], confidences: dict[int, float]) -> str:
     row = change["row"]
     if row is None:
         return ""
@@ -41,7 +99,7 @@ def _words(change: Mapping[str, Any], held: dict[int, float]) -> str:
         case "event":
             return _event(row)
         case "memory":
-            return _memory(row, held)
+            return _memory(row, confidences)
         case "session" if row["status"] == "escalated" and change["op"] == "updated":
             return f"session {row['id']} (tier {row['tier']}): {row['reason']}"
     return ""
@@ -49,19 +107,19 @@ def _words(change: Mapping[str, Any], held: dict[int, float]) -> str:
 
 def _event(row: Mapping[str, Any]) -> str:
     text = str(row["text"])
-    if text.startswith(("Healthy: ", "Asks for tier")):
+    if text.startswith("Asks for tier"):
         return ""
     sign = {"info": " ", "warning": "!", "critical": "!!"}[row["level"]]
     return f"{sign:<2} {row['service'] or 'general'}: {text}"
 
 
-def _memory(row: Mapping[str, Any], held: dict[int, float]) -> str:
+def _memory(row: Mapping[str, Any], confidences: dict[int, float]) -> str:
     number, confidence = int(row["id"]), float(row["confidence"])
-    before = held.get(number)
-    held[number] = confidence
-    said = f"{row['service'] or 'general'}: {row['observation']}"
+    before = confidences.get(number)
+    confidences[number] = confidence
+    observation = f"{row['service'] or 'general'}: {row['observation']}"
     if before is None:
-        return f"   learned    {said} ({confidence})"
+        return f"   learned    {observation} ({confidence})"
     if confidence > before:
-        return f"   reinforced {said} ({before} -> {confidence})"
+        return f"   reinforced {observation} ({before} -> {confidence})"
     return ""

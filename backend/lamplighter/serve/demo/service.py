@@ -1,11 +1,9 @@
-"""One small service on loopback: slow to start, short of life, or in need of another one.
+"""One small service on loopback: slow to start, or dependent on another one.
 
-`python -m lamplighter.serve.demo.service PORT KEEPER [slow=4] [life=3] [needs=URL]`
+`python -m lamplighter.serve.demo.service PORT KEEPER [slow=4] [needs=URL]`
 """
 
-import os
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -13,8 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from lamplighter.serve.keeper import die_with
 
-NEEDED_SECONDS = 1.0
-CRASHED = 3
+NEEDED_SECONDS = 4.0
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -49,13 +46,11 @@ class Answers(BaseHTTPRequestHandler):
 
 
 def main(port: int, keeper: int, **given: str) -> None:
-    """Serve until ended; with a `life`, crash after so many seconds."""
+    """Serve until ended."""
     die_with(keeper)
     Answers.began = time.monotonic()
     Answers.slow = float(given.get("slow", 0))
     Answers.needs = given.get("needs", "")
-    if "life" in given:
-        threading.Timer(float(given["life"]), os._exit, (CRASHED,)).start()
     ThreadingHTTPServer(("127.0.0.1", port), Answers).serve_forever()
 
 

@@ -30,11 +30,11 @@ Say = Callable[[str], None]
 
 INTRODUCTION: Final = """\
 Lamplighter demo: {link}
-The link logs one browser in. For another one:
+Open the link: it logs one browser in. For another one:
   LAMPLIGHTER_HOME={home} LAMPLIGHTER_PORT={port} lamplighter login
-Three small services run on this machine. Every three seconds Lamplighter makes its round; it has
-no model, no key and nothing to go by but {services}.
-Watch Overview, Sessions, Memories and Cooldowns. Ctrl-C ends it and removes everything.
+Three small services run on this machine, and the demo breaks them. Lamplighter checks them every
+three seconds. It has no model and no key, only {services}.
+Ctrl-C ends the demo and removes everything.
 """
 
 
@@ -45,8 +45,20 @@ def run(*, port: int | None, seconds: float | None, keep: bool, say: Say) -> int
     with _home(keep=keep, say=say) as directory, _port(port) as chosen:
         env = _environment(directory, chosen)
         settings = read_settings(env)
-        access.prepare(settings)
+        with _undisturbed():
+            access.prepare(settings)
         return asyncio.run(_play(settings, env, seconds, say))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let a signal to end wait: in the middle of a migration it would print a traceback."""
+    ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    signal.pthread_sigmask(signal.SIG_BLOCK, ending)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
 
 
 async def _play(settings: Settings, env: Mapping[str, str], seconds: float | None, say: Say) -> int:
@@ -70,8 +82,9 @@ async def _play(settings: Settings, env: Mapping[str, str], seconds: float | Non
             ready=lambda: web.answers(settings),
             env=env,
         )
-        narrating = asyncio.create_task(
-            narrator.narrate(access.url(settings), access.words_of(settings), tell)
+        url, token = access.url(settings), access.words_of(settings)
+        narrating = asyncio.gather(
+            narrator.narrate(url, token, tell), here.play(narrator.services_of(url, token))
         )
         ending = seconds and asyncio.get_running_loop().call_later(seconds, keeper.stopping.set)
         try:
@@ -101,6 +114,8 @@ def _environment(directory: Path, port: int) -> dict[str, str]:
         f"{PREFIX}HOME": str(directory),
         f"{PREFIX}PORT": str(port),
         f"{PREFIX}INTERVAL": INTERVAL,
+        f"{PREFIX}COOLDOWN_RESET": "0",
+        f"{PREFIX}FLAP_LIMIT": "0",
     }
 
 

@@ -1,22 +1,31 @@
-"""The stage: runs the demo's services, breaks them on purpose, and starts one anew when asked."""
+"""The stage: runs the demo's services, breaks them on purpose, and restarts one on request.
+
+What it breaks next depends on what Lamplighter has seen, never on the clock: a slow machine
+plays the same story, only slower.
+"""
 
 import asyncio
 import json
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import httpx2
 
 ARCHIVE, COURIER, SHOP = "archive", "courier", "shop"
 SLOW_SECONDS: Final = 4.0
-LIFE_SECONDS: Final = 3.0
-FIRST_FAILURE_SECONDS: Final = 6.0
-COURIER_FAILS_SECONDS: Final = 22.0
-WELL_SECONDS: Final = 9.0
+WAIT_SECONDS: Final = 8.0
+POLL_SECONDS: Final = 0.5
+STARTING_SECONDS: Final = 120.0
+
+Services = Callable[[], Awaitable[Mapping[str, Mapping[str, Any]]]]
+"""Asks Lamplighter for the status of each service, by name; empty while it cannot answer."""
 
 _SERVICES: Final = """\
 # Three small services on loopback. Lamplighter watches them every few seconds.
@@ -29,9 +38,9 @@ services:
     actions:
       - restart: {restart[archive]}
         timeout: 20s
-        wait: 8s
+        wait: {wait:g}s
   {courier}:
-    description: Crashes soon after each start
+    description: Crashes again after each start
     checks:
       - http: http://127.0.0.1:{ports[courier]}/
         retries: 1
@@ -49,25 +58,33 @@ services:
 
 @dataclass(slots=True)
 class Stage:
-    """Three services, each a process of its own; `say` tells what is done to them."""
+    """Three services, each a process of its own; `say` reports what is done to them."""
 
     path: Path
     say: Callable[[str], None]
     ports: dict[str, int] = field(default_factory=dict)
     options: dict[str, list[str]] = field(default_factory=dict)
+    overhead: float = 0.0
+    """How many seconds a start takes on this machine, beside the archive's own four."""
+    _repaired: asyncio.Event = field(default_factory=asyncio.Event)
     _running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
-    _restarted: asyncio.Event = field(default_factory=asyncio.Event)
+    _restarted: dict[str, asyncio.Event] = field(default_factory=dict)
 
     def services(self) -> str:
-        """Return the services.yaml that tells of them."""
+        """Return the services.yaml that declares them."""
         program = [sys.executable, "-m", "lamplighter.serve.demo.restart", str(self.path)]
         restart = {name: _listed([*program, name]) for name in self.ports}
         return _SERVICES.format(
-            archive=ARCHIVE, courier=COURIER, shop=SHOP, ports=self.ports, restart=restart
+            archive=ARCHIVE,
+            courier=COURIER,
+            shop=SHOP,
+            ports=self.ports,
+            restart=restart,
+            wait=WAIT_SECONDS + round(2 * self.overhead),
         )
 
     async def start(self, name: str) -> None:
-        """Start a service anew."""
+        """Start a service, ending the one that runs."""
         await self.end(name)
         self._running[name] = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "lamplighter.serve.demo.service"),
@@ -86,32 +103,45 @@ class Stage:
                 process.kill()
             await process.wait()
 
-    async def play(self) -> None:
-        """Break things, again and again."""
-        await asyncio.gather(self._end_archive(), self._shorten_courier())
+    async def play(self, services: Services) -> None:
+        """Break things, again and again, each time that all is healthy again."""
+        await asyncio.gather(self._break_archive(services), self._break_courier(services))
 
-    async def _end_archive(self) -> None:
-        await asyncio.sleep(FIRST_FAILURE_SECONDS)
+    async def _break_archive(self, services: Services) -> None:
         while True:
-            self.say(f"(the demo ends {ARCHIVE}; {SHOP} needs it)")
-            self._restarted.clear()
-            await self.end(ARCHIVE)
-            await self._restarted.wait()
-            await asyncio.sleep(SLOW_SECONDS + WELL_SECONDS)
+            await _until(services, self._is_rested)
+            self.say(f"[demo] ends {ARCHIVE}; {SHOP} depends on it")
+            await self._break(ARCHIVE)
+            self._repaired.set()
 
-    async def _shorten_courier(self) -> None:
-        await asyncio.sleep(COURIER_FAILS_SECONDS)
-        self.options[COURIER] = [f"life={LIFE_SECONDS:g}"]
-        self.say(f"(the demo ends {COURIER}; from now on it crashes after each start)")
-        await self.end(COURIER)
+    async def _break_courier(self, services: Services) -> None:
+        await self._repaired.wait()
+        await _until(services, lambda found: _is_healthy(found, COURIER))
+        self.say(f"[demo] ends {COURIER}; from now on it crashes again after each restart")
+        while True:
+            await self._break(COURIER)
+            await _until(services, lambda found: _is_healthy(found, COURIER))
+
+    async def _break(self, name: str) -> None:
+        """End a service, and wait until it was restarted."""
+        restarted = self._restarted[name] = asyncio.Event()
+        await self.end(name)
+        await restarted.wait()
+
+    @staticmethod
+    def _is_rested(found: Mapping[str, Mapping[str, Any]]) -> bool:
+        """Whether the archive and the shop are healthy, and every restart slot is free again."""
+        slots = found[ARCHIVE]["cooldowns"]
+        healthy = all(_is_healthy(found, name) for name in (ARCHIVE, SHOP))
+        return healthy and not any(each["used"] for each in slots)
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Start the service that somebody names."""
         name = (await reader.readline()).decode("utf-8", "replace").strip()
         if name in self.ports:
             await self.start(name)
-        if name == ARCHIVE:
-            self._restarted.set()
+        if name in self._restarted:
+            self._restarted[name].set()
         writer.write(f"started {name}\n".encode() if name in self.ports else b"unknown\n")
         with suppress(ConnectionError):
             await writer.drain()
@@ -120,21 +150,48 @@ class Stage:
 
 @asynccontextmanager
 async def stage(path: Path, say: Callable[[str], None]) -> AsyncIterator[Stage]:
-    """Start the three services and wait until they are well; end them when the context ends."""
+    """Start the three services and wait until they are healthy; end them with the context."""
     names = (ARCHIVE, COURIER, SHOP)
     here = Stage(path, say, dict(zip(names, free_ports(len(names)), strict=True)))
     here.options[ARCHIVE] = [f"slow={SLOW_SECONDS:g}"]
     here.options[SHOP] = [f"needs=http://127.0.0.1:{here.ports[ARCHIVE]}/"]
     async with AsyncExitStack() as ending:
+        began = time.monotonic()
         for name in here.ports:
             ending.push_async_callback(here.end, name)
             await here.start(name)
-        await asyncio.sleep(SLOW_SECONDS)
+        await _answering(here.ports.values())
+        here.overhead = max(0.0, time.monotonic() - began - SLOW_SECONDS)
         server = await asyncio.start_unix_server(here.answer, path)
         ending.callback(server.close)
-        playing = asyncio.create_task(here.play())
-        ending.callback(playing.cancel)
         yield here
+
+
+async def _answering(ports: Iterable[int]) -> None:
+    """Wait until every service answers that it is healthy, as far as that comes about."""
+    deadline = time.monotonic() + STARTING_SECONDS
+    async with httpx2.AsyncClient(trust_env=False, timeout=STARTING_SECONDS) as client:
+        for port in ports:
+            while time.monotonic() < deadline:
+                with suppress(httpx2.HTTPError):
+                    if (await client.get(f"http://127.0.0.1:{port}/")).is_success:
+                        break
+                await asyncio.sleep(POLL_SECONDS / 5)
+
+
+async def _until(
+    services: Services, reached: Callable[[Mapping[str, Mapping[str, Any]]], bool]
+) -> None:
+    """Wait until Lamplighter's own view of the services is so."""
+    while True:
+        found = await services()
+        if found and reached(found):
+            return
+        await asyncio.sleep(POLL_SECONDS)
+
+
+def _is_healthy(found: Mapping[str, Mapping[str, Any]], name: str) -> bool:
+    return bool(found[name]["state"] == "ok")
 
 
 def free_ports(count: int) -> list[int]:

@@ -10,7 +10,7 @@ from lamplighter.supervisor.tools.bench import Bench
 from lamplighter.usecases import saying
 from lamplighter.usecases.toolbox import Answer, Tool, tool
 
-_DONE = (Outcome.SUCCESS, Outcome.WOULD)
+_DONE = (Outcome.SUCCESS, Outcome.UNCONFIRMED, Outcome.WOULD)
 
 
 def run_action(bench: Bench) -> Tool:
@@ -20,7 +20,7 @@ def run_action(bench: Bench) -> Tool:
         verdict = await bench.gate.run_action(
             given["service"], given["action"], again=given.get("again"), reason=given["reason"]
         )
-        words = f"{verdict.outcome.capitalize()}: {verdict.words}."
+        words = f"{verdict.heading.capitalize()}: {verdict.words}."
         if verdict.use_id is not None and verdict.ran:
             words += f" Use {verdict.use_id} of its cooldown, attempt {verdict.attempts}."
         found = {

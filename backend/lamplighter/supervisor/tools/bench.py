@@ -8,9 +8,8 @@ from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.policy import quoted
 from lamplighter.domain.service import Service
 from lamplighter.supervisor.gate import Gate
+from lamplighter.supervisor.readable import Readable
 from lamplighter.supervisor.shell import Shell
-from lamplighter.supervisor.tasks import near
-from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.usecases.ingest import Ingest
 from lamplighter.usecases.search import Asker
 
@@ -47,7 +46,7 @@ class Bench:
         """Return a service in scope, or one that those depend on; raises NotFound, Conflict."""
         found, scope = self.declared(name), self.gate.session.services
         inside = [each for each in self.gate.services if scope is None or each.name in scope]
-        around = near(self.gate.services, tuple(inside))
+        around = self.gate.services.with_needs(inside)
         if found not in around:
             names = ", ".join(each.name for each in around) or "none"
             raise Conflict(f"{found.name} was not handed to this session; it has: {names}.")

@@ -4,30 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from lamplighter.domain import evidence, plain
-from lamplighter.domain.check import Check
+from lamplighter.domain import plain
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.marks import Look
 from lamplighter.domain.offers import LOOK
 from lamplighter.domain.policy import quoted
 from lamplighter.domain.service import Service, fold
 from lamplighter.domain.text import clock
-from lamplighter.domain.transcript import ToolResult
-from lamplighter.engines import Task, stream
-from lamplighter.engines.bounded import bounded
-from lamplighter.engines.probe import ProbeEngine
 from lamplighter.repository import checks, reading, writing
+from lamplighter.supervisor import repairing
+from lamplighter.supervisor.checking import Before, check
 from lamplighter.supervisor.tools.bench import Bench
 from lamplighter.usecases.toolbox import Answer, Tool, tool
 
 LOOKS: Final = 100
 BEFORE: Final = 5
-START_SECONDS: Final = 10.0
-PAUSE_SECONDS: Final = 1.0
-LONGEST_SECONDS: Final = 120.0
-OUTPUT_BYTES: Final = 1024 * 1024
-
-Before = Mapping[str, Sequence[Look]]
 
 
 def look(bench: Bench) -> Tool:
@@ -38,11 +29,12 @@ def look(bench: Bench) -> Tool:
         chosen = _chosen(service, given.get("check"))
         bench.count(LOOK.name, LOOKS)
         before = await _before(bench, chosen)
-        seen = await _seen(bench, chosen, before)
+        seen = await check(bench.gate.session, chosen, before)
         now = bench.gate.now()
         async with writing(bench.gate.db):
             for each in seen:
                 await checks.insert(bench.gate.db, bench.gate.session.id, each, now=now)
+            await repairing.credit(bench.gate, service.name, seen)
         return _told(bench, chosen, seen, before)
 
     return tool(LOOK, use, seconds=None)
@@ -68,48 +60,6 @@ async def _before(bench: Bench, service: Service) -> Before:
             each.name: await checks.recent(db, service.name, each.name, limit=BEFORE)
             for each in service.checks
         }
-
-
-async def _seen(bench: Bench, service: Service, before: Before) -> list[Look]:
-    """Make the checks as a round does: a check that hangs ends with its process."""
-    session = replace(bench.gate.session, tier=1)
-    task = Task(
-        session=session,
-        system="",
-        injected="",
-        message="",
-        services=(service,),
-        known=(service,),
-        looks={f"{service.name}/{name}": tuple(looks) for name, looks in before.items()},
-    )
-    command = ProbeEngine().command(task)
-    seconds = min(LONGEST_SECONDS, max(map(_most, service.checks)) + START_SECONDS)
-    ended = await bounded(
-        command.argv,
-        stdin=command.stdin,
-        env=command.env,
-        timeout=seconds,
-        output_bytes=OUTPUT_BYTES,
-    )
-    seen = [each for line in ended.output.splitlines() for each in _looks(line)]
-    if not seen:
-        why = f"it took longer than {seconds:g} s" if ended.timed_out else "the probe failed"
-        raise Conflict(f"{service.name} could not be looked at: {why}.")
-    return seen
-
-
-def _most(check: Check) -> float:
-    """Return how long a check takes at most, with its retries."""
-    return (check.timeout + PAUSE_SECONDS) * (check.retries + 1)
-
-
-def _looks(line: bytes) -> list[Look]:
-    found = [
-        evidence.read(item.found)
-        for item in stream.parse(line)
-        if isinstance(item, ToolResult) and isinstance(item.found, dict)
-    ]
-    return [each for each in found if isinstance(each, Look)]
 
 
 def _told(bench: Bench, service: Service, seen: Sequence[Look], before: Before) -> Answer:

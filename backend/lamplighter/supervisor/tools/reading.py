@@ -8,8 +8,8 @@ from typing import Any, Final
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.offers import READ_BYTES, READ_FILE
 from lamplighter.domain.redact import Redactor
+from lamplighter.supervisor.readable import Names, Part
 from lamplighter.supervisor.tools.bench import Bench
-from lamplighter.supervisor.tools.readable import Names, Part
 from lamplighter.usecases.toolbox import Answer, Tool, tool
 
 READS: Final = 500

@@ -23,7 +23,7 @@ def mem_search(bench: Bench) -> Tool:
     """Return the tool that searches the memories."""
 
     async def use(given: Mapping[str, Any]) -> Answer:
-        found = await search.search(
+        results = await search.search(
             bench.gate.db,
             given["query"],
             bench.asker(MEM_SEARCH.name),
@@ -31,10 +31,13 @@ def mem_search(bench: Bench) -> Tool:
             limit=given.get("limit", FOUND_USUALLY),
             now=bench.gate.now(),
         )
-        if not found:
-            return Answer(text="Nothing is remembered that holds these words.", found={"hits": []})
+        found = results.memories
+        whole = {"partial": results.partial, "missing": list(results.missing)}
         lines = [NOTES, *(_line(each, SHOWN_CHARS) for each in found)]
-        return Answer(text="\n".join(lines), found={"hits": [_values(each) for each in found]})
+        lines = lines if found else ["Nothing is remembered that holds these words."]
+        lines += [results.left_out] if results.partial else []
+        hits = [_values(each) for each in found]
+        return Answer(text="\n".join(lines), found={"hits": hits, **whole})
 
     return tool(MEM_SEARCH, use)
 

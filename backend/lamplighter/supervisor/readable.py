@@ -74,6 +74,16 @@ class Readable:
         except (OSError, ValueError) as error:
             raise _unreadable(path, error) from None
 
+    def open(self, path: str, opened: ExitStack) -> int:
+        """Open a file or directory, closed with `opened`; raises NotFound or Conflict."""
+        root, below = self._placed(path)
+        try:
+            return self._opened(opened, root, below)
+        except FileNotFoundError:
+            raise NotFound(f"There is no {path}.") from None
+        except (OSError, ValueError) as error:
+            raise _unreadable(path, error) from None
+
     def _placed(self, path: str) -> tuple[Path, tuple[str, ...]]:
         """Return the root that a path is below, and the parts of the rest."""
         pure = PurePosixPath(path)

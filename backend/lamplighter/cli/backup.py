@@ -1,0 +1,94 @@
+"""`lamplighter backup` and `lamplighter restore`."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from lamplighter.cli.words import in_words, settings_in_force
+from lamplighter.domain.errors import EXIT_FAILED
+from lamplighter.domain.text import terminal
+
+_KEPT = 7
+
+
+@click.command()
+@click.argument("directory", required=False, type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--keep",
+    type=click.IntRange(1),
+    default=_KEPT,
+    show_default=True,
+    help="Keep so many backups of this home there, and remove older ones.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON at the end, and no progress.")
+@in_words
+def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
+    """Back up the database, the session files and services.yaml into DIRECTORY.
+
+    The default is the directory `backups` in the home. Lamplighter may run meanwhile. Each
+    backup is restored once, as a test. Exit status 0: made; 1: the restore test failed; 2: it
+    could not be made.
+    """
+    from lamplighter.repository.copies import Damaged
+    from lamplighter.serve import backup as backups
+
+    settings = settings_in_force()
+    try:
+        made = backups.make(settings, directory, keep=keep, say=_progress(quiet=as_json))
+    except Damaged as error:
+        click.echo(f"lamplighter: The restore test failed: {terminal(str(error))}.", err=True)
+        sys.exit(EXIT_FAILED)
+    if as_json:
+        told = {
+            "path": str(made.path),
+            "bytes": made.bytes,
+            "files": len(made.manifest.files),
+            "made_at": made.manifest.made_at,
+            "database": asdict(made.manifest.database),
+            "removed": [str(path) for path in made.removed],
+        }
+        click.echo(json.dumps(told))
+        return
+    for path in made.removed:
+        click.echo(f"Removed {terminal(str(path))}.", err=True)
+    click.echo(terminal(str(made.path)))
+
+
+@click.command()
+@click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--replace", is_flag=True, help="Replace what the home holds; it is put aside.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON at the end, and no progress.")
+@in_words
+def restore(path: Path, *, replace: bool, as_json: bool) -> None:
+    """Restore the backup at PATH into the home and its database.
+
+    Stop Lamplighter first. Exit status 0: restored; 2: it could not be, and nothing changed.
+    """
+    from lamplighter.serve import restore as restoring
+
+    settings = settings_in_force()
+    restored = restoring.restore(settings, path, replace=replace, say=_progress(quiet=as_json))
+    aside = str(restored.replaced) if restored.replaced else None
+    if as_json:
+        found = {
+            "home": str(settings.home),
+            "backup": str(path),
+            "made_at": restored.manifest.made_at,
+            "revision": restored.revision,
+            "replaced": aside,
+        }
+        click.echo(json.dumps(found))
+    elif aside:
+        click.echo(f"What was there before is in {terminal(aside)}.", err=True)
+
+
+def _progress(*, quiet: bool) -> Callable[[str], None]:
+    def say(text: str) -> None:
+        if not quiet:
+            click.echo(terminal(text), err=True)
+
+    return say

@@ -1,0 +1,69 @@
+"""Whether two claims are one sentence in which a word was replaced by another."""
+
+from collections.abc import Mapping, Sequence
+
+from lamplighter.domain.relate.analysis import Clause, Word
+from lamplighter.domain.relate.match import HEAVY, Match
+
+Gap = tuple[list[Word], list[Word]]
+"""The words that stand in one place of the sentence, in the old and in the new text."""
+
+
+def replaced(m: Match, least: float = HEAVY) -> list[Gap]:
+    """Return what one sentence says where the other says something else.
+
+    Empty unless the words they share stand in the same order, and each word of weight that
+    only one of them says has its counterpart in the same place.
+    """
+    old_ids = {id(pair.old): at for at, pair in enumerate(m.pairs)}
+    new_ids = {id(pair.new): at for at, pair in enumerate(m.pairs)}
+    old_order, old_gaps = _gaps(m.old, old_ids, least)
+    new_order, new_gaps = _gaps(m.new, new_ids, least)
+    if old_order != new_order or len(old_order) < len(m.pairs):
+        return []
+    gaps = list(zip(old_gaps, new_gaps, strict=True))
+    if any(bool(left) != bool(right) for left, right in gaps):
+        return []
+    return [gap for gap in gaps if gap[0]]
+
+
+def _gaps(
+    clauses: Sequence[Clause], shared: Mapping[int, int], least: float
+) -> tuple[list[int], list[list[Word]]]:
+    """Return the shared words in order, and the weighty words between them."""
+    order: list[int] = []
+    gaps: list[list[Word]] = [[]]
+    for word in (word for clause in clauses for word in clause.words):
+        at = shared.get(id(word))
+        if at is not None:
+            order.append(at)
+            gaps.append([])
+        elif word.weight >= least:
+            gaps[-1].append(word)
+    return order, gaps
+
+
+def subject(word: Word, clauses: Sequence[Clause]) -> bool:
+    """Whether a word names the subject of a claim: it comes before the verb.
+
+    Where the verb is not known, it is the word that a claim begins with: a verb that a claim
+    begins with ("Keeps …") has no article before it and ends in an s.
+    """
+    for clause in clauses:
+        if any(word is each for each in clause.words):
+            if clause.predicate >= 0:
+                return word.place < clause.predicate
+            verb = word.place == 1 and word.surface.endswith("s")
+            return word is clause.words[0] and not verb
+    return False
+
+
+def valued(word: Word, clauses: Sequence[Clause]) -> bool:
+    """Whether a word is the one value that its claim's subject can have."""
+    return any(
+        clause.single
+        and word.place > clause.predicate
+        and not word.condition
+        and any(word is each for each in clause.words)
+        for clause in clauses
+    )

@@ -1,0 +1,101 @@
+"""Which names belong to secrets: one table for variables, keys, options and headers."""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+_WORDS: Final = {
+    "password": ("password", "passwort", "passwd", "passphrase", "passcode", "passwords", "pwd"),
+    "secret": ("secret", "secrets"),
+    "token": ("token", "tokens"),
+    "credential": ("credential", "credentials"),
+    "key": ("apikey", "accesskey", "secretkey", "privatekey", "presharedkey", "authkey"),
+}
+"""Words that make any name one of a secret, also at the end of a word: PGPASSWORD, authtoken."""
+
+_WHOLE: Final = {
+    "pass": "password",
+    **dict.fromkeys(("dbpass", "sqlpass", "smtppass", "mailpass", "userpass"), "password"),
+    **dict.fromkeys(("rootpass", "adminpass", "requirepass", "masterauth"), "password"),
+    **dict.fromkeys(("psk", "cookie", "auth"), "credential"),
+}
+"""Words that are secret as a whole part of a name only: "auth" and "cookie" only as its last."""
+
+_LAST_ONLY: Final = frozenset(("auth", "cookie", "pass"))
+
+_KEYS: Final = (
+    *("api", "access", "private", "secret", "auth", "account", "encryption", "signing", "master"),
+    *("shared", "app", "application", "license", "storage", "preshared", "unseal", "recovery"),
+    *("service", "consumer", "client", "deploy", "session", "cipher", "crypt", "hmac", "root"),
+)
+"""Words that make a secret of the word "key" behind them."""
+
+_HARMLESS_ENDS: Final = frozenset(
+    (
+        *("file", "files", "path", "dir", "directory", "name", "names", "ref", "type", "kind"),
+        *(
+            "count",
+            "counts",
+            "ttl",
+            "expiry",
+            "expires",
+            "expiration",
+            "expired",
+            "in",
+            "at",
+            "age",
+        ),
+        *("length", "len", "min", "max", "limit", "limits", "policy", "url", "uri", "endpoint"),
+        *("host", "port", "algorithm", "alg", "hint", "field", "header", "enabled", "disabled"),
+        *("required", "version", "usage", "rate", "used", "store", "provider", "manager", "reset"),
+        *("changed", "prompt", "regex", "format", "rotation", "env", "var", "command", "cmd"),
+        *("helper", "scope", "scopes", "issuer", "audience", "arn", "namespace", "mount", "class"),
+        *("request", "requests", "source", "stdin", "valid", "validity", "updated", "created"),
+        *("lifetime", "timeout", "interval", "size", "status", "state", "mode", "method", "sock"),
+        *("cost", "price", "budget", "per", "second", "total", "left", "remaining", "id", "ids"),
+        *("strength", "service", "server", "check", "checks", "index", "kid", "set", "driver"),
+    )
+)
+"""Last parts of names that tell about a secret and hold none: PASSWORD_FILE, token_count."""
+
+_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+@lru_cache(maxsize=4096)
+def secret_kind(name: str) -> str:
+    """Return the kind of secret that a name holds: password, secret, token, key …; else nothing."""
+    parts = [part.lower() for part in _PARTS.findall(name)]
+    worded = [part for part in parts if not part.isdigit()]
+    if not worded or (worded[-1] in _HARMLESS_ENDS and worded[-2:] != ["secret", "id"]):
+        return ""
+    for at, part in enumerate(worded):
+        kind = _kind(part, worded[at - 1] if at else "", last=at == len(worded) - 1)
+        if kind:
+            return kind
+    return ""
+
+
+def _kind(part: str, before: str, *, last: bool) -> str:
+    if part in ("key", "keys") and before in _KEYS:
+        return "key"
+    if part in _WHOLE:
+        return _WHOLE[part] if last or part not in _LAST_ONLY else ""
+    return next((kind for kind, words in _WORDS.items() if part.endswith(words)), "")
+
+
+def _alternatives(*, without: str = "") -> str:
+    words = [word for kind, each in _WORDS.items() if kind != without for word in each]
+    return "|".join(
+        (
+            *sorted({*words, *_WHOLE}, key=len, reverse=True),
+            rf"(?:{'|'.join(_KEYS)})[_.-]?keys?",
+        )
+    )
+
+
+ANY_WORD: Final = rf"(?i:{_alternatives()})"
+"""Finds in a text what `secret_kind` may take for a secret; it finds more."""
+
+COUNTED: Final = "(?i:tokens?)"
+UNCOUNTED: Final = rf"(?i:{_alternatives(without='token')})"
+"""The same in two parts: what is counted everywhere (`"output_tokens": 512`), and what is not."""

@@ -1,0 +1,119 @@
+"""An answer as it is put together from the events of a stream. Pure: events in, an answer out.
+
+What is no such event raises ValueError, TypeError, KeyError or AttributeError.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lamplighter.domain.transcript import Usage
+from lamplighter.engines.messages.cuts import CUT_OFF
+
+MOST_TOKENS: Final = 10**9
+KEPT: Final = {
+    "text": ("text",),
+    "tool_use": ("id", "name", "input"),
+    "thinking": ("thinking", "signature"),
+    "redacted_thinking": ("data",),
+}
+PIECES: Final = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+    "input_json_delta": "partial_json",
+}
+
+
+@dataclass(slots=True)
+class Assembly:
+    """One answer: its blocks as far as they came, why it stopped, and what it used."""
+
+    ended: bool = False
+    stop: str = ""
+    _blocks: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _pieces: dict[tuple[int, str], list[str]] = field(default_factory=dict)
+    _used: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def received(self) -> bool:
+        """Whether anything of the answer itself came, not only its frame."""
+        begun = (each.get("text") or each.get("data") for each in self._blocks.values())
+        return bool(self._pieces) or any(begun)
+
+    def take(self, event: Mapping[str, Any]) -> str:
+        """Take the next event in; return the text that came with it."""
+        match event["type"]:
+            case "message_start":
+                self._used.update(event["message"].get("usage") or {})
+            case "content_block_start":
+                self._blocks[int(event["index"])] = dict(event["content_block"])
+                return str(event["content_block"].get("text", ""))
+            case "content_block_delta":
+                return self._piece(int(event["index"]), event["delta"])
+            case "message_delta":
+                self.stop = str(event["delta"].get("stop_reason") or self.stop)
+                given = event.get("usage") or {}
+                self._used.update({name: each for name, each in given.items() if each is not None})
+            case "message_stop":
+                self.ended = True
+        return ""
+
+    def _piece(self, index: int, delta: Mapping[str, Any]) -> str:
+        name = PIECES.get(str(delta["type"]))
+        if name is None:  # of a kind that we never asked for
+            return ""
+        piece = delta[name]
+        if index not in self._blocks or not isinstance(piece, str):
+            raise ValueError(f"a {name} of no block")
+        self._pieces.setdefault((index, name), []).append(piece)
+        return piece if name == "text" else ""
+
+    @property
+    def blocks(self) -> list[dict[str, Any]]:
+        """The blocks that may be sent back; raises ValueError for what a tool cannot be given."""
+        return [
+            self._whole(index, block)
+            for index, block in sorted(self._blocks.items())
+            if block.get("type") in KEPT
+        ]
+
+    def _whole(self, index: int, block: Mapping[str, Any]) -> dict[str, Any]:
+        kind = block["type"]
+        found = {"type": kind, **{name: block.get(name) for name in KEPT[kind]}}
+        if kind == "tool_use":
+            return {**found, "input": self._input(index, found["input"])}
+        for name in KEPT[kind]:
+            pieces = self._pieces.get((index, name))
+            if pieces:
+                found[name] = "".join((found[name] or "", *pieces))
+        return found
+
+    def _input(self, index: int, given: Any) -> dict[str, Any]:
+        """Return what a tool is given; of an answer that was cut off it is not used at all."""
+        written = "".join(self._pieces.get((index, "partial_json"), ()))
+        try:
+            found = json.loads(written) if written.strip() else given or {}
+        except ValueError:
+            if self.stop in CUT_OFF and index == max(self._blocks):
+                return {}
+            raise
+        if not isinstance(found, dict):
+            raise TypeError("a tool is given an object")
+        return found
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens used, as far as the server reported them."""
+        return Usage(
+            given=self._count("input_tokens"),
+            gave=self._count("output_tokens"),
+            cache_read=self._count("cache_read_input_tokens"),
+            cache_write=self._count("cache_creation_input_tokens"),
+        )
+
+    def _count(self, name: str) -> int:
+        """Return a count of tokens as it may be believed: a whole number, and not below 0."""
+        said = self._used.get(name)
+        return min(MOST_TOKENS, max(0, said)) if isinstance(said, int) else 0

@@ -1,0 +1,77 @@
+"""The database file of a home between two starts: a used home never gets an empty one unasked."""
+
+from pathlib import Path
+from typing import Final
+
+from lamplighter.config.settings import Settings
+from lamplighter.domain.errors import Unavailable
+from lamplighter.repository import driver, migrate
+from lamplighter.repository.database import file_of, is_postgres
+from lamplighter.repository.file_watch import rescued
+
+SESSIONS: Final = "sessions"
+MARKER: Final = ".database"
+ON_PURPOSE: Final = "To begin with an empty database on purpose, move {} out of the home."
+RESTORE: Final = "Restore a backup to {} (docs/deploy.md, Backups)."
+
+
+def refuse_a_lost_one(settings: Settings) -> None:
+    """Raise Unavailable where a database would be made in a home that has lost one."""
+    found = lost(settings)
+    if found is not None:
+        raise Unavailable(" ".join(found))
+
+
+def remember(settings: Settings) -> None:
+    """Note in the home which database it uses."""
+    if is_postgres(settings.database_url):
+        return
+    path, marker = file_of(settings.database_url), settings.home / MARKER
+    if _marked(marker) != str(path):
+        try:
+            marker.write_text(f"{path}\n", encoding="utf-8", errors="surrogateescape")
+        except OSError as error:
+            raise Unavailable(f"{marker} cannot be written: {error.strerror}.") from error
+
+
+def lost(settings: Settings) -> tuple[str, str] | None:
+    """Say what is lost, and what to do; None where the database is there, or never was."""
+    if is_postgres(settings.database_url):
+        return None
+    path = file_of(settings.database_url)
+    evidence = _evidence(settings, path)
+    if not evidence or _made(path):
+        return None
+    state = "is empty" if path.exists() else "is missing"
+    named = " and ".join(map(str, evidence))
+    words = f"The database {path} {state}, but this home was used: {named} is there."
+    copies = rescued(path)
+    back = (
+        f"All that was written until it was lost is in {copies[0]}: stop Lamplighter, move that "
+        f"file to {path}, start again."
+        if copies
+        else RESTORE.format(path)
+    )
+    return words, f"{back} {ON_PURPOSE.format(named)}"
+
+
+def _made(path: Path) -> bool:
+    """Whether there is a database that holds something, sound or not."""
+    try:
+        return migrate.revision(path) is not None
+    except driver.Error:
+        return True  # of what is wrong with it others tell
+
+
+def _evidence(settings: Settings, path: Path) -> list[Path]:
+    """Return what shows that a home had this database."""
+    marker, sessions = settings.home / MARKER, settings.home / SESSIONS
+    found = [marker] if _marked(marker) == str(path) else []
+    return found + ([sessions] if next(sessions.glob("*.jsonl"), None) else [])
+
+
+def _marked(marker: Path) -> str:
+    try:
+        return marker.read_text(encoding="utf-8", errors="surrogateescape").strip()
+    except OSError:
+        return ""

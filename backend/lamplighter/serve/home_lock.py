@@ -1,0 +1,64 @@
+"""The lock of a home: every process that uses it shares it, a restore needs it alone."""
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from lamplighter.domain.errors import Unavailable
+
+FILE: Final = "home.lock"
+RESTORING: Final = "A restore is at work in {}. Try again when it has ended."
+IN_USE: Final = (
+    "{} is in use. Stop Lamplighter first (web process, supervisor, running commands), "
+    "then try again."
+)
+
+
+@contextmanager
+def shared(home: Path) -> Iterator[None]:
+    """Use a home together with others; raises Unavailable while it is restored."""
+    with _locked(home / FILE, fcntl.LOCK_SH, RESTORING.format(home)):
+        yield
+
+
+@contextmanager
+def exclusive(home: Path) -> Iterator[None]:
+    """Use a home alone; raises Unavailable while any process uses it."""
+    with _locked(home / FILE, fcntl.LOCK_EX, IN_USE.format(home)):
+        yield
+
+
+@contextmanager
+def alone(path: Path, message: str) -> Iterator[None]:
+    """Hold the lock of a file alone; raises Unavailable with a message."""
+    with _locked(path, fcntl.LOCK_EX, message):
+        yield
+
+
+@contextmanager
+def _locked(path: Path, how: int, message: str) -> Iterator[None]:
+    file = _opened(path)
+    try:
+        if file is not None:
+            try:
+                fcntl.flock(file, how | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise Unavailable(message) from error
+        yield
+    finally:
+        if file is not None:
+            os.close(file)
+
+
+def _opened(path: Path) -> int | None:
+    """Open the file of a lock; None where nothing can be written: nothing is restored there."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        if error.errno in (errno.EROFS, errno.EACCES, errno.ENOSPC, errno.ENOENT):
+            return None
+        raise

@@ -1,0 +1,95 @@
+"""The heartbeat of the leader: sent while it leads, watched by the standby."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.event import Level
+from lamplighter.domain.leader import HEARTBEAT, HUNG, Leader
+from lamplighter.repository import Database, events, leases, writing
+from lamplighter.repository.driver import OperationalError, severity
+from lamplighter.supervisor.lease import Lease
+
+logger = logging.getLogger(__name__)
+
+STEP_SECONDS: Final = 3.0
+
+
+@dataclass(slots=True)
+class Heartbeat:
+    """Sends the heartbeat of a leader from `start` to `stop`."""
+
+    _task: asyncio.Task[None] | None = None
+
+    def start(self, lock: Lease, db: Database, epoch: int, now: Callable[[], datetime]) -> None:
+        """Send it from now on: also while what was left is ingested, which takes its time."""
+        self._task = asyncio.create_task(_send(lock, db, epoch, now))
+
+    async def ended(self) -> None:
+        """Wait for as long as it is sent; raises Deposed."""
+        if self._task is not None:
+            await self._task
+
+    async def stop(self) -> None:
+        """Send it no more."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+@dataclass(slots=True)
+class HeartbeatWatch:
+    """Measures how long the leader's heartbeat stays the same, by this machine's steady clock.
+
+    No time of day is compared, so a clock that is set replaces nobody. Only the time in which
+    the standby itself was at work counts: when a whole machine was paused, its leader gets
+    the time to send the next heartbeat.
+    """
+
+    monotonic: Callable[[], float] = time.monotonic
+    _last: tuple[int, datetime] | None = None
+    _read_at: float = 0.0
+    _silent: float = 0.0
+    _replaced: str = ""
+
+    def silent_seconds(self, leader: Leader) -> float:
+        """Return for how long this heartbeat has been the last one; call it with each reading."""
+        now, heartbeat = self.monotonic(), (leader.epoch, leader.heartbeat_at)
+        step = min(now - self._read_at, STEP_SECONDS)
+        self._silent = self._silent + step if heartbeat == self._last else 0.0
+        self._last, self._read_at = heartbeat, now
+        return self._silent
+
+    async def free(self, db: Database, lock: Lease) -> None:
+        """Free the lock from a leader that hangs, so that the next try leads."""
+        leader = await leases.get(db)
+        if leader is None or self.silent_seconds(leader) < HUNG.total_seconds():
+            return
+        if await lock.free_from(leader):
+            silence = f"sent no heartbeat for {HUNG.total_seconds():.0f} s"
+            text = f"The supervisor that led (process {leader.pid}) {silence} and was replaced."
+            self._replaced = text
+
+    async def note(self, db: Database, *, now: datetime) -> None:
+        """Record that the leader before was replaced, where it was."""
+        text, self._replaced = self._replaced, ""
+        if not text:
+            return
+        logger.warning("%s", text)
+        async with writing(db):
+            await events.insert(db, Level.CRITICAL, text, source="supervisor", now=now)
+
+
+async def _send(lock: Lease, db: Database, epoch: int, now: Callable[[], datetime]) -> None:
+    while True:
+        await asyncio.sleep(HEARTBEAT.total_seconds())
+        try:
+            await lock.take()  # where a connection holds it, that may have been cut
+            await lock.beat(db, epoch, now=now())
+        except OperationalError as error:
+            logger.log(severity(error), "No heartbeat could be written: %s", error)

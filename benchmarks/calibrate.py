@@ -1,0 +1,59 @@
+"""How often verdicts of relate are right, by their scores: `python -m benchmarks.calibrate`.
+
+It writes `calibration.json` from the labelled pairs that the product is developed with. The
+share of right verdicts rises with the score (pool adjacent violators).
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks import fit
+from lamplighter.domain import relate
+from lamplighter.domain.relate import Relation, analyse, by_text
+from lamplighter.domain.relate.judge import Verdict, raw
+
+TARGET: Final = Path(relate.__file__).with_name("calibration.json")
+SETS: Final = ("pairs", "outcomes")
+LEAST: Final = 25
+"""Of how many pairs a step has to be made at least."""
+
+Step = tuple[float, int, int]
+
+
+def main() -> None:
+    """Write for each relation the scores from which on a share of its verdicts is right."""
+    scored: dict[str, list[tuple[float, bool]]] = {each.value: [] for each in Relation}
+    for pair in (each for name in SETS for each in fit.pairs(name)):
+        if by_text(pair["new"], pair["old"]) is None:
+            found = _raw(pair)
+            scored[found.relation.value].append((found.p, found.label == pair["label"]))
+    steps = {name: pooled(sorted(given)) for name, given in scored.items()}
+    TARGET.write_text(json.dumps(steps, indent=1) + "\n", encoding="utf-8")
+
+
+def pooled(scored: list[tuple[float, bool]]) -> list[tuple[float, float]]:
+    """Return steps of a rising share: from which score on, and which share is right."""
+    steps: list[Step] = []
+    for at in range(0, len(scored), LEAST):
+        some = scored[at : at + LEAST]
+        steps.append((some[0][0], sum(right for _, right in some), len(some)))
+        while len(steps) > 1 and _share(steps[-2]) >= _share(steps[-1]):
+            (least, one, of), (_, two, more) = steps[-2:]
+            steps[-2:] = [(least, one + two, of + more)]
+    # one more of each: no step is never or always right
+    return [(round(least, 4), round((hit + 1) / (of + 2), 2)) for least, hit, of in steps]
+
+
+def _share(step: Step) -> float:
+    return step[1] / step[2]
+
+
+def _raw(pair: dict[str, Any]) -> Verdict:
+    words = relate.built_in()
+    old, new = (analyse(pair[side], words, service=pair["service"]) for side in ("old", "new"))
+    return raw(new, old)
+
+
+if __name__ == "__main__":
+    main()

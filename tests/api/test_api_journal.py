@@ -1,0 +1,167 @@
+"""What an operator did is named by each answer, listed, and undone over HTTP."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from living import Server
+
+MEMORIES = "/api/v1/memories"
+HEADER = "Lamplighter-Act"
+FAILING = """
+services:
+  web:
+    checks: [{tcp: "127.0.0.1:9", retries: 0}]
+    actions:
+      - restart: [/bin/true]
+        wait: 1s
+"""
+
+
+def new(client: httpx2.Client, **more: Any) -> dict[str, Any]:
+    given = {"category": "timing", "observation": "Takes 60s", "service": "undone", **more}
+    found: dict[str, Any] = client.post(MEMORIES, json=given).json()
+    return found
+
+
+def undo(client: httpx2.Client, act: str, **more: Any) -> httpx2.Response:
+    return client.post(f"/api/v1/acts/{act}/undo", json=more)
+
+
+def test_a_delete_is_undone_by_the_act_that_its_answer_names(client: httpx2.Client) -> None:
+    made = new(client, project="shop", category="decision", topic_key="db/wal")
+    address = f"{MEMORIES}/{made['id']}"
+    before = client.get(address)
+
+    gone = client.delete(address)
+    there = client.get("/api/v1/trash", params={"q": "takes"}).json()["items"]
+    missing = client.get(address)
+    answer = undo(client, gone.headers[HEADER])
+
+    assert (gone.status_code, missing.status_code) == (204, 404)
+    assert missing.json()["detail"] == f"Memory {made['id']} is in the trash."
+    thrown = next(each for each in there if each["id"] == made["id"])
+    assert (thrown["memory"], thrown["deleted_by"]) == (made, "operator")
+    assert thrown["act"] == int(gone.headers[HEADER])
+    assert thrown["purge_at"] > thrown["deleted_at"]
+    assert answer.status_code == 200
+    after = client.get(address)
+    assert (after.json(), after.headers["ETag"]) == (before.json(), before.headers["ETag"])
+
+
+def test_an_edit_is_undone_and_what_changed_since_is_a_conflict(client: httpx2.Client) -> None:
+    made = new(client)
+    address = f"{MEMORIES}/{made['id']}"
+    first = client.patch(address, json={"observation": "Takes 90s"}).headers[HEADER]
+    second = client.patch(address, json={"confidence": 1.0}).headers[HEADER]
+
+    refused = undo(client, first)
+    for act in (second, first):
+        assert undo(client, act).status_code == 200
+
+    assert refused.status_code == 409
+    told = f"Nothing was undone. Memory {made['id']} was edited by the operator since (version 3)."
+    assert refused.json()["detail"] == told
+    assert {**client.get(address).json(), "version": 1} == made
+    acts = client.get("/api/v1/acts", params={"limit": 4}).json()["items"]
+    assert [each["action"] for each in acts] == ["undo", "undo", "edit", "edit"]
+    assert acts[3]["undone_by"] == acts[0]["id"]
+
+
+def test_a_reset_of_cooldowns_is_undone_once(own_server: Server, own_client: httpx2.Client) -> None:
+    client, used = own_client, "/api/v1/cooldowns/uses"
+    own_server.home.services.write_text(FAILING)
+    own_server.home.run(tier=3, words=("--engine", "probe"))
+    before = client.get(used).json()["items"]
+
+    reset = client.post("/api/v1/cooldowns/web/resets", json={}).headers[HEADER]
+    cleared = client.get(used).json()["items"]
+    first, second = undo(client, reset), undo(client, reset)
+
+    assert [each["cleared_by"] for each in cleared] == ["operator"]
+    assert (first.status_code, second.status_code) == (200, 409)
+    assert second.json()["detail"] == (
+        f"Act {reset} was undone already, by act {first.json()['act']}."
+    )
+    after = client.get(used).json()["items"]
+    assert [{**each, "version": 1} for each in after] == [{**each, "version": 1} for each in before]
+
+
+@pytest.mark.parametrize("how", ["restore", "purge"])
+def test_the_trash_gives_back_or_forgets(client: httpx2.Client, how: str) -> None:
+    made = new(client, observation=f"Fails on Mondays, {how}")
+    address, thrown = f"{MEMORIES}/{made['id']}", f"/api/v1/trash/{made['id']}"
+    deletion = client.delete(address).headers[HEADER]
+
+    if how == "restore":
+        assert client.post(f"{thrown}/restore", json={}).json() == made
+        assert client.get(address).json() == made
+        assert client.post(f"{thrown}/restore", json={}).status_code == 404
+    else:
+        done = client.delete(thrown)
+        assert done.status_code == 204
+        assert undo(client, deletion).status_code == 409
+        assert undo(client, done.headers[HEADER]).json()["detail"] == (
+            "What was deleted permanently cannot be restored."
+        )
+        assert "Mondays" not in client.get(f"{address}/history").text
+
+
+def test_acts_without_an_undo_are_listed_with_the_reason(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    client, home = own_client, own_server.home
+    made = client.post("/api/v1/tokens", json={"name": "phone", "scopes": ["memories:read"]}).json()
+    client.put("/api/v1/halt", json={"reason": "the rack is being moved"})
+    client.delete("/api/v1/halt")
+    ran = home.says("> [MEMORY:timing:by-hand] Takes 60s")
+    [mark] = client.get(f"/api/v1/sessions/{ran.id}/markers").json()["items"]
+    taken = client.put(f"/api/v1/markers/{mark['id']}/taken", json={}).json()
+    shown = {"Authorization": f"Bearer {made['token']}"}
+    hidden = httpx2.get(f"{own_server.url}/api/v1/acts", headers=shown).json()["items"]
+    client.delete(f"/api/v1/tokens/{made['id']}")
+
+    acts = client.get("/api/v1/acts").json()["items"]
+
+    phone, text = f"token {made['id']}, phone", "[MEMORY:timing:by-hand] Takes 60s"
+    assert [(each["action"], each["subject"], each["memory_id"]) for each in acts] == [
+        ("revoke", phone, None),
+        ("take", text, taken["memory_id"]),
+        ("resume", "the rack is being moved", None),
+        ("halt", "the rack is being moved", None),
+        ("token", phone, None),
+    ]
+    assert {each["subject"] for each in hidden} == {None}
+    for each in acts:
+        refused = undo(client, str(each["id"]))
+        assert (refused.status_code, refused.json()["detail"]) == (409, each["final"])
+
+
+def test_an_import_is_an_act_without_an_undo(
+    own_server: Server, own_client: httpx2.Client, tmp_path: Path
+) -> None:
+    file = tmp_path / "notes.md"
+    file.write_text("# The pool\n\nHolds 40 connections.\n\n# The port\n\nIs 5432.\n")
+    dry = own_server.home.ask("import", "--sections", "--project", "shop", "--dry-run", str(file))
+    done = [
+        own_server.home.ask("import", "--sections", "--project", "shop", str(file))
+        for _ in range(2)
+    ]
+    assert [each.returncode for each in (dry, *done)] == [0, 0, 0], done[0].stderr
+
+    acts = own_client.get("/api/v1/acts").json()["items"]
+
+    assert [(each["action"], each["subject"], each["changed"]) for each in acts] == [
+        ("import", "notes.md", 2)
+    ], "the first one alone: a second import of the same changes nothing"
+    refused = undo(own_client, str(acts[0]["id"]))
+    assert (refused.status_code, refused.json()["detail"]) == (409, acts[0]["final"])
+
+
+def test_reading_names_no_act(client: httpx2.Client) -> None:
+    made = new(client)
+
+    assert HEADER not in client.get(f"{MEMORIES}/{made['id']}").headers
+    assert undo(client, "999999").status_code == 404

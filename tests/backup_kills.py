@@ -1,0 +1,86 @@
+"""Kill backups and restores at random moments: what is left is whole, or nothing."""
+
+import json
+import random
+import signal
+import time
+from pathlib import Path
+
+from homes import Home
+
+import by_hand
+from lamplighter.serve import manifest
+
+ROWS = (
+    "SELECT id, status, uid, log_offset FROM sessions ORDER BY id",
+    "SELECT id, observation, confidence FROM memories ORDER BY id",
+    "SELECT id, session_id, text FROM markers ORDER BY id",
+)
+State = tuple[object, ...]
+
+
+def state(home: Home, url: str) -> State:
+    """Return what a home holds once it was used again, in its database and in its files."""
+    done = home.run("migrate")
+    assert done.returncode == 0, done.stderr
+    outputs = {path.name: path.read_bytes() for path in (home.path / "sessions").glob("*.jsonl")}
+    services = (home.path / "services.yaml").read_text()
+    return (*(by_hand.run(url, query) for query in ROWS), outputs, services)
+
+
+def killed(home: Home, chance: random.Random, seconds: float, *words: str) -> None:
+    """Start a command and kill it at a random moment before it would have ended."""
+    process = home.start(*words)
+    time.sleep(chance.uniform(0, seconds))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def kill_backups(home: Home, chance: random.Random, kills: int) -> None:
+    """Kill backups: every one that looks whole is whole, and the next one is made."""
+    seconds = took(home, "backup")
+    for _ in range(kills):
+        killed(home, chance, seconds, "backup", "--keep", "3")
+        for path in (home.path / "backups").glob("lamplighter-*"):
+            manifest.check(path, manifest.read(path))
+    done = home.run("backup", "--keep", "1")
+    assert done.returncode == 0, done.stderr
+    left = [path.name for path in (home.path / "backups").iterdir() if path.is_dir()]
+    assert len(left) == 1, left
+
+
+def kill_restores(home: Home, url: str, old: Path, new: Path, kills: int, seed: int) -> int:
+    """Kill restores of `new` over `old`: each leaves one of them; return how often `new`."""
+    chance, came = random.Random(seed), 0
+    states = []
+    for path in (new, old):
+        seconds = took(home, "restore", str(path), "--replace")
+        states.append(state(home, url))
+    for _ in range(kills):
+        killed(home, chance, seconds, "restore", str(new), "--replace")
+        found = state(home, url)
+        assert found in states, "a mix of both"
+        if found == states[0]:
+            came += 1
+            assert home.run("restore", str(old), "--replace").returncode == 0
+    return came
+
+
+def took(home: Home, *words: str) -> float:
+    """Run a command to its end, and return the seconds it took."""
+    began = time.monotonic()
+    done = home.run(*words)
+    assert done.returncode == 0, done.stderr
+    return time.monotonic() - began
+
+
+def two_backups(home: Home, directory: Path) -> tuple[Path, Path]:
+    """Make two backups of different states of a home."""
+    made = []
+    for number in range(2):
+        (home.path / "services.yaml").write_text(f"services: {{}}\n# version {number}\n")
+        assert home.run("run").returncode == 0
+        done = home.run("backup", str(directory), "--json")
+        assert done.returncode == 0, done.stderr
+        made.append(Path(json.loads(done.stdout)["path"]))
+    return made[0], made[1]

@@ -1,0 +1,109 @@
+"""What a prospect finds out while a prompt is packed is what packing anew would do."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from lamplighter.domain.context import Block, Lines, Packing, budget_for
+from lamplighter.domain.inclusion import Prospect
+from lamplighter.domain.memory import Category, Edit, Memory, MemoryId, Trust, edited
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LATER = NOON + timedelta(days=1)
+
+
+def memory(number: int, chars: int, cents: int, service: str | None) -> Memory:
+    return Memory(
+        id=MemoryId(number),
+        category=Category.TIMING,
+        service=service,
+        observation="x" * chars,
+        confidence=cents / 100,
+        active=True,
+        tier=1,
+        session_id=None,
+        created_at=NOON,
+        updated_at=NOON + timedelta(minutes=number % 3),
+        trust=Trust.UNVERIFIED if number % 4 == 0 else Trust.OBSERVED,
+    )
+
+
+def chosen(memories: Sequence[Memory]) -> list[Memory]:
+    """Return them in the order of choice."""
+    return sorted(
+        memories, key=lambda each: (-each.confidence, -each.updated_at.timestamp(), each.id)
+    )
+
+
+def packed(memories: Sequence[Memory], budget: int, prospect: Prospect | None = None) -> Block:
+    extra = prospect is not None and not prospect.eligible
+    packing = Packing(budget, total=len(memories) + extra)
+    for each in chosen(memories):
+        if prospect is not None:
+            prospect.before(packing, each)
+        packing.offer(each)
+    if prospect is not None:
+        prospect.behind(packing)
+    return packing.block()
+
+
+def includes(block: Block, memory: Memory) -> bool:
+    return any(each.included and each.memory.id == memory.id for each in block.placements)
+
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(30, 100), st.sampled_from(["jellyfin", "nas", None])),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(deadline=None, max_examples=50)
+@example([(2, 30, "nas")], 22, True)  # 1.0 is shorter than 0.99
+@given(ROWS, st.integers(0, 160), st.booleans())
+def test_a_prospect_finds_what_packing_again_would_do(
+    rows: list[tuple[int, int, str | None]], budget: int, active: bool
+) -> None:
+    *others, held = [memory(number, *row) for number, row in enumerate(rows, 1)]
+    held = replace(held, active=active)
+    prospect = Prospect(held, LATER)
+    packed([*others, held] if active else others, budget, prospect)
+
+    def again(confidence: float | None) -> bool:
+        edit = Edit(active=None if active else True, confidence=confidence)
+        changed = edited(held, edit, now=LATER)
+        return includes(packed([*others, changed], budget), held)
+
+    higher = [cents / 100 for cents in range(100, round(held.confidence * 100), -1)]
+    enough = list(takewhile(again, higher))
+    assert prospect.fits is again(None)
+    assert prospect.confidence == (enough[-1] if enough else None)
+
+
+@given(ROWS)
+def test_the_budget_it_takes_has_room_for_all_before_it(
+    rows: list[tuple[int, int, str | None]],
+) -> None:
+    memories = [memory(number, *row) for number, row in enumerate(rows, 1)]
+    *ahead, last = chosen(memories)
+    lines = [
+        Lines(
+            service,
+            len(own := [each for each in ahead if each.service == service]),
+            sum(len(each.observation) + len(each.category) for each in own),
+            sum(each.trust is Trust.UNVERIFIED for each in own),
+        )
+        for service in {each.service for each in ahead}
+    ]
+
+    budget = budget_for(lines, last, len(memories))
+
+    assert all(includes(packed(memories, each), last) for each in (budget, budget + 1, 10 * budget))
+    block = packed(memories, budget)
+    assert budget - block.tokens <= len(
+        memories
+    )  # confidences of one decimal are a character short

@@ -1,0 +1,59 @@
+"""Packing: whole texts while there is room, and what a line says of its origin."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.memory import Category, Memory, MemoryId
+from lamplighter.domain.packing import LEAST_CHARS, origin, shares
+
+SIZES = st.lists(st.integers(1, 50_000), max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "room", "got"),
+    [
+        ([100, 200], 300, [100, 200]),
+        ([5_000, 100, 100], 1_200, [1_000, 100, 100]),
+        ([2_000, 2_000], 1_000, [500, 500]),
+        ([240, 240, 240], 500, [240, 240, 0]),
+        ([9_000], 100, [0]),
+        ([], 100, []),
+    ],
+)
+def test_a_text_is_whole_while_there_is_room(sizes: list[int], room: int, got: list[int]) -> None:
+    assert shares(sizes, room) == got
+
+
+@given(SIZES, st.integers(0, 200_000))
+def test_no_room_is_overdrawn_and_none_is_wasted(sizes: list[int], room: int) -> None:
+    got = shares(sizes, room)
+
+    assert sum(got) <= room
+    assert all(share <= size for share, size in zip(got, sizes, strict=True))
+    assert sum(sizes) > room or got == sizes
+    for share, size in zip(got, sizes, strict=True):
+        assert share == 0 or share >= min(size, LEAST_CHARS)
+
+
+def test_a_line_has_its_day_and_who_said_it() -> None:
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    memory = Memory(
+        id=MemoryId(1),
+        category=Category.LEARNING,
+        service=None,
+        observation="I bought a lamp",
+        confidence=0.7,
+        active=True,
+        tier=0,
+        session_id=7,
+        created_at=noon,
+        updated_at=noon,
+        title="Ada Lund",
+    )
+
+    assert origin(memory, "talk-3") == "2026-01-01, Ada Lund"
+    assert origin(replace(memory, title=""), "talk-3") == "2026-01-01, session talk-3"

@@ -1,0 +1,89 @@
+"""Which failing checks an action may repair."""
+
+import pytest
+
+from lamplighter.domain.check import HttpCheck
+from lamplighter.domain.marks import Look
+from lamplighter.domain.repairs import HEALTHY_AGAIN, answers, repairable, why_not
+from lamplighter.domain.service import Action, ActionKind, Service
+
+WEB = Service(name="web", checks=(HttpCheck(name="http", url="http://127.0.0.1/"),))
+
+
+def result(name: str, *, ok: bool, answered: bool | None = None, kind: str = "") -> Look:
+    return Look(service="web", name=name, kind=kind or name, ok=ok, answered=answered, detail="why")
+
+
+UP = result("http", ok=True, answered=True)
+NOT_FOUND = result("http", ok=False, answered=True)
+SERVER_ERROR = result("http", ok=False, answered=False)
+NO_NAME = result("http", ok=False)
+OPEN = result("tcp", ok=True, answered=True)
+CLOSED = result("tcp", ok=False, answered=False)
+EXPIRED = result("tls", ok=False, answered=True)
+ABSENT = result("process", ok=False, answered=False)
+RUNNING = result("process", ok=True)
+FULL = result("disk", ok=False)
+CONFIG = result("config", ok=False, kind="command")
+
+
+def restart(*repairs: str) -> Action:
+    more = {"repairs": repairs} if repairs else {}
+    return Action(name="restart", kind=ActionKind.RESTART, argv=("true",), **more)
+
+
+@pytest.mark.parametrize(
+    ("results", "whether"),
+    [
+        ([UP, CLOSED], True),
+        ([NOT_FOUND], True),
+        ([SERVER_ERROR, OPEN], False),
+        ([SERVER_ERROR, UP], True),
+        ([OPEN], True),
+        ([CLOSED, EXPIRED], True),
+        ([CLOSED], False),
+        ([RUNNING, CONFIG], False),
+    ],
+)
+def test_http_decides_whether_a_service_answers_and_without_it_any_handshake(
+    results, whether
+) -> None:
+    assert answers(results) is whether
+
+
+@pytest.mark.parametrize(
+    ("repairs", "results", "names"),
+    [
+        ((), [SERVER_ERROR, OPEN], ["http"]),
+        ((), [CLOSED], ["tcp"]),
+        ((), [ABSENT], ["process"]),
+        ((), [SERVER_ERROR, CONFIG, FULL], ["http"]),
+        ((), [UP, CONFIG], []),
+        ((), [CONFIG], []),
+        ((), [FULL], []),
+        ((), [EXPIRED], []),
+        ((), [UP, ABSENT], []),
+        ((), [NOT_FOUND], []),
+        ((), [NO_NAME], []),
+        (("config",), [UP, CONFIG], ["config"]),
+        (("command",), [UP, CONFIG], ["config"]),
+        (("config",), [SERVER_ERROR], []),
+        (("no-answer", "config"), [SERVER_ERROR, CONFIG], ["http", "config"]),
+    ],
+)
+def test_an_action_repairs_what_it_is_declared_for(repairs, results, names) -> None:
+    assert [each.name for each in repairable(restart(*repairs), results)] == names
+
+
+def test_the_refusal_begins_with_the_cause() -> None:
+    said = why_not(WEB, restart(), [UP, CONFIG])
+
+    assert said == "config: why; web answers, and restart is declared for no-answer only"
+
+
+def test_a_service_that_is_healthy_needs_no_action() -> None:
+    assert why_not(WEB, restart(), [UP, OPEN]) == HEALTHY_AGAIN
+
+
+def test_a_failure_that_may_be_repaired_is_no_reason_against_it() -> None:
+    assert why_not(WEB, restart(), [SERVER_ERROR]) == ""

@@ -1,0 +1,75 @@
+"""The table of shapes: each kind has an example, and everyday lines stay as they are."""
+
+import random
+from typing import Final
+
+import pytest
+
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.secret_shapes import SHAPES
+from secret_examples import EXAMPLES, harmless_lines
+from secret_patterns import Maker
+
+OPEN: Final = Redactor()
+LOOK_ALIKES: Final = {
+    "pgp-private-key": "-----BEGIN PGP PUBLIC KEY BLOCK-----",
+    "private-key": "-----BEGIN PUBLIC KEY----- MIIBIjANBgkqhkiG9w0",
+}
+"""Look-alikes of shapes whose beginning alone is a secret."""
+
+
+def test_the_table_has_many_kinds_and_many_examples() -> None:
+    assert len({kind for kind, _ in SHAPES}) >= 150
+    assert len(EXAMPLES) >= 60
+    assert set(EXAMPLES) <= {kind for kind, _ in SHAPES}
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_a_secret_of_a_known_shape_is_masked(kind: str) -> None:
+    before, secret, after = EXAMPLES[kind]
+    line = f"it printed {before}{secret}{after} and went on"
+
+    assert OPEN(line) == f"it printed {before}[REDACTED:{kind}]{after} and went on"
+    masked = OPEN.masked(f'{{"text":"a\\n{line}\\nstays"}}'.encode()).decode()
+    assert secret not in masked
+    assert masked.endswith(f'{after} and went on\\nstays"}}')
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+@pytest.mark.parametrize("ahead", ["\\n", "\\\\n", "\\t", "\\r\\n", "\\u001b[1;31m", "\x1b[0m"])
+def test_a_secret_that_begins_a_line_within_a_string_is_masked(kind: str, ahead: str) -> None:
+    before, secret, after = EXAMPLES[kind]
+
+    masked = OPEN.masked(f'{{"text":"one{ahead}{before}{secret}{after}\\ntwo"}}'.encode()).decode()
+
+    assert secret not in masked
+    assert masked.startswith(f'{{"text":"one{ahead}{before}')
+    assert masked.endswith(f'{after}\\ntwo"}}')
+
+
+@pytest.mark.parametrize(("kind", "pattern"), SHAPES)
+def test_what_has_a_shape_is_masked(kind: str, pattern: str) -> None:
+    for seed in range(5):
+        made = Maker(random.Random(seed)).made(pattern)
+        line = f"it printed {made.text} and went on"
+
+        assert made.secret not in OPEN(line)
+        assert made.secret.encode() not in OPEN.masked(line.encode())
+
+
+@pytest.mark.parametrize(("kind", "pattern"), SHAPES)
+def test_what_only_looks_alike_stays(kind: str, pattern: str) -> None:
+    """It has the prefix and is too short, or lacks what names it."""
+    made = Maker(random.Random(1), short=True).made(pattern)
+    alike = LOOK_ALIKES.get(kind, made.text if made.secret == made.text else made.secret)
+    line = f"it printed {alike} and went on"
+
+    assert OPEN(line) == line
+
+
+def test_harmless_lines_stay() -> None:
+    lines = harmless_lines(random.Random(7), 1_000)
+    changed = [line for line in lines if OPEN(line) != line]
+
+    assert len(set(lines)) > 900
+    assert len(changed) <= len(lines) * 0.005, changed[:10]

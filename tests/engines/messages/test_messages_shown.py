@@ -1,0 +1,36 @@
+"""What a person reads of an answer: its words as they come, then the whole in their place."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lamplighter.api import session_log
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.transcript import Line
+from lamplighter.engines.messages import lines
+
+PARTS = [lines.partial("One line."), lines.partial("[MEMORY:timing:caddy] Takes 5 s")]
+WHOLE = lines.block({"type": "text", "text": "One line.\n[MEMORY:timing:caddy] Takes 5 s"}, "m")
+SPENT = {"type": "system", "subtype": "spent"}
+
+
+def read(line: Line) -> list[dict[str, Any]]:
+    return session_log.entries(line, form="whole", redact=Redactor())
+
+
+def test_a_whole_answer_takes_the_place_of_its_partial_words(tmp_path: Path) -> None:
+    file = tmp_path / "7.jsonl"
+    file.write_text("".join(f"{json.dumps(each)}\n" for each in PARTS))
+
+    before = session_log.forward(file, 0, limit=100, until=None, read=read)
+    with file.open("a") as more:
+        more.writelines(f"{json.dumps(each)}\n" for each in (SPENT, WHOLE))
+    after = session_log.forward(file, 0, limit=100, until=None, read=read)
+    rest = session_log.forward(file, before["next"], limit=100, until=None, read=read)
+
+    assert [(each["kind"], each["text"]) for each in before["items"]] == [
+        ("partial", "One line."),
+        ("partial", "[MEMORY:timing:caddy] Takes 5 s"),
+    ]
+    assert [each["kind"] for each in after["items"]] == ["text"]
+    assert rest["items"] == after["items"]

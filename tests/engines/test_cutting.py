@@ -1,0 +1,56 @@
+"""A line that ends within a marker is read when the next one says whether it was cut off."""
+
+import json
+from typing import Any
+
+from lamplighter.domain.transcript import Line
+from lamplighter.engines.cutting import Undecided
+
+HALF = "[EVENT:info] seen\n[MEMORY:behavior:web] cut in the mid"
+RESUME = "Output token limit hit. Resume directly."
+
+
+def line(at: int, **found: Any) -> Line:
+    return Line(at, at + 1, json.dumps(found).encode())
+
+
+def said(at: int, text: str) -> Line:
+    return line(at, type="assistant", message={"content": [{"type": "text", "text": text}]})
+
+
+def told(at: int) -> Line:
+    content = [{"type": "text", "text": RESUME}]
+    return line(at, type="user", isSynthetic=True, message={"content": content})
+
+
+def cuts(lines: list[Line]) -> list[tuple[int, bool]]:
+    return [(each.start, each.cut) for each in lines]
+
+
+def test_a_cut_is_noted_on_the_line_before_it() -> None:
+    undecided = Undecided()
+    assert cuts(undecided.ready([said(0, "Looked."), said(1, HALF)])) == [(0, False)]
+    status = line(2, type="system", subtype="status")
+    assert undecided.ready([status]) == []
+    assert cuts(undecided.ready([told(3)])) == [(1, True), (2, False), (3, False)]
+
+
+def test_what_goes_on_was_not_cut() -> None:
+    undecided = Undecided()
+    assert undecided.ready([said(0, HALF)]) == []
+    assert cuts(undecided.ready([said(1, "All is well.")])) == [(0, False), (1, False)]
+
+
+def test_the_last_answer_of_a_session_is_decided_by_its_result() -> None:
+    undecided = Undecided()
+    end = line(1, type="result", is_error=True, api_error="max_output_tokens")
+    assert cuts(undecided.ready([said(0, HALF), end])) == [(0, True), (1, False)]
+    well = line(1, type="result", is_error=False, stop_reason="end_turn")
+    assert cuts(undecided.ready([said(0, HALF), well])) == [(0, False), (1, False)]
+
+
+def test_what_is_held_is_read_when_nothing_more_comes() -> None:
+    undecided = Undecided()
+    undecided.ready([said(0, HALF)])
+    assert cuts(undecided.rest()) == [(0, False)]
+    assert undecided.rest() == []

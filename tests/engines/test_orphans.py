@@ -1,0 +1,106 @@
+"""A warden that is killed itself: what it guarded ends all the same."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from lamplighter.engines import Command
+from lamplighter.engines.bounded import bounded
+from lamplighter.engines.process import start
+
+CHILDREN = 20
+WAIT_SECONDS = 60
+PROGRAM = """
+import subprocess, sys, time
+for _ in range({children}):
+    subprocess.Popen(["setsid", "env", "-i", "sleep", "{seconds}"])
+print("ready", flush=True)
+time.sleep(300)
+"""
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="subreapers are of Linux")
+
+
+def sleeping(seconds: str) -> list[psutil.Process]:
+    found = []
+    for each in psutil.process_iter(["cmdline"]):
+        if each.info["cmdline"] == ["sleep", seconds]:
+            found.append(each)
+    return found
+
+
+async def until(what: object, message: str) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not what():  # type: ignore[operator]
+        assert time.monotonic() < deadline, message
+        await asyncio.sleep(0.05)
+
+
+def only_child() -> psutil.Process:
+    """Return the warden that this test has started."""
+    mine = psutil.Process().children()
+    found = [each for each in mine if any("warden.py" in word for word in each.cmdline())]
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize("case", ["engine", "others"])
+def test_a_killed_warden_leaves_nothing_of_its_own_and_others_alone(
+    case: str, tmp_path: Path
+) -> None:
+    """In a process of its own, whose children are those of the case alone."""
+    done = subprocess.run(
+        [sys.executable, __file__, case, tmp_path], capture_output=True, text=True, timeout=110
+    )
+    assert done.returncode == 0, done.stderr
+
+
+async def engine(tmp_path: Path) -> None:
+    seconds = f"300.{os.getpid()}1"
+    program = PROGRAM.format(children=CHILDREN, seconds=seconds)
+    command = Command(argv=(sys.executable, "-c", program), env=dict(os.environ))
+    run = await start(command, session_id=7, output=tmp_path / "7.jsonl", scratch=tmp_path)
+    await until(lambda: len(sleeping(seconds)) == CHILDREN, "the children did not start")
+
+    only_child().send_signal(signal.SIGKILL)
+    status = await asyncio.wait_for(run.wait(), WAIT_SECONDS)
+
+    assert status == -signal.SIGKILL
+    assert sleeping(seconds) == []
+    assert psutil.Process().children() == []
+
+
+async def others(tmp_path: Path) -> None:
+    kept_up, seconds = f"300.{os.getpid()}2", f"300.{os.getpid()}3"
+    kept = asyncio.create_task(program_of(kept_up))
+    await until(lambda: len(sleeping(kept_up)) == CHILDREN, "the children did not start")
+    first = only_child()
+    killed = asyncio.create_task(program_of(seconds))
+    await until(lambda: len(sleeping(seconds)) == CHILDREN, "the children did not start")
+    second = next(each for each in psutil.Process().children() if each.pid != first.pid)
+
+    second.send_signal(signal.SIGKILL)
+    await asyncio.wait_for(killed, WAIT_SECONDS)
+
+    assert sleeping(seconds) == []
+    assert len(sleeping(kept_up)) == CHILDREN
+    kept.cancel()
+    await asyncio.wait({kept}, timeout=WAIT_SECONDS)
+    assert sleeping(kept_up) == []
+
+
+async def program_of(seconds: str) -> None:
+    program = PROGRAM.format(children=CHILDREN, seconds=seconds)
+    argv = [sys.executable, "-c", program]
+    await bounded(argv, timeout=300, output_bytes=100, env=dict(os.environ))
+
+
+if __name__ == "__main__":
+    asyncio.run({"engine": engine, "others": others}[sys.argv[1]](Path(sys.argv[2])))

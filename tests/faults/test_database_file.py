@@ -1,0 +1,176 @@
+"""The database file goes, changes or breaks under both processes: noticed, refused, rescued."""
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from homes import Home, Process
+from staged import client, remembered, serving
+
+from lamplighter.repository import driver
+
+PAGE, KEPT = 4_096, 20
+RESTS = ("", "-wal", "-shm", ".migrate.lock", ".supervisor.lock")
+
+
+@contextmanager
+def used(home: Home) -> Iterator[tuple[httpx2.Client, Process]]:
+    """Yield a client of a home where both processes run and some memories are kept."""
+    home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
+    with serving(home) as server, client(server) as asking:
+        supervisor = home.start("supervisor")
+        home.until(lambda: home.value("SELECT status FROM sessions") == "completed", 60)
+        for number in range(KEPT):
+            assert remembered(asking, f"Kept {number} {'x' * 4_000}").status_code == 201
+        yield asking, supervisor
+
+
+def noticed(home: Home, asking: httpx2.Client, words: str) -> None:
+    """Wait until both processes have noticed, and see what the web process answers."""
+    home.until(lambda: asking.get("/readyz").status_code == 503, 60)
+    home.until(lambda: words in (home.path / "log").read_text(), 60)
+    home.until(lambda: words in (home.path / "web.log").read_text(), 60)
+    refused = remembered(asking, "Lost")
+    assert refused.status_code == 503
+    assert refused.headers["retry-after"].isdecimal()
+    assert words in refused.json()["detail"]
+    assert words in asking.get("/readyz").json()["detail"]
+    answer = asking.get("/api/v1/health")
+    if answer.status_code == 503:  # not even who asks can be read
+        assert words in answer.json()["detail"]
+        return
+    health = answer.json()
+    failing = [each for each in health["checks"] if each["name"] == "database"]
+    assert health["state"] == "failing"
+    assert [words in each["words"] for each in failing] == [True]
+    assert failing[0]["what_to_do"].startswith("Nothing more is written.")
+
+
+def calm(home: Home, supervisor: Process) -> None:
+    """See that the supervisor lives and wrote no traceback."""
+    assert supervisor.poll() is None
+    assert "Traceback" not in (home.path / "log").read_text()
+    assert "Traceback" not in (home.path / "web.log").read_text()
+
+
+def observations(path: Path) -> int:
+    with closing(driver.connect(str(path))) as connection:
+        query = "SELECT count(*) FROM memories WHERE observation LIKE 'Kept%'"
+        return int(connection.execute(query).fetchone()[0])
+
+
+def test_a_deleted_database_is_noticed_rescued_and_never_made_anew_unasked(home: Home) -> None:
+    path = home.path / "lamplighter.db"
+    with used(home) as (asking, supervisor):
+        for rest in RESTS:
+            Path(f"{path}{rest}").unlink(missing_ok=True)
+        noticed(home, asking, "was deleted or moved while it was in use")
+        while_running = home.run("doctor")
+        calm(home, supervisor)
+        assert not path.exists()
+    supervisor.kill()
+    supervisor.wait()
+    rescued = list(home.path.glob("rescued-*"))
+    starts = [home.run("web"), home.run("supervisor"), home.run("migrate"), home.run("login")]
+    after = home.run("doctor")
+
+    assert [each.suffix for each in rescued] == [".db"]
+    for done in starts:
+        assert done.returncode == 2
+        assert "is missing, but this home was used" in done.stderr
+        assert str(rescued[0]) in done.stderr
+    for done in (while_running, after):
+        assert done.returncode == 1
+        assert str(rescued[0]) in done.stdout
+    assert not path.exists()
+    rescued[0].rename(path)
+    assert home.run("migrate").returncode == 0
+    assert observations(path) == KEPT
+    assert home.run("doctor").returncode == 0
+
+
+def test_a_database_replaced_by_another_is_left_alone(home: Home) -> None:
+    path = home.path / "lamplighter.db"
+    other = home.path / "other.db"
+    with used(home) as (asking, supervisor):
+        with closing(driver.connect(str(other), create=True)) as connection:
+            connection.execute("CREATE TABLE mine (a)")
+        before = other.read_bytes()
+        other.rename(path)
+        noticed(home, asking, "was replaced by another file while it was in use")
+        calm(home, supervisor)
+        assert path.read_bytes() == before
+    rescued = list(home.path.glob("rescued-*.db"))
+    assert len(rescued) == 1
+    assert observations(rescued[0]) == KEPT
+
+
+def test_a_database_that_comes_back_is_used_again(home: Home) -> None:
+    path = home.path / "lamplighter.db"
+    with used(home) as (asking, supervisor):
+        path.rename(home.path / "away")
+        noticed(home, asking, "was deleted or moved")
+        (home.path / "away").rename(path)
+        home.until(lambda: asking.get("/readyz").status_code == 200)
+        assert remembered(asking, "Kept after all").status_code == 201
+        calm(home, supervisor)
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, 3 * PAGE)
+
+
+def empty(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def overwrite(path: Path) -> None:
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(2 * PAGE)
+        file.write(random.Random(5).randbytes(size - 2 * PAGE))
+
+
+def flip(path: Path) -> None:
+    """Change 200 bytes where pages say how they are laid out."""
+    chance, pages = random.Random(7), path.stat().st_size // PAGE
+    with path.open("r+b") as file:
+        for _ in range(200):
+            file.seek(chance.randrange(1, pages) * PAGE + chance.randrange(0, 8))
+            file.write(bytes([chance.randrange(256)]))
+
+
+@pytest.mark.parametrize("harm", [cut, empty, overwrite, flip])
+def test_a_damaged_database_is_noticed_and_not_written_to(
+    home: Home, harm: Callable[[Path], None]
+) -> None:
+    path = home.path / "lamplighter.db"
+    with used(home) as (asking, supervisor):
+        with closing(driver.connect(str(path))) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        harm(path)
+        noticed(home, asking, "is damaged")
+        calm(home, supervisor)
+        harmed = path.read_bytes()
+        assert remembered(asking, "Lost again").status_code == 503
+        doctor = home.run("doctor")
+        assert path.read_bytes() == harmed
+    assert doctor.returncode == 1
+    assert ("Restore a backup" if harm is empty else ".recover") in doctor.stdout
+    assert list(home.path.glob("rescued-*")) == []
+
+
+def test_an_emptied_database_of_a_used_home_is_refused_at_the_start(home: Home) -> None:
+    home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
+    assert home.run("run").returncode == 0
+    empty(home.path / "lamplighter.db")
+
+    done = home.run("migrate")
+
+    assert done.returncode == 2
+    assert "is empty, but this home was used" in done.stderr
+    assert (home.path / "lamplighter.db").stat().st_size == 0

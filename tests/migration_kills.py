@@ -1,0 +1,62 @@
+"""A migration on PostgreSQL that is killed before its statements, one after another."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import by_hand
+from lamplighter.repository import migrate
+
+KILLED = """
+import itertools, os, sys
+import alembic.command, asyncpg, sqlalchemy as sa  # once, for all that are forked
+import by_hand
+from lamplighter.repository import migrate, migrate_postgres
+
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+url, start, step, left = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), 0
+
+@sa.event.listens_for(sa.Engine, "before_cursor_execute")
+def count(*_):
+    global left
+    if left == 0:
+        os.kill(os.getpid(), 9)
+    left -= 1
+
+for number in itertools.count(start, step):
+    child = os.fork()
+    if child == 0:
+        left = number
+        migrate.upgrade(url)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status == 0:
+        break
+    print(status, by_hand.run(url, TABLES), flush=True)
+"""
+COLUMNS = (
+    "SELECT table_name, column_name, data_type, is_nullable, column_default, collation_name"
+    " FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2"
+)
+INDEXES = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
+
+
+def kill_migrations(empty: str, whole: str, *, start: int, step: int) -> int:
+    """Kill migrations of an empty database before each `step`-th statement; return how many.
+
+    Each leaves nothing, and the one that is let through makes what the `whole` database has.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, empty, str(start), str(step)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    kills = done.stdout.splitlines()
+    assert (set(kills), done.stderr) == ({"-9 []"}, ""), f"from statement {start} on"
+    for query in (COLUMNS, INDEXES):
+        assert by_hand.run(empty, query) == by_hand.run(whole, query)
+    assert migrate.upgrade(empty) is False
+    return len(kills)

@@ -1,0 +1,289 @@
+"""Backups and restores, by the real command, on both databases."""
+
+import json
+import re
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from homes import NO_SERVICES, Home
+
+import by_hand
+from lamplighter.repository import driver, migrate
+from lamplighter.repository.database import sqlite_url
+from postgres_server import PostgresServer
+
+PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
+SIX = [f"[MEMORY:behavior:svc{number}] Fact number {number}" for number in range(6)]
+MARKERS = "SELECT session_id, count(*) FROM markers GROUP BY session_id ORDER BY session_id"
+ROWS = (
+    "SELECT id, status, uid, home, log_offset, learned FROM sessions ORDER BY id",
+    "SELECT id, observation, confidence, content_hash FROM memories ORDER BY id",
+    "SELECT id, session_id, text, state FROM markers ORDER BY id",
+    "SELECT id, level, text FROM events ORDER BY id",
+    "SELECT id, memory_id, version, cause FROM history ORDER BY id",
+)
+
+SECRET = "Zk4t9Qw7Lx2vBn8RfJm3"
+KEY = b"MIIEpAIBAAKCAQEA"
+PRINTS = f"""
+import json, os, sys, time
+secret = os.environ["DB_PASSWORD"]
+text = "connecting with " + secret
+sys.stderr.write("connecting with " + secret + "\\n-----BEGIN RSA PRIVATE KEY-----\\n")
+sys.stderr.write("{KEY.decode()}\\n" * 9 + "-----END RSA PRIVATE KEY-----\\n")
+sys.stderr.flush()
+message = {{"content": [{{"type": "text", "text": text}}]}}
+print(json.dumps({{"type": "assistant", "message": message}}) + "\\nhalf of " + secret[:9], end="")
+sys.stdout.flush()
+time.sleep(300)
+"""
+
+Fresh = Callable[[str], Home]
+
+
+def database(home: Home) -> str:
+    return home.env.get("LAMPLIGHTER_DATABASE_URL") or sqlite_url(home.path / "lamplighter.db")
+
+
+def rows(home: Home) -> list[list[tuple[object, ...]]]:
+    return [by_hand.run(database(home), query) for query in ROWS]
+
+
+def backed_up(home: Home, *more: str) -> Path:
+    done = home.run("backup", "--json", *more)
+    assert done.returncode == 0, done.stderr
+    return Path(json.loads(done.stdout)["path"])
+
+
+def ran(home: Home, times: int) -> None:
+    for _ in range(times):
+        assert home.run("run").returncode == 0
+
+
+def outputs(home: Home) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (home.path / "sessions").glob("*.jsonl")}
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def fresh(
+    request: pytest.FixtureRequest, home: Home, tmp_path: Path, postgres: PostgresServer
+) -> Fresh:
+    """Return what makes homes, each with a database of its own."""
+
+    def make(name: str) -> Home:
+        path = tmp_path / name
+        path.mkdir()
+        env = {**home.env, "LAMPLIGHTER_HOME": str(path)}
+        if request.param == "postgresql":
+            unique = f"{name}_{abs(hash(str(tmp_path)))}"
+            env["LAMPLIGHTER_DATABASE_URL"] = postgres.create(unique)
+            request.addfinalizer(lambda: postgres.drop(unique))
+        made = Home(path, env, home.started)
+        made.engine("lines", *SIX)
+        return made
+
+    return make
+
+
+@pytest.mark.timeout(240)
+def test_a_backup_restores_into_a_new_home_that_goes_on_from_there(fresh: Fresh) -> None:
+    first, second = fresh("first"), fresh("second")
+    (first.path / "services.yaml").write_text(NO_SERVICES + "# kept\n")
+    ran(first, 2)
+    path, before = backed_up(first), rows(first)
+    ran(first, 1)
+
+    done = second.run("restore", str(path), "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["replaced"] is None
+    assert rows(second) == before
+    assert (second.path / "services.yaml").read_text() == NO_SERVICES + "# kept\n"
+    assert outputs(second).items() < outputs(first).items()
+
+    ran(second, 2)
+
+    assert by_hand.run(database(second), MARKERS) == [(1, 6), (2, 6), (3, 6), (4, 6)]
+    assert second.run("doctor").returncode in (0, 1)
+
+
+@pytest.mark.timeout(240)
+def test_a_home_that_holds_data_is_replaced_only_when_asked_to(fresh: Fresh) -> None:
+    home = fresh("first")
+    ran(home, 2)
+    path, before = backed_up(home), rows(home)
+    ran(home, 2)
+    later = rows(home)
+
+    refused = home.run("restore", str(path))
+    assert (refused.returncode, "--replace" in refused.stderr) == (2, True)
+    assert rows(home) == later
+
+    done = home.run("restore", str(path), "--replace", "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert rows(home) == before
+    aside = Path(json.loads(done.stdout)["replaced"])
+    assert len(list((aside / "sessions").glob("*.jsonl"))) == 4
+    ran(home, 1)
+    assert by_hand.run(database(home), MARKERS) == [(1, 6), (2, 6), (5, 6)]
+
+
+@pytest.mark.timeout(240)
+def test_a_restore_is_refused_while_a_process_uses_the_home(fresh: Fresh) -> None:
+    home = fresh("first")
+    ran(home, 1)
+    path = backed_up(home)
+    supervisor = home.start("supervisor")
+    home.until(lambda: by_hand.run(database(home), "SELECT 1 FROM sessions WHERE id = 2"))
+    before = rows(home)
+
+    refused = home.run("restore", str(path), "--replace")
+
+    assert (refused.returncode, "in use" in refused.stderr) == (2, True), refused.stderr
+    supervisor.send_signal(signal.SIGTERM)
+    supervisor.wait()
+    assert rows(home)[0][0] == before[0][0], "nothing was restored"
+    assert home.run("restore", str(path), "--replace").returncode == 0
+
+
+def test_a_damaged_or_unfinished_backup_is_refused(fresh: Fresh) -> None:
+    home, other = fresh("first"), fresh("second")
+    ran(home, 1)
+    path = backed_up(home)
+    for name in json.loads((path / "manifest.json").read_text())["files"]:
+        copy = path.with_name("copy")
+        shutil.copytree(path, copy)
+        with (copy / name).open("ab") as file:
+            file.write(b"x")
+        refused = other.run("restore", str(copy))
+        assert (refused.returncode, str(copy / name) in refused.stderr) == (2, True)
+        shutil.rmtree(copy)
+    (path / "manifest.json").unlink()
+    assert "not a whole backup" in other.run("restore", str(path)).stderr
+    assert not (other.path / "sessions").exists()
+
+
+def test_the_newest_backups_are_kept_and_no_secret_is_in_one(fresh: Fresh) -> None:
+    home = fresh("first")
+    home.env["LAMPLIGHTER_WEBHOOK_TOKEN"] = secret = "hunter2hunter2hunter2"
+    ran(home, 1)
+
+    made = [backed_up(home, "--keep", "2") for _ in range(3)]
+
+    kept = sorted((home.path / "backups").glob("lamplighter-*"))
+    assert kept == made[1:]
+    for path in kept[0].rglob("*"):
+        assert path.is_dir() or secret.encode() not in path.read_bytes(), path
+    assert all(path.stat().st_mode & 0o077 == 0 for path in kept[0].rglob("*"))
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_what_a_session_printed_is_masked_in_a_backup_before_the_session_ends(
+    home: Home, tmp_path: Path, *, killed: bool
+) -> None:
+    home.env |= {"DB_PASSWORD": SECRET, "LAMPLIGHTER_ENGINE": "exec"}
+    home.env["LAMPLIGHTER_EXEC_COMMAND"] = shlex.join([sys.executable, "-c", PRINTS])
+    supervisor = home.start("supervisor")
+    home.until(lambda: home.outputs(1) and SECRET[:9].encode() in home.output(1).read_bytes()[-9:])
+    if killed:
+        supervisor.kill()
+        supervisor.wait()
+        home.until(lambda: not home.left_over())
+    printed = {path.name: path.read_bytes() for path in (home.path / "sessions").glob("*.*")}
+    assert all(SECRET.encode() in content for content in printed.values()), "nothing is masked yet"
+
+    path = backed_up(home, str(tmp_path / "kept"))
+
+    copied = {each.name: each.read_bytes() for each in (path / "sessions").iterdir()}
+    assert copied.keys() == printed.keys()
+    for name, content in copied.items():
+        assert SECRET.encode() not in content, name
+        assert KEY not in content, name
+        whole = len(printed[name].rpartition(b"\n")[0]) + 1
+        assert len(content) == (len(printed[name]) if killed else whole), name
+    other = Home(tmp_path / "other", {**home.env, "LAMPLIGHTER_HOME": str(tmp_path / "other")})
+    assert other.run("restore", str(path)).returncode == 0, "the hashes are those of the copies"
+
+
+def test_a_backup_of_an_older_version_is_migrated(home: Home, tmp_path: Path) -> None:
+    home.engine("lines", *SIX)
+    url = sqlite_url(home.path / "lamplighter.db")
+    (home.path / "lamplighter.db").unlink()
+    migrate.upgrade(url, target="0028")
+    by_hand.run(
+        url,
+        "INSERT INTO sessions (id, status, started_at, ended_at, log_offset)"
+        " VALUES (7, 'completed', '2026-01-01T12:00:00.000000Z', '2026-01-01T12:01:00.000000Z', 9)",
+    )
+    path = backed_up(home, str(tmp_path / "kept"))
+    assert migrate.revision(home.path / "lamplighter.db") == "0028", "a backup migrates nothing"
+    other = Home(tmp_path / "other", {**home.env, "LAMPLIGHTER_HOME": str(tmp_path / "other")})
+
+    assert other.run("restore", str(path)).returncode == 0
+
+    assert migrate.revision(other.path / "lamplighter.db") == migrate.head()
+    ran(other, 1)
+    assert other.rows(MARKERS) == [(8, 6)]
+
+
+def test_a_home_without_a_database_has_nothing_to_back_up(home: Home) -> None:
+    (home.path / "lamplighter.db").unlink()
+
+    done = home.run("backup")
+
+    assert (done.returncode, "nothing to back up" in done.stderr) == (2, True)
+    assert not (home.path / "backups").exists()
+    assert not list(home.path.glob("lamplighter.db*"))
+
+
+def test_a_backup_under_write_load_is_of_one_moment(home: Home, tmp_path: Path) -> None:
+    home.engine("numbered", "3000", "0.001")
+    supervisor = home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) > 50 FROM markers"))
+    path = backed_up(home, str(tmp_path / "kept"))
+    supervisor.kill()
+    supervisor.wait()
+    database = path / "database" / "lamplighter.db"
+
+    with driver.connect(str(database)) as connection:
+        [markers] = connection.execute("SELECT count(*) FROM markers").fetchone()
+        offset, step = connection.execute("SELECT log_offset, log_step FROM sessions").fetchone()
+    [output] = (path / "sessions").glob("*.jsonl")
+    read = output.read_bytes()
+    assert len(read) >= offset
+    # the steps of a line of this engine are its markers: those in before its end are counted
+    assert markers == read[:offset].count(b"[MEMORY:") + step
+
+    other = Home(tmp_path / "other", {**home.env, "LAMPLIGHTER_HOME": str(tmp_path / "other")})
+    other.engine("lines", "Nothing new")
+    assert other.run("restore", str(path)).returncode == 0
+    ran(other, 1)
+
+    printed = re.findall(rb"\[MEMORY:[^\"]+", read[: read.rfind(b"\n")])
+    kept = other.rows("SELECT text FROM markers WHERE session_id = 1 ORDER BY id")
+    assert [str(text).encode() for (text,) in kept] == printed, "each once, in its order"
+    assert other.value("SELECT status FROM sessions WHERE id = 1") == "interrupted"
+
+
+def test_the_commands_of_the_page_make_a_backup_and_restore_it(home: Home, tmp_path: Path) -> None:
+    home.engine("lines", *SIX)
+    ran(home, 1)
+    section = PAGE.read_text().partition("## Backups\n")[2].partition("### A lost")[0]
+    backup, restore = re.findall(r"^lamplighter (.*)$", section, re.MULTILINE)
+    kept = str(tmp_path / "kept")
+
+    done = home.run(*backup.replace("/backup/lamplighter", kept).split())
+
+    assert done.returncode == 0, done.stderr
+    made = Path(done.stdout.strip())
+    example = Path(restore.split()[1])
+    assert (made.parent, len(made.name)) == (Path(kept), len(example.name))
+    other = Home(tmp_path / "other", {**home.env, "LAMPLIGHTER_HOME": str(tmp_path / "other")})
+    assert other.run("restore", str(made)).returncode == 0
+    assert rows(other) == rows(home)

@@ -1,0 +1,38 @@
+"""What one failing service teaches is not taken for what another one taught."""
+
+from homes import Home
+
+from lamplighter.domain.frames import ANSWERS, FAILS_WITH
+
+
+def incident(home: Home, words: str) -> None:
+    """Let a session report a memory, as the built-in engine writes it."""
+    home.engine("lines", words)
+    done = home.run("run", "--tier", "2")
+    assert done.returncode == 0, done.stderr
+
+
+def test_two_causes_are_learned_apart(home: Home) -> None:
+    for cause in ("redis", "redis", "redis", "postgres", "postgres"):
+        incident(home, f"[MEMORY:dependency:blog] {FAILS_WITH.text(cause=cause)}")
+
+    held = home.rows("SELECT observation, confidence, active FROM memories ORDER BY id")
+    assert held == [
+        ("Fails when redis fails; mend redis first", 0.9, 1),
+        ("Fails when postgres fails; mend postgres first", 0.8, 1),
+    ]
+    assert home.value("SELECT count(*) FROM reviews") == 0
+
+
+def test_another_path_is_another_memory_and_another_status_a_conflict(home: Home) -> None:
+    for status, place in ((200, "/static"), (200, "/"), (302, "/")):
+        words = ANSWERS.text(status=status, place=place, tail=status != 200)
+        incident(home, f"[MEMORY:behavior:blog] {words}")
+
+    held = home.rows("SELECT observation, confidence FROM memories ORDER BY id")
+    assert held == [
+        ("Answers HTTP 200 at /static when healthy", 0.7),
+        ("Answers HTTP 200 at / when healthy", 0.5),
+        ("Answers HTTP 302 at / when healthy, not 200", 0.7),
+    ]
+    assert home.rows("SELECT kind, old_id, new_id FROM reviews") == [("conflict", 2, 3)]

@@ -1,0 +1,99 @@
+"""A leader on PostgreSQL that hangs is replaced by its heartbeat, and fenced off."""
+
+import signal
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+import psutil
+from homes import Home, rows, there
+
+from lamplighter.domain.leader import Leader
+from lamplighter.repository.postgres import OURS, WRITER
+from lamplighter.supervisor.heartbeat import HeartbeatWatch
+
+
+def leader(heartbeat: float) -> Leader:
+    """Return the row of a leader whose heartbeat has this second."""
+    return Leader(
+        epoch=1,
+        pid=1,
+        engine="probe",
+        interval_seconds=60,
+        dry_run=False,
+        session_id=None,
+        heartbeat_at=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=heartbeat),
+        next_round_at=None,
+    )
+
+
+def log(home: Home) -> str:
+    return (home.path / "log").read_text()
+
+
+def test_a_leader_that_hangs_is_replaced_and_fenced_off(kept: Home) -> None:
+    kept.engine("numbered", "100000", "0.2")
+    first = kept.start("supervisor")
+    kept.until(lambda: there(kept, "SELECT 1 FROM memories"))
+    engines = kept.left_over()
+    assert engines
+    second = kept.start("supervisor")
+    kept.until(lambda: "waits to take over" in log(kept))
+
+    first.send_signal(signal.SIGSTOP)
+    taken = f"SELECT 1 FROM leases WHERE epoch = 2 AND pid = {second.pid}"
+    kept.until(lambda: there(kept, taken))
+    kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE id = 2 AND status = 'running'"))
+    assert not set(engines) & set(kept.left_over()), "its engines have ended though it hangs"
+    ended = "SELECT status, version, log_offset FROM sessions WHERE id = 1"
+    kept.until(lambda: rows(kept, ended)[0][0] != "running")
+    before = rows(kept, ended)
+    assert before[0][0] == "interrupted"
+    assert there(kept, "SELECT 1 FROM events WHERE text LIKE '%sent no heartbeat%'")
+    assert psutil.Process(first.pid).status() == psutil.STATUS_STOPPED
+
+    first.send_signal(signal.SIGCONT)
+    kept.until(lambda: "What ran here was stopped" in log(kept))
+    kept.until(lambda: log(kept).count("waits to take over") == 2)
+
+    assert first.poll() is None, "it waits to take over in its turn"
+    assert rows(kept, ended) == before
+    assert rows(kept, "SELECT epoch, pid FROM leases") == [(2, second.pid)]
+
+
+async def test_a_leader_whose_database_is_busy_sends_its_heartbeat(kept: Home) -> None:
+    kept.engine("hangs")
+    kept.start("supervisor")
+    kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE status = 'running'"))
+    before = rows(kept, "SELECT heartbeat_at FROM leases")
+
+    other = await asyncpg.connect(kept.env["LAMPLIGHTER_DATABASE_URL"])
+    await other.execute(f"SELECT pg_advisory_lock({OURS}, {WRITER})")  # nobody else can write now
+    kept.until(lambda: rows(kept, "SELECT heartbeat_at FROM leases") != before)
+    await other.close()
+
+    assert rows(kept, "SELECT epoch FROM leases") == [(1,)]
+
+
+def test_a_session_by_hand_sends_its_heartbeat(kept: Home) -> None:
+    kept.engine("hangs")
+    kept.start("run")
+    kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE status = 'running'"))
+    before = rows(kept, "SELECT heartbeat_at FROM leases")
+
+    kept.until(lambda: rows(kept, "SELECT heartbeat_at FROM leases") != before)
+
+
+def test_only_silence_that_the_standby_saw_itself_counts() -> None:
+    clock = iter([0.0, 1.0, 2.0, 3_602.0, 3_603.0, 3_604.0])
+    watch = HeartbeatWatch(monotonic=lambda: next(clock))
+
+    silent = [watch.silent_seconds(leader(heartbeat)) for heartbeat in (1, 1, 1, 1, 1, 2)]
+
+    assert silent == [0.0, 1.0, 2.0, 5.0, 6.0, 0.0]
+
+
+def test_the_clock_of_the_leader_may_be_set() -> None:
+    clock = iter([0.0, 1.0, 2.0])
+    watch = HeartbeatWatch(monotonic=lambda: next(clock))
+
+    assert [watch.silent_seconds(leader(each)) for each in (5, -86_400, 86_400)] == [0.0, 0.0, 0.0]

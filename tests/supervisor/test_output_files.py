@@ -1,0 +1,161 @@
+"""Whose output is whose: each session has a file of its own, whatever became of the database."""
+
+import shutil
+import signal
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import httpx2
+import pytest
+from homes import Home
+
+import by_hand
+from lamplighter import clock
+from lamplighter.domain.home import Home as Identity
+from lamplighter.domain.session import Plan
+from lamplighter.repository import Database, driver, migrate, sessions, writing
+from lamplighter.repository.database import sqlite_url
+from lamplighter.supervisor.files import SessionFiles
+from living import free_port
+from postgres_server import PostgresServer
+
+SIX = [f"[MEMORY:behavior:svc{number}] Fact number {number}" for number in range(6)]
+MARKERS = "SELECT session_id, count(*) FROM markers GROUP BY session_id ORDER BY session_id"
+
+
+def run(home: Home, times: int) -> None:
+    for _ in range(times):
+        home.run("run")
+
+
+def copied(home: Home, path: Path) -> None:
+    with closing(driver.connect(str(home.path / "lamplighter.db"))) as connection:
+        connection.execute("VACUUM INTO ?", (str(path),))
+
+
+def put_back(home: Home, path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        (home.path / f"lamplighter.db{suffix}").unlink(missing_ok=True)
+    shutil.copy(path, home.path / "lamplighter.db")
+
+
+def begin_with_an_empty_database(home: Home) -> None:
+    """Lose the database, and do what the refusal of the next start asks for."""
+    for path in home.path.glob("lamplighter.db*"):
+        path.unlink()
+    assert home.run("run").returncode == 2
+    (home.path / ".database").unlink(missing_ok=True)
+    (home.path / "sessions").rename(home.path / "old")
+
+
+def test_a_session_after_a_restored_database_ingests_its_own_output_alone(
+    home: Home, tmp_path: Path
+) -> None:
+    home.engine("lines", *SIX)
+    run(home, 3)
+    copied(home, tmp_path / "copy.db")
+    run(home, 3)
+    put_back(home, tmp_path / "copy.db")
+
+    run(home, 2)
+
+    assert home.rows(MARKERS) == [(1, 6), (2, 6), (3, 6), (7, 6), (8, 6)]
+    assert len(list((home.path / "sessions").glob("*.jsonl"))) == 8
+
+
+def test_a_session_without_a_result_does_not_end_by_the_result_of_an_older_one(
+    home: Home, tmp_path: Path
+) -> None:
+    home.engine("lines", *SIX)
+    run(home, 1)
+    copied(home, tmp_path / "copy.db")
+    run(home, 1)
+    put_back(home, tmp_path / "copy.db")
+    home.engine("dies")
+
+    run(home, 1)
+
+    [(number, status)] = home.rows("SELECT id, status FROM sessions ORDER BY id DESC LIMIT 1")
+    assert (number, status) == (3, "failed")
+
+
+def test_a_lost_database_does_not_let_numbers_begin_again(home: Home) -> None:
+    home.engine("lines", *SIX)
+    run(home, 2)
+    begin_with_an_empty_database(home)
+
+    run(home, 1)
+
+    assert home.rows(MARKERS) == [(3, 6)]
+
+
+def old_home(home: Home) -> None:
+    """Make the home one of an earlier version, whose session 7 printed a line."""
+    url = sqlite_url(home.path / "lamplighter.db")
+    (home.path / "lamplighter.db").unlink()
+    migrate.upgrade(url, target="0028")
+    by_hand.run(
+        url,
+        "INSERT INTO sessions (id, status, started_at, ended_at, log_offset)"
+        " VALUES (7, 'completed', '2026-01-01T12:00:00.000000Z', '2026-01-01T12:01:00.000000Z', 9)",
+    )
+    (home.path / "sessions").mkdir()
+    (home.path / "sessions" / "7.jsonl").write_text("an old line\n")
+
+
+def test_an_upgraded_home_still_shows_the_logs_of_its_sessions(home: Home) -> None:
+    old_home(home)
+    home.env["LAMPLIGHTER_PORT"] = str(free_port())
+    home.start("web")
+    home.until(lambda: "Listening on" in (home.path / "log").read_text() and home.way_in())
+
+    url = f"http://127.0.0.1:{home.env['LAMPLIGHTER_PORT']}/api/v1/sessions/7/log?form=raw"
+    log = httpx2.get(url, headers=home.way_in()).json()
+
+    assert [each["text"] for each in log["items"]] == ["an old line"]
+
+
+def test_a_lost_database_of_an_upgraded_home_does_not_repeat_the_numbers_of_its_files(
+    home: Home,
+) -> None:
+    old_home(home)
+    begin_with_an_empty_database(home)
+    home.engine("lines", *SIX)
+
+    run(home, 1)
+
+    assert home.rows(MARKERS) == [(8, 6)]
+
+
+async def test_a_file_that_is_there_is_never_opened_for_another_session(
+    db: Database, tmp_path: Path
+) -> None:
+    db.home = Identity("a1b2", "nas:/srv/lamplighter")
+    async with writing(db):
+        opened = await sessions.insert(db, Plan(), model=None, epoch=1, now=clock.now())
+    files = SessionFiles(tmp_path / "sessions")
+
+    path = files.create(opened)
+
+    assert path.name == f"1-a1b2-{opened.uid}.jsonl"
+    assert opened.host == "nas:/srv/lamplighter"
+    with pytest.raises(FileExistsError):
+        files.create(opened)
+    files.create(replace(opened, uid="another"))
+
+
+def test_numbers_on_postgresql_do_not_jump_when_its_server_crashes(home: Home) -> None:
+    server = PostgresServer({"fsync": "on", "synchronous_commit": "on"})
+    try:
+        url = home.env["LAMPLIGHTER_DATABASE_URL"] = server.create("kept")
+        home.engine("lines", *SIX)
+        run(home, 2)
+        server.stop(signal.SIGQUIT)
+        server.start()
+
+        run(home, 2)
+
+        assert by_hand.run(url, MARKERS) == [(1, 6), (2, 6), (3, 6), (4, 6)]
+    finally:
+        server.remove()

@@ -1,0 +1,19 @@
+"""What the summary of a real session states."""
+
+from homes import Home
+
+
+def test_a_session_of_markers_is_never_blank_and_repeats_nothing(home: Home) -> None:
+    home.engine(
+        "lines", "Looked at web.\n[MEMORY:timing:web] Takes 60s to start", "[EVENT:info] ok"
+    )
+    home.run("run", "--prompt", "Look at web closely")
+    home.run("run")
+
+    first, second = (str(row[0]) for row in home.rows("SELECT summary FROM sessions ORDER BY id"))
+    assert first == (
+        'Session with 2 messages. Started: "Look at web closely" — Ended: "Looked at web."'
+    )
+    assert second == (
+        'Session with 2 messages. Started: "tier 1, manual" — Ended: "Looked at web."'
+    )

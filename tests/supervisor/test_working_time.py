@@ -1,0 +1,33 @@
+"""The working time of a session: what it waits for a person is none of it."""
+
+import asyncio
+
+import pytest
+
+from lamplighter.supervisor.consent import Waiting
+from lamplighter.supervisor.watch import Limits, Watch
+
+
+@pytest.mark.parametrize(("waited", "over"), [(0.0, True), (40.0, True), (90.0, False)])
+def test_waiting_for_a_person_is_no_working_time(waited: float, over: bool) -> None:
+    watch = Watch(Limits(total=60, idle=1_000), asyncio.Event(), waited=waited)
+
+    watch.began -= 120
+
+    assert bool(watch.due()) is over
+
+
+async def test_several_waits_at_once_count_once_and_park_once() -> None:
+    waiting = Waiting()
+    assert (waiting.now, waiting.parked.is_set(), waiting.seconds) == (False, False, 0.0)
+
+    with waiting.counted():
+        with waiting.counted():
+            await asyncio.sleep(0.05)
+        assert waiting.now
+        inner = waiting.seconds
+    outer = waiting.seconds
+
+    assert 0.05 <= inner <= outer
+    assert waiting.seconds == outer, "it stands still afterwards"
+    assert (waiting.now, waiting.parked.is_set()) == (False, True)

@@ -1,0 +1,91 @@
+"""Keyword results are complete, however slow the machine is; the deadline cuts the rest."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+import by_hand
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.memory import Candidate, Category, Memory, Source
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.search import Wanted
+from lamplighter.domain.summary import Message
+from lamplighter.repository import Database
+from lamplighter.usecases import clients, finding, knowledge
+from lamplighter.usecases.finding import find
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+OUT_OF_TIME = 0.0
+"""Seconds: what a machine has left that took too long for everything before."""
+
+
+async def keep(db: Database, words: str) -> Memory:
+    candidate = Candidate(
+        category=Category.DECISION,
+        service=None,
+        observation=words,
+        tier=0,
+        session_id=None,
+        source=Source.CLIENT,
+        project="shop",
+    )
+    return (await knowledge.keep(db, candidate, now=NOON, redact=Redactor())).memory
+
+
+async def end_session(db: Database, words: str) -> int:
+    opening = clients.Opening(external_id="talk", project="shop")
+    session, _ = await clients.start(db, opening, now=NOON)
+    said = [Message("user", words), Message("assistant", "Done.")]
+    await clients.end(db, "talk", said, redact=Redactor(), now=NOON)
+    return session.id
+
+
+async def test_a_small_store_is_searched_completely_when_the_time_is_over(db: Database) -> None:
+    kept = [await keep(db, f"Fact {number} about the WAL mode") for number in range(26)]
+    session = await end_session(db, "Turn the WAL mode on")
+    wanted = Wanted(query="WAL mode", project="shop", limit=50)
+
+    found = await find(db, wanted, now=NOON, seconds=OUT_OF_TIME)
+
+    assert {each.id for each in found.memories} == {each.id for each in kept}
+    assert session in {each.row.id for each in found.found if each.layer == "session"}
+    assert (found.partial, found.missing) == (False, ())
+
+
+async def test_of_a_large_store_the_memories_are_searched_and_the_rest_is_named(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = await keep(db, "The WAL mode is on")
+    await end_session(db, "Turn the WAL mode on")
+    monkeypatch.setattr(finding, "SMALL_STORE", 0)
+
+    found = await find(db, Wanted(query="WAL mode"), now=NOON, seconds=OUT_OF_TIME)
+
+    assert (found.memories, found.partial, found.missing) == ([kept], True, ("session",))
+    assert found.left_out == (
+        "Not searched in time: session summaries. Search again to include it."
+    )
+
+
+async def test_what_was_not_searched_is_an_error_and_no_empty_list(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await keep(db, "The WAL mode is on")
+    monkeypatch.setattr(finding, "PATIENCE_SECONDS", OUT_OF_TIME)
+
+    with pytest.raises(Unavailable, match="overloaded"):
+        await find(db, Wanted(query="WAL mode"), now=NOON)
+
+
+async def test_within_a_transaction_rows_that_wait_to_be_indexed_are_named(
+    db: Database, url: str
+) -> None:
+    kept = await keep(db, "The WAL mode is on")
+    by_hand.run(url, "UPDATE memories SET title = 'Journal'")
+
+    async with db.transaction(readonly=True):
+        within = await find(db, Wanted(query="WAL journal"), now=NOON)
+    after = await find(db, Wanted(query="journal"), now=NOON)
+
+    assert ([each.id for each in within.memories], within.missing) == ([kept.id], ("unindexed",))
+    assert ([each.id for each in after.memories], after.partial) == ([kept.id], False)

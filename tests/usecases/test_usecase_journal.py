@@ -1,0 +1,441 @@
+"""What an operator did is undone exactly: the same rows, byte for byte, or nothing at all."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+from acting import acted, marked
+from examples import LATER, NOON, OPEN, SLOW_START, believed, held, rows, said, session
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.memory import (
+    Candidate,
+    Category,
+    Edit,
+    Memory,
+    Source,
+    Trust,
+)
+from lamplighter.domain.review import Answer, Resolution
+from lamplighter.domain.service import Services
+from lamplighter.domain.session import Session
+from lamplighter.repository import Database, changes, imports, journal, trash, writing
+from lamplighter.repository.memories import Filter
+from lamplighter.usecases import act, bulk, curate, knowledge, review, undo
+from lamplighter.usecases import journal as acts
+from lamplighter.usecases.bulk import Act
+from lamplighter.usecases.journal import TRASH_KEPT
+from lamplighter.usecases.recording import recorded
+from lamplighter.usecases.search import Asker, search
+
+SPRING = NOON + timedelta(days=60)
+TABLES = ("memories", "links", "reviews", "cooldowns", "imports", "trash", "trash_imports")
+KNOWN = Candidate(
+    category=Category.DECISION,
+    service=None,
+    observation="Use WAL mode for the queue",
+    tier=0,
+    session_id=None,
+    source=Source.CLIENT,
+    trust=Trust.OBSERVED,
+    project="shop",
+    title="WAL",
+    tags=("db", "queue"),
+    topic_key="config/db/wal",
+)
+
+
+def number() -> int:
+    """Return the number of the act that was just recorded."""
+    found = recorded.get()
+    assert found is not None
+    return found
+
+
+async def state(db: Database) -> dict[str, list[dict[str, Any]]]:
+    """Return all rows, but for the counts of their changes: these go up only."""
+    kept = {}
+    for table in TABLES:
+        found = await rows(db, table)
+        kept[table] = [{name: row[name] for name in row if name != "version"} for row in found]
+    return kept
+
+
+async def lived(db: Database) -> Memory:
+    """Let two sessions say the same, and a third one contradict it."""
+    first = (await said(db, await session(db))).memory
+    await said(db, await session(db), now=LATER)
+    claim = "[MEMORY:timing:jellyfin] Takes 600s to start after restart"
+    await marked(db, await session(db), claim, now=LATER)
+    return await curate.get(db, first.id)
+
+
+async def test_a_deleted_memory_comes_back_as_the_same_row(db: Database) -> None:
+    memory = await lived(db)
+    kept = (await knowledge.keep(db, KNOWN, now=NOON, redact=OPEN)).memory
+    async with writing(db):
+        await imports.note(db, {"elsewhere:9": (kept.id, "abc")}, known=(), now=NOON)
+    before = {table: await rows(db, table) for table in TABLES}
+    past = await rows(db, "history")
+
+    for each in (memory, kept):
+        await curate.delete(db, each.id, version=each.version, now=SPRING)
+        deletion = number()
+        assert each.id not in {row["id"] for row in await rows(db, "memories")}
+        await acts.undo(db, deletion, now=SPRING)
+
+    after = {table: await rows(db, table) for table in TABLES}
+    versions = [row.pop("version") for table in (before, after) for row in table["reviews"]]
+    assert after == before
+    assert versions == [1, 3]
+    assert (await rows(db, "history"))[: len(past)] == past
+    causes = [(row["cause"], row["actor"]) for row in (await rows(db, "history"))[len(past) :]]
+    assert causes == [("deleted", "operator"), ("restored", "operator")] * 2
+    assert (await curate.get(db, kept.id)).trust is Trust.OBSERVED
+
+
+async def test_a_restored_memory_is_found_and_reinforced_like_any_other(db: Database) -> None:
+    by = await session(db)
+    memory = (await said(db, by)).memory
+    await said(db, by, observation="Library scan takes 20 minutes")
+    await curate.delete(db, memory.id, version=None, now=LATER)
+    assert memory.id not in await found(db, by)
+
+    await acts.undo(db, number(), now=LATER)
+
+    assert memory.id in await found(db, by)
+    again = await said(db, await session(db), now=LATER)
+    assert (again.memory.id, again.memory.confidence) == (memory.id, 0.8)
+    assert len(await held(db)) == 2
+
+
+async def found(db: Database, by: Session) -> list[int]:
+    asker = Asker(session_id=by.id, tool="mem_search", redact=OPEN)
+    results = await search(db, "start after restart", asker, service=None, limit=9, now=LATER)
+    return [each.id for each in results.memories]
+
+
+@pytest.mark.parametrize("many", [False, True])
+async def test_the_feed_tells_of_both_and_keeps_no_words_of_what_is_deleted(
+    db: Database, many: bool
+) -> None:
+    memory = (await said(db, await session(db))).memory
+    if many:
+        await bulk.act_on(db, [memory.id], Act(action="delete"), now=LATER)
+    else:
+        await curate.delete(db, memory.id, version=None, now=LATER)
+    told = [each for each in await changes.since(db, 0) if each.entity == "memory"]
+    assert not any(each.row and "observation" in each.row for each in told)
+
+    await acts.undo(db, number(), now=LATER)
+
+    *_, gone, back = [each for each in await changes.since(db, 0) if each.entity == "memory"]
+    if many:
+        assert [each.row for each in (gone, back)] == [
+            {"ids": [memory.id], "op": "deleted"},
+            {"ids": [memory.id], "op": "created"},
+        ]
+    else:
+        assert (gone.op, gone.entity_id, gone.version) == ("deleted", memory.id, 2)
+        assert (back.op, back.entity_id, back.version) == ("created", memory.id, 1)
+        assert back.row is not None
+        assert back.row["observation"] == memory.observation
+
+
+async def test_a_review_that_ended_with_a_deletion_waits_again(db: Database) -> None:
+    memory = await lived(db)
+    [case] = await rows(db, "reviews")
+    other = case["new_id"]
+    for each in (memory.id, other):
+        await curate.delete(db, each, version=None, now=SPRING)
+    [gone] = await rows(db, "reviews")
+    assert (gone["state"], gone["resolution"], gone["said"]) == ("resolved", "gone", case["said"])
+
+    await acts.restore(db, other, now=SPRING)
+    assert (await rows(db, "reviews"))[0]["state"] == "resolved"
+    await acts.restore(db, memory.id, now=SPRING)
+
+    [back] = await rows(db, "reviews")
+    assert {**back, "version": 0} == {**case, "version": 0}
+
+
+async def test_what_changed_since_is_not_undone_and_named(db: Database) -> None:
+    memory = (await said(db, await session(db))).memory
+    await curate.edit(
+        db, memory.id, Edit(observation="Takes 90s"), version=None, now=LATER, redact=OPEN
+    )
+    edit = number()
+    by = await session(db)
+    await said(db, by, observation="Takes 90s", now=LATER)
+    before = await state(db)
+
+    with pytest.raises(Conflict) as refused:
+        await acts.undo(db, edit, now=LATER)
+
+    assert str(refused.value) == (
+        f"Nothing was undone. Memory {memory.id} was reinforced by session {by.id} since"
+        " (version 3)."
+    )
+    assert await state(db) == before
+
+
+async def test_a_topic_key_that_another_memory_has_now_is_not_given_away(db: Database) -> None:
+    old = (await knowledge.keep(db, KNOWN, now=NOON, redact=OPEN)).memory
+    await curate.delete(db, old.id, version=None, now=LATER)
+    deletion = number()
+    new = (await knowledge.keep(db, KNOWN, now=LATER, redact=OPEN)).memory
+    assert new.id != old.id
+
+    with pytest.raises(Conflict, match=f"Memory {new.id} has the topic key of memory {old.id}"):
+        await acts.undo(db, deletion, now=LATER)
+    with pytest.raises(Conflict, match=f"Memory {new.id} has the topic key"):
+        await acts.restore(db, old.id, now=LATER)
+
+    await curate.delete(db, new.id, version=None, now=LATER)
+    assert (await acts.restore(db, old.id, now=LATER)) == old
+
+
+async def test_many_are_undone_whole_or_partly_when_that_is_asked_for(db: Database) -> None:
+    by = await session(db)
+    ids = [(await believed(db, by, observation=f"Takes {each}0s")).id for each in range(1, 5)]
+    await bulk.act_on(db, Filter(), Act(action="delete"), now=LATER)
+    deletion = number()
+    await acts.restore(db, ids[0], now=LATER)
+    await acts.purge(db, ids[1], now=LATER)
+    before = await state(db)
+
+    with pytest.raises(Conflict) as refused:
+        await acts.undo(db, deletion, now=LATER)
+    assert str(refused.value) == (
+        f"Nothing was undone. Memory {ids[0]} was restored by the operator since (version 1);"
+        f" Memory {ids[1]} was purged by the operator since (version 2)."
+    )
+    assert await state(db) == before
+
+    done = await acts.undo(db, deletion, now=LATER, partly=True)
+
+    assert (done.ids, done.left) == (ids[2:], 2)
+    assert [each.id for each in await held(db)] == [ids[0], *ids[2:]]
+
+
+async def test_an_act_is_undone_once(db: Database) -> None:
+    memory = (await said(db, await session(db))).memory
+    await curate.delete(db, memory.id, version=None, now=LATER)
+    deletion = number()
+    await acts.undo(db, deletion, now=LATER)
+    undone = number()
+
+    with pytest.raises(Conflict, match=f"undone already, by act {undone}"):
+        await acts.undo(db, deletion, now=LATER)
+    with pytest.raises(NotFound, match="There is no act 999"):
+        await acts.undo(db, 999, now=LATER)
+
+    page = await journal.page(db, limit=9)
+    assert [(each.action, each.memory_id, each.undone_by) for each in page.items] == [
+        ("undo", memory.id, None),
+        ("delete", memory.id, undone),
+    ]
+
+
+async def test_what_changes_nothing_is_no_act(db: Database) -> None:
+    memory = (await said(db, await session(db))).memory
+    await curate.edit(db, memory.id, Edit(pinned=False), version=None, now=LATER, redact=OPEN)
+
+    assert (await journal.page(db, limit=9)).items == []
+
+
+async def test_the_trash_is_emptied_when_its_time_is_over(db: Database) -> None:
+    by = await session(db)
+    old, young = [(await believed(db, by, observation=each)).id for each in ("Old one", "Young")]
+    await curate.delete(db, old, version=None, now=NOON)
+    await curate.delete(db, young, version=None, now=NOON + timedelta(days=1))
+    due = NOON + TRASH_KEPT
+
+    assert await acts.purge_expired(db, None, now=due + timedelta(days=9)) == 0
+    assert await acts.purge_expired(db, TRASH_KEPT, now=due) == 0
+    assert await acts.purge_expired(db, TRASH_KEPT, now=due + timedelta(seconds=1)) == 1
+
+    assert [each.id for each in (await trash.page(db, limit=9)).items] == [young]
+    [learned, deleted, purged] = [
+        row for row in await rows(db, "history") if row["memory_id"] == old
+    ]
+    assert (learned["before"], learned["after"]) == (None, None)
+    assert (deleted["cause"], deleted["actor"], deleted["at"]) == ("deleted", "operator", NOON)
+    assert (purged["cause"], purged["actor"]) == ("purged", "supervisor")
+
+
+async def test_a_hard_delete_of_a_client_goes_into_the_trash(db: Database) -> None:
+    kept = (await knowledge.keep(db, KNOWN, now=NOON, redact=OPEN)).memory
+
+    await knowledge.remove(db, kept.id, now=LATER, by="agent shop")
+
+    with pytest.raises(NotFound, match=f"Memory {kept.id} is in the trash"):
+        await curate.get(db, kept.id)
+    assert (await acts.restore(db, kept.id, now=LATER)) == kept
+
+
+async def test_an_import_takes_no_number_of_a_memory_in_the_trash(db: Database) -> None:
+    memory = (await said(db, await session(db))).memory
+    await curate.delete(db, memory.id, version=None, now=LATER)
+
+    assert await imports.last(db) == memory.id
+    async with writing(db):
+        await imports.number_on(db)
+    again = await said(db, await session(db), observation="Something else entirely")
+
+    assert again.memory.id == memory.id + 1
+
+
+Deed = Callable[[Database, list[int], datetime], Coroutine[Any, Any, None]]
+
+
+async def _edit(db: Database, ids: list[int], now: datetime, edit: Edit) -> None:
+    await curate.edit(db, ids[0], edit, version=None, now=now, redact=OPEN)
+
+
+def editing(edit: Edit) -> Deed:
+    return lambda db, ids, now: _edit(db, ids, now, edit)
+
+
+async def _many(db: Database, ids: list[int], now: datetime, what: Act) -> None:
+    await bulk.act_on(db, ids, what, now=now)
+
+
+def many(what: Act) -> Deed:
+    return lambda db, ids, now: _many(db, ids, now, what)
+
+
+async def delete(db: Database, ids: list[int], now: datetime) -> None:
+    await curate.delete(db, ids[0], version=None, now=now)
+
+
+async def create(db: Database, ids: list[int], now: datetime) -> None:
+    words = replace(SLOW_START, observation=f"Needs {ids[0]} workers", source=Source.OPERATOR)
+    await curate.create(db, words, now=now, redact=OPEN)
+
+
+async def restore(db: Database, ids: list[int], now: datetime) -> None:
+    thrown = await trash.page(db, limit=1)
+    if thrown.items:
+        await acts.restore(db, thrown.items[0].id, now=now)
+
+
+async def revert(db: Database, ids: list[int], now: datetime) -> None:
+    step = [row for row in await rows(db, "history") if row["memory_id"] == ids[0]][-1]
+    await undo.undo_step(db, ids[0], step["id"], version=None, now=now)
+
+
+async def resolve(db: Database, ids: list[int], now: datetime, resolution: Resolution) -> None:
+    waiting = [row["id"] for row in await rows(db, "reviews") if row["state"] == "open"]
+    words = {"observation": "Takes 60s, or 600s when cold"} if resolution == "merge" else {}
+    scope = {"old_scope": "when warm"} if resolution == "both" else {}
+    answer = Answer(resolution=resolution, **words, **scope)
+    if waiting:
+        await review.resolve(db, waiting[0], answer, version=None, now=now, redact=OPEN)
+
+
+def resolving(resolution: Resolution) -> Deed:
+    return lambda db, ids, now: resolve(db, ids, now, resolution)
+
+
+async def reset(db: Database, ids: list[int], now: datetime) -> None:
+    await act.reset(db, "Web", None, services=Services(()), now=now)
+
+
+DEEDS = [
+    *(
+        editing(each)
+        for each in (
+            Edit(observation="Takes 5 minutes"),
+            Edit(confidence=0.2),
+            Edit(confidence=0.95, pinned=True),
+            Edit(service="plex", category=Category.BEHAVIOR, tags=("a", "b")),
+            Edit(title="Slow", active=False),
+        )
+    ),
+    *(
+        many(each)
+        for each in (
+            Act(action="delete"),
+            Act(action="confidence", value=0.25),
+            Act(action="adjust", value=-0.1),
+            Act(action="deactivate"),
+            Act(action="activate"),
+        )
+    ),
+    *(resolving(each) for each in Resolution if each is not Resolution.GONE),
+    *(delete, create, restore, revert, reset),
+]
+
+
+async def test_a_restore_that_is_undone_again_and_again_leaves_the_trash_as_it_was(
+    db: Database,
+) -> None:
+    memory = (await said(db, await session(db))).memory
+    await curate.delete(db, memory.id, version=None, now=LATER)
+    before = await rows(db, "trash")
+    for days in range(1, 4):
+        now = LATER + timedelta(days=days)
+        await acts.restore(db, memory.id, now=now)
+        await acts.undo(db, number(), now=now)
+        assert await rows(db, "trash") == before
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    deeds=st.lists(
+        st.tuples(st.sampled_from(DEEDS), st.integers(1, 3), st.integers(0, 9_999)),
+        min_size=1,
+        max_size=6,
+    ),
+    now=st.sampled_from([LATER, SPRING]),
+)
+async def test_acts_undone_in_reverse_order_give_back_the_same_rows(
+    db: Database, deeds: list[tuple[Deed, int, int]], now: datetime
+) -> None:
+    by = await session(db)
+    await lived(db)
+    await believed(db, by, observation=f"Listens on port {by.id}")
+    await acted(db, by)
+    done: list[tuple[int, dict[str, list[dict[str, Any]]]]] = []
+    for deed, count, seed in deeds:
+        before, now = await state(db), now + timedelta(minutes=1)
+        ids = [row["id"] for row in before["memories"]] or [1]
+        chosen = Random(seed).sample(ids, min(count, len(ids)))
+        recorded.set(None)
+        try:
+            await deed(db, chosen, now)
+        except (Conflict, NotFound):
+            assert await state(db) == before
+            continue
+        if recorded.get() is not None:
+            done.append((number(), before))
+    entries = len(await rows(db, "history"))
+
+    for made, before in reversed(done):
+        now += timedelta(minutes=1)
+        await acts.undo(db, made, now=now)
+        after = await state(db)
+        # what an undo takes away is in the trash too
+        before["trash"] = [each for each in after["trash"] if each not in before["trash"]] + (
+            before["trash"]
+        )
+        assert {**after, "trash": sorted(map(str, after["trash"]))} == {
+            **before,
+            "trash": sorted(map(str, before["trash"])),
+        }
+
+    assert len(await rows(db, "history")) >= entries
+    for made, _ in done:
+        entry = await journal.get(db, made)
+        assert entry is not None
+        assert entry.undone_by is not None

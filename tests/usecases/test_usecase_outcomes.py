@@ -1,0 +1,55 @@
+"""The outcome of a session is decided at its end, and again once a person handled it."""
+
+import json
+
+from chains import DB, NAMES, RESTART, SERVICES, WEB, finished, said, seen
+from examples import NOON, rows, session
+
+from lamplighter.domain.cooldown import Outcome
+from lamplighter.domain.session import OutcomeState
+from lamplighter.repository import Database, cooldowns, escalations, sessions, writing
+from lamplighter.usecases import act, chain
+from lamplighter.usecases.overview import overview
+
+
+async def test_a_round_ends_with_what_its_checks_found(db: Database) -> None:
+    healthy, failing = await session(db), await session(db)
+    for name in NAMES:
+        await seen(db, healthy, name, ok=True)
+        await seen(db, failing, name, ok=name == "bare")
+
+    assert (healthy.outcome, healthy.outcome_state) == ("", "")
+    assert (await finished(db, healthy)).outcome == "all healthy"
+    assert (await finished(db, failing)).outcome == "2 failing"
+
+
+async def test_a_repair_is_named_with_its_time_and_listed_in_the_overview(db: Database) -> None:
+    by = await session(db, tier=3)
+    use = await act.reserve(db, by, WEB.name, RESTART, now=NOON)
+    await act.settle(db, use, Outcome.SUCCESS, text="done", now=NOON)
+    async with writing(db):
+        await cooldowns.measured(db, use.id, 3.6, session_id=by.id, now=NOON)
+    await finished(db, await session(db))
+
+    ended = await finished(db, by)
+
+    assert (ended.outcome, ended.outcome_state) == ("repaired Web in 4 s", "repaired")
+    shown = await overview(db, SERVICES, since=NOON, now=NOON)
+    assert [each.outcome for each in shown.outcomes] == ["repaired Web in 4 s"]
+
+
+async def test_what_needs_a_person_needed_one_once_it_is_handled(db: Database) -> None:
+    by = await session(db, tier=3)
+    await said(db, by, f"[ESCALATE:{DB.name}] Refused")
+    before = await finished(db, by)
+    [asked] = await escalations.people(db)
+
+    await chain.settle(db, asked.id, now=NOON)
+
+    after = await sessions.get(db, by.id)
+    assert after is not None
+    assert (before.outcome, after.outcome) == ("needs you for db", "needed you for db")
+    assert after.outcome_state is OutcomeState.HANDLED
+    assert after.version == before.version + 1
+    fed = [row for row in await rows(db, "changes") if row["entity"] == "session"]
+    assert json.loads(fed[-1]["row"])["outcome"] == "needed you for db"

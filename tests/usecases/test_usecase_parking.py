@@ -1,0 +1,118 @@
+"""What a session that waits for a person holds back, and what ends its waiting."""
+
+from datetime import datetime
+
+import pytest
+from chains import MINUTE, SERVICES, finished, said, seen, states
+from examples import NOON, OPEN, rows, session
+
+from lamplighter.domain.approval import Answer, Approval, Choice, Wish
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.service import Action, ActionKind, Approve
+from lamplighter.domain.session import Plan, Session
+from lamplighter.repository import Database, sessions, writing
+from lamplighter.usecases import approvals, parking, saying
+from lamplighter.usecases.ingest import Ingest
+from lamplighter.usecases.parking import Wait
+
+RESTART = Action(
+    name="restart", kind=ActionKind.RESTART, argv=("/bin/true",), approve=Approve.ALWAYS
+)
+
+
+async def parked(
+    db: Database, *services: str, now: datetime = NOON, by: Session | None = None
+) -> tuple[Session, Approval]:
+    """Let a session of tier 3 that has these services in hand ask for the first one."""
+    if by is None:
+        epoch = (await session(db, tier=3)).leader_epoch  # the first one makes a supervisor lead
+        async with writing(db):
+            plan = Plan(tier=3, engine="exec", services=services)
+            by = await sessions.insert(db, plan, model=None, epoch=epoch, now=now)
+    wish = Wish(service=services[0], action=RESTART.kind, name="restart", argv=RESTART.argv)
+    found = await approvals.reserve_or_ask(
+        db, by, wish, RESTART, wait=Wait(300), redact=Redactor(), now=now
+    )
+    assert isinstance(found, Approval)
+    return by, found
+
+
+async def round_made(db: Database, *, at: datetime = NOON + MINUTE, **healthy: bool) -> Session:
+    by = await session(db)
+    for service, ok in healthy.items():
+        await seen(db, by, service, ok=ok, now=at)
+    return await finished(db, by, now=at)
+
+
+async def approval_states(db: Database) -> list[str]:
+    return [row["state"] for row in await rows(db, "approvals")]
+
+
+@pytest.mark.parametrize("tier", [1, 2])
+async def test_what_a_parked_session_has_in_hand_is_not_escalated(db: Database, tier: int) -> None:
+    await parked(db, "Web", "db")
+    by = await session(db, tier=tier)
+
+    await said(db, by, "[ESCALATE:web] refused", "[ESCALATE:db] refused", "[ESCALATE:bare] gone")
+
+    assert await states(db) == [("bare", "open", "")]
+    why = "not escalated: another session has waited for approval since 12:00 UTC"
+    assert [row["reason"] for row in await rows(db, "markers")] == [why, why, ""]
+
+
+async def test_the_tool_says_why_a_service_is_not_escalated(db: Database) -> None:
+    await parked(db, "Web")
+    taking = Ingest(db, await session(db), OPEN, [each.name for each in SERVICES])
+
+    answer = await saying.hand_on(taking, "Web", "refused", now=NOON)
+
+    assert answer.text.startswith("Web is not escalated: another session has waited")
+    assert await states(db) == []
+
+
+async def test_what_its_session_saw_healthy_is_in_hand_no_more(db: Database) -> None:
+    by, _ = await parked(db, "Web", "db")
+    await seen(db, by, "db", ok=False)
+    await seen(db, by, "db", ok=True)
+
+    assert await parking.held(db, but=99) == {"web": NOON}
+
+
+async def test_a_session_that_ended_has_nothing_in_hand(db: Database) -> None:
+    by, _ = await parked(db, "Web")
+    await finished(db, by)
+
+    assert await parking.held(db, but=99) == {}
+
+
+async def test_a_healthy_round_withdraws_what_was_asked_before_it(db: Database) -> None:
+    await parked(db, "Web")
+    await round_made(db, Web=False, bare=True)
+    assert await approval_states(db) == ["open"]
+
+    await round_made(db, Web=True)
+
+    assert await approval_states(db) == ["withdrawn"]
+    assert [row["text"] for row in await rows(db, "events")][-1] == (
+        "Approval of restart of Web withdrawn: Web is healthy again."
+    )
+
+
+async def test_what_was_asked_after_the_round_looked_stays(db: Database) -> None:
+    await parked(db, "Web", now=NOON + 2 * MINUTE)
+
+    await round_made(db, Web=True)
+
+    assert await approval_states(db) == ["open"]
+
+
+async def test_waiting_for_several_people_at_once_counts_once(db: Database) -> None:
+    by, first = await parked(db, "Web")
+    _, second = await parked(db, "db", now=NOON + MINUTE, by=by)
+    given = {"by": "anna", "redact": Redactor()}
+    deny = Answer(choice=Choice.DENY)
+
+    await approvals.decide(db, second.id, deny, now=NOON + 2 * MINUTE, **given)
+    await approvals.decide(db, first.id, deny, now=NOON + 3 * MINUTE, **given)
+
+    assert await parking.waited(db, by.id) == 3 * MINUTE

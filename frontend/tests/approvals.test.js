@@ -94,6 +94,22 @@ test("what was decided before stands nowhere until it is known what stands above
   assert.equal(other.store.unknown, false)
 })
 
+test("a card waits for the one above it, whichever answer comes first", async () => {
+  let answer = () => {}
+  const first = new Promise((resolve) => (answer = () => resolve({ ...RESTART, seconds_left: 300 })))
+  const { store } = await opened({ "GET /approvals/12": () => first }, { open: [RESTART, LATER] })
+  assert.deepEqual(store.cards, [])
+  assert.equal(store.unknown, true)
+
+  answer()
+  await new Promise(setImmediate)
+
+  assert.deepEqual(
+    store.cards.map(({ id }) => id),
+    [12, 13],
+  )
+})
+
 test("one press approves nothing, nor do two that come at once", async () => {
   const approved = asked({ version: 2, state: "approved", decided_by: "anna" })
   const { store, puts, pass } = await opened({ "PUT /approvals/12/decision": approved })

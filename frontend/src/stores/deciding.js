@@ -47,10 +47,11 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
     deciding: false,
     refusal: "",
 
-    /** Whole ones: what is known of an approval comes before its card, so that no button moves under a finger. */
+    /** A card appears when it is complete and so are those above it: no button moves under a finger. */
     get cards() {
-      const whole = this.ids.filter((/** @type {number} */ id) => id in this.details && this.known[id])
-      return whole.map((/** @type {number} */ id) => ({ id, row: this.known[id], detail: this.details[id] ?? null }))
+      const partial = this.ids.findIndex((/** @type {number} */ id) => !(id in this.details && this.known[id]))
+      const complete = partial < 0 ? this.ids : this.ids.slice(0, partial)
+      return complete.map((/** @type {number} */ id) => ({ id, row: this.known[id], detail: this.details[id] ?? null }))
     },
 
     /** Those decided before, without the ones that stand above. */

@@ -35,6 +35,23 @@ PAGES = {
 }
 
 
+ESCAPE_AND_PALETTE = """() => {
+  document.querySelector("dialog.palette").close();
+  document.dispatchEvent(new KeyboardEvent("keydown", {key: "k", ctrlKey: true, bubbles: true}));
+}"""
+TO_MEMORIES_AND_FILTER = """async () => {
+  const press = (key) => document.activeElement.dispatchEvent(
+    new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}));
+  const field = "main [aria-label='Filter observations']";
+  press("g");
+  press("m");
+  while (!document.querySelector(field)) await Promise.resolve();
+  press("/");
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  return document.activeElement.matches("[data-filter]");
+}"""
+
+
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """An app for all journeys; each minds what is its own."""
@@ -289,3 +306,26 @@ def test_no_key_means_two_things_where_one_is(keyboard: Page, shared: App, path:
     keys = [" ".join(each.split()) for each in here.all_inner_texts()]
     assert len(keys) > 10
     assert sorted(keys) == sorted(set(keys))
+
+
+def test_the_palette_opens_again_before_the_browser_reports_that_it_closed(
+    keyboard: Page, shared: App
+) -> None:
+    at(keyboard, shared, "/memories")
+    palette = keyboard.get_by_role("dialog", name=re.compile("Find a page"))
+    keyboard.keyboard.press("Control+k")
+    expect(palette).to_be_visible()
+
+    keyboard.evaluate(ESCAPE_AND_PALETTE)
+    keyboard.wait_for_timeout(300)
+
+    expect(palette).to_be_visible()
+    keyboard.keyboard.press("Escape")
+    expect(palette).to_be_hidden()
+
+
+def test_a_page_that_opens_does_not_take_the_focus_from_its_filter(
+    keyboard: Page, shared: App
+) -> None:
+    at(keyboard, shared, "/sessions")
+    assert keyboard.evaluate(TO_MEMORIES_AND_FILTER)

@@ -164,7 +164,10 @@ addEventListener("popstate", ({ state }) => router.arrive(state))
 document.addEventListener("keydown", (event) => {
   if (isForPalette(event)) {
     event.preventDefault()
-    if (!finder.open) finder.show()
+    if (!document.querySelector("dialog.palette[open]")) {
+      finder.hide()
+      finder.show()
+    }
   } else if (keyboard.on && isForUs(event) && keyboard.press(event.key, event.repeat)) event.preventDefault()
 })
 

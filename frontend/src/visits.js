@@ -178,10 +178,16 @@ export function visits(with_) {
     return said
   }
 
-  /** A page begins where one left it, at the field that it is there for, or at its name. @param {string} selector */
+  /**
+   * A page begins where one left it, at the field that it is there for, or at its name; a key that moved the focus
+   * meanwhile wins. @param {string} selector
+   */
   function focusSoon(selector) {
     const { left } = router
+    const before = document.activeElement
     Alpine.nextTick(() => {
+      const now = document.activeElement
+      if (now !== before && now !== document.body) return
       const begins = selector === START
       const link = begins && left?.link && document.querySelector(`main a[href="${CSS.escape(left.link)}"]`)
       const field = begins && document.querySelector("main [data-start]")

@@ -45,7 +45,15 @@ export function directives(Alpine) {
     const evaluate = evaluateLater(expression)
     effect(() => evaluate((/** @type {unknown} */ open) => toggle(el, Boolean(open))))
     el.addEventListener("click", (event) => event.target === el && el.close())
-    el.addEventListener("close", () => release(el))
+    // Escape is reported at once: the next key may come before the browser reports the close
+    el.addEventListener("cancel", (event) => {
+      event.preventDefault()
+      el.close()
+      el.dispatchEvent(new Event("close"))
+    })
+    // a report that arrives when the dialog is open again is of the close before
+    const closed = (/** @type {Event} */ event) => (el.open ? event.stopImmediatePropagation() : release(el))
+    el.addEventListener("close", closed, { capture: true })
   }
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */

@@ -157,7 +157,7 @@ _STARTER: Final = """\
 # services:
 #   jellyfin:                            # a name: letters, digits, - and _
 #     description: Films and music       # a line for people
-#     depends_on: [postgres]             # services that must be well first
+#     depends_on: [postgres]             # services that must be healthy first
 #     approve: never                     # or first, always: a person is asked before an action
 #     checks:                            # at least one
 #       - http: http://127.0.0.1:8096/health

@@ -11,6 +11,7 @@ from lamplighter.domain import plain
 from lamplighter.domain.change import Op
 from lamplighter.domain.cooldown import SPENT, Outcome, Use
 from lamplighter.domain.service import ActionKind, fold
+from lamplighter.domain.session import Session
 from lamplighter.repository import changes
 from lamplighter.repository.database import Database
 from lamplighter.repository.paging import Page, newest_first
@@ -56,6 +57,32 @@ async def insert(
     use = _use(await db.fetch_one(statement))
     await _tell(db, use, Op.CREATED, now=now)
     return use
+
+
+async def settled(
+    db: Database,
+    session: Session,
+    service: str,
+    action: ActionKind,
+    outcome: Outcome,
+    *,
+    name: str,
+    text: str,
+    now: datetime,
+) -> Use:
+    """Record what a session asked for and did not get to run: the outcome is known at once."""
+    return await insert(
+        db,
+        service,
+        action,
+        outcome,
+        session_id=session.id,
+        tier=session.tier,
+        name=name,
+        text=text,
+        settled_at=now,
+        now=now,
+    )
 
 
 async def change(db: Database, use_id: int, *, now: datetime, **values: Any) -> Use:

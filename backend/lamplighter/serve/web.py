@@ -67,7 +67,7 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
 
 
 def silent(words: str) -> None:
-    """Say nothing: whoever started us has said it."""
+    """Say nothing: the process that started us has said it."""
 
 
 def _greet(settings: Settings, say: Callable[[str], None]) -> bool:

@@ -18,7 +18,7 @@ LONGEST_PAUSE_SECONDS: Final = 5.0
 async def patiently(work: Callable[[], Awaitable[T]], draining: asyncio.Event) -> T:
     """Try until the database takes it: it may be locked, or its disk full, for a while.
 
-    Gives up when the supervisor is asked to end: the next one goes on from the file.
+    Gives up when the supervisor is asked to end: the next one resumes from the file.
     """
     pause = FIRST_PAUSE_SECONDS
     while True:

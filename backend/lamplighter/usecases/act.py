@@ -83,17 +83,9 @@ async def decline(
 ) -> Use:
     """Record that an action does not run, and why; no slot is used."""
     async with writing(db):
-        return await cooldowns.insert(
-            db,
-            service,
-            action.kind,
-            Outcome.UNNEEDED if why == repairs.HEALTHY_AGAIN else Outcome.REFUSED,
-            session_id=session.id,
-            tier=session.tier,
-            name=action.name,
-            text=why,
-            settled_at=now,
-            now=now,
+        outcome = Outcome.UNNEEDED if why == repairs.HEALTHY_AGAIN else Outcome.REFUSED
+        return await cooldowns.settled(
+            db, session, service, action.kind, outcome, name=action.name, text=why, now=now
         )
 
 
@@ -120,17 +112,8 @@ async def would(
         found = await ruling(db, session, service, action, agreed=True, now=now)
         why_not = _why_not(found)
         text = f"{action.name} would be refused: {why_not}" if why_not else text
-        use = await cooldowns.insert(
-            db,
-            service,
-            action.kind,
-            Outcome.WOULD,
-            session_id=session.id,
-            tier=session.tier,
-            name=action.name,
-            text=text,
-            settled_at=now,
-            now=now,
+        use = await cooldowns.settled(
+            db, session, service, action.kind, Outcome.WOULD, name=action.name, text=text, now=now
         )
         await events.insert(
             db,

@@ -238,17 +238,8 @@ async def _refused(
     outcome: Outcome = Outcome.REFUSED,
     now: datetime,
 ) -> Use:
-    return await cooldowns.insert(
-        db,
-        wish.service,
-        wish.action,
-        outcome,
-        session_id=session.id,
-        tier=session.tier,
-        name=wish.name,
-        text=why,
-        settled_at=now,
-        now=now,
+    return await cooldowns.settled(
+        db, session, wish.service, wish.action, outcome, name=wish.name, text=why, now=now
     )
 
 

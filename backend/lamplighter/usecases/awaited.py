@@ -28,7 +28,7 @@ class Awaited:
 async def awaited(ingest: Ingest, service: str, *, now: datetime) -> Awaited | None:
     """Return the request for which a service is not escalated now, or for one that it depends on.
 
-    What was handed to a session goes on: the session before it was asked this. A check that
+    What was escalated to a session continues: the session before it was asked this. A check that
     passed when the person was asked, and since, is another failure.
     """
     db, session = ingest.db, ingest.session

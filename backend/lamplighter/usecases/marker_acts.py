@@ -91,7 +91,7 @@ async def _cooldown(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
 
 
 async def _escalate(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
-    """Keep what is handed on; the session's end decides. At the last tier a person is asked."""
+    """Record the escalation; the session's end decides. At the last tier a person is asked."""
     session, service = ingest.session, marker.service or ""
     if problem := undeclared(service, ingest.known):
         raise Invalid(Wrong("service", problem))

@@ -53,7 +53,7 @@ async def _session(asked: Any) -> int:
         write=write,
     )
     working = asyncio.ensure_future(turns.run())
-    # SIGHUP says that the supervisor is gone: it ends us silently, and the next one goes on.
+    # SIGHUP says that the supervisor is gone: it ends us silently, and the next one resumes.
     # What started us with `nohup` let it be ignored.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -1,10 +1,10 @@
-"""What the probe does at each tier: it looks, it investigates, it mends."""
+"""What the probe does at each tier: it observes, it investigates, it remediates."""
 
-from lamplighter.engines.probe import http, investigate, lines, mend, rounds
+from lamplighter.engines.probe import http, investigate, lines, remediate, rounds
 from lamplighter.engines.probe.request import Request
 from lamplighter.engines.probe.watch import Say, Watch
 
-_TIERS = {1: rounds.run, 2: investigate.run, 3: mend.run}
+_TIERS = {1: rounds.run, 2: investigate.run, 3: remediate.run}
 
 
 async def run(request: Request, say: Say) -> str:

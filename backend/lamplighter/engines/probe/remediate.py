@@ -29,14 +29,14 @@ _ORDER: Final = (ActionKind.RESTART, ActionKind.REDEPLOYMENT)
 
 
 @dataclass(slots=True)
-class Mending:
-    """One service being mended: why, and what was tried so far, in words."""
+class Repair:
+    """One service being repaired: why, and what was tried so far, in words."""
 
     watch: Watch
     service: Service
     why: str = ""
     tried: list[str] = field(default_factory=list)
-    mended: bool = False
+    repaired: bool = False
     dry: bool = False
     turned_down: bool = False
     outcomes: Sequence[Outcome] = ()
@@ -45,22 +45,22 @@ class Mending:
     @property
     def over(self) -> bool:
         """Whether nothing more is to be tried: a person who said no is not asked for the next."""
-        return self.mended or self.dry or self.turned_down
+        return self.repaired or self.dry or self.turned_down
 
     def summary(self) -> str:
         """Say in a few words how it went."""
-        if self.mended:
+        if self.repaired:
             return f"{self.service.name} is well"
         return f"{self.service.name}: {'; '.join(self.tried) or 'nothing could be done'}"
 
 
 async def run(watch: Watch) -> str:
-    """Mend the services, what others need first; say where a person is needed."""
-    done: list[Mending] = []
+    """Repair the services, what others need first; say where a person is needed."""
+    done: list[Repair] = []
     for layer in _layers(watch):
-        done += await asyncio.gather(*(_mend(watch, service) for service in layer))
+        done += await asyncio.gather(*(_repair(watch, service) for service in layer))
     if not done:
-        return "No services to mend."
+        return "No services to repair."
     return f"{shown('; '.join(each.summary() for each in done), 1000)}."
 
 
@@ -80,33 +80,33 @@ def _layers(watch: Watch) -> list[list[Service]]:
     return layers
 
 
-async def _mend(watch: Watch, service: Service) -> Mending:
-    mending = Mending(watch, service)
+async def _repair(watch: Watch, service: Service) -> Repair:
+    repair = Repair(watch, service)
     needed = [each for each in watch.request.needs(service) if each not in watch.request.services]
     *below, own = await watch.look_at([*needed, service])
     outcomes = own[1]
     if not failing(outcomes):
-        mending.mended = True
+        repair.repaired = True
         watch.tell(f"[EVENT:info:{service.name}] Well already; nothing was done")
-        return mending
-    mending.outcomes = outcomes
-    mending.why = failing(outcomes)[0].detail
+        return repair
+    repair.outcomes = outcomes
+    repair.why = failing(outcomes)[0].detail
     ill = [each.name for each, found in below if failing(found)]
     if ill:
-        mending.tried.append(f"{', '.join(ill)}, which it needs, must be well first")
+        repair.tried.append(f"{', '.join(ill)}, which it needs, must be healthy first")
     for action in [] if ill else _actions(service):
-        await _act(mending, action)
-        if mending.over:
+        await _act(repair, action)
+        if repair.over:
             break
-    if mending.turned_down and not failing((await watch.look_at([service]))[-1][1]):
-        mending.mended = True  # by itself, or by whoever was asked
+    if repair.turned_down and not failing((await watch.look_at([service]))[-1][1]):
+        repair.repaired = True  # by itself, or by the person who was asked
         watch.tell(f"[EVENT:info:{service.name}] Healthy again; nothing was done")
-    if mending.left:
-        mending.why = "; ".join(f"{each.check.name}: {each.detail}" for each in mending.left)
-        mending.tried.append("no action that ran repairs this")
-    if mending.left or not (mending.mended or mending.dry):
-        _ask_a_person(mending)
-    return mending
+    if repair.left:
+        repair.why = "; ".join(f"{each.check.name}: {each.detail}" for each in repair.left)
+        repair.tried.append("no action that ran repairs this")
+    if repair.left or not (repair.repaired or repair.dry):
+        _ask_a_person(repair)
+    return repair
 
 
 def _actions(service: Service) -> list[Action]:
@@ -114,47 +114,47 @@ def _actions(service: Service) -> list[Action]:
     return sorted(service.actions, key=lambda action: _ORDER.index(action.kind))
 
 
-def _ask_a_person(mending: Mending) -> None:
-    service = mending.service
-    tried = "; ".join(mending.tried) or "no action is declared for it"
-    words = f"{mending.why}; {tried}"
-    mending.watch.tell(f"[ESCALATE:{service.name}] {shown(words, CHARACTERS)}")
+def _ask_a_person(repair: Repair) -> None:
+    service = repair.service
+    tried = "; ".join(repair.tried) or "no action is declared for it"
+    words = f"{repair.why}; {tried}"
+    repair.watch.tell(f"[ESCALATE:{service.name}] {shown(words, CHARACTERS)}")
 
 
-async def _act(mending: Mending, action: Action) -> None:
+async def _act(repair: Repair, action: Action) -> None:
     """Run one action, twice at once where a first one is known to fail."""
-    watch, service = mending.watch, mending.service
+    watch, service = repair.watch, repair.service
     attempts = ATTEMPTS if _first_fails(watch, service, action.kind) else 1
-    verdict, took = await _attempt(mending, action, again=None)
+    verdict, took = await _attempt(repair, action, again=None)
     while took is None and verdict.use and verdict.attempts and verdict.attempts < attempts:
         watch.tell(f"A first {action.kind} of {service.name} is known to fail: once more.")
-        verdict, took = await _attempt(mending, action, again=verdict.use)
+        verdict, took = await _attempt(repair, action, again=verdict.use)
     if verdict.outcome is Used.WOULD:
-        mending.dry = True
-        mending.tried.append(verdict.words)
+        repair.dry = True
+        repair.tried.append(verdict.words)
     elif verdict.outcome is Used.UNNEEDED:
-        mending.mended = True
+        repair.repaired = True
         await watch.look_at([service])
     elif verdict.outcome is Used.REFUSED:
-        mending.turned_down = verdict.turned_down
-        mending.tried.append(f"{action.kind} refused: {verdict.words}")
+        repair.turned_down = verdict.turned_down
+        repair.tried.append(f"{action.kind} refused: {verdict.words}")
     elif took is None:
         waited = timing.patience(timing.claim(service, watch.request.facts), action)
         why = f"not healthy {seconds(waited)} after it"
         why = verdict.words if verdict.outcome is Used.FAILURE else why
-        mending.tried.append(f"{action.kind} did not help: {why}")
+        repair.tried.append(f"{action.kind} did not help: {why}")
         watch.tell(f"[COOLDOWN:{action.kind}:{service.name}] failure - {shown(why, CHARACTERS)}")
     else:
-        mending.mended = True
+        repair.repaired = True
         _learn(watch, service, action, verdict, took)
-        # so that it is seen to be well before the next round
+        # so that a check confirms it before the next round
         [(_, after)] = await watch.look_at([service])
-        mending.left = failing(after)
+        repair.left = failing(after)
 
 
-def _awaited(mending: Mending, action: Action) -> Service:
+def _awaited(repair: Repair, action: Action) -> Service:
     """Return the service without the failing checks that an action does not repair."""
-    service = mending.service
+    service = repair.service
     results = [
         Look(
             service=service.name,
@@ -163,32 +163,32 @@ def _awaited(mending: Mending, action: Action) -> Service:
             ok=each.ok,
             answered=each.answered,
         )
-        for each in mending.outcomes
+        for each in repair.outcomes
     ]
     repairable = {each.name for each in repairs.repairable(action, results)}
-    others = {each.check.name for each in failing(mending.outcomes)} - repairable
+    others = {each.check.name for each in failing(repair.outcomes)} - repairable
     return replace(
         service, checks=tuple(each for each in service.checks if each.name not in others)
     )
 
 
 async def _attempt(
-    mending: Mending, action: Action, *, again: int | None
+    repair: Repair, action: Action, *, again: int | None
 ) -> tuple[Verdict, float | None]:
     """Ask the gate for an action; return its verdict, and after how many seconds all was well."""
-    watch, service = mending.watch, mending.service
+    watch, service = repair.watch, repair.service
     use = watch.use()
     given = {"service": service.name, "action": action.name, "kind": action.kind, "again": again}
     watch.say(lines.used("run_action", given, use))
     verdict = await asking.run_action(
-        watch.request.gate, service.name, action.name, again=again, reason=mending.why
+        watch.request.gate, service.name, action.name, again=again, reason=repair.why
     )
     words = f"{verdict.outcome}: {verdict.words}"
     failed = verdict.outcome in (Used.REFUSED, Used.FAILURE)
     watch.say(lines.result(shown(words, CHARACTERS), use, failed=failed))
     if verdict.outcome is not Used.UNCONFIRMED:
         return verdict, None
-    return verdict, await _wait(watch, _awaited(mending, action), action, verdict)
+    return verdict, await _wait(watch, _awaited(repair, action), action, verdict)
 
 
 async def _wait(watch: Watch, service: Service, action: Action, verdict: Verdict) -> float | None:

@@ -22,7 +22,7 @@ from mended import (
 
 from lamplighter.domain.check import TcpCheck
 from lamplighter.domain.service import Service
-from lamplighter.engines.probe import http, mend, tiers
+from lamplighter.engines.probe import http, remediate, tiers
 from lamplighter.engines.probe.facts import Facts
 from lamplighter.engines.probe.request import Request
 from lamplighter.engines.probe.watch import Watch
@@ -178,7 +178,7 @@ async def test_what_it_needs_must_be_well_first(db, tmp_path, web) -> None:
     told = await mended(db, tmp_path, service, known=[Service(name="db", checks=(shut,))])
 
     assert told.words == [
-        "[ESCALATE:web] answered 503, expected 200-399; db, which it needs, must be well first"
+        "[ESCALATE:web] answered 503, expected 200-399; db, which it needs, must be healthy first"
     ]
     assert await outcomes(db) == []
 
@@ -210,6 +210,6 @@ def test_services_are_mended_in_layers(
     services = tuple(Service(name=name, depends_on=tuple(each)) for name, each in needs.items())
     asked = Request(session="1", tier=3, services=services, facts=Facts(now=NOON), known=services)
 
-    found = mend._layers(Watch(asked, lambda line: None))
+    found = remediate._layers(Watch(asked, lambda line: None))
 
     assert [[each.name for each in layer] for layer in found] == layers

@@ -6,6 +6,8 @@ BIN := .venv/bin
 UV := $(BIN)/uv
 WEB := frontend/dist/.stamp
 export PATH := $(CURDIR)/.venv/node/bin:$(PATH)
+# some container images set it; each of a test's processes would compile every module again
+unexport PYTHONDONTWRITEBYTECODE
 WEB_SOURCES := $(shell find frontend -path frontend/node_modules -prune -o -path frontend/dist -prune -o -type f -print 2>/dev/null)
 
 .PHONY: up test quick soak check unit web-test e2e bench pictures lock fix dev clean
@@ -13,14 +15,16 @@ WEB_SOURCES := $(shell find frontend -path frontend/node_modules -prune -o -path
 up: .venv/.stamp $(WEB)
 	@$(BIN)/lamplighter up
 
-test: check unit web-test e2e
+test:
+	@$(MAKE) --no-print-directory -j2 check web-test
+	@$(MAKE) --no-print-directory unit e2e
 
 check: .venv/.stamp
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy && $(BIN)/lint-imports --no-logo
 
 unit: .venv/.stamp $(WEB)
-	$(BIN)/python tests/programs.py curl && $(BIN)/pytest -n 3 --dist worksteal tests
+	$(BIN)/python tests/programs.py curl && $(BIN)/pytest -n 4 --dist worksteal tests
 
 quick: check
 	$(BIN)/pytest -n 3 --dist worksteal tests/domain tests/spec tests/config tests/test_architecture.py tests/test_docs.py
@@ -33,7 +37,7 @@ web-test: frontend/node_modules/.stamp
 	cd frontend && npm run --silent check && npm test --silent
 
 e2e: .venv/.stamp $(WEB)
-	$(BIN)/python e2e/chromium.py && $(BIN)/pytest -n 2 --dist worksteal e2e
+	$(BIN)/python e2e/chromium.py && $(BIN)/pytest -n 3 --dist worksteal e2e
 
 bench: .venv/.stamp $(WEB)
 	$(BIN)/python e2e/chromium.py && $(BIN)/python -m benchmarks

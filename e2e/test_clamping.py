@@ -24,6 +24,15 @@ def type_into(form: Locator, typed: str) -> Locator:
     return number
 
 
+def type_and_save(page: Page, form: Locator, typed: str, saved: float, note: str) -> None:
+    expect(type_into(form, typed)).to_have_value(f"{saved:.0f}")
+    expect(form).to_contain_text(note)
+    form.get_by_label("Confidence", exact=True).fill(typed)
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".toast").get_by_text(note)).to_be_visible()
+
+
 @CASES
 def test_add_memory_clamps(page: Page, app: App, typed: str, saved: float, note: str) -> None:
     page.goto(f"{app.url}/memories")
@@ -46,12 +55,7 @@ def test_the_row_editor_clamps(page: Page, app: App, typed: str, saved: float, n
     page.get_by_role("link", name="Takes 60s").dblclick()
     form = page.get_by_role("form", name=f"Edit memory {number}")
 
-    expect(type_into(form, typed)).to_have_value(f"{saved:.0f}")
-    expect(form).to_contain_text(note)
-    form.get_by_label("Confidence", exact=True).fill(typed)
-    page.keyboard.press("Enter")
-
-    expect(page.locator(".toast").get_by_text(note)).to_be_visible()
+    type_and_save(page, form, typed, saved, note)
     assert app.get(f"/api/v1/memories/{number}")["confidence"] == saved
 
 
@@ -61,12 +65,7 @@ def test_the_panel_clamps(page: Page, app: App, typed: str, saved: float, note: 
     page.goto(f"{app.url}/memories/{number}")
     panel = page.get_by_role("complementary", name="Memory")
 
-    expect(type_into(panel, typed)).to_have_value(f"{saved:.0f}")
-    expect(panel).to_contain_text(note)
-    panel.get_by_label("Confidence", exact=True).fill(typed)
-    page.keyboard.press("Enter")
-
-    expect(page.locator(".toast").get_by_text(note)).to_be_visible()
+    type_and_save(page, panel, typed, saved, note)
     assert app.get(f"/api/v1/memories/{number}")["confidence"] == saved
 
 

@@ -3,8 +3,9 @@
 import re
 import signal
 import time
+from contextlib import suppress
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, TimeoutError, expect
 
 from app import App
 
@@ -23,8 +24,9 @@ def learn(app: App, *numbers: int) -> None:
 def shown(tab: Page) -> list[str]:
     """Return what the rows of a tab say, one line each; what waits behind its pill is shown."""
     pill = tab.get_by_role("button", name=re.compile(r"\d+ new memor"))
-    if pill.count() and pill.is_visible():
-        pill.click()
+    with suppress(TimeoutError):  # its rows may have come in before the click
+        if pill.is_visible():
+            pill.click(timeout=500)
     rows = tab.get_by_role("row").all_inner_texts()
     found = [re.search(r"Chore \d\d on Sundays", row) for row in rows]
     return sorted(each[0] for each in found if each)

@@ -1,6 +1,8 @@
 """The table of memories: sorted, filtered, edited in its rows, changed by the hundred, and calm."""
 
 import re
+import time
+from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -22,6 +24,17 @@ def add(app: App, observation: str, **more: object) -> int:
 
 def observations(page: Page) -> list[str]:
     return page.locator("tr[data-id] a[data-row]").all_inner_texts()
+
+
+def saved(app: App, number: int, observation: str) -> dict[str, Any]:
+    """Return a memory once the server has its new observation."""
+    deadline = time.monotonic() + 20
+    while True:
+        row: dict[str, Any] = app.get(f"/api/v1/memories/{number}")
+        if row["observation"] == observation or time.monotonic() > deadline:
+            assert row["observation"] == observation
+            return row
+        time.sleep(0.05)
 
 
 def row_of(page: Page, words: str) -> Locator:
@@ -67,8 +80,7 @@ def test_a_row_is_edited_by_keys_alone(page: Page, app: App) -> None:
     page.keyboard.type("Takes 90s")
     page.keyboard.press("Enter")
     expect(row_of(page, "Takes 90s").locator("[data-row]")).to_be_focused()
-    held = app.get(f"/api/v1/memories/{number}")
-    assert held["observation"] == "Takes 90s"
+    held = saved(app, number, "Takes 90s")  # the row shows it before the server has it
     page.keyboard.press("e")
     page.keyboard.type("Not this")
     page.keyboard.press("Escape")

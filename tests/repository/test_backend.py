@@ -214,12 +214,16 @@ async def test_closing_while_a_task_still_works_is_no_error(tmp_path: Path) -> N
 
 async def test_a_wrong_path_fails_when_the_database_is_opened(tmp_path: Path) -> None:
     db = Database(sqlite_url(tmp_path / "nowhere" / "x.db"))
+    before = set(threading.enumerate())
 
     with pytest.raises(driver.OperationalError):
         await db.connect()
 
     assert not db.is_connected
-    assert [each.name for each in threading.enumerate() if "_connection" in each.name] == []
+    begun = [each for each in threading.enumerate() if each not in before and "_conn" in each.name]
+    for each in begun:
+        await asyncio.to_thread(each.join, 20)
+    assert [each.name for each in begun if each.is_alive()] == []
 
 
 async def test_what_must_end_ends_before_its_cancellation_is_heard() -> None:

@@ -24,7 +24,7 @@ check: .venv/.stamp
 	$(BIN)/mypy && $(BIN)/lint-imports --no-logo
 
 unit: .venv/.stamp $(WEB)
-	$(BIN)/python tests/programs.py curl && $(BIN)/pytest -n 4 --dist worksteal tests
+	$(BIN)/python tests/programs.py curl && $(BIN)/pytest -n 3 --dist worksteal tests
 
 quick: check
 	$(BIN)/pytest -n 3 --dist worksteal tests/domain tests/spec tests/config tests/test_architecture.py tests/test_docs.py

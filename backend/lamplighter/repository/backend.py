@@ -25,6 +25,7 @@ from lamplighter.repository.file_watch import FileWatch
 from lamplighter.repository.pool import Pool, interrupt
 from lamplighter.repository.prepared import Bound, Columns
 from lamplighter.repository.statements import Compiler, Row, rows_of
+from lamplighter.repository.write_log import WriteLog
 
 READERS: Final = 3
 AGAIN_SECONDS: Final = 0.004
@@ -40,6 +41,7 @@ class PooledBackend(DatabaseBackend):
     ) -> None:
         path = DatabaseURL(database_url).database
         self.watch = watch or FileWatch(Path(path))
+        self.log = WriteLog(Path(path))
         self.writers = Pool(path, size=1, readonly=False)
         self.readers = Pool(path, size=READERS, readonly=True)
         self.compile = Compiler(pysqlite.dialect(paramstyle="qmark"))
@@ -111,9 +113,16 @@ class PooledConnection(RowConnection):
 
     async def run(self, statement: str) -> None:
         """Run a statement that has neither arguments nor rows."""
-        if statement == "COMMIT" and self._pool is self._backend.writers:
+        writes = statement == "COMMIT" and self._pool is self._backend.writers
+        if writes:
             self._backend.watch.guard()
-        await self._call(lambda raw: raw.execute(statement).close())
+
+        def run(raw: driver.Connection) -> None:
+            raw.execute(statement).close()
+            if writes:
+                self._backend.log.shorten(raw)
+
+        await self._call(run)
 
     async def fetch_all(self, query: ClauseElement) -> list[Row]:  # type: ignore[override]
         """Return all rows."""

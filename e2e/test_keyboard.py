@@ -52,6 +52,15 @@ TO_MEMORIES_AND_FILTER = """async () => {
 }"""
 
 
+THERE_AND_BACK = """async () => {
+  document.querySelector("main a[href='/sessions/1']").click();
+  history.replaceState(null, "", "/sessions");
+  dispatchEvent(new PopStateEvent("popstate", {state: {y: 0, link: "/sessions/1"}}));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  return document.activeElement.getAttribute("href");
+}"""
+
+
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """An app for all journeys; each minds what is its own."""
@@ -329,3 +338,8 @@ def test_a_page_that_opens_does_not_take_the_focus_from_its_filter(
 ) -> None:
     at(keyboard, shared, "/sessions")
     assert keyboard.evaluate(TO_MEMORIES_AND_FILTER)
+
+
+def test_the_way_back_finds_its_link_however_short_the_visit(keyboard: Page, shared: App) -> None:
+    at(keyboard, shared, "/sessions")
+    assert keyboard.evaluate(THERE_AND_BACK) == "/sessions/1"

@@ -62,6 +62,7 @@ export function visits(with_) {
   /** @type {Record<string, any> | null} the pages that come late, once one of them was opened */
   let opened = null
   let turn = 0
+  let arrivals = 0
   feed.on("memory", (/** @type {Change} */ change) => followMemory(change))
   feed.on("review", (/** @type {Change} */ change) => followReview(change))
   feed.on("event", (/** @type {Change} */ change) => events.follow(change))
@@ -185,9 +186,10 @@ export function visits(with_) {
   function focusSoon(selector) {
     const { left } = router
     const before = document.activeElement
+    const mine = ++arrivals
     Alpine.nextTick(() => {
       const now = document.activeElement
-      if (now !== before && now !== document.body) return
+      if (mine !== arrivals || (now !== before && now !== document.body)) return
       const begins = selector === START
       const link = begins && left?.link && document.querySelector(`main a[href="${CSS.escape(left.link)}"]`)
       const field = begins && document.querySelector("main [data-start]")

@@ -62,7 +62,8 @@ def kill_restores(home: Home, url: str, old: Path, new: Path, kills: int, seed: 
         assert found in states, "a mix of both"
         if found == states[0]:
             came += 1
-            assert home.run("restore", str(old), "--replace").returncode == 0
+            done = home.run("restore", str(old), "--replace")
+            assert done.returncode == 0, done.stderr
     return came
 
 

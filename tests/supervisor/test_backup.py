@@ -1,14 +1,18 @@
 """Backups and restores, by the real command, on both databases."""
 
+import asyncio
 import json
 import re
 import shlex
 import shutil
 import signal
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import asyncpg
 import pytest
 from homes import NO_SERVICES, Home
 
@@ -150,6 +154,30 @@ def test_a_restore_is_refused_while_a_process_uses_the_home(fresh: Fresh) -> Non
     supervisor.wait()
     assert rows(home)[0][0] == before[0][0], "nothing was restored"
     assert home.run("restore", str(path), "--replace").returncode == 0
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("fresh", ["postgresql"], indirect=True)
+def test_a_restore_waits_for_a_connection_that_ends(fresh: Fresh) -> None:
+    home = fresh("first")
+    ran(home, 1)
+    path = backed_up(home)
+    open_now = threading.Event()
+
+    async def stay() -> None:
+        settings = {"application_name": "lamplighter"}
+        connection = await asyncpg.connect(database(home), server_settings=settings)
+        open_now.set()
+        await asyncio.sleep(2)
+        await connection.close()
+
+    with ThreadPoolExecutor() as pool:
+        staying = pool.submit(asyncio.run, stay())
+        assert open_now.wait(60)
+        done = home.run("restore", str(path), "--replace")
+        staying.result()
+
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_damaged_or_unfinished_backup_is_refused(fresh: Fresh) -> None:

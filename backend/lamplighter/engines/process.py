@@ -3,11 +3,12 @@
 import asyncio
 import os
 import signal
+import socket
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -25,13 +26,16 @@ SWEEP_SECONDS: Final = 0.02
 
 @dataclass(slots=True)
 class Run:
-    """A running engine behind its warden."""
+    """A running engine behind its warden.
+
+    `disk_full` says whether the disk of its output was full when it ended.
+    """
 
     mark: str
     errors: Path
     _process: asyncio.subprocess.Process
-    _control: int
-    _closed: bool = field(default=False)
+    _control: socket.socket
+    disk_full: bool = False
 
     async def wait(self) -> int:
         """Wait for its end and return its exit status."""
@@ -69,14 +73,12 @@ class Run:
         return []
 
     def _order(self, order: bytes) -> None:
-        if not self._closed:
-            with suppress(BrokenPipeError):
-                os.write(self._control, order)
+        with suppress(OSError):  # it has ended
+            self._control.send(order)
 
     def _close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            os.close(self._control)
+        with self._control as control, suppress(OSError):  # nothing was said, or it is closed
+            self.disk_full = self.disk_full or bool(control.recv(1))
 
 
 async def start(
@@ -92,8 +94,10 @@ async def start(
         _write(scratch / name, content)
     mark = mark_of(session_id)
     errors = output.with_suffix(".err")
-    control, ours = os.pipe()
+    ours, control = socket.socketpair()
+    ours.setblocking(False)
     with (
+        control,
         tempfile.TemporaryFile() as given,
         os.fdopen(_append_only(output), "wb") as out,
         os.fdopen(_append_only(errors), "wb") as err,
@@ -103,20 +107,18 @@ async def start(
         orphans.adopt()
         try:
             process = await asyncio.create_subprocess_exec(
-                *guarded(command.argv, control, largest, command.alone),
+                *guarded(command.argv, control.fileno(), largest, command.alone),
                 stdin=given,
                 stdout=out,
                 stderr=err,
                 env={**command.env, MARK: mark},
                 cwd=scratch,
-                pass_fds=(control,),
+                pass_fds=(control.fileno(),),
                 start_new_session=True,
             )
         except BaseException:
-            os.close(ours)
+            ours.close()
             raise
-        finally:
-            os.close(control)
     return Run(mark, errors, process, ours)
 
 
@@ -126,7 +128,7 @@ def guarded(
     largest: int = 0,
     alone: signal.Signals = signal.SIGINT,
 ) -> tuple[str, ...]:
-    """Return the command that runs `argv` behind a warden who obeys the pipe `control`."""
+    """Return the command that runs `argv` behind a warden who obeys the descriptor `control`."""
     ours = (sys.executable, "-I", "-S", warden.__file__, str(control), str(GRACE_SECONDS))
     return (*ours, str(largest), str(int(alone)), "--", *argv)
 

@@ -2,9 +2,10 @@
 
 Started as `python -I -S warden.py CONTROL GRACE LARGEST ALONE -- ENGINE…` with the standard
 library alone. It runs the engine in a session of its own, passes its exit status
-on, and ends the whole tree when the supervisor is gone: that is when the pipe
-CONTROL, whose other end only the supervisor holds, comes to its end. Bytes on
-the pipe are orders: `i` interrupt, `t` terminate, `k` kill. SIGUSR1 kills too: so
+on, and ends the whole tree when the supervisor is gone: that is when the socket
+or pipe CONTROL, whose other end only the supervisor holds, comes to its end. Bytes
+from it are orders: `i` interrupt, `t` terminate, `k` kill; a byte to it says that the disk of
+the engine's output was full when the engine ended. SIGUSR1 kills too: so
 the next supervisor hurries a warden that is still ending a tree. No file of the engine
 grows beyond LARGEST bytes; 0 is no limit. ALONE is the number of the signal that tells the engine
 first that its supervisor is gone.
@@ -26,6 +27,7 @@ import time
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 NOT_FOUND = 127
+FULL_BYTES = 64 * 1024
 ORDERS = {"i": signal.SIGINT, "t": signal.SIGTERM, "k": signal.SIGKILL}
 LINUX = sys.platform == "linux"
 
@@ -136,6 +138,14 @@ class Warden:
                     return
                 if pid == self._engine.pid:
                     self._status = os.waitstatus_to_exitcode(status)
+                    self._tell_if_full()
+
+    def _tell_if_full(self) -> None:
+        # at once: the disk may have space again before the supervisor looks
+        with contextlib.suppress(OSError):  # the output or the other end is a pipe, or is gone
+            disk = os.fstatvfs(sys.stdout.fileno())
+            if disk.f_bavail * disk.f_frsize < FULL_BYTES:
+                os.write(self._control, b"f")
 
 
 def descendants(pid: int) -> list[int]:

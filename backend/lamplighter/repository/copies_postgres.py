@@ -4,6 +4,7 @@ import asyncio
 import graphlib
 import json
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ _OTHERS: Final = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
     " AND application_name = 'lamplighter' AND pid <> pg_backend_pid()"
 )
+LEAVING_SECONDS: Final = 5.0
 _NOTE: Final = "SELECT obj_description(to_regclass('alembic_version'))"
 _TRIAL: Final = "lamplighter_trial"
 DAY_SECONDS: Final = 86_400.0
@@ -110,7 +112,7 @@ class PostgresCopier:
 
 def used_by_others(url: str) -> int:
     """Return how many connections of Lamplighter the database has."""
-    return int(asyncio.run(_asked(url, _OTHERS)))
+    return asyncio.run(_used_by_others(url))
 
 
 def note_of(url: str) -> str:
@@ -122,6 +124,27 @@ def last_session(url: str) -> int:
     """Return the highest session number of a database; 0 where it has no tables yet."""
     there = asyncio.run(_asked(url, "SELECT to_regclass('sessions')"))
     return int(asyncio.run(_asked(url, _LAST))) if there else 0
+
+
+async def _used_by_others(url: str) -> int:
+    connection = await connect(url)
+    try:
+        async with our_errors():
+            return await _others(connection)
+    finally:
+        await connection.close()
+
+
+async def _others(connection: asyncpg.Connection) -> int:
+    """Return how many other connections of Lamplighter stay.
+
+    The server still counts the connections of a command that just ended, or was killed.
+    """
+    deadline = time.monotonic() + LEAVING_SECONDS
+    while (others := int(await connection.fetchval(_OTHERS))) and time.monotonic() < deadline:
+        await asyncio.sleep(0.1)
+        await connection.execute("SELECT pg_stat_clear_snapshot()")  # kept for a transaction
+    return others
 
 
 async def _asked(url: str, query: str) -> Any:
@@ -146,7 +169,7 @@ async def _replace(url: str, directory: Path, revision: str, note: str) -> None:
     names = {*listed, *metadata.tables, "alembic_version"}
     gone = ", ".join(f'"{name}"' for name in sorted(names))
     async with _transaction(url) as work:
-        if await work.raw.fetchval(_OTHERS):
+        if await _others(work.raw):
             raise Unavailable(IN_USE.format(shown(url)))
         await work.run(f"DROP TABLE IF EXISTS {gone} CASCADE")
         await work.steps(steps_to(revision))

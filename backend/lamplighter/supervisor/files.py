@@ -18,7 +18,6 @@ from lamplighter.domain.transcript import Finished, Line, Text, ToolUse
 from lamplighter.engines import stream
 from lamplighter.engines.tail import Tail
 
-FULL_BYTES: Final = 64 * 1024
 BLOCK_BYTES: Final = 2**20
 SAID_KEPT_CHARS: Final = 2_000
 
@@ -132,11 +131,6 @@ class SessionFiles:
             if not last.endswith(b"\n"):
                 file.write(b"\n")
         return said
-
-    def full(self) -> bool:
-        """Whether nothing more can be written where the files are."""
-        found = os.statvfs(self.directory)
-        return found.f_bavail * found.f_frsize < FULL_BYTES
 
     def lines(self, session: Session, offset: int = 0) -> Iterator[list[Line]]:
         """Yield all lines of a file that grows no more, some at a time."""

@@ -56,7 +56,6 @@ async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: G
 
     try:
         async with growing(path) as grown, _halting(shop, started, watch, gate):
-            ended.add_done_callback(lambda _: watch.cramp(full=watch.full or shop.files.full()))
             ended.add_done_callback(lambda _: grown.set())
             while True:
                 grown.clear()
@@ -85,7 +84,6 @@ async def _halting(shop: Workshop, started: Run, watch: Watch, gate: Gate) -> As
 
     async def obey() -> None:
         while True:
-            watch.full = shop.files.full()
             halt = shop.brake.by_file()  # which needs no database
             with suppress(Error, TimeoutError):
                 async with asyncio.timeout(HALT_LOOK_SECONDS):

@@ -52,7 +52,7 @@ async def again(
     shop: Workshop, engine: Engine, task: Task, watch: Watch, exit_code: int
 ) -> Task | None:
     """Return the task to go on with after the engine ended; None when the session is over."""
-    if watch.status is not None or watch.cramped or watch.draining.is_set():
+    if watch.status is not None or watch.disk_full or watch.draining.is_set():
         return None
     if await shop.brake.pulled(shop.db):
         return None

@@ -187,7 +187,7 @@ async def _run(
                     largest=shop.limits.most + MARGIN_BYTES,
                 )
                 exit_code = await _followed(shop, going, started, watch, box.gate)
-                errors = started.last_words()
+                errors, watch.disk_full = started.last_words(), started.disk_full
                 going = await resume.again(shop, engine, going, watch, exit_code)
     except OSError as error:
         reason = f"The engine could not be started: {error.strerror} ({error.filename})."
@@ -245,7 +245,7 @@ async def _close(
         status, reason = lifecycle.status_of(heard.finished, known, stderr=errors)
         if watch.lingered and status is Status.COMPLETED:
             reason = LINGERED
-        if watch.cramped and status is Status.FAILED:
+        if watch.disk_full and status is Status.FAILED:
             reason = f"{reason} There was no space left for its file."
     ending = Ending(
         status=status,

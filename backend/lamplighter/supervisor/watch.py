@@ -62,9 +62,7 @@ class Watch:
     draining_at: float | None = None
     status: Status | None = None
     reason: str = ""
-    cramped: bool = False
-    full: bool = False
-    """Whether the disk was full at the last check, a moment ago."""
+    disk_full: bool = False
     lingered: bool = False
     spent: tuple[str, float] | None = None
     steps: list[Callable[[], None]] = field(default_factory=list)
@@ -143,10 +141,6 @@ class Watch:
         """Whether a session had its time to end by itself since the supervisor was asked to."""
         self.draining_at = self.draining_at or time.monotonic()
         return time.monotonic() - self.draining_at >= self.limits.drain
-
-    def cramp(self, *, full: bool) -> None:
-        """Keep that there was no space when the engine ended: its words had no room to say so."""
-        self.cramped = full
 
     def linger(self, run: Run) -> None:
         """End an engine that has given its result but does not end."""

@@ -17,9 +17,10 @@ import by_hand
 from lamplighter.domain.change import Op
 from lamplighter.repository import Database, changes, driver, reading, writing
 from lamplighter.repository.database import password_of, shown
-from lamplighter.repository.postgres import READERS, address
+from lamplighter.repository.postgres import READERS, SETTINGS, WRITE, address
 from postgres_server import PostgresServer
 
+PATIENCE_SECONDS = 60
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LEAVING = """
 import asyncio, sys
@@ -349,6 +350,33 @@ def test_an_address_is_shown_without_its_password(
     assert shown(url) == to_read
     assert password_of(url) == password
     assert address(url).partition(":")[0] in ("postgresql", "sqlite")
+
+
+@pytest.mark.parametrize("between", [True, False], ids=["between messages", "idle"])
+async def test_a_writer_that_stops_half_way_lets_others_go_on(
+    plain: Database, postgres_url: str, *, between: bool
+) -> None:
+    stopped = await asyncpg.connect(address(postgres_url), server_settings=SETTINGS)
+    await stopped.execute(WRITE)
+    if between:  # what was prepared is not run: the server waits for the rest of the statement
+        await stopped.prepare("UPDATE things SET text = 'never'")
+    began = time.monotonic()
+
+    refused = 0
+    while True:
+        try:
+            async with writing(plain):
+                await add(plain)
+            break
+        except driver.OperationalError:
+            refused += 1
+            assert time.monotonic() - began < PATIENCE_SECONDS, "others wait for ever"
+
+    assert refused, "it had 10 s to go on"
+    assert await count(plain) == 1
+    with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError)):
+        await stopped.fetchval("SELECT 1")
+    stopped.terminate()
 
 
 @pytest.mark.parametrize("name", ["100%", 'it\'s "odd" ü'])

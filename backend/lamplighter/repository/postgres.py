@@ -31,6 +31,18 @@ WRITER, MIGRATOR, LEADER, EMBEDDER = 1, 2, 3, 4
 
 WRITE: Final = f"BEGIN READ WRITE; SELECT pg_advisory_xact_lock({OURS}, {WRITER})"
 COMMIT: Final = "COMMIT"
+END_STUCK_WRITER: Final = (
+    "SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
+    " WHERE l.locktype = 'advisory' AND l.granted AND a.datname = current_database()"
+    " AND l.classid = $1 AND l.objid = $2"
+    " AND a.state = 'active' AND a.wait_event = 'ClientRead'"
+    " AND a.query_start < clock_timestamp() - interval '10 s'"
+)
+"""Ends a writer that was stopped between two messages of one statement.
+
+The server takes it for active, so that neither the limit for idle transactions nor the one for
+statements ends it.
+"""
 LOOK: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 SETTINGS: Final = {
     "application_name": "lamplighter",
@@ -129,6 +141,15 @@ class PostgresBackend(DatabaseBackend):
         self.readers.close()
         self.writers.close()
 
+    async def ended_stuck_writer(self) -> bool:
+        """End the writer of another process that sends no more; say whether there was one."""
+        looking = PostgresConnection(self)
+        try:
+            async with looking._using() as raw:
+                return bool(await raw.fetch(END_STUCK_WRITER, OURS, WRITER))
+        finally:
+            await looking.release()
+
     def connection(self) -> "PostgresConnection":
         """Return a task's connection; it takes a real one when it first needs it."""
         return PostgresConnection(self)
@@ -152,7 +173,14 @@ class PostgresConnection(RowConnection):
     async def begin(self, *, readonly: bool) -> None:
         """Begin; the writer waits here for the writers of other processes."""
         self._pool = self._backend.readers if readonly else self._backend.writers
-        await self.run(LOOK if readonly else WRITE)
+        try:
+            await self.run(LOOK if readonly else WRITE)
+        except driver.OperationalError as error:
+            waited = isinstance(error.__cause__, asyncpg.LockNotAvailableError)
+            if not waited or not await self._backend.ended_stuck_writer():
+                raise
+            await self.run("ROLLBACK")
+            await self.run(WRITE)
 
     async def run(self, statement: str) -> None:
         """Run a statement that has neither arguments nor rows."""

@@ -48,9 +48,15 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def main() -> None:
-    """Print one JSON line a benchmark."""
+    """Print one JSON line a benchmark; where one has missing data, the exit status is 1."""
+    incomplete = []
     for name in [each for each in sys.argv[1:] if not each.startswith("-")] or ALL:
-        print(json.dumps({"benchmark": name, **ALL[name]()}), flush=True)
+        found = ALL[name]()
+        print(json.dumps({"benchmark": name, **found}), flush=True)
+        if found.get("missing"):
+            incomplete.append(name)
+    if incomplete:
+        sys.exit(f"Data is missing in: {', '.join(incomplete)}.")
 
 
 main()

@@ -19,7 +19,7 @@ from benchmarks.memory import MANY, NOW, _filled
 from lamplighter.repository import Database, driver
 from lamplighter.repository.database import file_of
 from lamplighter.repository.memories import Filter
-from lamplighter.usecases import bulk
+from lamplighter.usecases import bulk, journal
 from lamplighter.usecases.bulk import Act
 from lamplighter.usecases.fade import fade
 
@@ -123,8 +123,8 @@ def _acting(act: Act) -> Work:
     return work
 
 
-async def _undoing(db: Database) -> bulk.Done:
-    return await bulk.undo(db, 1, now=LATER)
+async def _undoing(db: Database) -> journal.Reverted:
+    return await journal.undo(db, 1, now=LATER)
 
 
 def _raw(path: Path) -> float:

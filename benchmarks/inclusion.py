@@ -33,11 +33,15 @@ def run() -> dict[str, Any]:
                     connection.request("GET", path, headers=way_in)
                     assert "total" in json.loads(connection.getresponse().read())
 
+                def shown() -> None:
+                    for _ in range(ASKED):
+                        ask(CONTEXT)
+
                 def why() -> None:
                     for _ in range(ASKED):
                         ask(f"/api/v1/memories/{numbers.randrange(1, HELD + 1)}/prompt")
 
-                prompt, place = in_turn(ROUNDS, lambda: [ask(CONTEXT) for _ in range(ASKED)], why)
+                prompt, place = in_turn(ROUNDS, shown, why)
         finally:
             app.stop()
     ratio = place / prompt

@@ -26,7 +26,7 @@ def run() -> dict[str, Any]:
 
 def _line(number: int) -> bytes:
     words = f"Step {number}: looking at the service, nothing unusual. " * 4
-    block = {"type": "text", "text": words}
+    block: dict[str, object] = {"type": "text", "text": words}
     if number % 3 == 0:
         block = {"type": "tool_use", "name": "check", "input": {"service": "jellyfin", "n": number}}
     message = {

@@ -11,8 +11,10 @@ from app import App  # of e2e/
 from benchmarks.measure import spread
 from chromium import ARGUMENTS, executable
 
-MARKERS: Final = 200
-PAUSE_SECONDS: Final = 0.06
+MARKERS: Final = 100
+PAUSE_SECONDS: Final = 0.5
+"""Rows that come faster than the page moves them, one in 0.4 s, wait behind a button."""
+
 LIMIT_MS: Final = 25.0
 WATCH: Final = r"""
 window.seen = {};

@@ -10,6 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import median
 from typing import Any, Final
 
@@ -166,13 +167,14 @@ WITHOUT: Final = {
 def _cost(found: Sequence[Pair]) -> dict[str, Any]:
     """Time each step once a pair, after a first round that fills the caches, beside json.loads."""
     times: dict[str, list[float]] = {"analyse": [], "judge": [], "json": []}
-    for taken in ({name: [] for name in times}, times):
+    cold: dict[str, list[float]] = {name: [] for name in times}
+    for taken in (cold, times):
         for pair in found:
             new, old = _analysed(pair, "new"), _analysed(pair, "old")
             text = json.dumps(pair["new"])
-            taken["analyse"].append(timed(lambda pair=pair: _analysed(pair, "new")))
-            taken["judge"].append(timed(lambda new=new, old=old: judge(new, old)))
-            taken["json"].append(timed(lambda text=text: json.loads(text)))
+            taken["analyse"].append(timed(partial(_analysed, pair, "new")))
+            taken["judge"].append(timed(partial(judge, new, old)))
+            taken["json"].append(timed(partial(json.loads, text)))
     bare = median(times["json"])
     return {
         name: {

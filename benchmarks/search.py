@@ -47,7 +47,7 @@ RAW: Final = (
     " WHERE terms_index MATCH ? ORDER BY score LIMIT 10"
 )
 
-SCOPED: Final = {
+SCOPED: Final[dict[str, dict[str, Any]]] = {
     "scoped": {"project": "project 7"},
     "scoped_common": {"project": "project 7"},
     "service": {"service": "svc7"},
@@ -89,7 +89,8 @@ async def _run(held: int) -> dict[str, Any]:
         async with Database(sqlite_url(path)) as db:
             taken = await taking_in.catch_up(db, seconds=7_200)
             filled = time.perf_counter() - began
-            found = {"held": held, "taken_in": taken, "a_second": round(taken / filled)}
+            found: dict[str, Any] = {"held": held, "taken_in": taken}
+            found["a_second"] = round(taken / filled)
             found |= await _searches(db, path)
             found["keep"] = _held(await _times(_keeping(db)), 10)
             found["context"] = _held(await _times(_context(db)), 20)

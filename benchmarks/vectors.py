@@ -126,7 +126,8 @@ def _between(real: Vector) -> Vector:
     share = chance.uniform(0.3, 0.9, (MANY, 1)).astype(np.float32)
     noise = chance.standard_normal(one.shape).astype(np.float32) * 0.02
     found: Vector = one * share + two * (1 - share) + noise
-    return found / np.linalg.norm(found, axis=1, keepdims=True)
+    found /= np.linalg.norm(found, axis=1, keepdims=True)
+    return found
 
 
 def _kept(path: Path, vectors: Vector, name: str) -> None:

@@ -199,8 +199,9 @@ def tend(asked: socket.socket) -> Asked:
     os.set_blocking(ending, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(ending)
+    watched: list[socket.socket | int] = [asked, ended]
     while True:
-        ready, _, _ = select.select([asked, ended], [], [])
+        ready, _, _ = select.select(watched, [], [])
         if ended in ready:
             os.read(ended, 4096)
             _report(reports)
@@ -214,7 +215,8 @@ def tend(asked: socket.socket) -> Asked:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 asked.detach()  # its number will be another file's
-                return Asked(*json.loads(request), streams, nursery)
+                words, env, directory = json.loads(request)
+                return Asked(words, env, directory, streams, nursery)
             reports[pid] = report
             asked.send(str(pid).encode())
             for stream in streams:

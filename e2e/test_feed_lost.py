@@ -24,7 +24,8 @@ def shown(tab: Page) -> list[str]:
     pill = tab.get_by_role("button", name=re.compile(r"\d+ new memor"))
     with suppress(TimeoutError):  # its rows may have come in before the click
         if pill.is_visible():
-            pill.click(timeout=500)
+            tab.bring_to_front()  # a click waits for a frame, and a tab behind another has few
+            pill.click(timeout=5_000)
     rows = tab.get_by_role("row").all_inner_texts()
     found = [re.search(r"Chore \d\d on Sundays", row) for row in rows]
     return sorted(each[0] for each in found if each)

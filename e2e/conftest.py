@@ -23,7 +23,7 @@ AWAY = (
     *("net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET"),
     *("net::ERR_CONNECTION_CLOSED", "net::ERR_SOCKET_NOT_CONNECTED", "net::ERR_EMPTY_RESPONSE"),
     *("net::ERR_INCOMPLETE_CHUNKED", "net::ERR_INTERNET_DISCONNECTED"),
-    "net::ERR_CONTENT_LENGTH_MISMATCH",  # a server that is killed amid an answer
+    "net::ERR_CONTENT_LENGTH_MISMATCH",  # a server that is killed during an answer
 )
 
 WAIT_MS = 30_000

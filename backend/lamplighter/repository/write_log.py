@@ -6,8 +6,8 @@ from typing import Final
 
 from lamplighter.repository import driver
 
-LONGEST_BYTES: Final = 12 * 2**20  # SQLite's own checkpoints come at 8 MiB
-AGAIN_BYTES: Final = 4 * 2**20
+LONGEST_BYTES: Final = 10 * 2**20  # SQLite's own checkpoints come at 8 MiB
+AGAIN_BYTES: Final = 2**20
 WAIT_MS: Final = 50
 
 
@@ -27,7 +27,7 @@ class WriteLog:
         """Truncate a log that is too long; call it on the writer's connection after a commit.
 
         It waits 50 ms at most. Where a reader runs longer, it tries again when the log has
-        grown by 4 MiB.
+        grown by 1 MiB.
         """
         size = self._size()
         if size < self._limit - AGAIN_BYTES:

@@ -352,14 +352,19 @@ def test_an_address_is_shown_without_its_password(
     assert address(url).partition(":")[0] in ("postgresql", "sqlite")
 
 
-@pytest.mark.parametrize("between", [True, False], ids=["between messages", "idle"])
+@pytest.mark.parametrize("where", ["between messages", "before it reads a result", "idle"])
 async def test_a_writer_that_stops_half_way_lets_others_go_on(
-    plain: Database, postgres_url: str, *, between: bool
+    plain: Database, postgres_url: str, where: str
 ) -> None:
     stopped = await asyncpg.connect(address(postgres_url), server_settings=SETTINGS)
     await stopped.execute(WRITE)
-    if between:  # what was prepared is not run: the server waits for the rest of the statement
+    reading: asyncio.Task[str] | None = None
+    if where == "between messages":  # the server waits for the rest of the statement
         await stopped.prepare("UPDATE things SET text = 'never'")
+    if where == "before it reads a result":  # the server waits until it can send the rest
+        reading = asyncio.create_task(stopped.execute("SELECT repeat('x', 50000000)"))
+        await asyncio.sleep(0)
+        stopped._transport.pause_reading()
     began = time.monotonic()
 
     refused = 0
@@ -374,8 +379,10 @@ async def test_a_writer_that_stops_half_way_lets_others_go_on(
 
     assert refused, "it had 10 s to go on"
     assert await count(plain) == 1
+    if reading is not None:
+        stopped._transport.resume_reading()
     with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError)):
-        await stopped.fetchval("SELECT 1")
+        await (reading or stopped.fetchval("SELECT 1"))
     stopped.terminate()
 
 

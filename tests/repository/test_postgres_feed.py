@@ -7,17 +7,22 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+import asyncpg
 import pytest
 
+import by_hand
 from lamplighter.domain.change import Op
 from lamplighter.domain.errors import Deposed
 from lamplighter.repository import Database, changes, leases, migrate, writing
 from lamplighter.repository.feed import Listener, listening
 from lamplighter.repository.feed_postgres import PostgresListener
 from lamplighter.repository.lease_postgres import PostgresLock
+from lamplighter.repository.postgres import WRITE, connect
 from postgres_server import PostgresServer
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+CUT = (asyncpg.PostgresError, asyncpg.InterfaceError)
+WAITING = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 COMMIT = """
 import asyncio, sys
 from datetime import UTC, datetime
@@ -180,6 +185,54 @@ async def test_a_leader_that_sent_a_heartbeat_meanwhile_keeps_its_lock(postgres_
         await until(other.take)
         await until(lambda: not lock.held)
         await other.release()
+
+
+async def test_a_lock_is_freed_together_with_the_right_to_write(postgres_url: str) -> None:
+    """What a leader holds that hangs during a write, whatever state the server sees it in."""
+    lock, other = PostgresLock(postgres_url), PostgresLock(postgres_url)
+    async with Database(postgres_url) as db:
+        assert await lock.take()
+        async with writing(db):
+            read = await leases.take(
+                db, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=NOW
+            )
+        stuck, waiting = await connect(postgres_url), await connect(postgres_url)
+        await stuck.execute(WRITE)
+        await stuck.prepare("UPDATE leases SET pid = 7")  # the server waits for the next message
+        behind = asyncio.create_task(waiting.execute(WRITE))
+        await until(lambda: bool(by_hand.run(postgres_url, WAITING)))
+
+        assert await other.free_from(read)
+
+        assert await other.take(), "the lock is free at once"
+        async with writing(db):
+            latest = await leases.get(db)
+        assert latest == read
+        await asyncio.wait({behind})  # it may have been its turn for a moment
+        with pytest.raises(CUT):
+            await waiting.execute("COMMIT")
+        assert waiting.is_closed()
+        with pytest.raises(CUT):
+            await stuck.execute("COMMIT")
+        await other.release()
+
+
+async def test_a_lock_is_freed_without_the_writer_of_another_process(postgres_url: str) -> None:
+    lock, other = PostgresLock(postgres_url), PostgresLock(postgres_url)
+    async with Database(postgres_url) as db:
+        assert await lock.take()
+        async with writing(db):
+            read = await leases.take(
+                db, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=NOW
+            )
+    writer = await connect(postgres_url, application_name="lamplighter 2 another process")
+    await writer.execute(WRITE)
+
+    assert await other.free_from(read)
+
+    assert await writer.execute("COMMIT") == "COMMIT"
+    await writer.close()
+    await until(lambda: not lock.held)
 
 
 async def test_the_heartbeat_of_a_former_epoch_is_refused(postgres_url: str) -> None:

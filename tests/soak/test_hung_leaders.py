@@ -1,21 +1,30 @@
 """The long form of tests/supervisor/test_hung_leader.py: many hangs, and none where none is."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from statistics import median
 
 import pytest
 from homes import NO_SERVICES, Home
 
 import by_hand
+from lamplighter.repository.postgres import OURS, WRITER
 
 HANGS = 20
+PROMISED_SECONDS = 20
+WRITING_SECONDS = 120
 BUSY_SECONDS = 180
+HOLDS_WRITER = (
+    "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted"
+    f" AND classid = {OURS} AND objid = {WRITER}"
+)
 LOOPS_PER_CORE = 3
 
 
@@ -53,21 +62,39 @@ def busy() -> Iterator[None]:
             each.wait()
 
 
-def test_each_of_many_hung_leaders_is_replaced(home: Home) -> None:
+def stop(home: Home, pid: int, *, writing: bool) -> None:
+    """Stop the leader, on request at a moment in which it holds the right to write."""
+    os.kill(pid, signal.SIGSTOP)
+    deadline = time.monotonic() + WRITING_SECONDS
+    while writing and not by_hand.run(home.env["LAMPLIGHTER_DATABASE_URL"], HOLDS_WRITER):
+        os.kill(pid, signal.SIGCONT)
+        assert time.monotonic() < deadline, "it writes at no moment"
+        time.sleep(random.Random(time.monotonic_ns()).uniform(0, 0.02))
+        os.kill(pid, signal.SIGSTOP)
+
+
+@pytest.mark.parametrize("load", [False, True], ids=["alone", "beside busy loops"])
+def test_each_of_many_hung_leaders_is_replaced(home: Home, *, load: bool) -> None:
     processes = {each.pid: each for each in (home.start("supervisor"), home.start("supervisor"))}
     home.until(lambda: lease(home)[0])
-    took = []
-    for _ in range(HANGS):
-        epoch, pid = lease(home)
-        os.kill(pid, signal.SIGSTOP)
-        began = time.monotonic()
-        home.until(lambda epoch=epoch: lease(home)[0] == epoch + 1, 120)
-        took.append(time.monotonic() - began)
-        os.kill(pid, signal.SIGCONT)
-        ended = f"SELECT 1 FROM sessions WHERE leader_epoch = {epoch} AND status = 'running'"
-        home.until(lambda ended=ended: not by_hand.run(home.env["LAMPLIGHTER_DATABASE_URL"], ended))
-        assert processes[pid].poll() is None
-    sys.stdout.write(f"replaced after {min(took):.1f} to {max(took):.1f} s\n")
+    took: dict[bool, list[float]] = {True: [], False: []}
+    with busy() if load else nullcontext():
+        for number in range(HANGS):
+            writing = number % 2 == 0
+            epoch, pid = lease(home)
+            stop(home, pid, writing=writing)
+            began = time.monotonic()
+            home.until(lambda epoch=epoch: lease(home)[0] == epoch + 1, PROMISED_SECONDS)
+            took[writing].append(time.monotonic() - began)
+            os.kill(pid, signal.SIGCONT)
+            ended = f"SELECT 1 FROM sessions WHERE leader_epoch = {epoch} AND status = 'running'"
+            url = home.env["LAMPLIGHTER_DATABASE_URL"]
+            home.until(lambda ended=ended, url=url: not by_hand.run(url, ended))
+            assert processes[pid].poll() is None
+    for writing, seconds in took.items():
+        when = "during a write" if writing else "at any moment"
+        spread = f"{min(seconds):.1f}, {median(seconds):.1f}, {max(seconds):.1f} s"
+        sys.stdout.write(f"hung {when}: replaced after {spread} (min, median, max)\n")
 
 
 def test_a_busy_leader_is_never_replaced(home: Home) -> None:

@@ -1,6 +1,7 @@
 """A leader on PostgreSQL that hangs is replaced by its heartbeat, and fenced off."""
 
 import signal
+import time
 from datetime import UTC, datetime, timedelta
 
 import asyncpg
@@ -10,6 +11,13 @@ from homes import Home, rows, there
 from lamplighter.domain.leader import Leader
 from lamplighter.repository.postgres import OURS, WRITER
 from lamplighter.supervisor.heartbeat import HeartbeatWatch
+
+PROMISED_SECONDS = 20
+SLOW_SECONDS = 9  # with the 5 s between two heartbeats it is less than the 15 s of a hang
+WRITER_IN_STATE = (
+    "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.granted"
+    f" AND l.classid = {OURS} AND l.objid = {WRITER} AND a.datname = current_database()"
+)
 
 
 def leader(heartbeat: float) -> Leader:
@@ -58,6 +66,47 @@ def test_a_leader_that_hangs_is_replaced_and_fenced_off(kept: Home) -> None:
     assert first.poll() is None, "it waits to take over in its turn"
     assert rows(kept, ended) == before
     assert rows(kept, "SELECT epoch, pid FROM leases") == [(2, second.pid)]
+
+
+async def test_a_leader_that_hangs_during_a_write_is_replaced_as_soon(kept: Home) -> None:
+    kept.engine("numbered", "100000", "0.2")
+    url = kept.env["LAMPLIGHTER_DATABASE_URL"]
+    test = await asyncpg.connect(url)
+    await test.execute("BEGIN; LOCK TABLE markers IN ACCESS EXCLUSIVE MODE")
+    first = kept.start("supervisor")
+    kept.until(lambda: there(kept, f"{WRITER_IN_STATE} AND a.wait_event_type = 'Lock'"))
+    first.send_signal(signal.SIGSTOP)
+    second = kept.start("supervisor")
+    began = time.monotonic()
+    await test.execute("ROLLBACK")
+    await test.close()
+    assert there(kept, f"{WRITER_IN_STATE} AND a.state = 'active' AND a.wait_event = 'ClientRead'")
+
+    led = f"SELECT 1 FROM leases WHERE epoch = 2 AND pid = {second.pid}"
+    kept.until(lambda: there(kept, led), PROMISED_SECONDS - (time.monotonic() - began))
+
+    first.send_signal(signal.SIGCONT)
+    kept.until(lambda: "What ran here was stopped" in log(kept))
+    assert rows(kept, "SELECT epoch, pid FROM leases") == [(2, second.pid)]
+    twice = 'SELECT count(*) - count(DISTINCT (session_id, "offset", item)) FROM markers'
+    assert rows(kept, twice) == [(0,)]
+
+
+def test_a_leader_that_is_slow_stays_the_leader(kept: Home) -> None:
+    kept.engine("hangs")
+    first = kept.start("supervisor")
+    kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE status = 'running'"))
+    kept.start("supervisor")
+    kept.until(lambda: "waits to take over" in log(kept))
+
+    first.send_signal(signal.SIGSTOP)
+    before = rows(kept, "SELECT heartbeat_at FROM leases")
+    time.sleep(SLOW_SECONDS)
+    first.send_signal(signal.SIGCONT)
+    kept.until(lambda: rows(kept, "SELECT heartbeat_at FROM leases") != before)
+
+    assert rows(kept, "SELECT epoch, pid FROM leases") == [(1, first.pid)]
+    assert there(kept, "SELECT 1 FROM sessions WHERE id = 1 AND status = 'running'")
 
 
 async def test_a_leader_whose_database_is_busy_sends_its_heartbeat(kept: Home) -> None:

@@ -102,7 +102,7 @@ def test_a_leader_that_was_stopped_ingests_its_output_when_it_goes_on(
     rows(
         home,
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-        " WHERE application_name = 'lamplighter' AND datname = current_database()",
+        " WHERE application_name LIKE 'lamplighter%' AND datname = current_database()",
     )
     home.start("supervisor")
     home.until(lambda: there(home, ENDED), 60)

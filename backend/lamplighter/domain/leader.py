@@ -6,8 +6,12 @@ from typing import Final
 
 HEARTBEAT: Final = timedelta(seconds=5)
 STALE: Final = timedelta(seconds=20)
-HUNG: Final = 3 * HEARTBEAT + timedelta(seconds=2)
-"""Without a heartbeat for so long a leader is replaced; with the standby's steps that is 20 s."""
+HUNG: Final = 3 * HEARTBEAT
+"""Without a heartbeat for so long a leader is replaced, within 18 s after it began to hang.
+
+A standby reads the heartbeat once a second: that adds a second at either end, and what it takes to
+end the leader's connections and to lead. A leader that hangs during a write takes no longer.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,7 @@ _REVISION: Final = "SELECT version_num FROM alembic_version"
 _LAST: Final = "SELECT coalesce(max(id), 0) FROM sessions"
 _OTHERS: Final = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-    " AND application_name = 'lamplighter' AND pid <> pg_backend_pid()"
+    " AND application_name LIKE 'lamplighter%' AND pid <> pg_backend_pid()"
 )
 LEAVING_SECONDS: Final = 5.0
 _NOTE: Final = "SELECT obj_description(to_regclass('alembic_version'))"

@@ -11,7 +11,15 @@ from sqlalchemy.dialects.postgresql import asyncpg as words
 from lamplighter.domain.leader import Leader
 from lamplighter.repository import leases
 from lamplighter.repository.database import Database, writing
-from lamplighter.repository.postgres import LEADER, OURS, connect, count, our_errors
+from lamplighter.repository.postgres import (
+    END_STUCK_WRITER,
+    LEADER,
+    OURS,
+    WRITER,
+    connect,
+    count,
+    our_errors,
+)
 from lamplighter.repository.statements import Compiler
 
 TAKE: Final = f"SELECT pg_try_advisory_lock({OURS}, $1)"
@@ -21,6 +29,13 @@ ALIVE: Final = {  # so that the server finds out within half a minute when our m
     "tcp_keepalives_count": "3",
     "lock_timeout": "5s",
 }
+ENDING_MS: Final = 2_000
+LOCKS: Final = sa.table(
+    "pg_locks", *map(sa.column, ("pid", "locktype", "classid", "objid", "granted"))
+)
+ACTIVITY: Final = sa.table(
+    "pg_stat_activity", *map(sa.column, ("pid", "datname", "application_name"))
+)
 
 
 class PostgresLock:
@@ -74,6 +89,7 @@ class PostgresLock:
         is busy, or whose database is, is not taken for one that hangs.
         """
         if self._connection is None or not self.held:
+            await leases.hold(db, epoch)  # a replaced leader learns it without waiting to write
             async with writing(db):
                 await leases.beat(db, epoch, now=now)
             return
@@ -84,31 +100,38 @@ class PostgresLock:
             await leases.hold(db, epoch)
 
     async def free_from(self, leader: Leader) -> bool:
-        """End the connection that holds the lock, unless its leader has sent a heartbeat since.
+        """End the process that holds the lock, as far as the server can: what blocks others.
 
-        One statement decides and ends it. It needs no right but that of the same database user.
+        One statement decides, unless the leader has sent a heartbeat since, and ends each of its
+        connections that holds one of our locks or waits for one: it may hang during a write. A
+        writer that is stuck on the same machine goes too. All this needs no right but that of the
+        same database user. When it returns, the locks are free.
         """
         sql, arguments, _ = self._compile(self._ending(leader))
         connection = await connect(self._url, **ALIVE)
         try:
             async with our_errors():
-                return bool(await connection.fetchval(sql, *arguments))
+                ended = await connection.fetch(sql, *arguments)
+                if ended:
+                    await connection.fetch(END_STUCK_WRITER, OURS, WRITER)
         finally:
             connection.terminate()
+        return bool(ended)
 
     def _ending(self, leader: Leader) -> sa.Select[tuple[bool]]:
-        held = sa.table(
-            "pg_locks",
-            *map(sa.column, ("pid", "locktype", "database", "classid", "objid", "granted")),
+        locks = (
+            sa.select(LOCKS.c.pid)
+            .where(LOCKS.c.locktype == "advisory")
+            .where(LOCKS.c.classid == sa.literal_column(str(OURS)))
         )
-        here = sa.table("pg_database", sa.column("oid"), sa.column("datname"))
+        lock = locks.where(LOCKS.c.objid == sa.literal_column(str(self._what)), LOCKS.c.granted)
+        here = ACTIVITY.c.datname == sa.func.current_database()
+        holder = sa.select(ACTIVITY.c.application_name).where(here, ACTIVITY.c.pid.in_(lock))
+        each = ACTIVITY.alias()
         return (
-            sa.select(sa.func.pg_terminate_backend(held.c.pid))
-            .select_from(held.join(here, here.c.oid == held.c.database))
-            .where(here.c.datname == sa.func.current_database())
-            .where(held.c.locktype == "advisory")
-            .where(held.c.classid == sa.literal_column(str(OURS)))
-            .where(held.c.objid == sa.literal_column(str(self._what)))
-            .where(held.c.granted)
+            sa.select(sa.func.pg_terminate_backend(each.c.pid, ENDING_MS))
+            .where(each.c.datname == sa.func.current_database())
+            .where(each.c.application_name == holder.scalar_subquery())
+            .where(each.c.pid.in_(locks))
             .where(leases.unchanged(leader).exists())
         )

@@ -7,8 +7,11 @@ the numbers of changes are in the order of their commits.
 """
 
 import asyncio
+import os
+import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any, Final
 
 import asyncpg
@@ -26,6 +29,7 @@ ACQUIRE_SECONDS: Final = 30.0
 CONNECT_SECONDS: Final = 10.0
 COMMAND_SECONDS: Final = 60.0
 STATEMENTS_CACHED: Final = 500
+APPLICATION: Final = "lamplighter"
 OURS: Final = 0x4C414D50  # "LAMP": the first half of our advisory locks' names
 WRITER, MIGRATOR, LEADER, EMBEDDER = 1, 2, 3, 4
 
@@ -35,17 +39,16 @@ END_STUCK_WRITER: Final = (
     "SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
     " WHERE l.locktype = 'advisory' AND l.granted AND a.datname = current_database()"
     " AND l.classid = $1 AND l.objid = $2"
-    " AND a.state = 'active' AND a.wait_event = 'ClientRead'"
+    " AND a.state = 'active' AND a.wait_event IN ('ClientRead', 'ClientWrite')"
     " AND a.query_start < clock_timestamp() - interval '10 s'"
 )
-"""Ends a writer that was stopped between two messages of one statement.
+"""Ends a writer that was stopped between two messages of one statement, or before it read a result.
 
 The server takes it for active, so that neither the limit for idle transactions nor the one for
 statements ends it.
 """
 LOOK: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 SETTINGS: Final = {
-    "application_name": "lamplighter",
     "default_transaction_read_only": "on",  # whoever writes does so within `writing(db)`
     "lock_timeout": "5s",
     "statement_timeout": "30s",
@@ -89,7 +92,7 @@ class PostgresPool:
                 timeout=CONNECT_SECONDS,
                 command_timeout=COMMAND_SECONDS,
                 statement_cache_size=STATEMENTS_CACHED,
-                server_settings=SETTINGS,
+                server_settings={"application_name": application_name(), **SETTINGS},
             )
         except BaseException:
             self._free.put_nowait(None)
@@ -256,8 +259,18 @@ async def connect(url: str, **settings: str) -> asyncpg.Connection:
             address(url),
             timeout=CONNECT_SECONDS,
             command_timeout=COMMAND_SECONDS,
-            server_settings={"application_name": "lamplighter", **settings},
+            server_settings={"application_name": application_name(), **settings},
         )
+
+
+def application_name() -> str:
+    """Return the name that all connections of this process have, and those of no other process."""
+    return _application_name(os.getpid())
+
+
+@cache
+def _application_name(pid: int) -> str:
+    return f"{APPLICATION} {pid} {secrets.token_hex(4)}"  # another machine has the same numbers
 
 
 @asynccontextmanager

@@ -157,25 +157,32 @@ class Supervisor:
         await self._hand_on(session, None, waiting)
 
     async def run(self, listener: Waking) -> None:
-        """Lead, or wait to lead, until asked to end."""
-        while not self.draining.is_set():
-            try:
-                async with asyncio.TaskGroup() as both:
-                    if await self._until_leader():
-                        along = [self.heartbeat.ended(), halt_file.record(self.shop)]
-                        along += [each() for each in self.beside]
-                        beside = [both.create_task(each) for each in along]
-                        await self._work(listener)
-                        await self.parking.ended()
-                        for task in beside:
-                            task.cancel()
-            except* Deposed as deposed:
-                logger.error("%s What ran here was stopped.", deposed.exceptions[0])
-            finally:
-                await self.parking.leave()
-                if self.db.fence is not None:  # it led
-                    await self.step_down()
-                    self.db.fence = None  # what it ran has ended; it may ingest its output
+        """Lead, or wait to lead, until asked to end; who leads is watched all the while."""
+        async with asyncio.TaskGroup() as both:
+            watching = both.create_task(self.watch.follow(self.db, self.lock))
+            while not self.draining.is_set():
+                await self._take_part(listener)
+            watching.cancel()
+
+    async def _take_part(self, listener: Waking) -> None:
+        """Lead once, from waiting for it until it is over."""
+        try:
+            async with asyncio.TaskGroup() as both:
+                if await self._until_leader():
+                    along = [self.heartbeat.ended(), halt_file.record(self.shop)]
+                    along += [each() for each in self.beside]
+                    beside = [both.create_task(each) for each in along]
+                    await self._work(listener)
+                    await self.parking.ended()
+                    for task in beside:
+                        task.cancel()
+        except* Deposed as deposed:
+            logger.error("%s What ran here was stopped.", deposed.exceptions[0])
+        finally:
+            await self.parking.leave()
+            if self.db.fence is not None:  # it led
+                await self.step_down()
+                self.db.fence = None  # what it ran has ended; it may ingest its output
 
     async def _work(self, listener: Waking) -> None:
         """Do what is due, as it becomes due, until asked to end."""
@@ -209,22 +216,45 @@ class Supervisor:
         self.draining.set()
 
     async def _until_leader(self) -> bool:
-        told = False
         while not self.draining.is_set():
             try:
                 if await self.lead():
                     return True
-                await self.watch.free(self.db, self.lock)
-                if not told:
-                    logger.warning("Another supervisor leads; this one waits to take over.")
-                    told = True
+            except OperationalError as error:
+                logger.log(severity(error), AGAIN, error)
+                await asyncio.sleep(STANDBY_SECONDS)
+                continue
+            await self._stand_by()
+        return False
+
+    async def _stand_by(self) -> None:
+        """Wait for the lock; output is ingested beside it, which takes its time."""
+        logger.warning("Another supervisor leads; this one waits to take over.")
+        async with asyncio.TaskGroup() as both:
+            ingesting = both.create_task(self._ingest_pending())
+            while not self.draining.is_set() and not await self._took_lock():
+                pause = asyncio.sleep(STANDBY_SECONDS)
+                await first_of(self.draining.wait(), self.watch.freed.wait(), pause)
+                self.watch.freed.clear()
+            ingesting.cancel()
+
+    async def _took_lock(self) -> bool:
+        try:
+            return await self.lock.take()
+        except OperationalError as error:
+            logger.log(severity(error), AGAIN, error)
+            return False
+
+    async def _ingest_pending(self) -> None:
+        """Ingest what sessions of this home printed, which ended under the leader of another."""
+        while True:
+            try:
                 with suppress(LamplighterError):
                     self._services = self.load()
                 await recovery.ingest_pending(self.shop, self._services)
             except OperationalError as error:
                 logger.log(severity(error), AGAIN, error)
             await asyncio.sleep(STANDBY_SECONDS)
-        return False
 
     async def _idle(self, listener: Waking) -> None:
         left = max(0.0, self._due - time.monotonic())
@@ -339,6 +369,8 @@ class Supervisor:
         await self.heartbeat.stop()
         await self.shop.cleaning.stop()
         try:
+            if self.db.fence is not None:
+                await self.db.fence()  # a replaced leader learns it without waiting to write
             async with writing(self.db):
                 await leases.tell(
                     self.db, pid=0, session_id=None, next_round_at=None, now=self.shop.now()

@@ -4,7 +4,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -16,7 +17,9 @@ from lamplighter.supervisor.lease import Lease
 
 logger = logging.getLogger(__name__)
 
+READ_SECONDS: Final = 1.0
 STEP_SECONDS: Final = 3.0
+AGAIN_SECONDS: Final = 1.0
 
 
 @dataclass(slots=True)
@@ -52,6 +55,7 @@ class HeartbeatWatch:
     """
 
     monotonic: Callable[[], float] = time.monotonic
+    freed: asyncio.Event = field(default_factory=asyncio.Event)
     _last: tuple[int, datetime] | None = None
     _read_at: float = 0.0
     _silent: float = 0.0
@@ -65,8 +69,19 @@ class HeartbeatWatch:
         self._last, self._read_at = heartbeat, now
         return self._silent
 
-    async def free(self, db: Database, lock: Lease) -> None:
-        """Free the lock from a leader that hangs, so that the next try leads."""
+    async def follow(self, db: Database, lock: Lease) -> None:
+        """Watch the leader for as long as that is another process, and free the lock if it hangs.
+
+        Also while this one still ends what it ran as the leader before: then that takes no time
+        of the next hang.
+        """
+        while True:
+            with suppress(OperationalError):  # whoever waits for the lock logs it
+                if not lock.held:
+                    await self._free(db, lock)
+            await asyncio.sleep(READ_SECONDS)
+
+    async def _free(self, db: Database, lock: Lease) -> None:
         leader = await leases.get(db)
         if leader is None or self.silent_seconds(leader) < HUNG.total_seconds():
             return
@@ -74,6 +89,7 @@ class HeartbeatWatch:
             silence = f"sent no heartbeat for {HUNG.total_seconds():.0f} s"
             text = f"The supervisor that led (process {leader.pid}) {silence} and was replaced."
             self._replaced = text
+            self.freed.set()
 
     async def note(self, db: Database, *, now: datetime) -> None:
         """Record that the leader before was replaced, where it was."""
@@ -86,10 +102,13 @@ class HeartbeatWatch:
 
 
 async def _send(lock: Lease, db: Database, epoch: int, now: Callable[[], datetime]) -> None:
+    pause = HEARTBEAT.total_seconds()
     while True:
-        await asyncio.sleep(HEARTBEAT.total_seconds())
+        await asyncio.sleep(pause)
         try:
             await lock.take()  # where a connection holds it, that may have been cut
             await lock.beat(db, epoch, now=now())
+            pause = HEARTBEAT.total_seconds()
         except OperationalError as error:
             logger.log(severity(error), "No heartbeat could be written: %s", error)
+            pause = AGAIN_SECONDS

@@ -1,16 +1,20 @@
 """A leader on PostgreSQL that hangs is replaced by its heartbeat, and fenced off."""
 
+import asyncio
 import signal
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import asyncpg
 import psutil
 from homes import Home, rows, there
 
-from lamplighter.domain.leader import Leader
+from lamplighter.domain.leader import HEARTBEAT, HUNG, Leader
+from lamplighter.repository import Database, leases, writing
+from lamplighter.repository.lease_postgres import PostgresLock
 from lamplighter.repository.postgres import OURS, WRITER
-from lamplighter.supervisor.heartbeat import HeartbeatWatch
+from lamplighter.supervisor.heartbeat import Heartbeat, HeartbeatWatch
 
 PROMISED_SECONDS = 20
 SLOW_SECONDS = 9  # with the 5 s between two heartbeats it is less than the 15 s of a hang
@@ -121,6 +125,27 @@ async def test_a_leader_whose_database_is_busy_sends_its_heartbeat(kept: Home) -
     await other.close()
 
     assert rows(kept, "SELECT epoch FROM leases") == [(1,)]
+
+
+async def test_a_heartbeat_that_could_not_be_written_is_sent_again_soon(postgres_url: str) -> None:
+    lock, heartbeat = PostgresLock(postgres_url), Heartbeat()
+    async with Database(postgres_url) as db:
+        assert await lock.take()
+        async with writing(db):
+            led = await leases.take(
+                db, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=datetime.now(UTC)
+            )
+        other = await asyncpg.connect(postgres_url)
+        await other.execute("BEGIN; SELECT 1 FROM leases FOR UPDATE")
+        heartbeat.start(lock, db, led.epoch, partial(datetime.now, UTC))
+        await asyncio.sleep((2 * HEARTBEAT).total_seconds())  # one has waited in vain for 5 s
+        await asyncio.sleep(0.5)
+        await other.close()
+        async with asyncio.timeout((HUNG - 2 * HEARTBEAT).total_seconds() - 1):
+            while await leases.get(db) == led:  # noqa: ASYNC110 - nobody tells of a heartbeat
+                await asyncio.sleep(0.05)
+        await heartbeat.stop()
+    await lock.release()
 
 
 def test_a_session_by_hand_sends_its_heartbeat(kept: Home) -> None:

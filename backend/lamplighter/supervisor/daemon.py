@@ -32,11 +32,12 @@ from lamplighter.repository.driver import OperationalError, severity
 from lamplighter.repository.feed import Waking
 from lamplighter.supervisor import halt_file, recovery, runner, traced
 from lamplighter.supervisor.consent import Waiting
-from lamplighter.supervisor.heartbeat import Heartbeat, HeartbeatWatch
+from lamplighter.supervisor.heartbeat import Heartbeat
 from lamplighter.supervisor.lease import Lease
 from lamplighter.supervisor.parking import Parking
 from lamplighter.supervisor.patience import first_of
 from lamplighter.supervisor.rounds import Rounds
+from lamplighter.supervisor.standby import AGAIN, Standby
 from lamplighter.supervisor.workshop import Workshop
 from lamplighter.usecases import chain, clients, halt, journal
 
@@ -44,9 +45,7 @@ logger = logging.getLogger(__name__)
 
 CHANGES_KEPT: Final = timedelta(days=7)
 LOOKS_KEPT: Final = timedelta(days=31)
-STANDBY_SECONDS: Final = 1.0
 LOCKED_SECONDS: Final = 1.0
-AGAIN: Final = "The database cannot be used now (%s); trying again."
 NO_ROUND: Final = "so no round is made"
 
 
@@ -61,13 +60,16 @@ class Supervisor:
     beside: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     parking: Parking = field(default_factory=Parking)
-    watch: HeartbeatWatch = field(default_factory=HeartbeatWatch)
     heartbeat: Heartbeat = field(default_factory=Heartbeat)
+    standby: Standby = field(init=False)
     _due: float = 0.0
     _services: Services = field(default_factory=Services)
     _problem: str = ""
     _halted: str = ""
     _going_on: list[Session] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.standby = Standby(self.lock)
 
     @property
     def db(self) -> Database:
@@ -103,7 +105,7 @@ class Supervisor:
 
     async def _recover(self, former: Leader | None) -> None:
         """Read what is declared, and end or resume the sessions of the former leader."""
-        await self.watch.note(self.db, now=self.shop.now())
+        await self.standby.watch.note(self.db, now=self.shop.now())
         await self._read_services()
         await halt.note_file(self.db, self.shop.brake, now=self.shop.now())
         found = await recovery.recover(self.shop, self._services, former)
@@ -159,7 +161,7 @@ class Supervisor:
     async def run(self, listener: Waking) -> None:
         """Lead, or wait to lead, until asked to end; who leads is watched all the while."""
         async with asyncio.TaskGroup() as both:
-            watching = both.create_task(self.watch.follow(self.db, self.lock))
+            watching = both.create_task(self.standby.watch.follow(self.db, self.lock))
             while not self.draining.is_set():
                 await self._take_part(listener)
             watching.cancel()
@@ -168,7 +170,7 @@ class Supervisor:
         """Lead once, from waiting for it until it is over."""
         try:
             async with asyncio.TaskGroup() as both:
-                if await self._until_leader():
+                if await self.standby.until_leader(self.lead, self._ingest_pending, self.draining):
                     along = [self.heartbeat.ended(), halt_file.record(self.shop)]
                     along += [each() for each in self.beside]
                     beside = [both.create_task(each) for each in along]
@@ -215,46 +217,11 @@ class Supervisor:
         """End soon: start nothing new, stop what runs."""
         self.draining.set()
 
-    async def _until_leader(self) -> bool:
-        while not self.draining.is_set():
-            try:
-                if await self.lead():
-                    return True
-            except OperationalError as error:
-                logger.log(severity(error), AGAIN, error)
-                await asyncio.sleep(STANDBY_SECONDS)
-                continue
-            await self._stand_by()
-        return False
-
-    async def _stand_by(self) -> None:
-        """Wait for the lock; output is ingested beside it, which takes its time."""
-        logger.warning("Another supervisor leads; this one waits to take over.")
-        async with asyncio.TaskGroup() as both:
-            ingesting = both.create_task(self._ingest_pending())
-            while not self.draining.is_set() and not await self._took_lock():
-                pause = asyncio.sleep(STANDBY_SECONDS)
-                await first_of(self.draining.wait(), self.watch.freed.wait(), pause)
-                self.watch.freed.clear()
-            ingesting.cancel()
-
-    async def _took_lock(self) -> bool:
-        try:
-            return await self.lock.take()
-        except OperationalError as error:
-            logger.log(severity(error), AGAIN, error)
-            return False
-
     async def _ingest_pending(self) -> None:
         """Ingest what sessions of this home printed, which ended under the leader of another."""
-        while True:
-            try:
-                with suppress(LamplighterError):
-                    self._services = self.load()
-                await recovery.ingest_pending(self.shop, self._services)
-            except OperationalError as error:
-                logger.log(severity(error), AGAIN, error)
-            await asyncio.sleep(STANDBY_SECONDS)
+        with suppress(LamplighterError):
+            self._services = self.load()
+        await recovery.ingest_pending(self.shop, self._services)
 
     async def _idle(self, listener: Waking) -> None:
         left = max(0.0, self._due - time.monotonic())

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import re2
 
 from lamplighter.domain.secret_names import ANY_WORD, COUNTED, UNCOUNTED, secret_kind
+from lamplighter.domain.secret_prefixes import Prefix, prefix
 from lamplighter.domain.secret_shapes import SHAPES
 from lamplighter.domain.secret_values import (
     has_signs,
@@ -22,6 +23,8 @@ from lamplighter.domain.secret_values import (
 
 _NAME_CHARS: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST: Final = 16_384
+MEMORY: Final = 12 << 20
+"""What RE2 may take for a pattern and its states: when they are full, it begins anew."""
 _QUOTES: Final = r"(?:\\{0,7}[\"']){0,1}"
 _VALUE_KEY: Final = (
     rf"{_QUOTES},?(?:\s|\\{{1,3}}n){{0,40}}{_QUOTES}(?i:value){_QUOTES}[ \t]{{0,8}}:[ \t]{{0,8}}"
@@ -34,8 +37,8 @@ _COUNTED: Final = (
 _OPTION: Final = (
     rf"--[A-Za-z0-9-]{{0,30}}{ANY_WORD}[A-Za-z0-9-]{{0,20}}(?:{_QUOTES},[ \t]?|[ \t]{{1,3}})"
 )
-_MARK: Final = r"\[REDACTED[A-Za-z0-9_.: -]{0,200}\]"
-_MARK_FORM: Final = re.compile(_MARK.encode())
+_MARK: Final = r"\[REDACTED"
+_MARK_FORM: Final = re.compile(rf"{_MARK}[A-Za-z0-9_.: -]{{0,200}}\]".encode())
 _NAMED_FORM: Final = re.compile(
     rf"(?P<name>{ANY_WORD}[A-Za-z0-9_.-]{{0,40}})(?P<sep>{_ASSIGN})(?P<quote>\\{{0,7}}[\"'])?".encode()
 )
@@ -64,13 +67,13 @@ def secrets_in(data: bytes) -> Iterator[Secret]:
     """Yield the secrets of a text by their names and shapes, in order, none within another."""
     data = _blanked(data)
     find = _scan().search
-    at = 0
+    at = after = 0
     while found := find(data, at):
-        start = found.start()
-        secret, at = _look(data, start)
+        secret, at = _look(data, found.start(), after)
         if secret:
             while at < len(data) and data[at] & 0xC0 == 0x80:  # never within a character
                 at += 1
+            after = at
             yield secret._replace(end=at)
 
 
@@ -93,12 +96,12 @@ Found = tuple[Secret | None, int]
 """A secret, or None, and where the search continues."""
 
 
-def _masked(data: bytes, start: int) -> Found | None:
+def _masked(data: bytes, start: int, _after: int) -> Found | None:
     found = _MARK_FORM.match(data, start)
     return found and (None, found.end())
 
 
-def _named(data: bytes, start: int) -> Found | None:
+def _named(data: bytes, start: int, _after: int) -> Found | None:
     found = _NAMED_FORM.match(data, start)
     if not found:
         return None
@@ -108,7 +111,7 @@ def _named(data: bytes, start: int) -> Found | None:
     begin, end = value_span(data, found.end(), found["quote"] or b"")
     if kind and not is_harmless(data[begin:end], kind) and _is_assigned(data, found, name, end):
         return Secret(begin, end, kind), end
-    return None, found.end("sep")
+    return None, found.end("name")  # a shape may begin with the sign of equality
 
 
 def _is_assigned(data: bytes, found: "re.Match[bytes]", name: str, end: int) -> bool:
@@ -121,7 +124,7 @@ def _is_assigned(data: bytes, found: "re.Match[bytes]", name: str, end: int) -> 
     return not is_prose(data, begin, end) and not (name in _BARE and is_reference(data[begin:end]))
 
 
-def _option(data: bytes, start: int) -> Found | None:
+def _option(data: bytes, start: int, _after: int) -> Found | None:
     found = _OPTION_FORM.match(data, start)
     if not found:
         return None
@@ -133,16 +136,27 @@ def _option(data: bytes, start: int) -> Found | None:
     return Secret(begin, end, kind), end
 
 
-def _shaped(data: bytes, start: int) -> Found:
-    for index in sorted(_set().Match(data[start : start + _LONGEST]) or ()):
-        kind, _ = SHAPES[index]
-        found = _shapes()[index].match(data, start, start + _LONGEST)
+def _shaped(data: bytes, start: int, after: int) -> Found:
+    for index in sorted(_prefix_set().Match(data[start : start + _LONGEST]) or ()):
+        kind, pattern = SHAPES[index][0], _shape(index)
+        group = min(1, pattern.groups)
+        begin = _begin(data, start, 0 if group else after, _prefixes()[index])
+        found = None if begin is None else pattern.match(data, begin, start + _LONGEST)
         if found:
-            group = min(1, _shapes()[index].groups)
             begin, end = found.span(group)
             if not group or _is_beside(data, begin, end, kind):
                 return Secret(begin, end, kind), end
     return None, start + 1
+
+
+def _begin(data: bytes, start: int, after: int, before: Prefix) -> int | None:
+    """Return where a shape begins whose prefix is at `start` and whose lead is behind `after`."""
+    if not before.lead:
+        return start
+    first = max(after, start - before.lead_length)
+    margin = min(1, first)  # whether a word begins there depends on what is before it
+    found = _lead(before.lead).search(data[first - margin : start], margin)
+    return found and first - margin + int(found.start())
 
 
 def _is_beside(data: bytes, begin: int, end: int, kind: str) -> bool:
@@ -152,11 +166,11 @@ def _is_beside(data: bytes, begin: int, end: int, kind: str) -> bool:
     return kind != "password" or has_signs(data, begin, end)
 
 
-def _look(data: bytes, start: int) -> Found:
+def _look(data: bytes, start: int, after: int) -> Found:
     """Look closer at what the scan found: a mark of ours, a name with its value, a shape."""
     go_on = start + 1
     for form in _FORMS.get(data[start], _OTHERS):
-        secret, at = form(data, start) or (None, start)
+        secret, at = form(data, start, after) or (None, start)
         go_on = max(go_on, at)
         if secret or (form is _masked and at > start):
             return secret, at
@@ -173,29 +187,39 @@ def _options(*, capture: bool) -> Any:
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
     options.never_capture = not capture
-    options.max_mem = 64 << 20
+    options.max_mem = MEMORY
     return options
 
 
 @cache
 def _scan() -> Any:
     """Return the pattern of all that may be a secret."""
-    every = "|".join(
-        (_MARK, _OPTION, _NAMED, _COUNTED, *(f"(?:{pattern})" for _, pattern in SHAPES))
-    )
+    shapes = (f"(?:{each.pattern})" for each in _prefixes())
+    every = "|".join((_MARK, _OPTION, _NAMED, _COUNTED, *shapes))
     return re2.compile(every.encode(), _options(capture=False))
 
 
 @cache
-def _set() -> Any:
-    """Return the set that tells which shapes begin where a text begins."""
+def _prefix_set() -> Any:
+    """Return the set that finds the shapes whose prefixes are at the beginning of a text."""
     shapes = re2.Set.MatchSet(_options(capture=False))
-    for _, pattern in SHAPES:
-        shapes.Add(pattern.encode())
+    for each in _prefixes():
+        shapes.Add(each.pattern.encode())
     shapes.Compile()
     return shapes
 
 
 @cache
-def _shapes() -> tuple[Any, ...]:
-    return tuple(re2.compile(pattern.encode(), _options(capture=True)) for _, pattern in SHAPES)
+def _prefixes() -> tuple[Prefix, ...]:
+    return tuple(prefix(pattern) for _, pattern in SHAPES)
+
+
+@cache
+def _shape(index: int) -> Any:
+    """Return the whole pattern of a shape, compiled when a text has its prefix."""
+    return re2.compile(SHAPES[index][1].encode(), _options(capture=True))
+
+
+@cache
+def _lead(pattern: str) -> Any:
+    return re2.compile(rf"{pattern}\z".encode(), _options(capture=False))

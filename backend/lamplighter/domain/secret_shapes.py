@@ -200,11 +200,9 @@ SHAPES: Final = (
     ("scaleway-access-key", r"\bSCW[A-Z0-9]{17}\b"),
     ("alibaba-key", r"\bLTAI[A-Za-z0-9]{16,}"),
     ("tencent-key", r"\bAKID[A-Za-z0-9]{32}\b"),
-    (
-        "yandex-token",
-        r"\b(?:AQVN[A-Za-z0-9_-]{35,}|y0_[A-Za-z0-9_-]{50,}|t1\.[A-Za-z0-9_-]{20,200}\.[A-"
-        r"Za-z0-9_-]{80,})",
-    ),
+    ("yandex-token", r"\bAQVN[A-Za-z0-9_-]{35,}"),
+    ("yandex-token", r"\by0_[A-Za-z0-9_-]{50,}"),
+    ("yandex-token", r"\bt1\.[A-Za-z0-9_-]{20,200}\.[A-Za-z0-9_-]{80,}"),
     ("ibm-cloud-refresh", r"\bApiKey-[0-9a-f-]{36,}"),
     ("backblaze-key", r"\bK00[0-9][A-Za-z0-9+/]{27,}"),
     ("buildkite-token", r"\bbkua_[a-f0-9]{40,}"),
@@ -300,9 +298,10 @@ SHAPES: Final = (
     ),
     (
         "sql-password",
-        r"(?i:identified\s{1,4}(?:with\s{1,4}[a-z0-9_'\x22]{1,40}\s{1,4})?(?:by|as)|(?:ro"
-        r"le|user)\s[^\n;]{1,100}\spassword)\s{1,4}'([^'\n]{1,200})'",
+        r"(?i:identified)\s{1,4}(?i:(?:with\s{1,4}[a-z0-9_'\x22]{1,40}\s{1,4})?(?:by|as))\s{1,4}'"
+        r"([^'\n]{1,200})'",
     ),
+    ("sql-password", r"(?i:role|user)\s[^\n;]{1,100}\s(?i:password)\s{1,4}'([^'\n]{1,200})'"),
     ("redis-directive", r"\b(?:requirepass|masterauth)[ \t]{1,4}\\{0,3}\x22?([^\s\x22'\\]{3,200})"),
     (
         "mysql-option",

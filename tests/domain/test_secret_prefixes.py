@@ -1,0 +1,71 @@
+"""What is searched for finds each shape, and stays small however many texts it has seen."""
+
+import random
+import re
+
+import pytest
+
+from lamplighter.domain import secret_search
+from lamplighter.domain.redact import Redactor
+from lamplighter.domain.secret_prefixes import Prefix, prefix
+from lamplighter.domain.secret_shapes import SHAPES
+from secret_patterns import Maker
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (r"\bnpm_[A-Za-z0-9]{30,}", Prefix(r"\bnpm_[A-Za-z0-9]{8}")),
+        (r"\bgh[pousr]_[A-Za-z0-9]{20,}", Prefix(r"\bgh[pousr]_[A-Za-z0-9]{8}")),
+        (r"(?i:vault).{1,60}\b([sbr]\.[a-z]{24})\b", Prefix(r"(?i:vault).{1}")),
+        (r"/hooks/([a-z0-9]{26})\b", Prefix(r"/hooks/([a-z0-9]{8})")),
+        (
+            r"host\.com/([0-9a-f-]{36}|[a-z]{22}\b)",
+            Prefix(r"host\.com/([0-9a-f-]{36}|[a-z]{22}\b)"),
+        ),
+        (r"\bcurl\b(?:\s[^\n|]{0,120})?\s-u", Prefix(r"\bcurl\b")),
+        (r"\b[A-Z]{52}JQQJ99[A-Z]{18,26}\b", Prefix(r"JQQJ99[A-Z]{8}", r"\b[A-Z]{52}", 52)),
+        (
+            r"\b[a-z][a-z+.]{1,20}://[^/]{0,100}:x",
+            Prefix("://[^/]{0,100}:x", r"\b[a-z][a-z+.]{1,20}", 21),
+        ),
+    ],
+)
+def test_a_prefix_ends_before_what_is_long(pattern: str, expected: Prefix) -> None:
+    assert prefix(pattern) == expected
+
+
+@pytest.mark.parametrize(("kind", "pattern"), SHAPES)
+def test_what_has_a_shape_has_its_prefix_behind_its_lead(kind: str, pattern: str) -> None:
+    short = prefix(pattern)
+    for seed in range(20):
+        made = Maker(random.Random(seed)).made(pattern).text
+        ends = range(short.lead_length + 1) if short.lead else (0,)
+
+        assert any(
+            re.compile(short.pattern).match(made, end) and re.fullmatch(short.lead, made[:end])
+            for end in ends
+        ), made
+
+
+def test_a_secret_in_a_long_lead_is_masked_with_it() -> None:
+    key = f"sk-ant-{'a1' * 20}"
+
+    masked = Redactor()(f"db.{key}:5432:app:me:hunter22")
+
+    assert key not in masked
+    assert "hunter22" not in masked
+
+
+def test_a_name_does_not_hide_the_shape_that_its_sign_begins() -> None:
+    assert "hunter22" not in Redactor()("my-token:5432:app:me:hunter22")
+
+
+def test_the_search_backwards_fits_in_its_memory_with_room() -> None:
+    """RE2 has a third of it for this, and falls back to a search a hundred times as slow."""
+    options = secret_search._options(capture=False)
+    options.max_mem = secret_search.MEMORY * 3 // 4
+
+    scan = secret_search.re2.compile(secret_search._scan().pattern, options)
+
+    assert scan.reverseprogramsize > 0

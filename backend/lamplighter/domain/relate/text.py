@@ -1,15 +1,33 @@
 """A sentence as a row of items: words, numbers with their units, names, and where it breaks."""
 
 import re
+import sys
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
-
-import snowballstemmer  # type: ignore[import-untyped]
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec
+from typing import Any, Final
 
 READ_CHARS: Final = 2_000
-_STEMMER: Final = snowballstemmer.stemmer("porter")
+
+
+def _stemmer() -> Any:
+    """Load one stemmer: the package itself loads those of 36 languages, which take 2.5 MB."""
+    name = "snowballstemmer"
+    if name in sys.modules:
+        return import_module(f"{name}.porter_stemmer").PorterStemmer()
+    spec = find_spec(name)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    sys.modules[name] = module_from_spec(spec)  # it is not executed
+    try:
+        return import_module(f"{name}.porter_stemmer").PorterStemmer()
+    finally:
+        del sys.modules[name]
+
+
+_STEMMER: Final = _stemmer()
 _FOLD: Final = str.maketrans(
     dict.fromkeys("‘’\u02bc`\u00b4", "'")
     | dict.fromkeys("“”„«»", '"')

@@ -69,3 +69,8 @@ def test_the_search_backwards_fits_in_its_memory_with_room() -> None:
     scan = secret_search.re2.compile(secret_search._scan().pattern, options)
 
     assert scan.reverseprogramsize > 0
+
+
+def test_the_search_is_a_small_program() -> None:
+    """With whole patterns it has 60,000 instructions, and states that fill any memory."""
+    assert secret_search._scan().programsize < 20_000

@@ -1,6 +1,8 @@
 """Find a Chromium for the browser tests, and install one where there is none.
 
 On PATH first; else Debian's, when we are root on Debian; else Playwright's own.
+Chromium's headless shell comes first, as Playwright itself prefers it: the same engine without
+the browser's own windows, which costs a second of processor time less for each test.
 Run as a script it installs; `executable()` only looks.
 """
 
@@ -14,7 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from programs import install_debian
 
-NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+SHELL = "chromium-headless-shell"
+NAMES = (SHELL, "chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -37,8 +40,10 @@ def executable() -> str | None:
 
 def install() -> None:
     """Install a Chromium where none is found."""
-    if not executable() and not install_debian("chromium"):
-        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=True)
+    if not executable() and not install_debian(SHELL):
+        subprocess.run(
+            [sys.executable, "-m", "playwright", "install", "--only-shell", "chromium"], check=True
+        )
 
 
 if __name__ == "__main__":

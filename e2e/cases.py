@@ -1,16 +1,15 @@
 """Contradictions as a session leaves them: both claims kept, the old one weakened."""
 
 import asyncio
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from lamplighter.config.settings import read_settings
+from lamplighter.config.settings import Settings, read_settings
 from lamplighter.domain.memory import with_confidence
 from lamplighter.domain.review import ReviewKind
-from lamplighter.repository import history, memories, writing
+from lamplighter.repository import Database, history, memories, writing
 from lamplighter.serve.home import database
 from lamplighter.usecases.review import open_review
 
@@ -25,9 +24,8 @@ def contradiction(app: "App", old: str, new: str, **more: object) -> tuple[int, 
         app.post("/api/v1/memories", {**body, "observation": text, "confidence": confidence})["id"]
         for text, confidence in ((old, 0.8), (new, 0.7))
     )
-    words = [sys.executable, __file__, str(first), str(second)]
-    found = subprocess.check_output(words, env=app.env, text=True, timeout=30)
-    return first, second, int(found)
+    [review] = open_cases(app, [(first, second)])
+    return first, second, review
 
 
 def client_session(app: "App", name: str, said: str, **more: object) -> int:
@@ -44,8 +42,20 @@ def client_session(app: "App", name: str, said: str, **more: object) -> int:
     return int(session["id"])
 
 
-async def open_case(old_id: int, new_id: int) -> int:
-    async with database(read_settings()) as db, writing(db):
+def open_cases(app: "App", pairs: list[tuple[int, int]]) -> list[int]:
+    """Open a case for each pair of memories, old and new; return their reviews."""
+    opening = _open_cases(read_settings(app.env), pairs)
+    with ThreadPoolExecutor(1) as aside:  # a browser's own loop runs in this thread
+        return aside.submit(asyncio.run, opening).result(timeout=60)
+
+
+async def _open_cases(settings: Settings, pairs: list[tuple[int, int]]) -> list[int]:
+    async with database(settings) as db:
+        return [await _open_case(db, *pair) for pair in pairs]
+
+
+async def _open_case(db: Database, old_id: int, new_id: int) -> int:
+    async with writing(db):
         now = datetime.now(UTC)
         old, new = await memories.get(db, old_id), await memories.get(db, new_id)
         assert old is not None
@@ -68,12 +78,3 @@ async def open_case(old_id: int, new_id: int) -> int:
             now=now,
         )
         return review.id
-
-
-async def open_cases(ids: list[int]) -> list[int]:
-    """Open a case for each pair; return their reviews."""
-    return [await open_case(*pair) for pair in zip(ids[::2], ids[1::2], strict=True)]
-
-
-if __name__ == "__main__":
-    sys.stdout.write(" ".join(map(str, asyncio.run(open_cases(list(map(int, sys.argv[1:])))))))

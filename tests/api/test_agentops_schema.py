@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import (
     content_type_conformance,
     not_a_server_error,
@@ -12,8 +11,9 @@ from schemathesis.checks import (
     status_code_conformance,
     unsupported_method,
 )
+from schemathesis.schemas import BaseSchema
 
-from edge_cases import left_out
+from edge_cases import examine, left_out, operations
 from lamplighter.api.agentops.openapi import openapi
 from lamplighter.api.agentops.table import PREFIX
 from living import Home
@@ -29,16 +29,8 @@ CHECKS = [
     response_schema_conformance,
     unsupported_method,
 ]
-bounded = settings(
-    max_examples=EACH,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
-strict = schemathesis.openapi.from_dict(openapi(prefix=PREFIX, strict=True, tokens=False))
-lenient = schemathesis.openapi.from_dict(openapi(prefix="", strict=False, tokens=False))
+STRICT = schemathesis.openapi.from_dict(openapi(prefix=PREFIX, strict=True, tokens=False))
+LENIENT = schemathesis.openapi.from_dict(openapi(prefix="", strict=False, tokens=False))
 
 
 @pytest.fixture(scope="module")
@@ -66,19 +58,23 @@ def ended(service: MemoryService) -> None:
     assert "failed" not in service.log
 
 
-@strict.parametrize()
-@bounded
+def differs_nowhere(schema: BaseSchema, operation: str, service: MemoryService) -> None:
+    def ask(case: schemathesis.Case) -> None:
+        if not left_out(case):
+            case.validate_response(case.call(base_url=service.url, timeout=20), checks=CHECKS)
+
+    examine(schema, operation, EACH, ask)
+
+
+@pytest.mark.parametrize("operation", operations(STRICT))
 def test_no_strict_answer_differs_from_the_description(
-    case: schemathesis.Case, on_sqlite: MemoryService
+    operation: str, on_sqlite: MemoryService
 ) -> None:
-    if not left_out(case):
-        case.validate_response(case.call(base_url=on_sqlite.url, timeout=20), checks=CHECKS)
+    differs_nowhere(STRICT, operation, on_sqlite)
 
 
-@lenient.parametrize()
-@bounded
+@pytest.mark.parametrize("operation", operations(LENIENT))
 def test_no_lenient_answer_differs_from_the_description(
-    case: schemathesis.Case, on_postgres: MemoryService
+    operation: str, on_postgres: MemoryService
 ) -> None:
-    if not left_out(case):
-        case.validate_response(case.call(base_url=on_postgres.url, timeout=20), checks=CHECKS)
+    differs_nowhere(LENIENT, operation, on_postgres)

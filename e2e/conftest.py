@@ -1,6 +1,7 @@
 """A real browser in front of the real product; every console error fails the test."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from playwright.sync_api import (
 
 from app import App
 from chromium import ARGUMENTS, executable
+from lamplighter.repository import migrate
 from postgres_server import PostgresServer
 
 # What a browser says of a server that is gone for a moment is no error of ours.
@@ -46,17 +48,27 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
     browser.close()
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Start a PostgreSQL server that holds a database at the newest revision, to copy from."""
+    server = PostgresServer()
+    try:
+        with ThreadPoolExecutor(1) as aside:  # the browser's own loop runs in this thread
+            aside.submit(migrate.upgrade, server.create("migrated")).result(timeout=120)
+        yield server
+    finally:
+        server.remove()
+
+
 @pytest.fixture
 def database(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
     """Return where the app keeps its rows: in its home, or on a PostgreSQL server."""
     if getattr(request, "param", "sqlite") == "sqlite":
         yield {}
         return
-    server = PostgresServer()
-    try:
-        yield {"LAMPLIGHTER_DATABASE_URL": server.create("lamplighter")}
-    finally:
-        server.remove()
+    postgres: PostgresServer = request.getfixturevalue("postgres")
+    yield {"LAMPLIGHTER_DATABASE_URL": postgres.create("lamplighter", "migrated")}
+    postgres.drop("lamplighter")
 
 
 @pytest.fixture

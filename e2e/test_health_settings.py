@@ -105,17 +105,14 @@ def test_a_value_that_a_start_would_refuse_is_told(
 
 
 @pytest.fixture
-def on_postgres(tmp_path: Path) -> Iterator[App]:
+def on_postgres(tmp_path: Path, postgres: PostgresServer) -> Iterator[App]:
     """Start an app beside a PostgreSQL server whose address holds a password."""
-    server = PostgresServer()
-    try:
-        url = server.create("lamplighter")
-        url = f"{url}{'&' if '?' in url else '?'}password={PASSWORD}"
-        started = App(tmp_path / "home", env={"LAMPLIGHTER_DATABASE_URL": url}).start("web")
-        yield started
-        started.stop()
-    finally:
-        server.remove()
+    url = postgres.create("password", "migrated")
+    url = f"{url}{'&' if '?' in url else '?'}password={PASSWORD}"
+    started = App(tmp_path / "home", env={"LAMPLIGHTER_DATABASE_URL": url}).start("web")
+    yield started
+    started.stop()
+    postgres.drop("password")
 
 
 def test_a_password_is_masked_and_the_web_process_alone_is_no_riddle(

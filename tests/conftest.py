@@ -29,6 +29,11 @@ for name in [name for name in os.environ if name.startswith(("LAMPLIGHTER_", "CL
     del os.environ[name]
 
 
+def pytest_collection_finish() -> None:
+    """Keep the collected tests out of what is looked through for garbage."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a database file at the newest revision, to copy from."""

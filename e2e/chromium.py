@@ -1,8 +1,8 @@
 """Find a Chromium for the browser tests, and install one where there is none.
 
 On PATH first; else Debian's, when we are root on Debian; else Playwright's own.
-Chromium's headless shell comes first, as Playwright itself prefers it: the same engine without
-the browser's own windows, which costs a second of processor time less for each test.
+Chromium's headless shell comes first, as in Playwright: the same engine without the browser's
+windows. It saves about a second of processor time in each test.
 Run as a script it installs; `executable()` only looks.
 """
 

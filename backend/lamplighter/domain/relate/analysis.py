@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+from lamplighter.domain.relate.slots import Slot
+
 LIGHT: Final = 0.35
 POLAR: Final = 0.5
 
@@ -23,7 +25,8 @@ class Sense:
 class Word:
     """A word of a clause: what it may mean, its weight, and its position.
 
-    `end` is +1 for a word that something ends well by, -1 for one that it ends badly by.
+    `end` is +1 for a word that something ends well by, -1 for one that it ends badly by;
+    `cures` marks a remedy, `ceases` an end of whatever it is said of.
     """
 
     senses: tuple[Sense, ...]
@@ -34,6 +37,8 @@ class Word:
     name: bool = False
     said: str = ""
     end: int = 0
+    cures: bool = False
+    ceases: bool = False
 
     @property
     def shown(self) -> str:
@@ -87,6 +92,7 @@ class Analysis:
 
     lexicon: str
     clauses: tuple[Clause, ...]
+    slots: tuple[Slot, ...] = ()
 
     @property
     def claims(self) -> tuple[Clause, ...]:

@@ -7,7 +7,8 @@ from typing import Final
 from lamplighter.domain.relate.analysis import Analysis
 from lamplighter.domain.relate.lexicon import Lexicon
 from lamplighter.domain.relate.reading import OTHERWISE, read_clause
-from lamplighter.domain.relate.text import Item, items, stem, stems
+from lamplighter.domain.relate.slots import slots
+from lamplighter.domain.relate.text import Item, folded, items, stem, stems
 
 # what comes after is not read: each claim of one text is held against each of the other
 ITEMS: Final = 160
@@ -30,7 +31,7 @@ def analyse(text: str, lexicon: Lexicon, *, service: str | None = None) -> Analy
     found = _phrased(items(text)[:ITEMS], lexicon)
     clauses = [read_clause(each, lexicon, own) for each in islice(_split(found), CLAUSES)]
     kept = tuple(each for each in clauses if each.words or each.measures)
-    return Analysis(lexicon.version, kept)
+    return Analysis(lexicon.version, kept, tuple(slots(folded(text))))
 
 
 def _parts(name: str) -> list[str]:

@@ -39,6 +39,7 @@ def compared(old: Analysis, new: Analysis, whole: Match) -> Compared:
         **_rest(old, new, whole, best),
         **_claims(claims),
         "ends_apart": float(ending(old.claims) * ending(new.claims) < 0),
+        "ends_agree": float(ending(old.claims) * ending(new.claims) > 0),
         "swapped": swapped,
         "kept_order": kept,
     }
@@ -111,8 +112,7 @@ def _polarity(
     head = denied(old.claims[:1]) + denied(new.claims[:1])
     matched = (head + len(opposed) + len(told) + int(swapped)) % 2
     alone = len(old.clauses) == len(new.clauses) == 1
-    first = whole if alone else match(old.claims[:1], new.claims[:1])
-    flip = flipped(first, swapped)
+    flip = flipped(whole if alone else best, swapped)
     return {
         "opposed": float(len(opposed) % 2),
         "told": float(len(told) % 2),
@@ -209,32 +209,67 @@ def _sides(clauses: Sequence[Clause], words: Sequence[Word]) -> tuple[list[Word]
 
 
 def _claims(claims: Sequence[Match]) -> dict[str, float]:
-    found = {"claim_net": 0.0, "claim_agrees": 0.0, "claim_unlike": 0.0}
+    found = dict.fromkeys(
+        ("claim_net", "claim_agrees", "claim_unlike", "claim_ends", "claim_opposed"), 0.0
+    )
     for each in claims:
         if each.cover[0] * each.cover[1] <= _SHARED:
             continue
         flip = flipped(each)
-        matched = denied(each.old) + denied(each.new) + sum(p.opposed or p.told for p in each.pairs)
-        found["claim_net"] = max(found["claim_net"], each.least * flip * (matched % 2))
-        found["claim_agrees"] = max(found["claim_agrees"], each.least * (1 - flip))
-        found["claim_unlike"] = max(found["claim_unlike"], each.least * bool(each.measures.unlike))
+        opposed = sum(p.opposed or p.told for p in each.pairs)
+        matched = denied(each.old) + denied(each.new) + opposed
+        ends = ending(each.old) * ending(each.new)
+        shown = {
+            "claim_net": flip * (matched % 2),
+            "claim_agrees": 1 - flip,
+            "claim_unlike": bool(each.measures.unlike),
+            "claim_ends": ends < 0,
+            "claim_opposed": opposed > 0 and matched % 2 and ends <= 0,
+        }
+        for name, value in shown.items():
+            found[name] = max(found[name], each.least * value)
     return found
 
 
 def ending(claims: Sequence[Clause]) -> int:
-    """Return +1 for a text that tells of a good end, -1 for one of a bad end, 0 for neither."""
+    """Return +1 for a text that tells of a good end, -1 for one of a bad end, 0 for neither.
+
+    A remedy ends well whatever it is that it cures: "fixed the crash" is like "no crash".
+    """
     total = 0
     for clause in claims:
         ends = sum(word.end for word in clause.words)
+        if _remedied(clause.words):
+            ends = 1
         total += -ends if clause.denials % 2 else ends
     return (total > 0) - (total < 0)
+
+
+def _remedied(words: Sequence[Word]) -> bool:
+    """Whether something is cured, or something bad ceases: "the errors are gone"."""
+    ceases = [word for word in words if word.ceases]
+    bad = any(word.senses[0].tells < 0 and not word.ceases for word in words)
+    return any(word.cures for word in words) or bool(ceases and bad)
 
 
 def _together(f: dict[str, float]) -> dict[str, float]:
     """What says more together than each alone."""
     cover, none, both = f["cover_least"], f["heavy_none"], f["heavy_both"]
     agreed = f["net"] * f["net_matched"]
+    long = float(f["clauses"] > 0)
     return {
+        "ends_cover": f["ends_apart"] * cover,
+        "ends_none": f["ends_apart"] * none,
+        "ends_condition": f["ends_apart"] * f["condition_any"],
+        "ends_agree_net": f["ends_agree"] * f["net"],
+        "ends_agree_cover": f["ends_agree"] * cover,
+        "long_cover": long * cover,
+        "long_net": long * f["net"],
+        "long_opposed": long * f["opposed"],
+        "long_claim_net": long * f["claim_net"],
+        "long_claim_unlike": long * f["claim_unlike"],
+        "long_claim_ends": long * f["claim_ends"],
+        "long_claim_opposed": long * f["claim_opposed"],
         "net_agreed": agreed,
         "net_agreed_none": agreed * none,
         "net_agreed_cover": agreed * cover,

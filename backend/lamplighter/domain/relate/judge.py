@@ -14,17 +14,31 @@ from lamplighter.domain.relate.features import Compared, compared, heavy
 from lamplighter.domain.relate.match import Match, match
 from lamplighter.domain.relate.measures import QUANTITIES
 from lamplighter.domain.relate.replaced import replaced, subject, valued
+from lamplighter.domain.relate.slots import agreeing, differing
 from lamplighter.domain.text import shortened
 
 # Where the line is drawn, set on labelled pairs. The worst error is to take a contradiction for
 # a reinforcement: what may well conflict is not reinforced, and what is not sure is not acted on.
 APART: Final = 0.4
 LIKELY: Final = 0.45  # below it not even every second conflict is one
+UNSHOWN: Final = 0.75
+EVIDENCE: Final = (
+    "claim_net",
+    "claim_ends",
+    "claim_opposed",
+    "claim_unlike",
+    "swapped",
+    "often",
+    "amount",
+    "only_one",
+)
 LEAST_ENDED: Final = 0.3
 LEAST_SHARED: Final = 0.6
 LEAST_COVER: Final = 0.2
 CAUTION: Final = 1.6
-DOUBT: Final = 0.25
+DOUBT: Final = 0.35
+DOUBTFUL: Final = 0.25
+DOUBT_LONG: Final = 0.25  # of several claims one may conflict while the others agree
 SURE: Final = 0.9  # where each says a word of weight that the other does not, or little is shared
 FRAMED: Final = 0.75
 THIN: Final = 0.45
@@ -135,12 +149,30 @@ def raw(new: Analysis, held: Analysis, by: Weights | None = None) -> Verdict:
         return Verdict(
             Relation.UNRELATED, f"about another one: {_measured(other)}, not {_measured(old)}"
         )
-    return _judged(found, *(by or weights()).chances(found.figures))
+    return _slotted(held, new, found) or _judged(found, *(by or weights()).chances(found.figures))
+
+
+def _slotted(held: Analysis, new: Analysis, found: Compared) -> Verdict | None:
+    """Judge two texts that give one attribute of a subject a value; None where they do not."""
+    pair = differing(held.slots, new.slots)
+    if pair is not None:
+        old, other = pair
+        reason = f"says {_short(other.shown)} where the other says {_short(old.shown)}"
+        return Verdict(Relation.CONFLICTING, reason, FRAMED)
+    same = agreeing(held.slots, new.slots)
+    alone = len(held.clauses) == len(new.clauses) == 1
+    if same is None or not alone or found.figures["unlike"]:
+        return None
+    return Verdict(Relation.SAME, "says the same in other words", FRAMED)
+
+
+def _short(words: str) -> str:
+    return shortened(words, REASON_CHARS)
 
 
 def _judged(found: Compared, same: float, conflicting: float, apart: float) -> Verdict:
     if apart >= APART:
-        if conflicting > DOUBT and not found.figures["condition_any"]:
+        if conflicting > DOUBTFUL and not found.figures["condition_any"]:
             return Verdict(Relation.UNSURE, f"may conflict: {_conflict(found)}", conflicting)
         return Verdict(Relation.UNRELATED, _apart(found), apart)
     of_one_frame = _in_one_frame(found)
@@ -150,7 +182,7 @@ def _judged(found: Compared, same: float, conflicting: float, apart: float) -> V
 
 
 def _weighed(found: Compared, same: float, conflicting: float) -> Verdict:
-    if conflicting * CAUTION > same and conflicting >= LIKELY:
+    if conflicting * CAUTION > same and conflicting >= _least(found.figures):
         return Verdict(Relation.CONFLICTING, _conflict(found), conflicting)
     if same < SURE and (found.figures["one_each"] or found.whole.least < THIN):
         return Verdict(Relation.UNRELATED, _apart(found), same)
@@ -159,9 +191,16 @@ def _weighed(found: Compared, same: float, conflicting: float) -> Verdict:
     return Verdict(Relation.SAME, _same(found), same)
 
 
+def _least(figures: Mapping[str, float]) -> float:
+    """Return how likely a conflict has to be: of several claims, one has to show it."""
+    shown = any(figures[name] for name in EVIDENCE)
+    return LIKELY if shown or not figures["clauses"] else UNSHOWN
+
+
 def _doubtful(found: Compared, same: float, conflicting: float) -> bool:
     """Whether two texts that seem the same may conflict after all."""
-    likely = conflicting * CAUTION > same or conflicting > DOUBT
+    most = DOUBT_LONG if found.figures["clauses"] else DOUBT
+    likely = conflicting * CAUTION > same or conflicting > most
     other = _ends_otherwise(found.figures) or bool(replaced(found.whole, POLAR))
     return likely or other or _other_fillers(found.whole)
 

@@ -12,6 +12,8 @@ DENIALS: Final = stems("not no never without none neither nor nothing nobody")
 OTHERWISE: Final = stems("otherwise else")
 _CANCELS: Final = stems("until unless")
 _ONLY: Final = stems("only just merely solely")
+_CURES: Final = stems("fix cure")
+_CEASES: Final = stems("stop end cease vanish disappear gone delete remove lost free")
 _PORTS: Final = stems("port tcp udp listen listener connector exporter socket")
 _ANSWERS: Final = stems("http status code reply redirect")
 _LABELLED: Final = stems(
@@ -130,6 +132,8 @@ class _Reading:
         end = 0 if self.condition else self.end(root, meanings) * (-1 if flipped else 1)
         at = self.place
         word = Word(senses, text, weight, at, self.condition, name, self.phrase, end)
+        if not self.condition:
+            word = replace(word, cures=meanings[0] in _CURES, ceases=root in _CEASES)
         self.words.append(word)
         self.denying = False
 

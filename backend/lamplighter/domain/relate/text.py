@@ -33,6 +33,12 @@ _FOLD: Final = str.maketrans(
     | dict.fromkeys("“”„«»", '"')
     | dict.fromkeys("‐‑‒–—―−", "-")
 )
+_WITHIN: Final = r"(?:\s\w+){0,3}?"
+_AGE: Final = r"(?:an?|\d+|[a-z]+) \w+"
+_GONE: Final = (
+    r"(?:is|are|gets?|was|were) (?:dropped|deleted|removed|gone|purged|pruned|discarded"
+    r"|thrown away|lost|expired|wiped|erased)\b"
+)
 _CONTRACTIONS: Final = (
     (re.compile(r"\bcan't\b"), "cannot"),
     (re.compile(r"\bwon't\b"), "will not"),
@@ -42,6 +48,14 @@ _CONTRACTIONS: Final = (
     (re.compile(r"\bw/o\b"), "without"),
     (re.compile(r"\bw/ "), "with "),
     (re.compile(r"\bcannot\b"), "can not"),
+    (re.compile(rf"\b(?:(?:anything|everything|all|data) )?older than ({_AGE}) {_GONE}"),
+     r"kept for \1 "),
+    (re.compile(rf"\b(?:never|not?|nothing)\b({_WITHIN}) (?:more|longer|higher|later) than"
+                r" (?=\d|an? )"), r"\1 maximum "),
+    (re.compile(rf"\b(?:never|not?|nothing)\b({_WITHIN}) (?:less|fewer|shorter|lower) than"
+                r" (?=\d|an? )"), r"\1 minimum "),
+    (re.compile(r"\bno more (?=[a-z]{3})(?!than\b)"), "no "),
+    (re.compile(r"\bany ?more\b"), ""),
     (re.compile(r">="), " minimum "),
     (re.compile(r"<="), " maximum "),
     (re.compile(r"=>|->"), " - "),
@@ -49,7 +63,7 @@ _CONTRACTIONS: Final = (
     (re.compile(r"\b(?:older|lower|less|earlier) than (?=\d)"), "below "),
     (re.compile(r"\b(?:more|newer|later|higher|greater|bigger) than (?=\d)"), "minimum "),
     (re.compile(r"(?<=\d)\+(?!\w)"), " minimum "),
-)
+)  # fmt: skip
 _WORDED: Final = {
     "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
     "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
@@ -61,12 +75,28 @@ _WORDED: Final = {
 _LETTER: Final = re.compile(r"(?<=[a-z] )([A-HJ-Z])(?=[\s,.;:)]|$)(?! [A-Z]\b)")
 _NUMBER_WORD: Final = re.compile(rf"\b({'|'.join(_WORDED)})\b")
 _TIMES: Final = "seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?"
+_BEFORE_TIME: Final = "(takes?|took|in|within|for|lasts?|lasted|needs?|needed|after|only|it is)"
+_READY: Final = r"\b(ready|up|back|warm|available|usable|answers?|answered|starts|started|done)"
+_AT_ONCE: Final = r"(?:at once|immediately|instantly|right away|straight away|in no time)\b"
 _SPELLED: Final = (
     (re.compile(rf"\b(?:an?|1) ({_TIMES}) and an? half\b"), r"1.5 \1"),
     (re.compile(rf"\b(\d+) and an? half ({_TIMES})\b"), r"\1.5 \2"),
     (re.compile(rf"\bhalf (?:an?|1) ({_TIMES})\b"), r"0.5 \1"),
     (re.compile(rf"\b(?:an?|1) half[- ]({_TIMES})\b"), r"0.5 \1"),
     (re.compile(r"\bquarter (?:of )?an hour\b"), "15 minutes"),
+    (re.compile(r"\b(?:a )?half (?:of )?(?=(?:the|its|all)\b)"), "50 % of "),
+    (re.compile(r"\ba third of (?=(?:the|its|all)\b)"), "33 % of "),
+    (re.compile(r"\ba quarter of (?=(?:the|its|all)\b)"), "25 % of "),
+    (re.compile(r"\ba tenth of (?=(?:the|its|all)\b)|\ba tenth$"), "10 % of "),
+    (re.compile(r"\b2 thirds of (?=(?:the|its|all)\b)"), "67 % of "),
+    (re.compile(r"\b3 quarters of (?=(?:the|its|all)\b)"), "75 % of "),
+    (re.compile(r"\b(?:all|whole) night\b(?: long)?"), "8-12 hours"),
+    (re.compile(r"\buntil the next (day|week|month)\b"), r"1 \1"),
+    (re.compile(rf"\b{_BEFORE_TIME} seconds\b"), r"\1 2-59 seconds"),
+    (re.compile(rf"\b{_BEFORE_TIME} minutes\b"), r"\1 2-59 minutes"),
+    (re.compile(rf"\b{_BEFORE_TIME} hours\b"), r"\1 2-23 hours"),
+    (re.compile(rf"\b{_BEFORE_TIME} (days|weeks|months|years)\b"), r"\1 2-9 \2"),
+    (re.compile(rf"^(?:instant|instantly|immediate)\b|{_READY} {_AT_ONCE}"), r"\1 0-5 seconds"),
     (re.compile(rf"\b(?:an? )?2 of ({_TIMES})\b"), r"2 \1"),
     (re.compile(rf"\ban? few ({_TIMES})\b"), r"2-9 \1"),
     (re.compile(rf"\b(?:some|several|few) ({_TIMES})\b"), r"2-9 \1"),
@@ -98,8 +128,11 @@ _SPELLED: Final = (
     (re.compile(r"\b(?:each|every) (?:morning|evening)\b"), "every 1 day"),
     # "60 requests a minute" is no duration
     (re.compile(r"(^|\b(?:about|after|for|in|within|under|over|than|least|most|nearly|almost|around"
-                r"|only|roughly|another|takes?|took|needs?|wait|lasts?) )an? (minute|hour)\b"),
+                r"|only|roughly|another|takes?|took|needs?|wait|lasts?|of) )an? (?:full |whole )?"
+                r"(minute|hour|day|week|month|year)\b"),
      r"\g<1>1 \2"),
+    (re.compile(r"\ban? (day|week|month|year) (?=(?:before|after|later|old|late|ago)\b)"),
+     r"1 \1 "),
 )  # fmt: skip
 
 _WEEK: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -160,15 +193,23 @@ class Item:
 
 def items(text: str) -> list[Item]:
     """Read the beginning of a text piece by piece; nothing in it can make this fail."""
-    # cut again: one character may stand for eighteen
-    plain = unicodedata.normalize("NFKC", text[:READ_CHARS])[:READ_CHARS].translate(_FOLD)
-    plain = _LETTER.sub(r"id_\1", plain).lower()
+    plain = _LETTER.sub(r"id_\1", _folded(text)).lower()
     for pattern, words in _CONTRACTIONS:
         plain = pattern.sub(words, plain)
     plain = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], plain)
     for pattern, words in _SPELLED:
         plain = pattern.sub(words, plain)
     return [_item(found) for found in _ITEM.finditer(plain)]
+
+
+def folded(text: str) -> str:
+    """Return the beginning of a text in lower case, with one kind of quotes and dashes."""
+    return _folded(text).lower()
+
+
+def _folded(text: str) -> str:
+    # cut again: one character may stand for eighteen
+    return unicodedata.normalize("NFKC", text[:READ_CHARS])[:READ_CHARS].translate(_FOLD)
 
 
 def digits(word: str) -> str:

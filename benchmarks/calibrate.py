@@ -14,7 +14,7 @@ from lamplighter.domain.relate import Relation, analyse, by_text
 from lamplighter.domain.relate.judge import Verdict, raw
 
 TARGET: Final = Path(relate.__file__).with_name("calibration.json")
-SETS: Final = ("pairs", "outcomes")
+SETS: Final = fit.SETS
 LEAST: Final = 25
 """Of how many pairs a step has to be made at least."""
 

@@ -81,8 +81,8 @@ def test_a_verdict_has_its_reason(held: str, said: str, relation: Relation, reas
             "about something else: ",
         ),
         (
-            "Live migration never works with local disks attached",
-            "Live migration works only without local disks attached",
+            "The log forwarder needs the blue key",
+            "The log forwarder needs the green key",
             "may conflict: ",
         ),
     ],

@@ -241,7 +241,8 @@ def ending(claims: Sequence[Clause]) -> int:
         ends = sum(word.end for word in clause.words)
         if _remedied(clause.words):
             ends = 1
-        total += -ends if clause.denials % 2 else ends
+        denials = clause.denials + (clause.denied_conditions if clause.only else 0)
+        total += -ends if denials % 2 else ends
     return (total > 0) - (total < 0)
 
 

@@ -21,7 +21,7 @@ from lamplighter.domain.text import shortened
 # a reinforcement: what may well conflict is not reinforced, and what is not sure is not acted on.
 APART: Final = 0.4
 LIKELY: Final = 0.45  # below it not even every second conflict is one
-UNSHOWN: Final = 0.75
+UNSHOWN: Final = 0.55
 EVIDENCE: Final = (
     "claim_net",
     "claim_ends",
@@ -38,8 +38,8 @@ LEAST_COVER: Final = 0.2
 CAUTION: Final = 1.6
 DOUBT: Final = 0.35
 DOUBTFUL: Final = 0.25
-DOUBT_LONG: Final = 0.25  # of several claims one may conflict while the others agree
-SURE: Final = 0.9  # where each says a word of weight that the other does not, or little is shared
+DOUBT_LONG: Final = 0.22  # of several claims one may conflict while the others agree
+SURE: Final = 0.6  # where each says a word of weight that the other does not, or little is shared
 FRAMED: Final = 0.75
 THIN: Final = 0.45
 LITTLE: Final = 0.97

@@ -1,0 +1,94 @@
+"""Attributes that hold one value, amounts in other words, and how a text ends."""
+
+import pytest
+
+from lamplighter.domain.relate import Relation, analyse, built_in, relate
+from lamplighter.domain.relate.features import ending
+from lamplighter.domain.relate.slots import slots
+from lamplighter.domain.relate.text import items
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("chunks live in s3", "s3 holds the chunks"),
+        ("the leader is pg-2", "pg-2 acts as the leader"),
+        ("certificates come from zerossl", "zerossl issues its certificates"),
+        ("runs as the user mailman", "the process belongs to mailman"),
+        ("calls use the opus codec", "opus is the codec for calls"),
+    ],
+)
+def test_two_sentences_fill_one_slot(old: str, new: str) -> None:
+    (one,), (two,) = slots(old), slots(new)
+    assert (one.kind, one.subject, one.value) == (two.kind, two.subject, two.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "when the array is full chunks live in s3",
+        "chunks do not live in s3",
+        "chunks live in s3 and in the cache",
+        "backups are also kept on tape",
+        "restarts are slow",
+    ],
+)
+def test_a_sentence_with_a_condition_or_a_second_value_fills_none(text: str) -> None:
+    assert not list(slots(text))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "relation"),
+    [
+        ("Spools live on the flash drive", "Spools live on tape", Relation.CONFLICTING),
+        ("Balances by load", "Balances by round robin", Relation.CONFLICTING),
+        ("Spools live on tape", "Tape holds the spools", Relation.SAME),
+    ],
+)
+def test_a_slot_decides(old: str, new: str, relation: Relation) -> None:
+    assert relate(new, old).relation is relation
+    assert relate(old, new).relation is relation
+
+
+def test_slots_of_other_subjects_do_not_conflict() -> None:
+    found = relate("Snapshots live on tape", "Spools live on the flash drive")
+    assert found.relation is not Relation.CONFLICTING
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "low", "high"),
+    [
+        ("Rows older than a month are dropped", "duration", 2_592_000, 2_592_000),
+        ("It is warm within seconds", "duration", 2, 59),
+        ("Ready at once", "duration", 0, 5),
+        ("Half of the memory is used", "percent", 50, 50),
+        ("The repair takes all night", "duration", 28_800, 43_200),
+    ],
+)
+def test_an_amount_in_words_is_an_amount(text: str, kind: str, low: float, high: float) -> None:
+    (found,) = [each for each in items(text) if each.kind == kind]
+    assert (found.low, found.high) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [("Never takes more than 3 GB", "max"), ("Does not start with less than 4 GB", "min")],
+)
+def test_a_denied_comparison_is_a_bound(text: str, bound: str) -> None:
+    (clause,) = analyse(text, built_in()).clauses
+    assert [each.bound for each in clause.measures] == [bound]
+    assert clause.denials == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("A restart fixes the crash", 1),
+        ("A restart does not fix the crash", -1),
+        ("Messages are lost", -1),
+        ("Works only without local disks", -1),
+        ("The cache is on the array", 0),
+    ],
+)
+def test_a_text_ends_well_or_badly(text: str, end: int) -> None:
+    assert ending(analyse(text, built_in()).claims) == end

@@ -16,12 +16,13 @@ from typing import Any, Final
 
 from benchmarks.measure import spread, timed
 from benchmarks.memory import MANY, NOW, _filled
-from lamplighter.repository import Database, driver
-from lamplighter.repository.database import file_of
-from lamplighter.repository.memories import Filter
-from lamplighter.usecases import bulk, journal
-from lamplighter.usecases.bulk import Act
-from lamplighter.usecases.fade import fade
+from lamplighter.repository import Database
+from lamplighter.repository.memory.memories import Filter
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import file_of
+from lamplighter.usecases.memory import bulk, journal
+from lamplighter.usecases.memory.bulk import Act
+from lamplighter.usecases.memory.fade import fade
 
 DUE: Final = NOW + timedelta(days=40)
 LATER: Final = NOW + timedelta(days=1)

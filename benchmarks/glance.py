@@ -12,7 +12,7 @@ from typing import Any, Final
 from app import App  # of e2e/
 from benchmarks.measure import spread
 from benchmarks.memory import MANY, _filled
-from lamplighter.repository import driver
+from lamplighter.repository.store import driver
 
 SERVICES: Final = 20
 DAYS: Final = 30

@@ -12,7 +12,7 @@ import msgspec
 from app import App  # of e2e/
 from benchmarks.measure import in_turn
 from benchmarks.memory import MANY, _filled
-from lamplighter.repository import driver
+from lamplighter.repository.store import driver
 
 ASKED: Final = 100
 ADDRESS: Final = "/api/v1/memories?state=active&sort=confidence&limit=50"

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.measure import spread
-from lamplighter.domain.memory import Candidate, Category
-from lamplighter.domain.redact import Redactor
+from lamplighter.domain.memory.memory import Candidate, Category
 from lamplighter.domain.relate import built_in
-from lamplighter.repository import Database, driver, migrate
-from lamplighter.repository.database import sqlite_url
-from lamplighter.usecases import recall
-from lamplighter.usecases.analyse import catch_up
-from lamplighter.usecases.remember import Manner, remember
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.repository import Database
+from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.usecases.memory import recall
+from lamplighter.usecases.memory.analyze import catch_up
+from lamplighter.usecases.memory.remember import Manner, remember
 
 HELD: Final = 10_000
 MANY: Final = 100_000

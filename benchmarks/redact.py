@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import re2
 
-from lamplighter.domain.redact import Redactor
+from lamplighter.domain.secrets.redact import Redactor
 
 LINES: Final = 20_000
 BY_LINE_LIMIT: Final = 3.0

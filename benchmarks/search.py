@@ -17,15 +17,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.measure import spread
-from lamplighter.domain.memory import Candidate, Category, Source
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.search import Wanted
-from lamplighter.domain.terms import terms
-from lamplighter.repository import Database, driver, migrate, taking_in
-from lamplighter.repository.database import sqlite_url
-from lamplighter.usecases import knowledge
-from lamplighter.usecases.agent_context import agent_context
-from lamplighter.usecases.search import find
+from lamplighter.domain.memory.memory import Candidate, Category, Source
+from lamplighter.domain.search.search import Wanted
+from lamplighter.domain.search.terms import terms
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.repository import Database
+from lamplighter.repository.search import backlog
+from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.usecases.clients.agent_context import agent_context
+from lamplighter.usecases.memory import knowledge
+from lamplighter.usecases.search.session_search import find
 
 HELD: Final = 100_000
 FULL: Final = 1_000_000
@@ -87,7 +89,7 @@ async def _run(held: int) -> dict[str, Any]:
         began = time.perf_counter()
         _fill(path, held)
         async with Database(sqlite_url(path)) as db:
-            taken = await taking_in.catch_up(db, seconds=7_200)
+            taken = await backlog.catch_up(db, seconds=7_200)
             filled = time.perf_counter() - began
             found: dict[str, Any] = {"held": held, "taken_in": taken}
             found["a_second"] = round(taken / filled)

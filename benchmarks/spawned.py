@@ -13,18 +13,18 @@ import psutil
 
 from benchmarks.measure import spread
 from lamplighter import clock
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Services
-from lamplighter.domain.session import Plan, Status
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.session import Plan, Status
 from lamplighter.engines.exec import ExecEngine
-from lamplighter.repository import Database, migrate
-from lamplighter.repository.database import sqlite_url
-from lamplighter.supervisor import runner
-from lamplighter.supervisor.daemon import Supervisor
-from lamplighter.supervisor.files import SessionFiles
+from lamplighter.repository import Database
+from lamplighter.repository.store import migrate
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.rounds import Rounds
-from lamplighter.supervisor.workshop import Workshop
+from lamplighter.supervisor.run import runner
+from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.files import SessionFiles
 
 SESSIONS: Final = 300
 FIRST: Final = 50

@@ -18,14 +18,16 @@ import psutil
 from benchmarks.measure import spread
 from benchmarks.memory import MANY, NOW, _filled
 from benchmarks.quality.sets import sets
-from lamplighter.domain.search import Layer, Wanted
+from lamplighter.domain.search.search import Layer, Wanted
 from lamplighter.embedding import Vector
 from lamplighter.embedding.codes import Codes, Only, code, packed
 from lamplighter.embedding.minilm import MiniLM
-from lamplighter.repository import Database, driver, taking_in
-from lamplighter.usecases.embed import Embedder
-from lamplighter.usecases.finding import find
-from lamplighter.usecases.nearby import RESCORED, Nearby
+from lamplighter.repository import Database
+from lamplighter.repository.search import backlog
+from lamplighter.repository.store import driver
+from lamplighter.usecases.search.embed import Embedder
+from lamplighter.usecases.search.find import find
+from lamplighter.usecases.search.semantic import RESCORED, Nearby
 
 REAL: Final = 1_000
 ASKED: Final = 200
@@ -56,7 +58,7 @@ async def _run() -> dict[str, Any]:
         rate = await _rate(url, model)
         vectors = _between(np.stack(await model.embed(texts)))
         async with Database(url) as db:  # first: it mends the hashes of what is written by hand
-            await taking_in.catch_up(db, seconds=900)
+            await backlog.catch_up(db, seconds=900)
         _kept(path, vectors, model.name)
         async with Database(url) as db:
             near = Nearby(db, model, within=60)

@@ -21,9 +21,9 @@ from playwright.sync_api import Page
 
 import nursery
 from lamplighter.config.settings import read_settings
-from lamplighter.repository import migrate
-from lamplighter.repository.database import sqlite_url
-from lamplighter.serve import access
+from lamplighter.repository.store import migrate
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.serve.commands import access
 
 PUPPET = Path(__file__).parent / "puppet.py"
 PROCESSES = ("web", "supervisor")

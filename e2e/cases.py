@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from lamplighter.config.settings import Settings, read_settings
-from lamplighter.domain.memory import with_confidence
-from lamplighter.domain.review import ReviewKind
-from lamplighter.repository import Database, history, memories, writing
+from lamplighter.domain.memory.memory import with_confidence
+from lamplighter.domain.memory.review import ReviewKind
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import history, memories
 from lamplighter.serve.home import database
-from lamplighter.usecases.review import open_review
+from lamplighter.usecases.memory.review import open_review
 
 if TYPE_CHECKING:
     from app import App

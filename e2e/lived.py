@@ -12,18 +12,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from lamplighter.config.services import load
-from lamplighter.domain.cooldown import Outcome, Use
-from lamplighter.domain.memory import Candidate, Category, Source
-from lamplighter.domain.redact import redactor
-from lamplighter.domain.service import Action, ActionKind, Services
-from lamplighter.domain.session import Plan, Session, Status, Trigger
-from lamplighter.domain.transcript import Finished, Line
-from lamplighter.repository import Database, leases, migrate, writing
-from lamplighter.usecases import act, observe
-from lamplighter.usecases.chain import following
-from lamplighter.usecases.ingest import Ingest
-from lamplighter.usecases.remember import Manner, remember
-from lamplighter.usecases.sessions import Ending, begin, finish
+from lamplighter.domain.memory.memory import Candidate, Category, Source
+from lamplighter.domain.secrets.redact import redactor
+from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.service import Action, ActionKind, Services
+from lamplighter.domain.sessions.session import Plan, Session, Status, Trigger
+from lamplighter.domain.sessions.transcript import Finished, Line
+from lamplighter.repository import Database, writing
+from lamplighter.repository.store import migrate
+from lamplighter.repository.upkeep import leases
+from lamplighter.usecases.ingest import session_lines
+from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.memory.remember import Manner, remember
+from lamplighter.usecases.services import act
+from lamplighter.usecases.sessions.chain import following
+from lamplighter.usecases.sessions.sessions import Ending, begin, finish
 
 DAYS: Final = 45
 EVERY: Final = timedelta(hours=4)
@@ -65,7 +68,7 @@ class Home:
         self.sizes[session.id] = start
         names = [each.name for each in self.services]
         ingest = Ingest(self.db, session, redactor([]), names)
-        await observe.ingest(ingest, taken, now=self.now)
+        await session_lines.ingest(ingest, taken, now=self.now)
 
     async def begin(self, plan: Plan) -> Session:
         """Open a session."""

@@ -14,9 +14,10 @@ from playwright.sync_api import Browser, sync_playwright
 from app import App
 from chromium import ARGUMENTS, executable
 from lamplighter.config.settings import read_settings
-from lamplighter.domain.approval import Wish
-from lamplighter.domain.service import ActionKind
-from lamplighter.repository import approvals, sessions, writing
+from lamplighter.domain.actions.approval import Wish
+from lamplighter.domain.services.service import ActionKind
+from lamplighter.repository import writing
+from lamplighter.repository.sessions import approvals, sessions
 from lamplighter.serve.home import database
 from lived import write
 

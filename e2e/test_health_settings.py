@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app import App
-from lamplighter.repository import driver
+from lamplighter.repository.store import driver
 from postgres_server import PostgresServer
 from test_round import RULES, violations
 

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app import App
-from lamplighter.repository import driver
+from lamplighter.repository.store import driver
 from lamplighter.serve.demo.stage import free_ports
 
 NOTE = "import sys; open(sys.argv[1], 'w').write('start\\n')"

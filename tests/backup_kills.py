@@ -9,7 +9,7 @@ from pathlib import Path
 from homes import Home
 
 import by_hand
-from lamplighter.serve import manifest
+from lamplighter.serve.backup import manifest
 
 ROWS = (
     "SELECT id, status, uid, log_offset FROM sessions ORDER BY id",

@@ -8,8 +8,8 @@ from typing import Any
 
 import asyncpg
 
-from lamplighter.repository import driver, migrate
-from lamplighter.repository.database import file_of, is_postgres
+from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store.database import file_of, is_postgres
 
 
 def run(url: str, *statements: str) -> list[tuple[Any, ...]]:

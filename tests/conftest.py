@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lamplighter.domain.redact import Redactor
-from lamplighter.repository import Database, migrate
-from lamplighter.repository.database import sqlite_url
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.repository import Database
+from lamplighter.repository.store import migrate
+from lamplighter.repository.store.database import sqlite_url
 from postgres_server import PostgresServer, ReusedDatabase
 
 if TYPE_CHECKING:

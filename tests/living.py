@@ -18,8 +18,8 @@ from typing import Any
 import httpx2
 
 import nursery
-from lamplighter.repository import driver, migrate
-from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store.database import sqlite_url
 
 ENGINE = Path(__file__).parent / "fakes" / "said.py"
 STARTING_SECONDS = 30.0

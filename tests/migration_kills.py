@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import by_hand
-from lamplighter.repository import migrate
+from lamplighter.repository.store import migrate
 
 KILLED = """
 import itertools, os, sys

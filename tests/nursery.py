@@ -30,10 +30,14 @@ from threading import Lock
 from typing import IO, Any
 
 LOADED = (
-    *("lamplighter.cli", "lamplighter.serve.rounds", "lamplighter.serve.web"),
-    *("lamplighter.serve.doctor", "lamplighter.serve.restore", "lamplighter.repository.backend"),
+    *("lamplighter.cli", "lamplighter.serve.supervisor", "lamplighter.serve.web"),
+    *(
+        "lamplighter.serve.checkup.doctor",
+        "lamplighter.serve.backup.restore",
+        "lamplighter.repository.store.backend",
+    ),
     *("sqlalchemy.dialects.sqlite.aiosqlite", "aiosqlite", "alembic.command", "asyncinotify"),
-    *("sqlalchemy.dialects.postgresql.asyncpg", "lamplighter.repository.postgres", "httpx2"),
+    *("sqlalchemy.dialects.postgresql.asyncpg", "lamplighter.repository.store.postgres", "httpx2"),
     *("uvicorn.lifespan.on", "uvicorn.loops.uvloop", "uvicorn.protocols.http.httptools_impl"),
 )
 PASSED_ON = ("PATH", "HOME", "LANG")
@@ -237,8 +241,8 @@ def main() -> None:
     """Load what every process needs, and tend the children."""
     for name in LOADED:
         import_module(name)
-    from lamplighter.domain.redact import redactor
     from lamplighter.domain.relate import built_in
+    from lamplighter.domain.secrets.redact import redactor
 
     built_in()
     redactor(())("password=what-is-masked")  # compiles what it looks for

@@ -8,19 +8,19 @@ import pytest
 
 from lamplighter.api.routes import ANY, OPS
 from lamplighter.config import services
+from lamplighter.config.catalog import SETTINGS
 from lamplighter.config.hooks import KNOWLEDGE
-from lamplighter.config.listed import SETTINGS
 from lamplighter.config.settings import read_settings
-from lamplighter.domain import markers
-from lamplighter.domain.access import SCOPES
-from lamplighter.domain.markers import Reading
-from lamplighter.domain.memory import MEANINGS, OPERATIONAL
-from lamplighter.domain.offers import OFFERS
+from lamplighter.domain.access.access import SCOPES
+from lamplighter.domain.memory.memory import MEANINGS, OPERATIONAL
 from lamplighter.domain.relate import extended, relate
 from lamplighter.domain.relate.lexicon import LISTS, TABLES
-from lamplighter.domain.session import TIERS
+from lamplighter.domain.sessions import markers
+from lamplighter.domain.sessions.markers import Reading
+from lamplighter.domain.sessions.session import TIERS
 from lamplighter.engines import stream
-from lamplighter.usecases.prompts import system_prompt
+from lamplighter.formats.session_tools import OFFERS
+from lamplighter.usecases.sessions.sessions import system_prompt
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

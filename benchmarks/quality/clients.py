@@ -12,9 +12,9 @@ from httpx2 import ASGITransport, AsyncClient
 from benchmarks.quality.sets import Entry, Way
 from lamplighter.api.agentops.app import create_app
 from lamplighter.api.agentops.contract import Desk
-from lamplighter.domain.redact import Redactor
+from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
-from lamplighter.repository.tables import memories
+from lamplighter.repository.store.tables import memories
 
 _REFS: Final = sa.select(memories.c.id, memories.c.source_ref)
 

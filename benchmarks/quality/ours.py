@@ -12,17 +12,20 @@ import sqlalchemy as sa
 
 from benchmarks.quality.clients import kept
 from benchmarks.quality.sets import BEGAN, NOTES, Entry, Set, Way
-from lamplighter.domain.memory import Candidate, Category
-from lamplighter.domain.search import Layer, Wanted
+from lamplighter.domain.memory.memory import Candidate, Category
+from lamplighter.domain.search.search import Layer, Wanted
 from lamplighter.embedding import Vector
 from lamplighter.embedding.codes import unpacked
 from lamplighter.embedding.minilm import MiniLM
-from lamplighter.repository import Database, embeddings, memories, migrate, writing
-from lamplighter.repository.database import sqlite_url
-from lamplighter.repository.tables import sessions
-from lamplighter.usecases.embed import Embedder
-from lamplighter.usecases.nearby import Nearby
-from lamplighter.usecases.search import find
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories
+from lamplighter.repository.search import embeddings
+from lamplighter.repository.store import migrate
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.store.tables import sessions
+from lamplighter.usecases.search.embed import Embedder
+from lamplighter.usecases.search.semantic import Nearby
+from lamplighter.usecases.search.session_search import find
 
 MOST: Final = 30
 NOW: Final = BEGAN + timedelta(days=400)

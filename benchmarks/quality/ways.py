@@ -6,9 +6,9 @@ from typing import Final
 import numpy as np
 
 from benchmarks.quality.sets import Entry, Question, Set, words_of
-from lamplighter.domain.fusion import WEIGHT, fused
+from lamplighter.domain.search.fusion import WEIGHT, fused
 from lamplighter.embedding import Vector
-from lamplighter.repository import driver
+from lamplighter.repository.store import driver
 
 MOST: Final = 100
 NEIGHBOURS: Final = 2

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from lamplighter.repository.columns import NUMBER, TEXT
+from lamplighter.repository.store.dialect import NUMBER, TEXT
 
 revision = "0001"
 down_revision = None

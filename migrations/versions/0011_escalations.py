@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from lamplighter.repository.columns import NUMBER, TEXT
+from lamplighter.repository.store.dialect import NUMBER, TEXT
 
 revision = "0011"
 down_revision = "0010"

@@ -6,7 +6,7 @@ Beside it: which memory came of which row of another system, so that an import m
 import sqlalchemy as sa
 from alembic import op
 
-from lamplighter.repository.columns import NUMBER, TEXT
+from lamplighter.repository.store.dialect import NUMBER, TEXT
 
 revision = "0022"
 down_revision = "0021"

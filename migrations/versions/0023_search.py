@@ -3,9 +3,9 @@
 import sqlalchemy as sa
 from alembic import op
 
-from lamplighter.repository import index_schema
-from lamplighter.repository.columns import NUMBER, TEXT
-from lamplighter.repository.tables_search import FIELDS
+from lamplighter.repository.store import index_schema
+from lamplighter.repository.store.dialect import NUMBER, TEXT
+from lamplighter.repository.store.tables import FIELDS
 
 revision = "0023"
 down_revision = "0022"

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from lamplighter.repository.columns import NUMBER
+from lamplighter.repository.store.dialect import NUMBER
 
 revision = "0026"
 down_revision = "0025"

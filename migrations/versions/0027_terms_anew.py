@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from lamplighter.repository.tables_search import STEP
+from lamplighter.repository.store.tables import STEP
 
 revision = "0027"
 down_revision = "0026"

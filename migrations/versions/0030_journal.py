@@ -5,7 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from lamplighter.repository.columns import NUMBER, TEXT
+from lamplighter.repository.store.dialect import NUMBER, TEXT
 
 revision = "0030"
 down_revision = "0029"

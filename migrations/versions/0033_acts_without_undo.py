@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from lamplighter.repository.columns import TEXT
+from lamplighter.repository.store.dialect import TEXT
 
 revision = "0033"
 down_revision = "0032"

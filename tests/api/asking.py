@@ -9,9 +9,17 @@ from typing import Any
 
 import httpx2
 
-from lamplighter.api import shapes
+from lamplighter.api import common_shapes
+from lamplighter.api.access import shapes as access_shapes
+from lamplighter.api.memory import journal_shapes, review_shapes
+from lamplighter.api.memory import shapes as memory_shapes
 from lamplighter.api.routes import OPS, Op
-from lamplighter.domain.access import Credential, hashed
+from lamplighter.api.services import event_shapes
+from lamplighter.api.services import shapes as services_shapes
+from lamplighter.api.sessions import approval_shapes
+from lamplighter.api.sessions import shapes as sessions_shapes
+from lamplighter.api.system import shapes as system_shapes
+from lamplighter.domain.access.access import Credential, hashed
 from living import Home
 
 NAMES = [f"{op.method} {op.path}" for op in OPS]
@@ -124,21 +132,24 @@ class Asking:
 
     def body(self, op: Op) -> dict[str, Any]:
         bodies: dict[type, dict[str, Any]] = {
-            shapes.MemoryIn: {"category": "timing", "observation": "Takes 60s to start"},
-            shapes.MemoryEdit: {"confidence": 0.9},
-            shapes.ResolutionIn: {"resolution": "keep_new"},
-            shapes.DecisionIn: {"decision": "approve", "note": "Go on"},
-            shapes.Bulk: {"ids": [self.memory()], "action": "deactivate"},
-            shapes.RelateIn: {"old": "Takes 60s to start", "new": "Starts within a minute"},
-            shapes.SimilarIn: {"category": "timing", "observation": "Starts within a minute"},
-            shapes.EventIn: {"level": "info", "text": "All is well"},
-            shapes.SessionIn: {"tier": 2, "prompt": "Look closer"},
-            shapes.Empty: {},
-            shapes.UndoIn: {},
-            shapes.ResetIn: {"action": "restart"},
-            shapes.HaltIn: {"reason": "the rack is moved"},
-            shapes.SettingIn: {"name": "interval", "value": "15m"},
-            shapes.TokenIn: {"scopes": ["read"], "name": "backup"},
+            memory_shapes.MemoryIn: {"category": "timing", "observation": "Takes 60s to start"},
+            memory_shapes.MemoryEdit: {"confidence": 0.9},
+            review_shapes.ResolutionIn: {"resolution": "keep_new"},
+            approval_shapes.DecisionIn: {"decision": "approve", "note": "Go on"},
+            memory_shapes.Bulk: {"ids": [self.memory()], "action": "deactivate"},
+            memory_shapes.RelateIn: {"old": "Takes 60s to start", "new": "Starts within a minute"},
+            memory_shapes.SimilarIn: {
+                "category": "timing",
+                "observation": "Starts within a minute",
+            },
+            event_shapes.EventIn: {"level": "info", "text": "All is well"},
+            sessions_shapes.SessionIn: {"tier": 2, "prompt": "Look closer"},
+            common_shapes.Empty: {},
+            journal_shapes.UndoIn: {},
+            services_shapes.ResetIn: {"action": "restart"},
+            approval_shapes.HaltIn: {"reason": "the rack is moved"},
+            system_shapes.SettingIn: {"name": "interval", "value": "15m"},
+            access_shapes.TokenIn: {"scopes": ["read"], "name": "backup"},
         }
         assert op.body
         return bodies[op.body]

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from lamplighter.api.agentops.table import ENTRIES
+from lamplighter.api.agentops.routes import ENTRIES
 from living import Home
 from memory_service import MemoryService
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from lamplighter.api.agentops.table import PREFIX
+from lamplighter.api.agentops.routes import PREFIX
 from living import Home, Server
 from memory_service import MemoryService
 

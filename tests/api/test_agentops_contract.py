@@ -11,10 +11,10 @@ import pytest
 
 from lamplighter.api.agentops.contract import Entry
 from lamplighter.api.agentops.openapi import openapi
+from lamplighter.api.agentops.routes import ENTRIES, PREFIX, READ, WRITE
 from lamplighter.api.agentops.shapes import Failure
-from lamplighter.api.agentops.table import ENTRIES, PREFIX, READ, WRITE
 from lamplighter.api.guard import HEADERS
-from lamplighter.domain.access import SESSION_SCOPES, Credential, hashed
+from lamplighter.domain.access.access import SESSION_SCOPES, Credential, hashed
 from living import Home, Server
 from memory_service import MemoryService
 

@@ -15,7 +15,7 @@ from schemathesis.schemas import BaseSchema
 
 from edge_cases import examine, left_out, operations
 from lamplighter.api.agentops.openapi import openapi
-from lamplighter.api.agentops.table import PREFIX
+from lamplighter.api.agentops.routes import PREFIX
 from living import Home
 from memory_service import MemoryService
 from postgres_server import PostgresServer

@@ -7,8 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from lamplighter.api.agentops import words
-from lamplighter.domain.memory import Category
+from lamplighter.api.agentops import rows
+from lamplighter.domain.memory.memory import Category
 from living import Home
 from memory_service import MemoryService
 
@@ -50,7 +50,7 @@ def saved(asking: httpx2.Client, **given: Any) -> dict[str, Any]:
     ],
 )
 def test_every_type_is_like_a_category(said: str, category: Category) -> None:
-    assert words.category_of(said) is category
+    assert rows.category_of(said) is category
 
 
 @pytest.mark.parametrize("said", ["manual", "session_summary", "timing", 'a "b" %_', "decision"])
@@ -69,7 +69,7 @@ def test_a_type_comes_back_and_is_found_by(
     assert (row["type"], row["tags"]) == (said, ["db"])
     assert [each["id"] for each in listed] == [each["id"] for each in found] == [row["id"]]
     category = service.home.value("SELECT category FROM memories WHERE id = ?", row["id"])
-    assert category == words.category_of(said)
+    assert category == rows.category_of(said)
 
 
 @pytest.mark.parametrize(("said", "ours"), [("personal", "project"), ("global", "global")])

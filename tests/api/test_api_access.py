@@ -15,10 +15,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
 from lamplighter.api.agentops import openapi as agentops
-from lamplighter.api.agentops.table import PATHS, PREFIX
+from lamplighter.api.agentops.routes import PATHS, PREFIX
 from lamplighter.api.app import create_app
 from lamplighter.api.routes import ANY, DOCS, DOCUMENT, LOGIN, OPS, Op
-from lamplighter.domain.access import READS, SCOPES, SESSION_SCOPES, granted
+from lamplighter.domain.access.access import READS, SCOPES, SESSION_SCOPES, granted
 from lamplighter.domain.relate import built_in
 from living import Home, Server
 

@@ -7,7 +7,7 @@ import httpx2
 import msgspec
 import pytest
 
-from lamplighter.api import shapes
+from lamplighter.api.clients import shapes as clients_shapes
 from living import Home, Server, lately
 
 FILE = """
@@ -69,7 +69,9 @@ def told(client: httpx2.Client, **wanted: Any) -> dict[str, Any]:
     answer = client.get("/api/v1/context", params={"profile": "agent", **wanted})
     assert answer.status_code == 200, answer.text
     body: dict[str, Any] = answer.json()
-    assert msgspec.to_builtins(msgspec.convert(body, shapes.AgentContext, strict=True)) == body
+    assert (
+        msgspec.to_builtins(msgspec.convert(body, clients_shapes.AgentContext, strict=True)) == body
+    )
     return body
 
 

@@ -5,7 +5,7 @@ import pytest
 from asking import Asking, name
 
 from lamplighter.api.routes import OPS
-from lamplighter.domain.access import SCOPES, SESSION_SCOPES, granted
+from lamplighter.domain.access.access import SCOPES, SESSION_SCOPES, granted
 
 RESTART = ["docker", "restart", "jellyfin"]
 HERE = "/api/v1/approvals"

@@ -21,10 +21,10 @@ from asking import (
     row_of,
 )
 
-from lamplighter.api.answer import PROBLEM
+from lamplighter.api.common_shapes import Problem
 from lamplighter.api.guard import HEADERS, MAX_BODY_BYTES
+from lamplighter.api.responses import PROBLEM
 from lamplighter.api.routes import OPS, Op
-from lamplighter.api.shapes import Problem
 
 every = pytest.mark.parametrize("op", OPS, ids=name)
 MUCH = b" " * (MAX_BODY_BYTES + 1)

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from lamplighter.repository import driver
-from lamplighter.usecases.halt import Brake
+from lamplighter.repository.store import driver
+from lamplighter.usecases.sessions.halt import Brake
 from living import Home, Server
 
 HALT = "/api/v1/halt"

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx2
 import pytest
 
-from lamplighter.api.callers import CHECK_SECONDS, FAILURES
-from lamplighter.api.login import WRONG
-from lamplighter.api.login_page import CSP
+from lamplighter.api.access.callers import CHECK_SECONDS, FAILURES
+from lamplighter.api.access.login import WRONG
+from lamplighter.api.access.login_page import CSP
 from living import Server
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 import by_hand
-from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.store.database import sqlite_url
 from living import Server, lately
 
 MEMORIES = "/api/v1/memories"

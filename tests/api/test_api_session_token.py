@@ -11,7 +11,7 @@ import pytest
 from asking import Asking, name
 
 from lamplighter.api.routes import OPS, Op
-from lamplighter.domain.access import SESSION_SCOPES, granted
+from lamplighter.domain.access.access import SESSION_SCOPES, granted
 from living import Ran, Server
 
 # a question that is too long for an address; it changes nothing

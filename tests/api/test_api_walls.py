@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from lamplighter.api.routes import OPS
-from lamplighter.domain.access import Credential, hashed
+from lamplighter.domain.access.access import Credential, hashed
 from living import Home, Server
 
 CANARY = "Canary of the other project"

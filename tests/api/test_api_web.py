@@ -12,13 +12,12 @@ import httpx2
 import pytest
 import uvicorn
 
-from lamplighter.api.app import create_app
-from lamplighter.api.web import MISSING
+from lamplighter.api.app import MISSING, create_app
 from lamplighter.config.settings import read_settings
 from lamplighter.domain.relate import built_in
 from lamplighter.mcp.endpoint import Endpoint
-from lamplighter.serve import access
 from lamplighter.serve import web as process
+from lamplighter.serve.commands import access
 from living import Home
 
 PAGES = ("/", "/memories", "/sessions/7", "/deep/er/address")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.api.agentops.table import ENTRIES
+from lamplighter.api.agentops.routes import ENTRIES
 from living import Home, Server
 from memory_service import MemoryService
 

@@ -13,7 +13,7 @@ import httpx2
 import psutil
 import pytest
 
-from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.store.database import sqlite_url
 from living import Server
 from raw_stream import Follower, connected, drained
 
@@ -29,7 +29,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from lamplighter.domain.change import Op
 from lamplighter.repository import Database, changes, writing
-from lamplighter.repository.feed import Announcer, run_directory
+from lamplighter.repository.feed.signals import Announcer, run_directory
 
 async def main(url, home, count, size, pause, most):
     chance = random.Random(1)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from lamplighter.repository import driver
+from lamplighter.repository.store import driver
 
 Run = Callable[..., Result]
 POOL = ("config", "The pool holds 20", "--project", "Shop", "--title", "Pool", "--tag", "db")

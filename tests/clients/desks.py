@@ -3,18 +3,20 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lamplighter.domain.access import SESSION_SCOPES, Caller
-from lamplighter.domain.agent import Agent
-from lamplighter.domain.memory import Candidate, Category, Memory, Source
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Service, Services
-from lamplighter.domain.session import Plan, Session
-from lamplighter.mcp.desk import Desk
+from lamplighter.domain.access.access import SESSION_SCOPES, Caller
+from lamplighter.domain.clients.agent import Agent
+from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.mcp.client_context import Desk
 from lamplighter.mcp.tools import tools_of
-from lamplighter.repository import Database, leases, sessions, writing
-from lamplighter.usecases import knowledge
-from lamplighter.usecases.remember import Manner, remember
-from lamplighter.usecases.toolbox import Answer, Tools
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.upkeep import leases
+from lamplighter.usecases.memory import knowledge
+from lamplighter.usecases.memory.remember import Manner, remember
+from lamplighter.usecases.sessions.toolbox import Answer, Tools
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SERVICES = Services((Service(name="Web", depends_on=("db",)), Service(name="db")))

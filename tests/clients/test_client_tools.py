@@ -21,13 +21,17 @@ from desks import (
     used,
 )
 
-from lamplighter.domain.access import Caller
-from lamplighter.domain.agent import Agent
-from lamplighter.domain.client_offers import CLIENT_OFFERS, WRITES
-from lamplighter.domain.event import Level
-from lamplighter.domain.markers import defused
-from lamplighter.domain.memory import Category, InactiveReason, MemoryId
-from lamplighter.repository import Database, client_sessions, events, memories, sessions
+from lamplighter.domain.access.access import Caller
+from lamplighter.domain.clients.agent import Agent
+from lamplighter.domain.memory.memory import Category, InactiveReason, MemoryId
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.sessions.markers import defused
+from lamplighter.formats.client_tools import CLIENT_OFFERS, WRITES
+from lamplighter.repository import Database
+from lamplighter.repository.clients import client_sessions
+from lamplighter.repository.memory import memories
+from lamplighter.repository.services import events
+from lamplighter.repository.sessions import sessions
 
 HERMES = Agent(name="hermes", project="Shop")
 SESSION = ("mem_session_start", "mem_session_summary", "mem_session_end")

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from desks import agent, box, desk, kept, learned, opened, person, refused, session_caller, used
 
-from lamplighter.domain.access import Caller
-from lamplighter.domain.agent import Agent
-from lamplighter.domain.client_offers import CLIENT_OFFERS
-from lamplighter.domain.memory import MemoryId
-from lamplighter.mcp.desk import Desk
-from lamplighter.repository import Database, history, memories
-from lamplighter.usecases.toolbox import Tools
+from lamplighter.domain.access.access import Caller
+from lamplighter.domain.clients.agent import Agent
+from lamplighter.domain.memory.memory import MemoryId
+from lamplighter.formats.client_tools import CLIENT_OFFERS
+from lamplighter.mcp.client_context import Desk
+from lamplighter.repository import Database
+from lamplighter.repository.memory import history, memories
+from lamplighter.usecases.sessions.toolbox import Tools
 
 CANARY = "Canary of the other project"
 READS = {

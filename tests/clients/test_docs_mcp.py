@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 from desks import WAL
 
-from lamplighter.domain.client_offers import CLIENT_OFFERS
+from lamplighter.formats.client_tools import CLIENT_OFFERS
 from living import Server
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from lamplighter.domain.client_offers import CLIENT_OFFERS, HANDOFF
+from lamplighter.formats.client_tools import CLIENT_OFFERS, HANDOFF
 from living import Server
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -222,7 +222,7 @@ def test_whatever_is_given_is_answered_in_words(
 
 def test_who_asks_nothing_loads_nothing_for_it() -> None:
     code = (
-        "import sys, lamplighter.serve.web, lamplighter.serve.rounds, lamplighter.cli\n"
+        "import sys, lamplighter.serve.web, lamplighter.serve.supervisor, lamplighter.cli\n"
         "print([each for each in ('mcp', 'asyncpg', 'numpy', 'anthropic') if each in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,7 +12,7 @@ from desks import WAL
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from lamplighter.domain.client_offers import CLIENT_OFFERS, HANDOFF
+from lamplighter.formats.client_tools import CLIENT_OFFERS, HANDOFF
 from living import Home
 
 ARGV = ["-m", "lamplighter", "mcp"]

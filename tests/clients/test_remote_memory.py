@@ -11,20 +11,20 @@ from typing import Any
 import httpx2
 import pytest
 
-from lamplighter.domain.access import Caller
-from lamplighter.domain.agent import Agent
+from lamplighter.domain.access.access import Caller
+from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.errors import Conflict, Invalid, LamplighterError, NotFound, Unavailable
-from lamplighter.domain.knowledge import Outcome
-from lamplighter.domain.memory import Candidate, Category, Source
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.search import Method, Wanted
-from lamplighter.domain.service import Services
-from lamplighter.domain.session import Status
-from lamplighter.mcp.desk import Desk
+from lamplighter.domain.memory.knowledge import Outcome
+from lamplighter.domain.memory.memory import Candidate, Category, Source
+from lamplighter.domain.search.search import Method, Wanted
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.session import Status
+from lamplighter.mcp.client_context import Desk
 from lamplighter.mcp.tools import tools_of
 from lamplighter.repository import Database
-from lamplighter.usecases import remote_wire
-from lamplighter.usecases.remote import Remote, Remotes
+from lamplighter.usecases.clients import remote_http
+from lamplighter.usecases.clients.remote import Remote, Remotes
 from living import Home, free_port
 from memory_service import MemoryService
 
@@ -346,7 +346,7 @@ async def test_an_endless_answer_is_cut_off() -> None:
 
 
 async def test_one_that_hangs_or_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_wire, "SECONDS", 0.3)
+    monkeypatch.setattr(remote_http, "SECONDS", 0.3)
     head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n["
     for parts in ((b"",), (head, *[b" "] * 50)):
         async with answering(*parts, pause=0.1) as there:

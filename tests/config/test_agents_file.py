@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from lamplighter.config.settings import read_settings
-from lamplighter.domain.agent import Agent, agent_of
+from lamplighter.domain.clients.agent import Agent, agent_of
+from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.hooks import Hooks, InjectRule, SaveRule
-from lamplighter.domain.memory import Category
+from lamplighter.domain.memory.memory import Category
 
 GOOD = """
 interval = "5m"

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.config.inforce import in_force
+from lamplighter.config.active import in_force
 from lamplighter.config.settings import describe, read_settings
+from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.hooks import Hooks, InjectRule, SaveRule
-from lamplighter.domain.memory import Category
+from lamplighter.domain.memory.memory import Category
 
 GOOD = """
 interval = "5m"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.config.inforce import in_force, line_of
-from lamplighter.config.listed import SETTINGS
+from lamplighter.config.active import in_force, line_of
+from lamplighter.config.catalog import SETTINGS
 from lamplighter.config.settings import read_settings
 from lamplighter.domain.errors import Invalid
 

@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.config import prices
 from lamplighter.config.prices import PricesError
-from lamplighter.domain.price import Price
+from lamplighter.domain.sessions.cost import Price
 
 DOCS = Path(__file__).parents[2] / "docs" / "messages-engine.md"
 

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lamplighter.config.services import ServicesError, load, starter, write_starter
-from lamplighter.domain.check import CHECKS, HttpCheck, TcpCheck
-from lamplighter.domain.service import ActionKind, Service
+from lamplighter.domain.services.check import CHECKS, HttpCheck, TcpCheck
+from lamplighter.domain.services.service import ActionKind, Service
 from thorough import examples
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lamplighter.config.services import ServicesError, load
-from lamplighter.domain.check import (
+from lamplighter.domain.services.check import (
     CommandCheck,
     DiskCheck,
     DnsCheck,
@@ -14,7 +14,7 @@ from lamplighter.domain.check import (
     TcpCheck,
     TlsCheck,
 )
-from lamplighter.domain.service import Action, ActionKind, Approve
+from lamplighter.domain.services.service import Action, ActionKind, Approve
 
 LISTED = "a list: a program and its arguments"
 NO_NAME = "a name has 1 to 64 letters, digits, _ or -, and nothing else"

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.config.nearest import edits
 from lamplighter.config.settings import SETTINGS, Settings, describe, read_settings
+from lamplighter.config.sheet import edits
 from lamplighter.domain.errors import Invalid, Wrong
 
 NO_HOST = "is not an address or a name, such as 127.0.0.1, 0.0.0.0 or box.lan"
@@ -335,7 +335,7 @@ def test_a_wrong_file_is_told_with_its_path(
 def test_the_default_database_is_in_the_home_whatever_it_is_called(
     tmp_path: Path, name: str
 ) -> None:
-    from lamplighter.repository.database import file_of
+    from lamplighter.repository.store.database import file_of
 
     found = read(tmp_path / name)
 

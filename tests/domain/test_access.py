@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.access import (
+from lamplighter.domain.access.access import (
     ADMIN,
     DAILY,
     RESERVED,

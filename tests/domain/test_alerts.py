@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.alerts import Alert, State, parse, source_of
-from lamplighter.domain.alerts.words import READ_CHARS
 from lamplighter.domain.errors import Invalid, NotFound
+from lamplighter.formats.alerts import Alert, State, parse, source_of
+from lamplighter.formats.alerts.payload import READ_CHARS
 
 BEGAN = datetime(2023, 2, 6, 13, 8, 45, 828000, tzinfo=UTC)
 PROBE = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.approval import (
+from lamplighter.domain.actions.approval import (
     LIVING,
     NEXT,
     Answer,
@@ -23,7 +23,7 @@ from lamplighter.domain.approval import (
     wrong_words,
 )
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.service import Action, ActionKind
+from lamplighter.domain.services.service import Action, ActionKind
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 RESTART = Action(

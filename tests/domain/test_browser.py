@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.browser import SHOWN_CHARS, browser
+from lamplighter.domain.access.browser import SHOWN_CHARS, browser
 
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
 

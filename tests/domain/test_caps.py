@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.caps import (
+from lamplighter.domain.sessions.cost import (
     DAY,
     LEAST_USD,
     Allowance,
@@ -16,7 +16,7 @@ from lamplighter.domain.caps import (
     free_at,
     overspent,
 )
-from lamplighter.domain.transcript import Spent, Usage
+from lamplighter.domain.sessions.transcript import Spent, Usage
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -1,6 +1,6 @@
 import pytest
 
-from lamplighter.domain.check import (
+from lamplighter.domain.services.check import (
     CommandCheck,
     DiskCheck,
     DnsCheck,

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.decay import faded
-from lamplighter.domain.memory import (
+from lamplighter.domain.memory.decay import faded
+from lamplighter.domain.memory.memory import (
     Category,
     Edit,
     InactiveReason,

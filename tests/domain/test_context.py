@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.check import HttpCheck
-from lamplighter.domain.context import (
+from lamplighter.domain.memory.memory import Category, Memory, MemoryId, Trust
+from lamplighter.domain.services.check import HttpCheck
+from lamplighter.domain.services.service import Service
+from lamplighter.domain.sessions.context import (
     DEFAULT_BUDGET,
     FITS,
     NO_ROOM,
@@ -22,10 +24,8 @@ from lamplighter.domain.context import (
     bullet,
     tokens,
 )
-from lamplighter.domain.memory import Category, Memory, MemoryId, Trust
-from lamplighter.domain.service import Service
-from lamplighter.domain.session import Plan
-from lamplighter.domain.surroundings import build_env_context
+from lamplighter.domain.sessions.environment import build_env_context
+from lamplighter.domain.sessions.session import Plan
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -9,15 +9,14 @@ from math import ceil
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain import markers
-from lamplighter.domain.context import Block, Packing, bullet
-from lamplighter.domain.decay import GRACE, WEEK, faded, falls_inactive
-from lamplighter.domain.difference import block_in, difference
-from lamplighter.domain.memory import OPERATIONAL, Category, Memory, MemoryId, Trust
-from lamplighter.domain.service import Action, ActionKind, Approve, Service
-from lamplighter.domain.session import Plan
-from lamplighter.domain.surroundings import build_env_context
-from lamplighter.usecases.recall import injected
+from lamplighter.domain.memory.decay import GRACE, WEEK, faded, falls_inactive
+from lamplighter.domain.memory.memory import OPERATIONAL, Category, Memory, MemoryId, Trust
+from lamplighter.domain.services.service import Action, ActionKind, Approve, Service
+from lamplighter.domain.sessions import markers
+from lamplighter.domain.sessions.context import Block, Packing, block_in, bullet, difference
+from lamplighter.domain.sessions.environment import build_env_context
+from lamplighter.domain.sessions.session import Plan
+from lamplighter.usecases.memory.recall import injected
 from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

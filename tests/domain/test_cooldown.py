@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.cooldown import (
+from lamplighter.domain.services.cooldown import (
     LIMITS,
     Limit,
     Outcome,
@@ -18,7 +18,7 @@ from lamplighter.domain.cooldown import (
     says_first_fails,
     standing,
 )
-from lamplighter.domain.service import ActionKind
+from lamplighter.domain.services.service import ActionKind
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.corrections import MOST, Tone, said
-from lamplighter.domain.memory import Category
+from lamplighter.domain.memory.corrections import MOST, Tone, said
+from lamplighter.domain.memory.memory import Category
 
 TABLE = Path(__file__).parents[1] / "data" / "prompts.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in TABLE.read_text().splitlines()]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.decay import faded, falls_inactive
-from lamplighter.domain.memory import Category, InactiveReason, Memory, MemoryId
+from lamplighter.domain.memory.decay import faded, falls_inactive
+from lamplighter.domain.memory.memory import Category, InactiveReason, Memory, MemoryId
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

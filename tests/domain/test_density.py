@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.density import MONDAY, Axis, Count, axis, spread
-from lamplighter.domain.event import Level
+from lamplighter.domain.services.density import MONDAY, Axis, Count, axis, spread
+from lamplighter.domain.services.event import Level
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECONDS = st.integers(0, 250_000_000_000)

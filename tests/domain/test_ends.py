@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.ends import End, cut_off, reason
+from lamplighter.domain.sessions.exit_reasons import End, cut_off, reason
 
 LATER = "Nothing here is wrong; the next round tries again."
 KEY = "The API did not accept the key: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN."

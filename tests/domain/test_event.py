@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.event import Level, level_of
+from lamplighter.domain.services.event import Level, level_of
 
 
 @pytest.mark.parametrize(

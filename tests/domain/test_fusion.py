@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.fusion import FLOOR, WEIGHT, fused
+from lamplighter.domain.search.fusion import FLOOR, WEIGHT, fused
 
 
 def order(words: dict[int, float], meaning: dict[int, float]) -> list[int]:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.handoff import Escalation, EscalationState, Step, named, step
-from lamplighter.domain.session import MAX_TIER, Session, Status, Trigger
+from lamplighter.domain.sessions.handoff import Escalation, EscalationState, Step, named, step
+from lamplighter.domain.sessions.session import MAX_TIER, Session, Status, Trigger
 from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

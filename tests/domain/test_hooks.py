@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.hooks import (
+from lamplighter.domain.clients.tool_hooks import (
     OUTPUT_BYTES,
     Hooks,
     InjectRule,
@@ -18,8 +18,8 @@ from lamplighter.domain.hooks import (
     in_text,
     query,
 )
-from lamplighter.domain.memory import Category, Kind, Source, Trust
-from lamplighter.domain.session import Session, Status, Trigger
+from lamplighter.domain.memory.memory import Category, Kind, Source, Trust
+from lamplighter.domain.sessions.session import Session, Status, Trigger
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SESSION = Session(

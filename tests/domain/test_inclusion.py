@@ -8,9 +8,9 @@ from itertools import takewhile
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.context import Block, Lines, Packing, budget_for
-from lamplighter.domain.inclusion import Prospect
-from lamplighter.domain.memory import Category, Edit, Memory, MemoryId, Trust, edited
+from lamplighter.domain.memory.memory import Category, Edit, Memory, MemoryId, Trust, edited
+from lamplighter.domain.sessions.context import Block, Lines, Packing, budget_for
+from lamplighter.domain.sessions.inclusion import Prospect
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(days=1)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.items import MAX_ITEM_CHARS, Item, Items, NotJson
+from lamplighter.formats.json_items import MAX_ITEM_CHARS, Item, Items, NotJson
 
 DOCUMENT: dict[str, Any] = {
     "version": "0.1.0",

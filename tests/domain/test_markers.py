@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain import markers
-from lamplighter.domain.markers import IN_CODE, QUOTED, Marker, Reading, What
+from lamplighter.domain.sessions import markers
+from lamplighter.domain.sessions.markers import IN_CODE, QUOTED, Marker, Reading, What
 
 
 def one(text: str) -> Marker:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.memory import (
+from lamplighter.domain.memory.memory import (
     GENERAL,
     OPERATIONAL,
     Category,

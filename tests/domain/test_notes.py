@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from lamplighter.domain.memory import Category, Kind, Source, Trust
-from lamplighter.domain.notes import records
-from lamplighter.domain.records import Record
+from lamplighter.domain.memory.memory import Category, Kind, Source, Trust
+from lamplighter.formats.import_records import Record
+from lamplighter.formats.markdown_notes import records
 
 NOTE = """---
 title: "The pool"

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.event import Level
-from lamplighter.domain.notice import (
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.notice import (
     SETTLE,
     Kind,
     Notice,

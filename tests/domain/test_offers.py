@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.offers import OFFERS, RUN_ACTION, offered
-from lamplighter.domain.takes import taken
+from lamplighter.formats.session_tools import OFFERS, RUN_ACTION, offered
+from lamplighter.formats.tool_arguments import taken
 
 READ = next(each for each in OFFERS if each.name == "read_file")
 SAVE = next(each for each in OFFERS if each.name == "mem_save")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.memory import Category, Memory, MemoryId
-from lamplighter.domain.packing import LEAST_CHARS, origin, shares
+from lamplighter.domain.clients.packing import LEAST_CHARS, origin, shares
+from lamplighter.domain.memory.memory import Category, Memory, MemoryId
 
 SIZES = st.lists(st.integers(1, 50_000), max_size=60)
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.agent_block import CONTENT_CHARS, CUT, Told, cut, line
-from lamplighter.domain.memory import Category, Memory, MemoryId
-from lamplighter.domain.passage import excerpt, shown
-from lamplighter.domain.search import Method
-from lamplighter.domain.terms import terms
+from lamplighter.domain.clients.agent_block import CONTENT_CHARS, CUT, Told, cut, line
+from lamplighter.domain.memory.memory import Category, Memory, MemoryId
+from lamplighter.domain.search.passage import excerpt, shown
+from lamplighter.domain.search.search import Method
+from lamplighter.domain.search.terms import terms
 
 NOON = datetime(2026, 1, 1, tzinfo=UTC)
 FILL = "lorem ipsum " * 60

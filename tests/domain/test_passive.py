@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.passive import TITLE_CHARS, learnings, titled
+from lamplighter.domain.memory.corrections import TITLE_CHARS, learnings, titled
 
 POOL = "The pool holds 20 connections at most"
 WAL = "WAL mode lets readers go on while one writes"

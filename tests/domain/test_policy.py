@@ -9,10 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain import policy
-from lamplighter.domain.cooldown import LIMITS, Limit, Outcome, Standing, Use, standing
-from lamplighter.domain.policy import Allowed, Ask, Chosen, Facts, Reach, Refused, choose, decide
-from lamplighter.domain.service import Action, ActionKind, Approve, Service, Services
+from lamplighter.domain.actions import policy
+from lamplighter.domain.actions.policy import (
+    Allowed,
+    Ask,
+    Chosen,
+    Facts,
+    Reach,
+    Refused,
+    choose,
+    decide,
+)
+from lamplighter.domain.services.cooldown import LIMITS, Limit, Outcome, Standing, Use, standing
+from lamplighter.domain.services.service import Action, ActionKind, Approve, Service, Services
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 RESTART = Action(name="restart", kind=ActionKind.RESTART, argv=("/bin/true",))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lamplighter.domain.price import LIST, Price, cost, price_of
-from lamplighter.domain.transcript import Usage
+from lamplighter.domain.sessions.cost import LIST, Price, cost, price_of
+from lamplighter.domain.sessions.transcript import Usage
 
 MILLION = 1_000_000
 EACH = Usage(given=MILLION, gave=MILLION, cache_read=MILLION, cache_write=MILLION)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.memory import Category, Kind
-from lamplighter.domain.passage import PASSAGE_CHARS, passage, spans_of
-from lamplighter.domain.period import begins_at, period
-from lamplighter.domain.query import TERMS, Asked, asked, sanitised
-from lamplighter.domain.search import Layer, Wanted
-from lamplighter.domain.terms import terms
+from lamplighter.domain.memory.memory import Category, Kind
+from lamplighter.domain.search.passage import PASSAGE_CHARS, passage, spans_of
+from lamplighter.domain.search.period import begins_at, period
+from lamplighter.domain.search.query import TERMS, Asked, asked, sanitised
+from lamplighter.domain.search.search import Layer, Wanted
+from lamplighter.domain.search.terms import terms
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

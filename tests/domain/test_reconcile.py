@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.memory import Candidate, Category, InactiveReason, Memory, MemoryId
-from lamplighter.domain.reconcile import (
+from lamplighter.domain.memory.memory import Candidate, Category, InactiveReason, Memory, MemoryId
+from lamplighter.domain.memory.review import ReviewKind
+from lamplighter.domain.relate import Relation, Verdict, relate
+from lamplighter.domain.relate.reconcile import (
     ECHO,
     REFUSED,
     TOLD,
@@ -21,8 +23,6 @@ from lamplighter.domain.reconcile import (
     Standing,
     reconcile,
 )
-from lamplighter.domain.relate import Relation, Verdict, relate
-from lamplighter.domain.review import ReviewKind
 from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.redact import Redactor, redactor
+from lamplighter.domain.secrets.redact import Redactor, redactor
 
 OPEN = Redactor()
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lamplighter.domain.memory import Category, Memory, MemoryId
-from lamplighter.domain.relevance import near
+from lamplighter.domain.memory.memory import Category, Memory, MemoryId
+from lamplighter.domain.search.relevance import near
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 POOL = Memory(

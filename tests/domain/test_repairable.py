@@ -2,10 +2,10 @@
 
 import pytest
 
-from lamplighter.domain.check import HttpCheck
-from lamplighter.domain.marks import Look
-from lamplighter.domain.repairs import HEALTHY_AGAIN, answers, repairable, why_not
-from lamplighter.domain.service import Action, ActionKind, Service
+from lamplighter.domain.actions.repairs import HEALTHY_AGAIN, answers, repairable, why_not
+from lamplighter.domain.services.check import HttpCheck
+from lamplighter.domain.services.service import Action, ActionKind, Service
+from lamplighter.domain.sessions.marker_results import Look
 
 WEB = Service(name="web", checks=(HttpCheck(name="http", url="http://127.0.0.1/"),))
 

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.memory import Category, InactiveReason, Memory, MemoryId, with_confidence
-from lamplighter.domain.review import (
+from lamplighter.domain.memory.memory import (
+    Category,
+    InactiveReason,
+    Memory,
+    MemoryId,
+    with_confidence,
+)
+from lamplighter.domain.memory.review import (
     Answer,
     Resolution,
     Review,

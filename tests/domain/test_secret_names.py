@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.redact import Redactor, redactor
-from lamplighter.domain.secret_names import secret_kind
+from lamplighter.domain.secrets.names import secret_kind
+from lamplighter.domain.secrets.redact import Redactor, redactor
 
 OPEN = Redactor()
 VALUE = "sw0rd" + "Fish-77"

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from lamplighter.domain import secret_search
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.secret_prefixes import Prefix, prefix
-from lamplighter.domain.secret_shapes import SHAPES
+from lamplighter.domain.secrets import scan as secret_search
+from lamplighter.domain.secrets.prefixes import Prefix, prefix
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.secrets.shapes import SHAPES
 from secret_patterns import Maker
 
 

@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.secret_shapes import SHAPES
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.secrets.shapes import SHAPES
 from secret_examples import EXAMPLES, harmless_lines
 from secret_patterns import Maker
 

@@ -1,7 +1,7 @@
 import pytest
 
-from lamplighter.domain.check import TcpCheck
-from lamplighter.domain.service import Service, Services, fold, undeclared
+from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.service import Service, Services, fold, undeclared
 
 PORT = TcpCheck(name="tcp", host="::1", port=5432)
 JELLYFIN = Service(name="Jellyfin", description="Films", checks=(PORT,), depends_on=("postgres",))

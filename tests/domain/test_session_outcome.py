@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.approval import Approval, ApprovalState
-from lamplighter.domain.cooldown import Outcome, Use
-from lamplighter.domain.event import Event, Level
-from lamplighter.domain.handoff import Escalation, EscalationState
-from lamplighter.domain.marks import Look
-from lamplighter.domain.service import ActionKind
-from lamplighter.domain.session import Status
-from lamplighter.domain.session_outcome import SessionRecords, session_outcome
+from lamplighter.domain.actions.approval import Approval, ApprovalState
+from lamplighter.domain.actions.outcome import SessionRecords, session_outcome
+from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.event import Event, Level
+from lamplighter.domain.services.service import ActionKind
+from lamplighter.domain.sessions.handoff import Escalation, EscalationState
+from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.session import Status
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 UP, DOWN = True, False

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lamplighter.domain.session import Session, Status, Trigger
-from lamplighter.domain.summary import of_session
+from lamplighter.domain.sessions.session import Session, Status, Trigger
+from lamplighter.domain.sessions.summary import of_session
 
 ROUND = Session(
     id=7,

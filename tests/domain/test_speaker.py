@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.memory import Candidate, Category
-from lamplighter.domain.query import asked
-from lamplighter.domain.ranking import by_name
-from lamplighter.domain.said import called, said_by, speaker
-from lamplighter.domain.search import Wanted
+from lamplighter.domain.memory.memory import Candidate, Category
+from lamplighter.domain.search.query import asked
+from lamplighter.domain.search.ranking import by_name
+from lamplighter.domain.search.search import Wanted
+from lamplighter.domain.search.utterance import called, said_by, speaker
 
 
 @pytest.mark.parametrize(

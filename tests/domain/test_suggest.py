@@ -2,8 +2,8 @@
 
 import pytest
 
-from lamplighter.domain.admit import MAX_KEY_CHARS
-from lamplighter.domain.suggest import topic_key
+from lamplighter.domain.memory.admit import MAX_KEY_CHARS
+from lamplighter.domain.memory.knowledge import topic_key
 
 
 @pytest.mark.parametrize(

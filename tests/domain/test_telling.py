@@ -4,9 +4,16 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from lamplighter.domain.context import NO_ROOM
-from lamplighter.domain.memory import Category, Memory, MemoryId
-from lamplighter.domain.telling import OUTPUT_CHARS, WORDS_CHARS, Section, fitted, told, written
+from lamplighter.domain.clients.interactive_text import (
+    OUTPUT_CHARS,
+    WORDS_CHARS,
+    Section,
+    fitted,
+    told,
+    written,
+)
+from lamplighter.domain.memory.memory import Category, Memory, MemoryId
+from lamplighter.domain.sessions.context import NO_ROOM
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 RULE = Memory(

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.porter import stem
-from lamplighter.domain.terms import fold, terms, words
-from lamplighter.repository.driver import sqlite3
+from lamplighter.domain.search.terms import fold, stem, terms, words
+from lamplighter.repository.store.driver import sqlite3
 
 ROOTS = (
     *("relat", "condition", "valenc", "digit", "radic", "different", "analog", "oper", "decis"),

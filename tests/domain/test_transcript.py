@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.transcript import (
+from lamplighter.domain.sessions.transcript import (
     Denied,
     Finished,
     Item,

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain import plain
-from lamplighter.domain.decay import faded
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.memory import (
+from lamplighter.domain.memory.decay import faded
+from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     Category,
     Edit,
@@ -23,8 +22,9 @@ from lamplighter.domain.memory import (
     reinforced,
     with_confidence,
 )
+from lamplighter.domain.memory.undo import UNDONE, in_force, in_the_way, possible, undo, undoes
 from lamplighter.domain.text import content_hash
-from lamplighter.domain.undo import UNDONE, in_force, in_the_way, possible, undo, undoes
+from lamplighter.formats import serialize
 from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -130,7 +130,7 @@ def state(memory: Memory | None) -> dict[str, Any] | None:
     if memory is None:
         return None
     kept = {name: getattr(memory, name) for name in (*names, *more)}
-    return {**kept, "updated_at": plain.at(memory.updated_at)}
+    return {**kept, "updated_at": serialize.at(memory.updated_at)}
 
 
 STEPS: dict[str, Callable[[Life], Kept]] = {

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain import vitals
-from lamplighter.domain.leader import Leader
-from lamplighter.domain.vitals import Beliefs, Condition, Sign
+from lamplighter.domain.services import vitals
+from lamplighter.domain.services.leader import Leader
+from lamplighter.domain.services.vitals import Beliefs, Condition, Sign
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

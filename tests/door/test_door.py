@@ -16,7 +16,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from lamplighter.engines import ToolDoor
-from lamplighter.mcp.door import Doors
+from lamplighter.mcp.session_server import Doors
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -190,7 +190,7 @@ async def test_the_server_ends_with_the_supervisor_and_is_not_there_before(doors
 
 
 def test_who_needs_no_door_loads_nothing_for_it() -> None:
-    code = "import sys, lamplighter.serve.rounds; print('mcp' in sys.modules)"
+    code = "import sys, lamplighter.serve.supervisor; print('mcp' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout == "False\n"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lamplighter.domain.meaning import Placed
+from lamplighter.domain.search.semantic import Placed
 from lamplighter.embedding.codes import Codes, Only, code, packed, unpacked
 
 DIMENSIONS = 384

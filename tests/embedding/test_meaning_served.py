@@ -14,11 +14,11 @@ from lamplighter import embedding
 from lamplighter.cli import main
 from lamplighter.config.settings import Settings, read_settings
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.meaning import Progress, sign
-from lamplighter.domain.vitals import Condition
+from lamplighter.domain.search.semantic import Progress, sign
+from lamplighter.domain.services.vitals import Condition
 from lamplighter.embedding.minilm import MiniLM
 from lamplighter.repository import Database
-from lamplighter.serve import meaning
+from lamplighter.serve import semantic
 
 HAND = (
     "INSERT INTO memories (category, observation, confidence, created_at, updated_at)"
@@ -59,23 +59,26 @@ async def until(right: Callable[[], Any]) -> None:
 async def test_one_process_keeps_what_was_written_and_tells_it(settings: Settings) -> None:
     by_hand.run(settings.database_url, HAND)
 
-    async with Database(settings.database_url) as db, meaning.meaning(settings, db, start=0) as one:
+    async with (
+        Database(settings.database_url) as db,
+        semantic.meaning(settings, db, start=0) as one,
+    ):
         assert one.near is not None
 
         async def whole() -> bool:
             return "all 1 memory" in (await one.sign()).words
 
         await until(whole)
-        assert not await meaning._lock(settings).take()  # no other process does it too
+        assert not await semantic._lock(settings).take()  # no other process does it too
 
 
 async def test_the_next_process_goes_on_when_the_first_ends(settings: Settings) -> None:
     async with Database(settings.database_url) as db:
-        async with meaning.meaning(settings, db, start=0):
+        async with semantic.meaning(settings, db, start=0):
             await asyncio.sleep(0.1)
         by_hand.run(settings.database_url, HAND)
 
-        async with meaning.meaning(settings, db, start=0) as other:
+        async with semantic.meaning(settings, db, start=0) as other:
             assert other.embedder is not None
             embedder = other.embedder
 
@@ -95,7 +98,7 @@ async def test_turned_off_nothing_is_loaded_and_nobody_is_told_that_it_lacks(
             "LAMPLIGHTER_VECTORS": "off",
         }
     )
-    async with Database(off.database_url) as db, meaning.meaning(off, db, start=0) as here:
+    async with Database(off.database_url) as db, semantic.meaning(off, db, start=0) as here:
         assert (here.near, here.answers, here.embedder) == (None, None, None)
         assert "LAMPLIGHTER_VECTORS is off" in (await here.sign()).words
 
@@ -105,7 +108,7 @@ async def test_not_installed_searches_are_told_so(
 ) -> None:
     monkeypatch.setattr(embedding, "why_not", lambda: "onnxruntime not installed")
 
-    async with Database(settings.database_url) as db, meaning.meaning(settings, db) as here:
+    async with Database(settings.database_url) as db, semantic.meaning(settings, db) as here:
         assert here.answers is not None
         with pytest.raises(Unavailable, match=r"onnxruntime not installed \(lamplighter\[vectors"):
             await here.answers("anything")

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from lamplighter.domain.transcript import Line
+from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines.cutting import Undecided
 
 HALF = "[EVENT:info] seen\n[MEMORY:behavior:web] cut in the mid"

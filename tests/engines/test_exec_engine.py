@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lamplighter.domain.service import Service
-from lamplighter.domain.session import Session, Status, Trigger
+from lamplighter.domain.services.service import Service
+from lamplighter.domain.sessions.session import Session, Status, Trigger
 from lamplighter.engines import Command, Task
 from lamplighter.engines.exec import ExecEngine
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.transcript import (
+from lamplighter.domain.sessions.transcript import (
     Denied,
     Finished,
     Item,

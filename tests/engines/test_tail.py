@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.domain.transcript import Line
+from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines.tail import CHUNK_BYTES, Tail, growing
 
 CONTENT = 'one\n\ntwo ü 日本\r\n{"a": 1}\nrest'.encode()

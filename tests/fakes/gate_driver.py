@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from lamplighter import clock
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Action, ActionKind, Service, Services
-from lamplighter.domain.session import Plan, Session
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.service import Action, ActionKind, Service, Services
+from lamplighter.domain.sessions.session import Plan, Session
 from lamplighter.engines.bounded import Ended, bounded
-from lamplighter.repository import Database, sessions
-from lamplighter.repository.database import is_postgres
-from lamplighter.repository.lease_postgres import PostgresLock
-from lamplighter.supervisor.daemon import Supervisor
-from lamplighter.supervisor.files import SessionFiles
-from lamplighter.supervisor.gate import Execute, Gate
+from lamplighter.repository import Database
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store.database import is_postgres
+from lamplighter.repository.upkeep.lease_postgres import PostgresLock
+from lamplighter.supervisor.actions.gate import Execute, Gate
+from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.rounds import Rounds
-from lamplighter.supervisor.workshop import Workshop
-from lamplighter.usecases import sessions as lifecycle
+from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.files import SessionFiles
+from lamplighter.usecases.sessions import sessions as lifecycle
 
 NAMES = tuple(f"svc{number}" for number in range(34))
 

@@ -7,7 +7,7 @@ import pytest
 from homes import Home
 
 from backup_kills import kill_backups, kill_restores, two_backups
-from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.store.database import sqlite_url
 from thorough import examples
 
 SEED = 2026

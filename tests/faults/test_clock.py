@@ -11,19 +11,20 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.cooldown import Outcome, Use, standing
-from lamplighter.domain.memory import Candidate, Category
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import ActionKind, Service, Services
-from lamplighter.domain.session import Plan, Status
+from lamplighter.domain.memory.memory import Candidate, Category
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.cooldown import Outcome, Use, standing
+from lamplighter.domain.services.service import ActionKind, Service, Services
+from lamplighter.domain.sessions.session import Plan, Status
 from lamplighter.engines.exec import ExecEngine
-from lamplighter.repository import Database, memories, tables, writing
-from lamplighter.supervisor.daemon import Supervisor
-from lamplighter.supervisor.files import SessionFiles
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories
+from lamplighter.repository.store import tables
+from lamplighter.supervisor.clock_watch import Timepiece
+from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.rounds import Rounds
-from lamplighter.supervisor.timepiece import Timepiece
-from lamplighter.supervisor.workshop import Workshop
+from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.files import SessionFiles
 from living import result, text
 
 SAID = Path(__file__).parents[1] / "fakes" / "said.py"
@@ -212,7 +213,7 @@ def test_a_cooldown_under_a_wrong_clock() -> None:
 
 
 async def test_a_request_is_run_once_under_a_clock_that_is_set(leading: Leading) -> None:
-    from lamplighter.repository import requests
+    from lamplighter.repository.sessions import requests
 
     leading.script.write_text(json.dumps(result()) + "\n")
     async with writing(leading.supervisor.db):

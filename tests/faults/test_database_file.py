@@ -11,7 +11,7 @@ import pytest
 from homes import Home, Process
 from staged import client, remembered, serving
 
-from lamplighter.repository import driver
+from lamplighter.repository.store import driver
 
 PAGE, KEPT = 4_096, 20
 RESTS = ("", "-wal", "-shm", ".migrate.lock", ".supervisor.lock")

@@ -9,10 +9,11 @@ import pytest
 from homes import Home
 from staged import SmallDisk, client, remembered, serving
 
-from lamplighter.domain.session import Session, Status, Trigger
-from lamplighter.repository import Database, driver, writing
-from lamplighter.repository.database import sqlite_url
-from lamplighter.supervisor.files import SessionFiles
+from lamplighter.domain.sessions.session import Session, Status, Trigger
+from lamplighter.repository import Database, writing
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.supervisor.run.files import SessionFiles
 
 WRITES = 5_000
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

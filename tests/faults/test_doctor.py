@@ -11,9 +11,9 @@ import pytest
 from homes import Home
 from staged import SmallDisk
 
-from lamplighter.repository import driver
-from lamplighter.repository.feed import run_directory
-from lamplighter.repository.file_watch import REPAIR
+from lamplighter.repository.feed.signals import run_directory
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.file_watch import REPAIR
 
 FIXED = (3, 51, 3)
 

@@ -8,12 +8,12 @@ import psutil
 import pytest
 from workbench import ModelEngine, Workbench, command, leading
 
-from lamplighter.domain.session import Plan, Session, Status
+from lamplighter.domain.sessions.session import Plan, Session, Status
 from lamplighter.repository import Database
-from lamplighter.supervisor import runner
-from lamplighter.supervisor.follow import STOP_POLL_SECONDS
-from lamplighter.supervisor.runner import LINGERED, MARGIN_BYTES
-from lamplighter.supervisor.watch import Limits, Watch
+from lamplighter.supervisor.run import runner
+from lamplighter.supervisor.run.follow import STOP_POLL_SECONDS
+from lamplighter.supervisor.run.limits import Limits, Watch
+from lamplighter.supervisor.run.runner import LINGERED, MARGIN_BYTES
 
 DEADLINE_SECONDS = 2.0
 ENDED_WITHIN_SECONDS = 6.0

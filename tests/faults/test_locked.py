@@ -10,7 +10,7 @@ from homes import Home
 from staged import client, remembered, serving
 
 import living
-from lamplighter.repository import driver
+from lamplighter.repository.store import driver
 
 HELD_SECONDS = 30
 MARKERS = 400

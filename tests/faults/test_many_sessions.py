@@ -16,7 +16,7 @@ from workbench import ModelEngine, leading
 from lamplighter.engines import ToolDoor, Trait
 from lamplighter.engines.process import MARK
 from lamplighter.repository import Database
-from lamplighter.supervisor.toolbox import Toolbox
+from lamplighter.supervisor.tools.toolbox import Toolbox
 from thorough import examples
 
 FIRST = 10

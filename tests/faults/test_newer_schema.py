@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from homes import Home
 
-from lamplighter.repository import driver
+from lamplighter.repository.store import driver
 
 
 def bytes_of(home: Path) -> dict[str, str]:

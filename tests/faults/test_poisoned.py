@@ -14,16 +14,17 @@ from gates import gate, opened
 from homes import Home
 
 from lamplighter.config.services import load
-from lamplighter.domain.cooldown import LIMITS
-from lamplighter.domain.policy import REFUSALS, Chosen, Reach, choose
-from lamplighter.domain.service import ActionKind
+from lamplighter.domain.actions.policy import REFUSALS, Chosen, Reach, choose
+from lamplighter.domain.services.cooldown import LIMITS
+from lamplighter.domain.services.service import ActionKind
 from lamplighter.domain.shell import Refused, Rules, judged
-from lamplighter.repository import Database, driver
+from lamplighter.repository import Database
+from lamplighter.repository.store import driver
 from lamplighter.supervisor import tools
-from lamplighter.supervisor.shell import Shell
-from lamplighter.supervisor.toolbox import Toolbox
-from lamplighter.supervisor.tools.bench import Bench
-from lamplighter.usecases.toolbox import Answer
+from lamplighter.supervisor.tools.context import Bench
+from lamplighter.supervisor.tools.shell import Shell
+from lamplighter.supervisor.tools.toolbox import Toolbox
+from lamplighter.usecases.sessions.toolbox import Answer
 from messages_api import Asked, MessagesApi, Turn, says, uses
 from poison import ALLOWED, COUNT, KINDS, canary, memories, obeyed, services_yaml
 

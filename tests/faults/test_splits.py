@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.session import Plan
-from lamplighter.domain.transcript import Line
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines.tail import Tail
-from lamplighter.repository import Database, sessions, tables, writing
-from lamplighter.usecases import observe
-from lamplighter.usecases.ingest import Ingest
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store import tables
+from lamplighter.usecases.ingest import session_lines
+from lamplighter.usecases.ingest.context import Ingest
 from thorough import ALL, PART, examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -81,7 +83,7 @@ async def rows(db: Database, path: Path, pieces: list[bytes]) -> dict[str, list[
             session = await sessions.insert(db, plan, model=None, epoch=1, now=NOON)
         taking = Ingest(db, session, Redactor(), ["Jellyfin", "caddy"])
         for lines in lines_of(path, pieces):
-            await observe.ingest(taking, lines, now=NOON)
+            await session_lines.ingest(taking, lines, now=NOON)
         found = {}
         for name in READ:
             table = tables.metadata.tables[name]

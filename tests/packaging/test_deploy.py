@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from lamplighter.cli import main
-from lamplighter.config.listed import SETTINGS
+from lamplighter.config.catalog import SETTINGS
 from living import Home, free_port
 
 ROOT = Path(__file__).parents[2]

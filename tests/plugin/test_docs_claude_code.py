@@ -6,12 +6,12 @@ import tomllib
 
 from desk import PLUGIN, ROOT, Desk
 
-from lamplighter.api import hooks
-from lamplighter.domain.corrections import MOST, said
-from lamplighter.domain.telling import TEXT_CHARS
+from lamplighter.api.clients import hooks
+from lamplighter.domain.clients.interactive_text import TEXT_CHARS
+from lamplighter.domain.memory.corrections import MOST, said
 from lamplighter.hook import EVENTS
-from lamplighter.usecases import hooks as captured
-from lamplighter.usecases import interactive, project_context
+from lamplighter.usecases.clients import interactive, project_context
+from lamplighter.usecases.clients import tool_hooks as captured
 from living import Server
 
 PAGE = (ROOT / "docs" / "claude-code.md").read_text()

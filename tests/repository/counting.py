@@ -5,9 +5,10 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from lamplighter.repository import Database, driver, writing
-from lamplighter.repository.columns import NUMBER, Flag, Json, UTCDateTime
-from lamplighter.repository.database import sqlite_url
+from lamplighter.repository import Database, writing
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.store.dialect import NUMBER, Flag, Json, UTCDateTime
 
 _TABLES = sa.MetaData()
 COUNTER = sa.Table(

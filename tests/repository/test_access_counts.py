@@ -3,8 +3,10 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from lamplighter.domain.memory import Candidate, Category, Memory
-from lamplighter.repository import Database, access_counts, changes, memories, writing
+from lamplighter.domain.memory.memory import Candidate, Category, Memory
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.memory import exposures, memories
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -23,9 +25,9 @@ async def test_each_is_counted_once_a_reading_and_nothing_else_changes(db: Datab
     first, second, third = await made(db, 3)
     seq = await changes.last(db)
 
-    await access_counts.count(db, [second.id, first.id, second.id, 4711], LATER)
-    await access_counts.count(db, [second.id], LATER + timedelta(hours=1))
-    await access_counts.count(db, [], LATER)
+    await exposures.count(db, [second.id, first.id, second.id, 4711], LATER)
+    await exposures.count(db, [second.id], LATER + timedelta(hours=1))
+    await exposures.count(db, [], LATER)
 
     found = await memories.several(db, [first.id, second.id, third.id])
     assert found[first.id] == replace(first, access_count=1, accessed_at=LATER)
@@ -37,9 +39,9 @@ async def test_each_is_counted_once_a_reading_and_nothing_else_changes(db: Datab
 
 
 async def test_many_are_counted_at_once(db: Database) -> None:
-    made_ids = [each.id for each in await made(db, access_counts.AT_ONCE + 20)]
+    made_ids = [each.id for each in await made(db, exposures.AT_ONCE + 20)]
 
-    await access_counts.count(db, made_ids, LATER)
+    await exposures.count(db, made_ids, LATER)
 
     counted = [each.access_count for each in await memories.some(db, made_ids)]
     assert counted == [1] * len(made_ids)

@@ -13,10 +13,11 @@ import sqlalchemy as sa
 from counting import COUNTER, THINGS, count, empty, make, whole
 from sqlalchemy.dialects.sqlite import pysqlite
 
-from lamplighter.repository import Database, driver, migrate, reading, writing
-from lamplighter.repository.backend import READERS, PooledBackend
-from lamplighter.repository.connection import to_the_end
-from lamplighter.repository.database import file_of, sqlite_url
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store.backend import READERS, PooledBackend
+from lamplighter.repository.store.connection import to_the_end
+from lamplighter.repository.store.database import file_of, sqlite_url
 
 
 @pytest.fixture
@@ -172,7 +173,7 @@ async def test_the_same_statement_with_other_values_is_compiled_once(plain: Data
 
 async def test_each_commit_that_changed_something_is_announced_once(url: str) -> None:
     from lamplighter.domain.change import Op
-    from lamplighter.repository import changes
+    from lamplighter.repository.feed import changes
 
     told: list[int] = []
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -8,8 +8,9 @@ import pytest
 import sqlalchemy as sa
 from counting import ADD, COUNTER, THINGS, add, count, make, whole
 
-from lamplighter.repository import Database, driver, reading, writing
-from lamplighter.repository.database import is_postgres
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import is_postgres
 
 TIMES = 1_000
 

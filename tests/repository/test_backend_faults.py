@@ -14,9 +14,10 @@ import pytest
 import sqlalchemy as sa
 from counting import empty
 
-from lamplighter.repository import Database, driver, reading, writing
-from lamplighter.repository.backend import READERS, PooledBackend
-from lamplighter.repository.database import file_of
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.backend import READERS, PooledBackend
+from lamplighter.repository.store.database import file_of
 from thorough import examples
 
 COUNTER = sa.table("counter", sa.column("id"), sa.column("n"))

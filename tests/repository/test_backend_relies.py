@@ -23,7 +23,7 @@ from sqlalchemy.dialects.sqlite import pysqlite
 from sqlalchemy.util import LRUCache
 
 from lamplighter.repository import Database
-from lamplighter.repository.columns import UTCDateTime
+from lamplighter.repository.store.dialect import UTCDateTime
 
 REQUIREMENTS = Path(__file__).parents[2] / "requirements" / "run.in"
 PINNED = {"databases": "0.9.0", "sqlalchemy": "2.1.9", "aiosqlite": "0.22.1"}

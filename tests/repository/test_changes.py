@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain.change import Change, Op
-from lamplighter.repository import Database, changes, writing
-from lamplighter.repository.columns import moment, stamp
-from lamplighter.repository.paging import Key, after
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store.dialect import moment, stamp
+from lamplighter.repository.store.paging import Key, after
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

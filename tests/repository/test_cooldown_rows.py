@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.cooldown import SPENT, Outcome, Use
-from lamplighter.domain.service import ActionKind
-from lamplighter.domain.session import Plan, Session
-from lamplighter.repository import Database, changes, cooldowns, sessions, writing
-from lamplighter.repository.cooldowns import Filter
+from lamplighter.domain.services.cooldown import SPENT, Outcome, Use
+from lamplighter.domain.services.service import ActionKind
+from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.services import cooldowns
+from lamplighter.repository.services.cooldowns import Filter
+from lamplighter.repository.sessions import sessions
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

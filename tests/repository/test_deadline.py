@@ -3,8 +3,8 @@
 import pytest
 
 from lamplighter.repository import Database
-from lamplighter.repository.deadline import Deadline, Late, by
-from lamplighter.repository.driver import OperationalError
+from lamplighter.repository.search.deadline import Deadline, Late, by
+from lamplighter.repository.store.driver import OperationalError
 
 ENDLESS = (
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900000000) "

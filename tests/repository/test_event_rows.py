@@ -4,11 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.event import Level
-from lamplighter.domain.session import Plan
-from lamplighter.repository import Database, event_counts, events, sessions, writing
-from lamplighter.repository.events import Filter
-from lamplighter.usecases.density import density
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.sessions.session import Plan
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import events
+from lamplighter.repository.services.events import Filter
+from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.services.events import density
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -69,7 +71,7 @@ async def test_the_same_is_of_one_level_one_service_and_one_text(filled: Databas
 
 
 async def test_what_says_the_same_is_one_group(filled: Database) -> None:
-    found = (await event_counts.groups(filled, Filter(), limit=50)).items
+    found = (await events.groups(filled, Filter(), limit=50)).items
 
     assert [(each.count, each.service, each.level, each.last_id) for each in found] == [
         (1, None, "info", 6),
@@ -83,8 +85,8 @@ async def test_what_says_the_same_is_one_group(filled: Database) -> None:
 
 
 async def test_groups_go_on_where_a_page_ended(filled: Database) -> None:
-    first = await event_counts.groups(filled, Filter(), limit=2)
-    rest = await event_counts.groups(filled, Filter(), limit=2, position=first.position)
+    first = await events.groups(filled, Filter(), limit=2)
+    rest = await events.groups(filled, Filter(), limit=2, position=first.position)
 
     assert [each.last_id for each in (*first.items, *rest.items)] == [6, 5, 4, 2]
     assert (first.position, rest.position) == ([5], None)
@@ -116,7 +118,7 @@ async def test_each_unit_is_read_back_as_the_moment_it_begins(db: Database, seco
     at = datetime(2026, 1, 1, 12, 34, 56, 789_000, tzinfo=UTC)
     await happened(db, at=at)
 
-    (found,) = await event_counts.density(db, Filter(), seconds)
+    (found,) = await events.density(db, Filter(), seconds)
 
     assert found.at <= at < found.at + timedelta(seconds=seconds)
     assert found.at.timestamp() % seconds == 0

@@ -11,8 +11,8 @@ import pytest
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository import Database, writing
-from lamplighter.repository.database import sqlite_url
-from lamplighter.repository.feed import Announcer, Listener, run_directory
+from lamplighter.repository.feed.signals import Announcer, Listener, run_directory
+from lamplighter.repository.store.database import sqlite_url
 
 COMMIT = """
 import asyncio, sys
@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from lamplighter.domain.change import Op
 from lamplighter.repository import Database, changes, writing
-from lamplighter.repository.database import sqlite_url
-from lamplighter.repository.feed import Announcer
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.feed.signals import Announcer
 
 async def main():
     announce = Announcer(Path(sys.argv[2])) if sys.argv[2] else (lambda: None)

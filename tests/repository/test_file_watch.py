@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.repository import driver
-from lamplighter.repository.file_watch import FileWatch
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.file_watch import FileWatch
 
 
 def test_another_process_that_ends_while_the_file_is_opened_takes_nothing_away(

@@ -11,21 +11,17 @@ import pytest
 import sqlalchemy as sa
 
 from lamplighter.domain.errors import NotFound
-from lamplighter.domain.knowledge import Stats, Timeline
-from lamplighter.domain.memory import Candidate, Category, Memory, Source
-from lamplighter.domain.session import Session
-from lamplighter.repository import (
-    Database,
-    client_sessions,
-    driver,
-    known,
-    memories,
-    observations,
-    recency,
-    writing,
-)
-from lamplighter.repository.database import file_of, is_postgres
-from lamplighter.usecases import knowledge
+from lamplighter.domain.memory.knowledge import Stats, Timeline
+from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source
+from lamplighter.domain.sessions.session import Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.clients import client_sessions, projects
+from lamplighter.repository.memory import knowledge as observations
+from lamplighter.repository.memory import knowledge as recency
+from lamplighter.repository.memory import memories
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import file_of, is_postgres
+from lamplighter.usecases.memory import knowledge
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 POOL = Candidate(
@@ -92,14 +88,14 @@ async def test_without_a_session_it_is_its_project(db: Database) -> None:
 
 
 async def test_what_agents_know_is_counted_128(db: Database) -> None:
-    assert await known.stats(db) == Stats(
+    assert await projects.stats(db) == Stats(
         sessions=0, observations=0, by_category={}, by_project={}, projects=()
     )
     for name, project in (("a", "shop"), ("b", "desk")):
         by = await opened(db, name, project)
         await insert(db, project=project, session_id=by.id)
 
-    found = await known.stats(db)
+    found = await projects.stats(db)
 
     assert (found.sessions, found.observations, found.projects) == (2, 2, ("desk", "shop"))
     assert found.by_project == {"desk": 1, "shop": 1}
@@ -112,7 +108,7 @@ async def test_neither_what_is_told_no_more_nor_what_is_operational_counts(db: D
     await knowledge.forget(db, gone.id, now=NOON)
     await opened(db, "a", "empty")
 
-    found = await known.stats(db)
+    found = await projects.stats(db)
 
     assert (found.sessions, found.observations, found.projects) == (1, 0, ("empty",))
 
@@ -126,10 +122,10 @@ async def test_the_newest_of_a_project_and_of_all(db: Database) -> None:
     gone = await insert(db, at=NOON + timedelta(hours=4))
     await knowledge.forget(db, gone.id, now=NOON)
 
-    assert await recency.newest(db, "shop", limit=9) == [new, middle, old]
-    assert await recency.newest(db, "shop", limit=2) == [new, middle]
-    assert await recency.newest(db, "shop", without=[new.id], limit=1) == [middle]
-    assert await recency.newest(db, "shop", limit=0) == []
+    assert await recency.newest_in_project(db, "shop", limit=9) == [new, middle, old]
+    assert await recency.newest_in_project(db, "shop", limit=2) == [new, middle]
+    assert await recency.newest_in_project(db, "shop", without=[new.id], limit=1) == [middle]
+    assert await recency.newest_in_project(db, "shop", limit=0) == []
 
 
 async def test_the_newest_of_what_is_asked_for(db: Database) -> None:
@@ -146,9 +142,13 @@ async def test_the_newest_of_what_is_asked_for(db: Database) -> None:
 @pytest.mark.parametrize(
     ("table", "where", "index"),
     [
-        ("memories", observations.TOLD, "idx_memories_known"),
-        ("memories", f"{observations.TOLD} AND project = 'shop'", "idx_memories_project"),
-        ("memories", f"{observations.TOLD} AND scope = 'global'", "idx_memories_scope"),
+        ("memories", observations.ACTIVE_UNINDEXED, "idx_memories_known"),
+        (
+            "memories",
+            f"{observations.ACTIVE_UNINDEXED} AND project = 'shop'",
+            "idx_memories_project",
+        ),
+        ("memories", f"{observations.ACTIVE_UNINDEXED} AND scope = 'global'", "idx_memories_scope"),
         ("sessions", "trigger = 'client'", "idx_sessions_clients"),
         ("sessions", "trigger = 'client' AND project = 'shop'", "idx_sessions_client_project"),
     ],
@@ -175,13 +175,13 @@ async def test_the_last_rows_come_by_an_index(
 async def test_the_newest_come_by_an_index(db: Database, url: str) -> None:
     if is_postgres(url):
         pytest.skip("PostgreSQL asks its statistics, which an empty table does not have")
-    await recency.newest(db, "shop", limit=9)
+    await recency.newest_in_project(db, "shop", limit=9)
     with driver.connect(str(file_of(url))) as connection:
         for where, index in (
             ("project = 'shop'", "idx_memories_recent"),
             ("scope = 'global' AND project != 'shop'", "idx_memories_wide"),
         ):
-            query = f"SELECT * FROM memories WHERE {recency.TOLD} AND {where}"
+            query = f"SELECT * FROM memories WHERE {recency.ACTIVE_KNOWLEDGE} AND {where}"
             plan = connection.execute(
                 f"EXPLAIN QUERY PLAN {query} ORDER BY updated_at DESC, id DESC LIMIT 9"
             ).fetchall()

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain import plain
 from lamplighter.domain.change import Change, Op
-from lamplighter.domain.memory import (
+from lamplighter.domain.memory.memory import (
     Candidate,
     Category,
     Edit,
@@ -21,23 +20,17 @@ from lamplighter.domain.memory import (
     edited,
 )
 from lamplighter.domain.relate import built_in
-from lamplighter.domain.session import Plan
+from lamplighter.domain.sessions.session import Plan
 from lamplighter.domain.text import content_hash
-from lamplighter.repository import (
-    Database,
-    analyses,
-    changes,
-    facets,
-    history,
-    links,
-    memories,
-    sessions,
-    trash,
-    writing,
-)
-from lamplighter.repository.columns import stamp
-from lamplighter.repository.history import Why
-from lamplighter.repository.memories import Filter, Order, Sort, Tellable
+from lamplighter.formats import serialize
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.memory import facets, history, links, memories, trash
+from lamplighter.repository.memory.history import Why
+from lamplighter.repository.memory.memories import Filter, Order, Sort, Tellable
+from lamplighter.repository.search import analyses
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store.dialect import stamp
 
 GONE = Why(cause="deleted", actor="operator")
 
@@ -164,8 +157,8 @@ async def test_every_change_of_a_memory_is_told_in_order(db: Database) -> None:
         await memories.update(db, raised, now=NOON)
 
     assert await changes.since(db, 0) == [
-        Change(1, "memory", kept.id, Op.CREATED, 1, plain.memory(kept), NOON),
-        Change(2, "memory", kept.id, Op.UPDATED, 2, plain.memory(raised), NOON),
+        Change(1, "memory", kept.id, Op.CREATED, 1, serialize.memory(kept), NOON),
+        Change(2, "memory", kept.id, Op.UPDATED, 2, serialize.memory(raised), NOON),
     ]
 
 
@@ -179,7 +172,7 @@ async def test_a_deleted_memory_leaves_its_number_and_no_words(db: Database) -> 
     assert await memories.get(db, kept.id) is None
     assert [(each.entity_id, each.op, each.row) for each in await changes.since(db, 0)] == [
         (kept.id, Op.CREATED, None),
-        (other.id, Op.CREATED, plain.memory(other)),
+        (other.id, Op.CREATED, serialize.memory(other)),
         (kept.id, Op.DELETED, None),
     ]
     assert (await keep(db)).id == other.id + 1

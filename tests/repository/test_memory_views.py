@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from lamplighter.domain.decay import falls_inactive
-from lamplighter.domain.memory import Candidate, Category, Memory, with_confidence
-from lamplighter.domain.session import Plan
-from lamplighter.repository import Database, facets, history, memories, sessions, writing
-from lamplighter.repository.memories import Filter, Sort, View
-from lamplighter.repository.tables import exposures, reviews
+from lamplighter.domain.memory.decay import falls_inactive
+from lamplighter.domain.memory.memory import Candidate, Category, Memory, with_confidence
+from lamplighter.domain.sessions.session import Plan
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import facets, history, memories
+from lamplighter.repository.memory.memories import Filter, Sort, View
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store.tables import exposures, reviews
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.repository import driver, migrate
-from lamplighter.repository.database import file_of, sqlite_url
+from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store.database import file_of, sqlite_url
 from thorough import ALL, PART
 
 DRIVER = Path(__file__).parents[1] / "fakes" / "migration_driver.py"

@@ -17,10 +17,12 @@ import sqlalchemy as sa
 
 import by_hand
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.memory import Category, Kind, Memory, MemoryId, Source, Trust
-from lamplighter.repository import Database, driver, memories, migrate
-from lamplighter.repository.database import sqlite_url
-from lamplighter.repository.tables import metadata
+from lamplighter.domain.memory.memory import Category, Kind, Memory, MemoryId, Source, Trust
+from lamplighter.repository import Database
+from lamplighter.repository.memory import memories
+from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.store.tables import metadata
 
 UPGRADE = """
 import sys
@@ -336,7 +338,7 @@ import os, sys
 from alembic import command
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository import migrate
-from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.store.database import sqlite_url
 from pathlib import Path
 if os.getuid() == 0:
     os.setgid(65534); os.setuid(65534)  # the superuser may write everywhere

@@ -15,9 +15,11 @@ from counting import COUNTER, THINGS, add, count, make, whole
 
 import by_hand
 from lamplighter.domain.change import Op
-from lamplighter.repository import Database, changes, driver, reading, writing
-from lamplighter.repository.database import password_of, shown
-from lamplighter.repository.postgres import READERS, SETTINGS, WRITE, address
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import password_of, shown
+from lamplighter.repository.store.postgres import READERS, SETTINGS, WRITE, address
 from postgres_server import PostgresServer
 
 PATIENCE_SECONDS = 60
@@ -146,7 +148,7 @@ async def test_a_writer_waits_for_one_of_another_process_and_then_says_so(
     plain: Database, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(
-        __import__("lamplighter.repository.postgres", fromlist=["x"]).SETTINGS,
+        __import__("lamplighter.repository.store.postgres", fromlist=["x"]).SETTINGS,
         "lock_timeout",
         "200ms",
     )

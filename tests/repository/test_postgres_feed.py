@@ -13,11 +13,13 @@ import pytest
 import by_hand
 from lamplighter.domain.change import Op
 from lamplighter.domain.errors import Deposed
-from lamplighter.repository import Database, changes, leases, migrate, writing
-from lamplighter.repository.feed import Listener, listening
-from lamplighter.repository.feed_postgres import PostgresListener
-from lamplighter.repository.lease_postgres import PostgresLock
-from lamplighter.repository.postgres import WRITE, connect
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.signals import Listener, PostgresListener, listening
+from lamplighter.repository.store import migrate
+from lamplighter.repository.store.postgres import WRITE, connect
+from lamplighter.repository.upkeep import leases
+from lamplighter.repository.upkeep.lease_postgres import PostgresLock
 from postgres_server import PostgresServer
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -10,13 +10,16 @@ import pytest
 
 import by_hand
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.memory import Candidate, Category
-from lamplighter.domain.search import Wanted
-from lamplighter.repository import Database, driver, index_condition, memories, taking_in, writing
-from lamplighter.repository.condition import condition
-from lamplighter.repository.database import file_of
-from lamplighter.repository.index_schema import TRIGGERS
-from lamplighter.usecases.search import find
+from lamplighter.domain.memory.memory import Candidate, Category
+from lamplighter.domain.search.search import Wanted
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories
+from lamplighter.repository.search import backlog, index_state
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import file_of
+from lamplighter.repository.store.index_schema import TRIGGERS
+from lamplighter.repository.upkeep.database_state import condition
+from lamplighter.usecases.search.session_search import find
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 THINGS = (
@@ -91,9 +94,9 @@ def test_what_a_bulk_statement_wrote_waits_and_is_taken_in(url: str) -> None:
 
     async def taken() -> tuple[bool, int, bool]:
         async with Database(url) as db:
-            before = await taking_in.waits(db)
-            count = await taking_in.catch_up(db, seconds=30)
-            return before, count, await taking_in.waits(db)
+            before = await backlog.waits(db)
+            count = await backlog.catch_up(db, seconds=30)
+            return before, count, await backlog.waits(db)
 
     assert asyncio.run(taken()) == (True, 120, False)
     assert len(asyncio.run(answers(url, ["zebra"]))[0]) == 50
@@ -125,9 +128,9 @@ def test_a_damaged_index_is_named_and_mended(sqlite: str) -> None:
     with pytest.raises(Unavailable, match="lamplighter migrate"):
         asyncio.run(answers(sqlite, ["disk"]))
 
-    assert "fts5" in index_condition.mend(sqlite)
+    assert "fts5" in index_state.mend(sqlite)
     assert condition(path).index == ""
-    assert index_condition.mend(sqlite) == ""
+    assert index_state.mend(sqlite) == ""
     assert asyncio.run(answers(sqlite, ["disk fails"]))[0]
 
 
@@ -141,6 +144,6 @@ def test_lost_triggers_are_named_and_what_was_written_meanwhile_is_found(url: st
     )
     assert asyncio.run(answers(url, ["okapi"])) == [[]]
 
-    assert index_condition.mend(url) == "its triggers are missing: memories_changed"
+    assert index_state.mend(url) == "its triggers are missing: memories_changed"
     assert len(asyncio.run(answers(url, ["okapi"]))[0]) == 1
     assert asyncio.run(answers(url, ["zebra"])) == [[]]

@@ -6,10 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain import plain
 from lamplighter.domain.change import Op
-from lamplighter.domain.leader import Leader
-from lamplighter.domain.session import (
+from lamplighter.domain.services.leader import Leader
+from lamplighter.domain.sessions.session import (
     Plan,
     Request,
     RequestState,
@@ -17,7 +16,11 @@ from lamplighter.domain.session import (
     Status,
     Trigger,
 )
-from lamplighter.repository import Database, changes, leases, requests, sessions, writing
+from lamplighter.formats import serialize
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.sessions import requests, sessions
+from lamplighter.repository.upkeep import leases
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(minutes=5)
@@ -159,9 +162,9 @@ async def test_every_change_of_a_session_is_told(db: Database) -> None:
 
     assert ended is not None
     assert [(each.op, each.version, each.row) for each in await changes.since(db, 0)] == [
-        (Op.CREATED, 1, plain.session(opened)),
-        (Op.UPDATED, 2, plain.session(moved)),
-        (Op.UPDATED, 3, plain.session(ended)),
+        (Op.CREATED, 1, serialize.session(opened)),
+        (Op.UPDATED, 2, serialize.session(moved)),
+        (Op.UPDATED, 3, serialize.session(ended)),
     ]
 
 
@@ -299,7 +302,7 @@ async def test_what_the_supervisor_does_is_told_to_everyone(db: Database) -> Non
         leader, heartbeat_at=LATER, next_round_at=LATER, version=leader.version + 1
     )
     newest = (await changes.since(db, 0))[-1]
-    assert (newest.entity, newest.row) == ("supervisor", plain.leader(told, now=LATER))
+    assert (newest.entity, newest.row) == ("supervisor", serialize.leader(told, now=LATER))
 
 
 @pytest.mark.parametrize(

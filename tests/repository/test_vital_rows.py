@@ -4,12 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
-from lamplighter.domain.memory import Candidate, Category, Memory, Trust
-from lamplighter.domain.session import Plan
-from lamplighter.domain.vitals import Beliefs
-from lamplighter.repository import Database, memories, migrate, requests, vitals, writing
-from lamplighter.repository.tables import exposures, sessions
-from lamplighter.repository.tables import memories as rows
+from lamplighter.domain.memory.memory import Candidate, Category, Memory, Trust
+from lamplighter.domain.services.vitals import Beliefs
+from lamplighter.domain.sessions.session import Plan
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories
+from lamplighter.repository.sessions import requests
+from lamplighter.repository.store import migrate
+from lamplighter.repository.store.tables import exposures, sessions
+from lamplighter.repository.store.tables import memories as rows
+from lamplighter.repository.upkeep import vitals
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

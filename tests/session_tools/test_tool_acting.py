@@ -6,13 +6,14 @@ import pytest
 from gates import NOON, SERVICES, opened, told, uses, with_action
 from toolboxes import box, refused, used
 
-from lamplighter.domain.cooldown import Outcome
-from lamplighter.domain.handoff import EscalationState
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.transcript import Line
-from lamplighter.repository import Database, escalations, writing
-from lamplighter.usecases import observe
-from lamplighter.usecases.ingest import Ingest
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.sessions.handoff import EscalationState
+from lamplighter.domain.sessions.transcript import Line
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import escalations
+from lamplighter.usecases.ingest import session_lines
+from lamplighter.usecases.ingest.context import Ingest
 
 RESTART = {"service": "web", "action": "restart", "reason": "Refuses connections"}
 
@@ -81,7 +82,7 @@ async def by_marker(db: Database, tier: int, max_tier: int) -> object:
     text = b'{"type":"text","text":"[ESCALATE:web] Refuses connections"}'
     line = b'{"type":"assistant","message":{"content":[' + text + b"]}}"
     taking = Ingest(db, session, Redactor(), ["Web", "other"], max_tier=max_tier)
-    await observe.ingest(taking, [Line(start=0, end=len(line), content=line)], now=NOON)
+    await session_lines.ingest(taking, [Line(start=0, end=len(line), content=line)], now=NOON)
     (handed,) = await escalations.of(db, [session.id])
     return replace(handed, id=0, session_id=0)
 

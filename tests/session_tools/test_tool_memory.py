@@ -9,19 +9,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolboxes import box, refused, used
 
-from lamplighter.domain.memory import Candidate, Category, Source, Trust
-from lamplighter.domain.reconcile import Echo
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.search import Hit
-from lamplighter.domain.session import Session
-from lamplighter.domain.transcript import Line
-from lamplighter.repository import Database, memories, searches, sessions, trash, writing
-from lamplighter.repository.history import Why
-from lamplighter.repository.memories import Filter, Sort
-from lamplighter.usecases import observe
-from lamplighter.usecases.ingest import Ingest
-from lamplighter.usecases.knowledge import keep
-from lamplighter.usecases.remember import Manner, remember
+from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
+from lamplighter.domain.relate.reconcile import Echo
+from lamplighter.domain.search.search import Hit
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.sessions.transcript import Line
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories, trash
+from lamplighter.repository.memory.history import Why
+from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.repository.search import searches
+from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.ingest import session_lines
+from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.memory.knowledge import keep
+from lamplighter.usecases.memory.remember import Manner, remember
 
 GONE = Why(cause="deleted", actor="operator")
 
@@ -48,7 +51,7 @@ async def test_what_is_saved_is_what_a_marker_would_have_said(db: Database) -> N
     by_marker, by_tool = await opened(db, tier=2), await opened(db, tier=2)
     text = b'{"type":"text","text":"[MEMORY:timing:web] Takes 60s to start"}'
     line = b'{"type":"assistant","message":{"content":[' + text + b"]}}"
-    await observe.ingest(
+    await session_lines.ingest(
         Ingest(db, by_marker, Redactor(), ["Web"]),
         [Line(start=0, end=len(line), content=line)],
         now=NOON,
@@ -243,7 +246,7 @@ async def test_to_search_for_a_service_is_not_to_look_at_it(
     block = f'{{"type":"tool_use","id":"1","name":"{name}","input":{{"service":"Web"}}}}'
     line = f'{{"type":"assistant","message":{{"content":[{block}]}}}}'.encode()
 
-    await observe.ingest(taking, [Line(start=0, end=len(line), content=line)], now=NOON)
+    await session_lines.ingest(taking, [Line(start=0, end=len(line), content=line)], now=NOON)
 
     assert (taking.looked == {"Web"}) == looks
 
@@ -251,7 +254,7 @@ async def test_to_search_for_a_service_is_not_to_look_at_it(
 async def test_a_session_that_searches_without_end_is_stopped(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lamplighter.usecases.search.MOST", 2)
+    monkeypatch.setattr("lamplighter.usecases.search.session_search.MOST", 2)
     session: Session = await opened(db)
     for _ in range(2):
         await used(box(db, session), "mem_search", query="x")

@@ -8,7 +8,7 @@ import pytest
 from homes import NO_SERVICES, Home
 
 from backup_kills import kill_backups, kill_restores, two_backups
-from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.store.database import sqlite_url
 
 KILLS, SEED = 300, 20_261_123
 LINES = ("numbered", "200", "0")

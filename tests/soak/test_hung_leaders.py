@@ -15,7 +15,7 @@ import pytest
 from homes import NO_SERVICES, Home
 
 import by_hand
-from lamplighter.repository.postgres import OURS, WRITER
+from lamplighter.repository.store.postgres import OURS, WRITER
 
 HANGS = 20
 PROMISED_SECONDS = 20

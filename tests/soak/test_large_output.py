@@ -13,8 +13,8 @@ import pytest
 from homes import NO_SERVICES, Home
 
 import by_hand
-from lamplighter.repository.database import sqlite_url
-from lamplighter.supervisor.watch import MOST_BYTES
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.supervisor.run.limits import MOST_BYTES
 from living import KEPT, free_port
 
 SIZES = {120: "", 300: "It printed more than 128 MB."}

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from lamplighter.domain.context import tokens
+from lamplighter.domain.sessions.context import tokens
 from living import Home, Server, lately
 
 E2E = Path(__file__).parents[2] / "e2e"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from lamplighter.config.settings import read_settings
+from lamplighter.domain.clients.tool_hooks import Hooks, Used, candidate, hits
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.hooks import Hooks, Used, candidate, hits
-from lamplighter.domain.memory import Category, Trust
-from lamplighter.domain.session import Session, Status, Trigger
+from lamplighter.domain.memory.memory import Category, Trust
+from lamplighter.domain.sessions.session import Session, Status, Trigger
 
 RULE = """
 [[save_rules]]

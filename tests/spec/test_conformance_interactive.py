@@ -6,18 +6,21 @@ The ends of the names are the numbers of the cases.
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from lamplighter.domain.agent import Agent
-from lamplighter.domain.memory import Candidate, Category, Kind, Memory, Source, Trust
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.session import Session
-from lamplighter.domain.telling import OUTPUT_CHARS
-from lamplighter.repository import Database, client_sessions, memories
-from lamplighter.repository.memories import Filter, Sort
-from lamplighter.usecases import clients, interactive
-from lamplighter.usecases.clients import Opening
-from lamplighter.usecases.interactive import Rules
-from lamplighter.usecases.knowledge import keep
-from lamplighter.usecases.project_context import project_context
+from lamplighter.domain.clients.agent import Agent
+from lamplighter.domain.clients.interactive_text import OUTPUT_CHARS
+from lamplighter.domain.memory.memory import Candidate, Category, Kind, Memory, Source, Trust
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.sessions.session import Session
+from lamplighter.repository import Database
+from lamplighter.repository.clients import client_sessions
+from lamplighter.repository.memory import memories
+from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.usecases.clients import client_sessions as clients
+from lamplighter.usecases.clients import interactive
+from lamplighter.usecases.clients.client_sessions import Opening
+from lamplighter.usecases.clients.interactive import Rules
+from lamplighter.usecases.clients.project_context import project_context
+from lamplighter.usecases.memory.knowledge import keep
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OPEN = Redactor()

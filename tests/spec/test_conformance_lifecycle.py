@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from lamplighter.repository import migrate
-from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.store import migrate
+from lamplighter.repository.store.database import sqlite_url
 from living import Home, Server, lately
 
 MEMORIES = "/api/v1/memories"

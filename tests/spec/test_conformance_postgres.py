@@ -13,8 +13,8 @@ import pytest
 from test_conformance_lifecycle import DAYS, NUMBERS, SAID, TOLD, Row
 
 import by_hand
-from lamplighter.domain.context import tokens
-from lamplighter.repository import migrate
+from lamplighter.domain.sessions.context import tokens
+from lamplighter.repository.store import migrate
 from living import Home, Server, lately
 from postgres_server import PostgresServer
 

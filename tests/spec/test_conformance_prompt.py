@@ -17,11 +17,11 @@ import httpx2
 import pytest
 
 import nursery
-from lamplighter.domain.context import tokens
-from lamplighter.domain.markers import MEMORY
-from lamplighter.domain.memory import MEANINGS, OPERATIONAL
-from lamplighter.repository import migrate
-from lamplighter.repository.database import sqlite_url
+from lamplighter.domain.memory.memory import MEANINGS, OPERATIONAL
+from lamplighter.domain.sessions.context import tokens
+from lamplighter.domain.sessions.markers import MEMORY
+from lamplighter.repository.store import migrate
+from lamplighter.repository.store.database import sqlite_url
 from living import Home, Server, lately
 
 NOON = lately()

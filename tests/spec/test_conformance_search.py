@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.memory import Candidate, Category
-from lamplighter.domain.query import sanitised
-from lamplighter.domain.search import Method, Wanted
-from lamplighter.repository import Database, memories, writing
-from lamplighter.usecases import clients
-from lamplighter.usecases.clients import Opening
-from lamplighter.usecases.finding import READ_LEAST
-from lamplighter.usecases.search import find
+from lamplighter.domain.memory.memory import Candidate, Category
+from lamplighter.domain.search.query import sanitised
+from lamplighter.domain.search.search import Method, Wanted
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories
+from lamplighter.usecases.clients import client_sessions
+from lamplighter.usecases.clients.client_sessions import Opening
+from lamplighter.usecases.search.find import READ_LEAST
+from lamplighter.usecases.search.session_search import find
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -119,7 +120,7 @@ async def test_names_versions_and_parts_of_cjk_are_found_121(
 async def test_one_character_finds_where_it_stands_before_what_stands_beside_121(
     db: Database,
 ) -> None:
-    session, _ = await clients.start(db, Opening(external_id="a", project="x"), now=NOON)
+    session, _ = await client_sessions.start(db, Opening(external_id="a", project="x"), now=NOON)
     held = await keep(db, "データベースの接続池は二十", session_id=session.id)
     await keep(db, "Something else", session_id=session.id)
 

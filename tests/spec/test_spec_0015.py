@@ -10,11 +10,11 @@ from typing import Any
 import httpx2
 from scenario_titles import name_of, titles
 
-from lamplighter.domain.context import tokens
-from lamplighter.domain.markers import MEMORY
-from lamplighter.domain.memory import MEANINGS, OPERATIONAL
-from lamplighter.repository import driver, migrate
-from lamplighter.repository.database import sqlite_url
+from lamplighter.domain.memory.memory import MEANINGS, OPERATIONAL
+from lamplighter.domain.sessions.context import tokens
+from lamplighter.domain.sessions.markers import MEMORY
+from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store.database import sqlite_url
 from living import Home, Server, lately, result
 
 E2E = Path(__file__).parents[2] / "e2e" / "test_memories_page.py"

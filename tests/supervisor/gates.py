@@ -9,15 +9,18 @@ from typing import Any
 
 import psutil
 
-from lamplighter.domain.cooldown import Use
-from lamplighter.domain.memory import Candidate, Category, Trust
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Action, ActionKind, Service, Services
-from lamplighter.domain.session import Plan, Session
-from lamplighter.repository import Database, cooldowns, events, leases, sessions, writing
-from lamplighter.repository.events import Filter
-from lamplighter.supervisor.gate import Gate
-from lamplighter.usecases import curate
+from lamplighter.domain.memory.memory import Candidate, Category, Trust
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.cooldown import Use
+from lamplighter.domain.services.service import Action, ActionKind, Service, Services
+from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import cooldowns, events
+from lamplighter.repository.services.events import Filter
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.upkeep import leases
+from lamplighter.supervisor.actions.gate import Gate
+from lamplighter.usecases.memory import curate
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 WAIT_SECONDS = 30

@@ -13,7 +13,7 @@ import psutil
 
 import by_hand
 import nursery
-from lamplighter.repository import driver
+from lamplighter.repository.store import driver
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "engine.py"
 NO_SERVICES = "services: {}\n"

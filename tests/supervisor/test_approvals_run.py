@@ -14,13 +14,13 @@ from typing import TypeVar
 import pytest
 from homes import Home
 
-from lamplighter.domain.approval import Answer, Approval, Choice
+from lamplighter.domain.actions.approval import Answer, Approval, Choice
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.redact import Redactor
+from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
-from lamplighter.repository.database import sqlite_url
-from lamplighter.usecases.approvals import decide
-from lamplighter.usecases.sessions import stop
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.usecases.sessions.approvals import decide
+from lamplighter.usecases.sessions.sessions import stop
 
 T = TypeVar("T")
 

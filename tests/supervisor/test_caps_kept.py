@@ -8,11 +8,12 @@ import pytest
 from workbench import leading
 
 from lamplighter import clock
-from lamplighter.domain.caps import Caps
-from lamplighter.domain.session import Plan, Session, Status
-from lamplighter.repository import Database, sessions, writing
-from lamplighter.supervisor import recovery, runner
-from lamplighter.supervisor.watch import Limits
+from lamplighter.domain.sessions.cost import Caps
+from lamplighter.domain.sessions.session import Plan, Session, Status
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import sessions
+from lamplighter.supervisor.run import recovery, runner
+from lamplighter.supervisor.run.limits import Limits
 
 USUAL = Caps(session=1, chain=3, day=10)
 SLOW = "0.3"  # longer than the supervisor looks away

@@ -2,7 +2,7 @@
 
 from homes import Home
 
-from lamplighter.domain.frames import ANSWERS, FAILS_WITH
+from lamplighter.domain.memory.frames import ANSWERS, FAILS_WITH
 
 
 def incident(home: Home, words: str) -> None:

@@ -16,17 +16,18 @@ from homes import Home
 
 import by_hand
 from lamplighter import clock
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Service, Services
-from lamplighter.domain.session import Plan, Status, Trigger
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.session import Plan, Status, Trigger
 from lamplighter.engines.exec import ExecEngine
-from lamplighter.repository import Database, requests, tables, writing
-from lamplighter.supervisor import runner
-from lamplighter.supervisor.daemon import Supervisor
-from lamplighter.supervisor.files import SessionFiles
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import requests
+from lamplighter.repository.store import tables
+from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.rounds import Rounds
-from lamplighter.supervisor.workshop import Workshop
+from lamplighter.supervisor.run import runner
+from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.files import SessionFiles
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "chain_engine.py"
 SERVICES = Services((Service(name="Web"), Service(name="db"), Service(name="caddy")), path="here")

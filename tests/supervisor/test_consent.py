@@ -13,18 +13,21 @@ import pytest
 from gates import NOON, RESTART, gate, opened, told, uses
 
 from lamplighter import clock
-from lamplighter.domain.approval import Answer, Approval, ApprovalState, Choice
-from lamplighter.domain.cooldown import Outcome
+from lamplighter.domain.actions.approval import Answer, Approval, ApprovalState, Choice
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.domain.memory import Candidate, Category
-from lamplighter.domain.redact import Redactor, redactor
-from lamplighter.domain.service import Action, Approve, Service, Services
-from lamplighter.domain.session import Plan, Status
-from lamplighter.repository import Database, approvals
-from lamplighter.repository.approvals import Filter
-from lamplighter.supervisor.gate import OTHERWISE, Gate, Verdict
-from lamplighter.usecases import act, curate, sessions
-from lamplighter.usecases import approvals as asking
+from lamplighter.domain.memory.memory import Candidate, Category
+from lamplighter.domain.secrets.redact import Redactor, redactor
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.service import Action, Approve, Service, Services
+from lamplighter.domain.sessions.session import Plan, Status
+from lamplighter.repository import Database
+from lamplighter.repository.sessions import approvals
+from lamplighter.repository.sessions.approvals import Filter
+from lamplighter.supervisor.actions.gate import OTHERWISE, Gate, Verdict
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.services import act
+from lamplighter.usecases.sessions import approvals as asking
+from lamplighter.usecases.sessions import sessions
 
 YES, NO = Answer(choice=Choice.APPROVE), Answer(choice=Choice.DENY)
 NOT_NOW = Answer(choice=Choice.DENY, note="Not now")

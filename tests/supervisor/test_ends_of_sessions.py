@@ -11,17 +11,18 @@ from pathlib import Path
 import pytest
 from workbench import ModelEngine, Workbench, leading
 
-from lamplighter.domain.caps import Caps, Charge, allowance, overspent
-from lamplighter.domain.exits import in_words
-from lamplighter.domain.service import Action, ActionKind, Service, Services
-from lamplighter.domain.session import Status
-from lamplighter.domain.transcript import Spent, Usage
-from lamplighter.repository import Database, sessions
-from lamplighter.supervisor.follow import DRAINED, STOPPED
-from lamplighter.supervisor.recovery import INTERRUPTED
-from lamplighter.supervisor.runner import LINGERED
-from lamplighter.supervisor.watch import Limits, Watch
-from lamplighter.usecases import sessions as lifecycle
+from lamplighter.domain.services.service import Action, ActionKind, Service, Services
+from lamplighter.domain.sessions.cost import Caps, Charge, allowance, overspent
+from lamplighter.domain.sessions.exit_reasons import in_words
+from lamplighter.domain.sessions.session import Status
+from lamplighter.domain.sessions.transcript import Spent, Usage
+from lamplighter.repository import Database
+from lamplighter.repository.sessions import sessions
+from lamplighter.supervisor.run.follow import DRAINED, STOPPED
+from lamplighter.supervisor.run.limits import Limits, Watch
+from lamplighter.supervisor.run.recovery import INTERRUPTED
+from lamplighter.supervisor.run.runner import LINGERED
+from lamplighter.usecases.sessions import sessions as lifecycle
 
 PAGE = Path(__file__).parents[2] / "docs" / "sessions.md"
 ROW = re.compile(r"^\| .* \| (\w+) \| (.*?) ?\|$", re.MULTILINE)

@@ -6,10 +6,11 @@ import pytest
 from workbench import leading
 
 from lamplighter import clock
-from lamplighter.domain.session import Plan, Trigger
+from lamplighter.domain.sessions.session import Plan, Trigger
 from lamplighter.engines.exec import ExecEngine
-from lamplighter.repository import Database, requests, writing
-from lamplighter.supervisor.rounds import Rounds
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import requests
+from lamplighter.supervisor.daemon import Rounds
 
 HANDS_ON = ("lines", "[ESCALATE:web] it does not answer")
 TIERS = {2: "second", 3: "third"}

@@ -23,16 +23,17 @@ from gates import (
     with_action,
 )
 
-from lamplighter.domain.cooldown import Outcome, Use
-from lamplighter.domain.policy import REFUSALS
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import ActionKind, Services
-from lamplighter.domain.session import Status
+from lamplighter.domain.actions.policy import REFUSALS
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.service import ActionKind, Services
+from lamplighter.domain.sessions.session import Status
 from lamplighter.engines.bounded import Ended
-from lamplighter.repository import Database, leases, sessions, writing
-from lamplighter.repository.driver import OperationalError
-from lamplighter.supervisor.gate import UNKEPT, Verdict
-from lamplighter.supervisor.verdict import SHOWN_CHARS
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store.driver import OperationalError
+from lamplighter.repository.upkeep import leases
+from lamplighter.supervisor.actions.gate import SHOWN_CHARS, UNKEPT, Verdict
 
 
 async def test_what_ran_is_a_use_with_what_it_said(db: Database) -> None:

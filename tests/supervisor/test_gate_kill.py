@@ -14,12 +14,15 @@ from homes import Home
 
 import by_hand
 from lamplighter import clock
-from lamplighter.domain.cooldown import Outcome
-from lamplighter.domain.session import Plan
-from lamplighter.repository import Database, cooldowns, leases, sessions, writing
-from lamplighter.repository.database import is_postgres
-from lamplighter.usecases import act
-from lamplighter.usecases import sessions as lifecycle
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.sessions.session import Plan
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import cooldowns
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store.database import is_postgres
+from lamplighter.repository.upkeep import leases
+from lamplighter.usecases.services import act
+from lamplighter.usecases.sessions import sessions as lifecycle
 from living import free_port
 from thorough import examples
 

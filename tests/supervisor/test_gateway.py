@@ -19,13 +19,13 @@ from gates import (
     with_action,
 )
 
-from lamplighter.domain.cooldown import Outcome
-from lamplighter.domain.redact import Redactor
-from lamplighter.engines.probe import asking
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.engines.probe import gate_client
 from lamplighter.repository import Database
-from lamplighter.supervisor import gateway
-from lamplighter.supervisor.gate import Verdict
-from lamplighter.supervisor.toolbox import Toolbox
+from lamplighter.supervisor.actions.gate import Verdict
+from lamplighter.supervisor.tools import gateway
+from lamplighter.supervisor.tools.toolbox import Toolbox
 
 OVERDUE = "ended by us after 1 s: up"
 
@@ -146,18 +146,18 @@ async def test_whoever_is_cancelled_leaves_nothing_running_and_a_failure(
 async def test_the_socket_answers_each_question_in_a_line(db: Database, tmp_path: Path) -> None:
     asked = gate(db, await opened(db))
     async with gateway.opened(Toolbox(gate=asked), tmp_path / "gate.sock") as door:
-        ran = await asking.run_action(str(door), "web", "restart")
-        refused = await asking.run_action(str(door), "plex", "restart")
-    over = await asking.run_action(str(door), "web", "restart")
+        ran = await gate_client.run_action(str(door), "web", "restart")
+        refused = await gate_client.run_action(str(door), "plex", "restart")
+    over = await gate_client.run_action(str(door), "web", "restart")
 
-    assert ran == asking.Verdict(
+    assert ran == gate_client.Verdict(
         Outcome.UNCONFIRMED,
         "done; not confirmed: Web has no checks",
         use=1,
         attempts=1,
         exit_code=0,
     )
-    assert refused == asking.Verdict(Outcome.REFUSED, "'plex' is not in services.yaml")
+    assert refused == gate_client.Verdict(Outcome.REFUSED, "'plex' is not in services.yaml")
     assert over.outcome is Outcome.REFUSED
     assert over.words.startswith("the gate does not answer: ")
     assert not door.exists()
@@ -216,7 +216,7 @@ async def test_an_action_ends_when_its_session_does(db: Database, tmp_path: Path
     argv = (sys.executable, "-c", DAEMON, str(tmp_path / "up"), "stays")
     asked = gate(db, await opened(db), services=with_action(*argv))
     async with gateway.opened(Toolbox(gate=asked), tmp_path / "gate.sock") as door:
-        waiting = asyncio.create_task(asking.run_action(str(door), "web", "restart"))
+        waiting = asyncio.create_task(gate_client.run_action(str(door), "web", "restart"))
         await until((tmp_path / "up").exists)
 
     assert (await waiting).outcome is Outcome.REFUSED

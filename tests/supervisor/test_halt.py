@@ -10,10 +10,12 @@ import pytest
 from gates import PAUSE, gate, opened, until, uses
 from homes import Home
 
-from lamplighter.domain.cooldown import Outcome
-from lamplighter.domain.halt import Way
-from lamplighter.repository import Database, driver, halts, writing
-from lamplighter.usecases.halt import Brake
+from lamplighter.domain.actions.halt import Way
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import halts
+from lamplighter.repository.store import driver
+from lamplighter.usecases.sessions.halt import Brake
 
 NOTHING_BEGINS_SECONDS = 1
 NOTHING_LIVES_SECONDS = 10

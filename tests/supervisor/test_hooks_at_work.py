@@ -13,14 +13,19 @@ from homes import Home
 from workbench import leading
 
 from lamplighter import clock
-from lamplighter.domain.hooks import Hooks, InjectRule, SaveRule
-from lamplighter.domain.memory import Candidate, Category
-from lamplighter.domain.redact import Redactor
-from lamplighter.repository import Database, driver, sessions, tables_work
-from lamplighter.supervisor import follow, gateway
-from lamplighter.supervisor.toolbox import Toolbox
-from lamplighter.usecases import curate, hooks, observe
-from lamplighter.usecases.toolbox import Answer, Tool
+from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule
+from lamplighter.domain.memory.memory import Candidate, Category
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.repository import Database
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store import driver, session_tables
+from lamplighter.supervisor.run import follow
+from lamplighter.supervisor.tools import gateway
+from lamplighter.supervisor.tools.toolbox import Toolbox
+from lamplighter.usecases.clients import tool_hooks
+from lamplighter.usecases.ingest import session_lines
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.sessions.toolbox import Answer, Tool
 
 ERRORS = Hooks(save=(SaveRule(tool="bash", category=Category.BUGFIX, match_output="error|fatal"),))
 LOOKS = Hooks(inject=(InjectRule(tool="look"),))
@@ -61,7 +66,7 @@ async def test_an_answer_after_a_supervisors_death_finds_its_use(
         half = replace(session, log_offset=lines[0].end)
 
         ingest = follow.taking(shop, half, [])
-        await observe.ingest(ingest, lines[1:], now=clock.now())
+        await session_lines.ingest(ingest, lines[1:], now=clock.now())
 
         [again] = await bench.rows("memories")
     assert (kept["duplicate_count"], again["duplicate_count"]) == (1, 2)
@@ -88,13 +93,15 @@ async def test_what_we_know_is_told_beside_the_answer_of_our_tool(
     searched: list[int] = []
 
     async def look(given: Mapping[str, Any]) -> Answer:
-        rows = await db.fetch_all(tables_work.searches.select())
+        rows = await db.fetch_all(session_tables.searches.select())
         searched.append(len(rows))
         return Answer(text=f"{given['service']} is up")
 
     async def recall(tool: str, given: Mapping[str, Any]) -> str:
         now = clock.now()
-        return await hooks.recalled(db, rules, session, tool, given, redact=Redactor(), now=now)
+        return await tool_hooks.recalled(
+            db, rules, session, tool, given, redact=Redactor(), now=now
+        )
 
     tool = Tool(name="look", about="Looks.", schema={}, use=look)
     box = Toolbox(gate=gate(db, session), tools=(tool,), recall=recall)

@@ -10,10 +10,11 @@ import asyncpg
 import psutil
 from homes import Home, rows, there
 
-from lamplighter.domain.leader import HEARTBEAT, HUNG, Leader
-from lamplighter.repository import Database, leases, writing
-from lamplighter.repository.lease_postgres import PostgresLock
-from lamplighter.repository.postgres import OURS, WRITER
+from lamplighter.domain.services.leader import HEARTBEAT, HUNG, Leader
+from lamplighter.repository import Database, writing
+from lamplighter.repository.store.postgres import OURS, WRITER
+from lamplighter.repository.upkeep import leases
+from lamplighter.repository.upkeep.lease_postgres import PostgresLock
 from lamplighter.supervisor.heartbeat import Heartbeat, HeartbeatWatch
 
 PROMISED_SECONDS = 20

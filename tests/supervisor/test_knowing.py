@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.repository import migrate
-from lamplighter.repository.database import sqlite_url
+from lamplighter.repository.store import migrate
+from lamplighter.repository.store.database import sqlite_url
 from living import Home, lately
 
 STAMP = lately(3)

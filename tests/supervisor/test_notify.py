@@ -12,9 +12,9 @@ import pytest
 from homes import Home
 
 from lamplighter.config.settings import read_settings
-from lamplighter.domain.notice import Kind
+from lamplighter.domain.services.notice import Kind
 from lamplighter.serve import home as homes
-from lamplighter.serve.post import ApprisePost, secrets_in, understood
+from lamplighter.serve.outbox import ApprisePost, secrets_in, understood
 
 # what Apprise imports imports it
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")

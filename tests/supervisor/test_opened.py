@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from gates import SERVICES, gate, opened
 
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Services
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
-from lamplighter.supervisor.shell import Shell, run_command
-from lamplighter.usecases.toolbox import Answer
+from lamplighter.supervisor.tools.shell import Shell, run_command
+from lamplighter.usecases.sessions.toolbox import Answer
 
 SECRET = "do not tell"
 TRIES = 40

@@ -12,11 +12,13 @@ from homes import Home
 
 import by_hand
 from lamplighter import clock
-from lamplighter.domain.home import Home as Identity
-from lamplighter.domain.session import Plan
-from lamplighter.repository import Database, driver, migrate, sessions, writing
-from lamplighter.repository.database import sqlite_url
-from lamplighter.supervisor.files import SessionFiles
+from lamplighter.domain.sessions.home import Home as Identity
+from lamplighter.domain.sessions.session import Plan
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.supervisor.run.files import SessionFiles
 from living import free_port
 from postgres_server import PostgresServer
 

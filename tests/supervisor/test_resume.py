@@ -14,10 +14,10 @@ from homes import Home
 
 import by_hand
 from lamplighter.engines import CHECKPOINT_LOCK
-from lamplighter.repository.database import sqlite_url
-from lamplighter.repository.driver import OperationalError
-from lamplighter.repository.feed import run_directory
-from lamplighter.supervisor.gateway import NAME
+from lamplighter.repository.feed.signals import run_directory
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.store.driver import OperationalError
+from lamplighter.supervisor.tools.gateway import NAME
 from messages_api import Asked, MessagesApi, Turn, says, uses
 
 FIRST = "[MEMORY:timing:caddy] Starts within 2 s."

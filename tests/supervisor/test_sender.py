@@ -5,12 +5,23 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.event import Level
-from lamplighter.domain.notice import GAP, SAME_FOR, SETTLE, Kind, Notice, NoticeState, Telling
-from lamplighter.repository import Database, changes, events, notices, writing
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.notice import (
+    GAP,
+    SAME_FOR,
+    SETTLE,
+    Kind,
+    Notice,
+    NoticeState,
+    Telling,
+)
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.services import events, notices
 from lamplighter.supervisor.sender import Sender
-from lamplighter.usecases import halt, notify
-from lamplighter.usecases.halt import Brake
+from lamplighter.usecases.services import notify
+from lamplighter.usecases.sessions import halt
+from lamplighter.usecases.sessions.halt import Brake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from homes import Home
 
-from lamplighter.repository import driver
+from lamplighter.repository.store import driver
 
 
 def status(home: Home, session: int = 1) -> tuple[object, ...]:

@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 from gates import NOON, SERVICES, gate, opened, told, uses, with_action
 
-from lamplighter.domain.cooldown import Outcome
-from lamplighter.domain.halt import Way
-from lamplighter.domain.policy import REFUSALS
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Services
-from lamplighter.domain.session import Status
-from lamplighter.repository import Database, halts, sessions, writing
-from lamplighter.supervisor.gate import Gate
-from lamplighter.supervisor.shell import Shell, run_command
-from lamplighter.usecases.toolbox import Answer
+from lamplighter.domain.actions.halt import Way
+from lamplighter.domain.actions.policy import REFUSALS
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.session import Status
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import halts, sessions
+from lamplighter.supervisor.actions.gate import Gate
+from lamplighter.supervisor.tools.shell import Shell, run_command
+from lamplighter.usecases.sessions.toolbox import Answer
 
 TIERS = (1, 2, 3)
 SECRET = "hunter2-hunter2"

@@ -14,13 +14,14 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from toolboxes import box
 
-from lamplighter.domain.offers import OFFERS
-from lamplighter.mcp.door import Doors
-from lamplighter.repository import Database, memories
-from lamplighter.repository.memories import Filter, Sort
-from lamplighter.supervisor import gateway
-from lamplighter.supervisor.toolbox import Toolbox
-from lamplighter.usecases.toolbox import ANSWER_CHARS, Answer, Tool
+from lamplighter.formats.session_tools import OFFERS
+from lamplighter.mcp.session_server import Doors
+from lamplighter.repository import Database
+from lamplighter.repository.memory import memories
+from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.supervisor.tools import gateway
+from lamplighter.supervisor.tools.toolbox import Toolbox
+from lamplighter.usecases.sessions.toolbox import ANSWER_CHARS, Answer, Tool
 
 SOUND: dict[str, dict[str, Any]] = {
     "run_action": {"service": "web", "action": "restart", "reason": "Refuses connections"},

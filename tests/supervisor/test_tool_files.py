@@ -13,8 +13,8 @@ from toolboxes import box, refused, used
 
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.repository import Database
-from lamplighter.supervisor.readable import Names, Part, Readable
-from lamplighter.supervisor.toolbox import Toolbox
+from lamplighter.supervisor.tools.readable import Names, Part, Readable
+from lamplighter.supervisor.tools.toolbox import Toolbox
 
 SECRET = "the crown jewels"
 LINES = "".join(f"line {number:04}\n" for number in range(4_000))

@@ -10,11 +10,12 @@ import pytest
 from gates import NOON, RESTART, opened, running, uses
 from toolboxes import box, refused, used
 
-from lamplighter.domain.check import Check, CommandCheck, HttpCheck, TcpCheck
-from lamplighter.domain.marks import Look
-from lamplighter.domain.service import Service, Services
-from lamplighter.repository import Database, checks, writing
-from lamplighter.supervisor import checking
+from lamplighter.domain.services.check import Check, CommandCheck, HttpCheck, TcpCheck
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import checks
+from lamplighter.supervisor.actions import checking
 from lamplighter.supervisor.tools import looking
 
 QUICK = {"timeout": 5.0, "retries": 0}

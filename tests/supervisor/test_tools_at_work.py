@@ -11,19 +11,20 @@ import pytest
 from workbench import leading
 
 from lamplighter.config.settings import read_settings
-from lamplighter.domain.context import Block
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.domain.service import Service, Services
-from lamplighter.domain.session import Plan
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.context import Block
+from lamplighter.domain.sessions.session import Plan
 from lamplighter.engines import Command, Task, ToolDoor, Trait
 from lamplighter.engines.exec import ExecEngine
-from lamplighter.mcp.door import Doors
-from lamplighter.repository import Database, escalations, exposures, memories
-from lamplighter.repository.memories import Filter, Sort
-from lamplighter.serve import home, workshop
-from lamplighter.supervisor.readable import Readable
-from lamplighter.usecases.prompts import system_prompt
-from lamplighter.usecases.sessions import prompt_of
+from lamplighter.mcp.session_server import Doors
+from lamplighter.repository import Database
+from lamplighter.repository.memory import exposures, memories
+from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.repository.sessions import escalations
+from lamplighter.serve import home, session_context
+from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.usecases.sessions.sessions import prompt_of, system_prompt
 
 USER = Path(__file__).parents[1] / "fakes" / "tool_user.py"
 SERVICES = Services((Service(name="Web"),), path="here")
@@ -111,14 +112,14 @@ def test_what_we_live_by_is_never_readable(tmp_path: Path, monkeypatch: pytest.M
     settings = read_settings(environ)
     settings.home.mkdir()
     database, mounted = tmp_path / "elsewhere.db", tmp_path / "secrets"
-    monkeypatch.setattr(workshop, "MOUNTED_SECRETS", mounted)
+    monkeypatch.setattr(session_context, "MOUNTED_SECRETS", mounted)
     mounted.mkdir()
     wal, secret = Path(f"{database}-wal"), mounted / "key"
     for path in (settings.home / "token", settings.services, database, wal, secret):
         path.touch()
     settings = replace(settings, database_url=f"sqlite:///{database}")
 
-    readable = workshop.readable(settings)
+    readable = session_context.readable(settings)
 
     assert readable.roots == (tmp_path,)
     for path in (settings.home / "token", settings.services, database, wal, secret):

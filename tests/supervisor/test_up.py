@@ -128,7 +128,7 @@ def test_a_port_in_use_is_said_in_words(home: Home, port: int, words: str) -> No
 
 def test_a_newer_database_is_refused_and_not_touched(home: Home) -> None:
     home.run("migrate")
-    from lamplighter.repository import driver
+    from lamplighter.repository.store import driver
 
     connection = driver.connect(str(home.path / "lamplighter.db"))
     connection.execute("UPDATE alembic_version SET version_num = '9999'")

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from homes import Home
 
-from lamplighter.repository import driver
+from lamplighter.repository.store import driver
 
 LINK = "/login?code="
 Ask = Callable[..., httpx2.Response]

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from lamplighter.supervisor.consent import Waiting
-from lamplighter.supervisor.watch import Limits, Watch
+from lamplighter.supervisor.actions.consent import Waiting
+from lamplighter.supervisor.run.limits import Limits, Watch
 
 
 @pytest.mark.parametrize(("waited", "over"), [(0.0, True), (40.0, True), (90.0, False)])

@@ -5,15 +5,15 @@ from typing import Any
 
 from gates import NOON, gate
 
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.session import Session
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database
 from lamplighter.supervisor import tools
-from lamplighter.supervisor.readable import Readable
-from lamplighter.supervisor.toolbox import Toolbox
-from lamplighter.supervisor.tools.bench import Bench
-from lamplighter.usecases.ingest import Ingest
-from lamplighter.usecases.toolbox import Answer
+from lamplighter.supervisor.tools.context import Bench
+from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.supervisor.tools.toolbox import Toolbox
+from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.sessions.toolbox import Answer
 
 SECRETIVE = Redactor({"hunter2-hunter2": "DB_PASSWORD"})
 

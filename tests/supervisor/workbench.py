@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from lamplighter import clock
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Services
-from lamplighter.domain.session import Plan, Session, Trigger
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.session import Plan, Session, Trigger
 from lamplighter.engines import Command, Task, Trait
 from lamplighter.engines.exec import ExecEngine
-from lamplighter.repository import Database, requests, sessions, tables, writing
-from lamplighter.supervisor.daemon import Supervisor
-from lamplighter.supervisor.files import SessionFiles
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import requests, sessions
+from lamplighter.repository.store import tables
+from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.rounds import Rounds
-from lamplighter.supervisor.workshop import Workshop
+from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.files import SessionFiles
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "engine.py"
 

@@ -13,9 +13,9 @@ import pytest
 from collected import Collected
 from collector import Collector, collecting
 
-from lamplighter.domain.session import Plan, Session, Status, Trigger
-from lamplighter.domain.transcript import Spent, Usage
-from lamplighter.supervisor.traced import Turns, told
+from lamplighter.domain.sessions.session import Plan, Session, Status, Trigger
+from lamplighter.domain.sessions.transcript import Spent, Usage
+from lamplighter.supervisor.run.tracing import Turns, told
 from living import ENGINE, Home, Server, free_port, lately, result, text
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"

@@ -5,12 +5,14 @@ from typing import Any
 
 from examples import NOON, OPEN, rows, stream
 
-from lamplighter.domain.cooldown import Outcome, Use
-from lamplighter.domain.service import Action, ActionKind, Service, Services
-from lamplighter.domain.session import Session
-from lamplighter.repository import Database, cooldowns
-from lamplighter.usecases import act, observe
-from lamplighter.usecases.ingest import Ingest
+from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.service import Action, ActionKind, Service, Services
+from lamplighter.domain.sessions.session import Session
+from lamplighter.repository import Database
+from lamplighter.repository.services import cooldowns
+from lamplighter.usecases.ingest import session_lines
+from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.services import act
 
 HOUR = timedelta(hours=1)
 RESTART = Action(name="restart", kind=ActionKind.RESTART, argv=("/bin/true",))
@@ -33,7 +35,7 @@ async def used(db: Database, *, now: datetime = NOON, service: str = "Web") -> l
 async def marked(db: Database, by: Session, *words: str, now: datetime = NOON, **more: Any) -> None:
     """Let a session say some lines."""
     taking = Ingest(db, by, more.pop("redact", OPEN), more.pop("known", ["Web"]))
-    await observe.ingest(taking, stream(*words), now=now)
+    await session_lines.ingest(taking, stream(*words), now=now)
 
 
 async def acted(

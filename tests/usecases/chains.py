@@ -5,14 +5,17 @@ from typing import Any
 
 from examples import NOON, OPEN, rows, session, stream
 
-from lamplighter.domain.cooldown import Outcome
-from lamplighter.domain.marks import Look
-from lamplighter.domain.service import Action, ActionKind, Service, Services
-from lamplighter.domain.session import Session, Status
-from lamplighter.repository import Database, checks, writing
-from lamplighter.usecases import act, observe, sessions
-from lamplighter.usecases.ingest import Ingest
-from lamplighter.usecases.sessions import Ending
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.service import Action, ActionKind, Service, Services
+from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.session import Session, Status
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import checks
+from lamplighter.usecases.ingest import session_lines
+from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.services import act
+from lamplighter.usecases.sessions import sessions
+from lamplighter.usecases.sessions.sessions import Ending
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -29,7 +32,7 @@ async def said(
     db: Database, by: Session, *words: str, max_tier: int = 3, redact: Any = OPEN
 ) -> None:
     taking = Ingest(db, by, redact, NAMES, max_tier=max_tier)
-    await observe.ingest(taking, stream(*words), now=NOON)
+    await session_lines.ingest(taking, stream(*words), now=NOON)
 
 
 async def finished(

@@ -5,13 +5,17 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lamplighter.domain.memory import Candidate, Category, Memory
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.session import Plan, Session, Trigger
-from lamplighter.domain.transcript import Line
-from lamplighter.repository import Database, history, leases, memories, sessions, tables, writing
-from lamplighter.repository.memories import Filter, Sort
-from lamplighter.usecases.remember import Manner, Remembered, remember
+from lamplighter.domain.memory.memory import Candidate, Category, Memory
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.sessions.session import Plan, Session, Trigger
+from lamplighter.domain.sessions.transcript import Line
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import history, memories
+from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store import tables
+from lamplighter.repository.upkeep import leases
+from lamplighter.usecases.memory.remember import Manner, Remembered, remember
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)

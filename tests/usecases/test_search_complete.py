@@ -6,13 +6,15 @@ import pytest
 
 import by_hand
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.memory import Candidate, Category, Memory, Source
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.search import Wanted
-from lamplighter.domain.summary import Message
+from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source
+from lamplighter.domain.search.search import Wanted
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.sessions.summary import Message
 from lamplighter.repository import Database
-from lamplighter.usecases import clients, finding, knowledge
-from lamplighter.usecases.finding import find
+from lamplighter.usecases.clients import client_sessions
+from lamplighter.usecases.memory import knowledge
+from lamplighter.usecases.search import find as finding
+from lamplighter.usecases.search.find import find
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OUT_OF_TIME = 0.0
@@ -33,10 +35,10 @@ async def keep(db: Database, words: str) -> Memory:
 
 
 async def end_session(db: Database, words: str) -> int:
-    opening = clients.Opening(external_id="talk", project="shop")
-    session, _ = await clients.start(db, opening, now=NOON)
+    opening = client_sessions.Opening(external_id="talk", project="shop")
+    session, _ = await client_sessions.start(db, opening, now=NOON)
     said = [Message("user", words), Message("assistant", "Done.")]
-    await clients.end(db, "talk", said, redact=Redactor(), now=NOON)
+    await client_sessions.end(db, "talk", said, redact=Redactor(), now=NOON)
     return session.id
 
 

@@ -6,11 +6,12 @@ from datetime import timedelta
 import pytest
 from examples import NOON, rows, session
 
-from lamplighter.domain.access import ADMIN, MACHINE, SESSION_SCOPES
+from lamplighter.domain.access.access import ADMIN, MACHINE, SESSION_SCOPES
 from lamplighter.domain.errors import Invalid, NotFound
-from lamplighter.repository import Database, logins, tokens
-from lamplighter.repository.database import file_of
-from lamplighter.usecases import access
+from lamplighter.repository import Database
+from lamplighter.repository.access import logins, tokens
+from lamplighter.repository.store.database import file_of
+from lamplighter.usecases.access import access
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 SECOND = timedelta(seconds=1)

@@ -19,12 +19,14 @@ from acting import (
 )
 from examples import NOON, OPEN, SECRETIVE, SLOW_START, rows, session
 
-from lamplighter.domain.cooldown import Outcome
-from lamplighter.domain.memory import Category, Trust
-from lamplighter.domain.session import Status
+from lamplighter.domain.memory.memory import Category, Trust
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.sessions.session import Status
 from lamplighter.repository import Database
-from lamplighter.usecases import act, curate, sessions
-from lamplighter.usecases.sessions import Ending
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.services import act
+from lamplighter.usecases.sessions import sessions
+from lamplighter.usecases.sessions.sessions import Ending
 
 
 async def test_a_slot_is_used_from_its_reservation_on(db: Database) -> None:

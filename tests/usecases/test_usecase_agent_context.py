@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE
 
-from lamplighter.domain.memory import Candidate, Category, Memory, Source, Trust
-from lamplighter.domain.search import Method
-from lamplighter.domain.session import Session
-from lamplighter.domain.summary import Message
-from lamplighter.repository import Database, exposures, history, memories, retellings, writing
-from lamplighter.usecases import clients
-from lamplighter.usecases.agent_context import agent_context
-from lamplighter.usecases.clients import Opening
+from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source, Trust
+from lamplighter.domain.search.search import Method
+from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.sessions.summary import Message
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import exposures, history, memories
+from lamplighter.usecases.clients import client_sessions
+from lamplighter.usecases.clients.agent_context import agent_context
+from lamplighter.usecases.clients.client_sessions import Opening
 
 WAL = Candidate(
     category=Category.DECISION,
@@ -38,13 +39,15 @@ async def learned(db: Database, **more: Any) -> Memory:
 
 
 async def visit(db: Database, name: str, *said: str, project: str = "shelf") -> Session:
-    await clients.start(db, Opening(external_id=name, project=project, agent="coder"), now=NOON)
+    await client_sessions.start(
+        db, Opening(external_id=name, project=project, agent="coder"), now=NOON
+    )
     told = [Message("user", each) for each in said]
-    return await clients.end(db, name, told, redact=OPEN, now=NOON)
+    return await client_sessions.end(db, name, told, redact=OPEN, now=NOON)
 
 
 async def begun(db: Database) -> Session:
-    return (await clients.start(db, Opening(external_id="s", project="shelf"), now=NOON))[0]
+    return (await client_sessions.start(db, Opening(external_id="s", project="shelf"), now=NOON))[0]
 
 
 async def test_both_blocks_are_what_agents_of_agentops_read(db: Database) -> None:
@@ -189,7 +192,7 @@ async def test_what_a_session_is_told_is_kept_byte_for_byte_with_the_reasons(
         redact=SECRETIVE,
     )  # fmt: skip
 
-    [kept] = await retellings.of(db, session.id)
+    [kept] = await exposures.updates_of(db, session.id)
     assert kept.injected == found.text
     assert (kept.at, kept.tokens) == (LATER, -(-len(found.text) // 4))
     assert "hunter2" not in kept.query
@@ -213,7 +216,7 @@ async def test_the_same_told_again_is_kept_once(db: Database) -> None:
         await agent_context(db, "shelf", "wal", now=now, session_id=session.id)
     await agent_context(db, "shelf", "mode", now=LATER, session_id=session.id)
 
-    assert [each.query for each in await retellings.of(db, session.id)] == ["wal", "mode"]
+    assert [each.query for each in await exposures.updates_of(db, session.id)] == ["wal", "mode"]
 
 
 async def test_that_a_memory_was_told_is_counted_and_is_no_change(db: Database) -> None:
@@ -233,7 +236,7 @@ async def test_of_no_session_nothing_is_kept(db: Database) -> None:
 
     await agent_context(db, "shelf", "wal", now=LATER)
 
-    assert await retellings.of(db, session.id) == []
+    assert await exposures.updates_of(db, session.id) == []
 
 
 async def test_with_a_budget_a_text_is_whole_while_there_is_room(db: Database) -> None:

@@ -6,15 +6,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.alerts import Alert, State
-from lamplighter.domain.alerts.words import MAX_CHARS
-from lamplighter.domain.redact import redactor
-from lamplighter.domain.service import Service, Services
-from lamplighter.domain.session import Plan, RequestState, Trigger
-from lamplighter.repository import Database, alerts, changes, events, requests, sessions, writing
-from lamplighter.repository.alerts import Filter
-from lamplighter.usecases import alert
-from lamplighter.usecases.alert import MOST_WAITING, Rules, Taken
+from lamplighter.domain.secrets.redact import redactor
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.session import Plan, RequestState, Trigger
+from lamplighter.formats.alerts import Alert, State
+from lamplighter.formats.alerts.payload import MAX_CHARS
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.services import alerts, events
+from lamplighter.repository.services.alerts import Filter
+from lamplighter.repository.sessions import requests, sessions
+from lamplighter.usecases.services import alert
+from lamplighter.usecases.services.alert import MOST_WAITING, Rules, Taken
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

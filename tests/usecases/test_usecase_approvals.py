@@ -9,31 +9,27 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from lamplighter.domain import policy
-from lamplighter.domain.approval import Answer, Approval, ApprovalState, Choice, Wish
-from lamplighter.domain.cooldown import Outcome
+from lamplighter.domain.actions import policy
+from lamplighter.domain.actions.approval import Answer, Approval, ApprovalState, Choice, Wish
 from lamplighter.domain.errors import Conflict, Stale
-from lamplighter.domain.notice import Telling
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Action, ActionKind, Approve, Service, Services
-from lamplighter.domain.session import Plan, Session
-from lamplighter.repository import (
-    Database,
-    approvals,
-    changes,
-    journal,
-    leases,
-    notices,
-    sessions,
-    writing,
-)
-from lamplighter.repository.approvals import Filter
-from lamplighter.repository.tables import approvals as rows
-from lamplighter.usecases import approvals as asking
-from lamplighter.usecases import halt
-from lamplighter.usecases import journal as acts
-from lamplighter.usecases.halt import Brake
-from lamplighter.usecases.parking import Wait
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.notice import Telling
+from lamplighter.domain.services.service import Action, ActionKind, Approve, Service, Services
+from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.access import journal
+from lamplighter.repository.feed import changes
+from lamplighter.repository.services import notices
+from lamplighter.repository.sessions import approvals, sessions
+from lamplighter.repository.sessions.approvals import Filter
+from lamplighter.repository.store.tables import approvals as rows
+from lamplighter.repository.upkeep import leases
+from lamplighter.usecases.memory import journal as acts
+from lamplighter.usecases.sessions import approvals as asking
+from lamplighter.usecases.sessions import halt
+from lamplighter.usecases.sessions.halt import Brake
+from lamplighter.usecases.sessions.parking import Wait
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 AT_ONCE = 8

@@ -8,14 +8,16 @@ import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, said, session
 
 import by_hand
-from lamplighter.domain.audit import NAMED, Audit, as_json
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.memory import Category, Edit, Memory
-from lamplighter.domain.service import Services
-from lamplighter.domain.session import Plan
-from lamplighter.repository import Database, history, links, memories, writing
-from lamplighter.usecases import curate, sessions
-from lamplighter.usecases.audit import audit
+from lamplighter.domain.memory.memory import Category, Edit, Memory
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.session import Plan
+from lamplighter.formats.audit import NAMED, Audit, as_json
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import history, links, memories
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.memory.evidence import audit
+from lamplighter.usecases.sessions import sessions
 
 DAY = timedelta(days=1)
 

@@ -4,10 +4,11 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from lamplighter.domain.memory import Candidate, Category
-from lamplighter.domain.search import Wanted
-from lamplighter.repository import Database, memories, writing
-from lamplighter.usecases.search import find
+from lamplighter.domain.memory.memory import Candidate, Category
+from lamplighter.domain.search.search import Wanted
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories
+from lamplighter.usecases.search.session_search import find
 
 NOON: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LONG: Final = 10.0

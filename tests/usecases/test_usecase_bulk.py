@@ -13,15 +13,17 @@ from hypothesis import strategies as st
 from test_usecase_fade_rule import LOOSE, ROWS, unhashed, written
 
 import by_hand
-from lamplighter.domain.decay import faded
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.memory import Category, Edit, Memory, clamp, edited
-from lamplighter.repository import Database, driver, history, memories, writing
-from lamplighter.repository.batches import FIRST
-from lamplighter.repository.columns import stamp
-from lamplighter.repository.memories import Filter
-from lamplighter.usecases import bulk, curate, journal, undo
-from lamplighter.usecases.bulk import Act
+from lamplighter.domain.memory.decay import faded
+from lamplighter.domain.memory.memory import Category, Edit, Memory, clamp, edited
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import history, memories
+from lamplighter.repository.memory.memories import Filter
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.upkeep.batches import FIRST
+from lamplighter.usecases.memory import bulk, curate, journal, undo
+from lamplighter.usecases.memory.bulk import Act
 
 ACTS = st.one_of(
     st.builds(

@@ -5,14 +5,16 @@ from acting import texts
 from chains import SERVICES, finished, said, seen, states, used_up
 from examples import NOON, SECRETIVE, rows, session
 
-from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.handoff import REASON_CHARS, Finding
-from lamplighter.domain.session import Plan, Session, Status, Trigger
-from lamplighter.repository import Database, escalations, findings, writing
-from lamplighter.repository import sessions as kept
-from lamplighter.usecases import chain, sessions
-from lamplighter.usecases.sessions import Opened
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.sessions.handoff import REASON_CHARS, Finding
+from lamplighter.domain.sessions.session import Plan, Session, Status, Trigger
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import findings
+from lamplighter.repository.sessions import escalations
+from lamplighter.repository.sessions import sessions as kept
+from lamplighter.usecases.sessions import chain, sessions
+from lamplighter.usecases.sessions.sessions import Opened
 
 
 async def handed(db: Database, *services: str, tier: int = 1) -> Session:

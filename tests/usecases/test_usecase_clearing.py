@@ -17,13 +17,16 @@ from acting import (
 from examples import NOON, OPEN, rows, session
 
 from lamplighter.domain.errors import NotFound
-from lamplighter.domain.marks import Look
-from lamplighter.domain.service import ActionKind
-from lamplighter.domain.session import Status, Trigger
-from lamplighter.repository import Database, checks, journal, writing
-from lamplighter.usecases import act, sessions
-from lamplighter.usecases import journal as acts
-from lamplighter.usecases.sessions import Ending
+from lamplighter.domain.services.service import ActionKind
+from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.session import Status, Trigger
+from lamplighter.repository import Database, writing
+from lamplighter.repository.access import journal
+from lamplighter.repository.services import checks
+from lamplighter.usecases.memory import journal as acts
+from lamplighter.usecases.services import act
+from lamplighter.usecases.sessions import sessions
+from lamplighter.usecases.sessions.sessions import Ending
 
 
 async def made_round(

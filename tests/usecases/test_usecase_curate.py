@@ -7,10 +7,19 @@ import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
 
 from lamplighter.domain.errors import Invalid, NotFound, Stale
-from lamplighter.domain.event import Level
-from lamplighter.domain.memory import Category, Edit, InactiveReason, Kind, Memory, Source, Trust
+from lamplighter.domain.memory.memory import (
+    Category,
+    Edit,
+    InactiveReason,
+    Kind,
+    Memory,
+    Source,
+    Trust,
+)
+from lamplighter.domain.services.event import Level
 from lamplighter.repository import Database
-from lamplighter.usecases import curate, report
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.services import events
 
 BY_HAND = replace(SLOW_START, tier=0, source=Source.OPERATOR, trust=Trust.TRUSTED)
 
@@ -127,7 +136,7 @@ async def test_a_wrong_edit_changes_nothing(db: Database) -> None:
 
 
 async def test_what_a_person_reports_is_an_event(db: Database) -> None:
-    event = await report.report(
+    event = await events.report(
         db, Level.WARNING, "Disk\nfull", service="CADDY", now=NOON, redact=OPEN, known=("caddy",)
     )
 
@@ -138,5 +147,5 @@ async def test_what_a_person_reports_is_an_event(db: Database) -> None:
         0,
     )
     with pytest.raises(Invalid) as refused:
-        await report.report(db, Level.INFO, " ", service="my.svc", now=NOON, redact=OPEN)
+        await events.report(db, Level.INFO, " ", service="my.svc", now=NOON, redact=OPEN)
     assert [each.field for each in refused.value.wrong] == ["service", "text"]

@@ -9,20 +9,15 @@ from examples import NOON, OPEN
 
 import by_hand
 from lamplighter.domain.errors import Deposed
-from lamplighter.domain.memory import Candidate, Category, Edit, Memory
-from lamplighter.repository import (
-    Database,
-    driver,
-    history,
-    memories,
-    tables,
-    writing,
-)
-from lamplighter.repository.batches import FIRST
-from lamplighter.repository.columns import stamp
-from lamplighter.usecases import curate
-from lamplighter.usecases.fade import fade
-from lamplighter.usecases.remember import Manner, remember
+from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import history, memories
+from lamplighter.repository.store import driver, tables
+from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.upkeep.batches import FIRST
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.memory.fade import fade
+from lamplighter.usecases.memory.remember import Manner, remember
 
 DAY = timedelta(days=1)
 SLOW_START = Candidate(

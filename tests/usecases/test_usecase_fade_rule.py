@@ -13,11 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import by_hand
-from lamplighter.domain.decay import GRACE, WEEK, faded
-from lamplighter.domain.memory import Category, InactiveReason, Memory, clamp
-from lamplighter.repository import Database, history
-from lamplighter.repository.columns import stamp
-from lamplighter.usecases.fade import fade
+from lamplighter.domain.memory.decay import GRACE, WEEK, faded
+from lamplighter.domain.memory.memory import Category, InactiveReason, Memory, clamp
+from lamplighter.repository import Database
+from lamplighter.repository.memory import history
+from lamplighter.repository.store.dialect import stamp
+from lamplighter.usecases.memory.fade import fade
 
 FORMS = (
     "%Y-%m-%dT%H:%M:%S.%fZ",

@@ -13,17 +13,22 @@ from hypothesis import strategies as st
 
 import by_hand
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.event import Level
-from lamplighter.domain.memory import Candidate, Category, Kind, Memory, Source
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.search import Found, Layer, Method, Results, Wanted
-from lamplighter.domain.summary import Message
-from lamplighter.repository import Database, events, memories, taking_in, trash, writing
-from lamplighter.repository.history import Why
-from lamplighter.repository.tables import memories as memories_
-from lamplighter.repository.tables import terms
-from lamplighter.usecases import clients, finding, knowledge
-from lamplighter.usecases.search import find
+from lamplighter.domain.memory.memory import Candidate, Category, Kind, Memory, Source
+from lamplighter.domain.search.search import Found, Layer, Method, Results, Wanted
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.sessions.summary import Message
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories, trash
+from lamplighter.repository.memory.history import Why
+from lamplighter.repository.search import backlog
+from lamplighter.repository.services import events
+from lamplighter.repository.store.tables import memories as memories_
+from lamplighter.repository.store.tables import terms
+from lamplighter.usecases.clients import client_sessions
+from lamplighter.usecases.memory import knowledge
+from lamplighter.usecases.search import find as finding
+from lamplighter.usecases.search.session_search import find
 
 GONE = Why(cause="deleted", actor="operator")
 
@@ -189,7 +194,9 @@ async def test_a_changed_memory_is_found_by_its_new_words_only(db: Database) -> 
 
 
 async def test_nothing_is_left_of_what_is_deleted(db: Database, url: str) -> None:
-    session, _ = await clients.start(db, clients.Opening(external_id="s", project="web"), now=NOON)
+    session, _ = await client_sessions.start(
+        db, client_sessions.Opening(external_id="s", project="web"), now=NOON
+    )
     await keep(db, "Ada: before it", session_id=session.id)
     held = await keep(db, "Bob: the password is swordfish", session_id=session.id)
     assert await ids(db, "swordfish") == [held.id]
@@ -205,12 +212,16 @@ async def test_nothing_is_left_of_what_is_deleted(db: Database, url: str) -> Non
 
 
 async def test_no_neighbor_of_a_hit_is_a_hit(db: Database) -> None:
-    one, _ = await clients.start(db, clients.Opening(external_id="a", project="x"), now=NOON)
+    one, _ = await client_sessions.start(
+        db, client_sessions.Opening(external_id="a", project="x"), now=NOON
+    )
     facts = [
         await keep(db, text, session_id=one.id)
         for text in ("WAL mode is on", "The port is 5432", "Backups run at night")
     ]
-    talk, _ = await clients.start(db, clients.Opening(external_id="b", project="x"), now=NOON)
+    talk, _ = await client_sessions.start(
+        db, client_sessions.Opening(external_id="b", project="x"), now=NOON
+    )
     for text in ("Ada: is the journal compact?", "Bob: yes", "Ada: good"):
         await keep(db, text, session_id=talk.id)
 
@@ -222,7 +233,9 @@ async def test_no_neighbor_of_a_hit_is_a_hit(db: Database) -> None:
 
 
 async def test_facts_of_one_session_add_nothing_to_each_other(db: Database) -> None:
-    one, _ = await clients.start(db, clients.Opening(external_id="a", project="x"), now=NOON)
+    one, _ = await client_sessions.start(
+        db, client_sessions.Opening(external_id="a", project="x"), now=NOON
+    )
     await keep(db, "The lamp is red", session_id=one.id)
     beside = await keep(db, "The port is 5432", session_id=one.id)
     alone = await keep(db, "The port is 5433")
@@ -233,8 +246,12 @@ async def test_facts_of_one_session_add_nothing_to_each_other(db: Database) -> N
 
 
 async def test_a_turn_next_to_the_words_comes_first_and_its_reason_says_so(db: Database) -> None:
-    one, _ = await clients.start(db, clients.Opening(external_id="a", project="x"), now=NOON)
-    two, _ = await clients.start(db, clients.Opening(external_id="b", project="x"), now=NOON)
+    one, _ = await client_sessions.start(
+        db, client_sessions.Opening(external_id="a", project="x"), now=NOON
+    )
+    two, _ = await client_sessions.start(
+        db, client_sessions.Opening(external_id="b", project="x"), now=NOON
+    )
     for session, question in ((one, "Ada: what about the lamp?"), (two, "Ada: what about tea?")):
         await keep(db, question, session_id=session.id)
         await keep(db, "Bob: I bought a new model", session_id=session.id)
@@ -249,7 +266,9 @@ async def test_a_turn_next_to_the_words_comes_first_and_its_reason_says_so(db: D
 
 async def test_a_long_reply_comes_before_short_turns_that_hold_less(db: Database) -> None:
     """A reply loses nothing by its length, and its words are not those of the turn beside it."""
-    one, _ = await clients.start(db, clients.Opening(external_id="a", project="x"), now=NOON)
+    one, _ = await client_sessions.start(
+        db, client_sessions.Opening(external_id="a", project="x"), now=NOON
+    )
     much = " ".join(f"step {number} of the procedure needs care." for number in range(120))
     await keep(db, "user: Write down the backup of checkout", session_id=one.id)
     reply = await keep(
@@ -279,8 +298,8 @@ async def test_a_title_that_nobody_gave_has_no_weight(db: Database) -> None:
 
 
 async def test_what_was_said_outside_of_any_session_has_no_neighbours(db: Database) -> None:
-    opening = clients.Opening(external_id="manual-save-x", project="x")
-    outside, _ = await clients.start(db, opening, now=NOON)
+    opening = client_sessions.Opening(external_id="manual-save-x", project="x")
+    outside, _ = await client_sessions.start(db, opening, now=NOON)
     lines = [await keep(db, text, session_id=outside.id) for text in ("Alpha", "Beta")]
 
     assert await ids(db, "alpha") == [lines[0].id]
@@ -288,7 +307,9 @@ async def test_what_was_said_outside_of_any_session_has_no_neighbours(db: Databa
 
 
 async def test_a_page_is_found_by_its_own_words_only(db: Database) -> None:
-    one, _ = await clients.start(db, clients.Opening(external_id="a", project="x"), now=NOON)
+    one, _ = await client_sessions.start(
+        db, client_sessions.Opening(external_id="a", project="x"), now=NOON
+    )
     line = await keep(db, "Alpha", session_id=one.id)
     page = await keep(db, "Beta " + "gamma " * 100, session_id=one.id)
 
@@ -330,11 +351,11 @@ async def test_rows_written_by_hand_are_taken_in_by_themselves(db: Database, url
 
 
 async def test_sessions_are_found_by_their_summary_and_events_on_request(db: Database) -> None:
-    session, _ = await clients.start(
-        db, clients.Opening(external_id="s", project="web", agent="ann"), now=NOON
+    session, _ = await client_sessions.start(
+        db, client_sessions.Opening(external_id="s", project="web", agent="ann"), now=NOON
     )
     said = [Message("user", "Fix the flux capacitor"), Message("assistant", "Done")]
-    await clients.end(db, "s", said, redact=OPEN, now=NOON)
+    await client_sessions.end(db, "s", said, redact=OPEN, now=NOON)
     async with writing(db):
         event = await events.insert(
             db, Level.WARNING, "The flux is low", service="web", source="operator", now=NOON
@@ -485,5 +506,5 @@ async def test_knowledge_that_is_kept_is_found_at_once(db: Database) -> None:
     kept = await knowledge.keep(db, candidate, now=NOON, redact=OPEN)
 
     assert await ids(db, "closing pools") == [kept.memory.id]
-    assert not await taking_in.waits(db)
+    assert not await backlog.waits(db)
     assert await db.fetch_val(sa.select(sa.func.count()).select_from(terms)) == 1

@@ -10,17 +10,18 @@ import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
 
 import by_hand
-from lamplighter.domain.memory import Category, Edit, Memory
-from lamplighter.domain.reconcile import Outcome
+from lamplighter.domain.memory.memory import Category, Edit, Memory
 from lamplighter.domain.relate import built_in
 from lamplighter.domain.relate.lexicon import read, source
-from lamplighter.repository import Database, changes, writing
-from lamplighter.repository.analyses import STALE_AT_ONCE
-from lamplighter.repository.database import sqlite_url
-from lamplighter.usecases import bulk, curate
-from lamplighter.usecases.analyse import catch_up
-from lamplighter.usecases.bulk import Act
-from lamplighter.usecases.remember import Manner, Remembered, remember
+from lamplighter.domain.relate.reconcile import Outcome
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.search.analyses import STALE_AT_ONCE
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.usecases.memory import bulk, curate
+from lamplighter.usecases.memory.analyze import catch_up
+from lamplighter.usecases.memory.bulk import Act
+from lamplighter.usecases.memory.remember import Manner, Remembered, remember
 
 MINUTE = "It needs about a minute to start after a restart"
 HALF = "Takes 30s to start after restart"

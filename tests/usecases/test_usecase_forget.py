@@ -5,8 +5,8 @@ from acting import marked
 from examples import LATER, held, rows, session
 
 from lamplighter.repository import Database
-from lamplighter.usecases import bulk, curate, journal
-from lamplighter.usecases.bulk import Act
+from lamplighter.usecases.memory import bulk, curate, journal
+from lamplighter.usecases.memory.bulk import Act
 
 TABLES = ("memories", "history", "changes", "reviews", "markers", "analyses", "trash")
 

@@ -5,13 +5,14 @@ from datetime import timedelta
 import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, believed, said, session
 
-from lamplighter.domain.context import Placement
 from lamplighter.domain.errors import NotFound
-from lamplighter.domain.review import Answer, Resolution
-from lamplighter.repository import Database, exposures, memories, writing
-from lamplighter.repository.exposures import Prompt
-from lamplighter.usecases import curate, review
-from lamplighter.usecases.ground import ground
+from lamplighter.domain.memory.review import Answer, Resolution
+from lamplighter.domain.sessions.context import Placement
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import exposures, memories
+from lamplighter.repository.memory.exposures import Prompt
+from lamplighter.usecases.memory import curate, review
+from lamplighter.usecases.memory.evidence import ground
 
 QUICK = "Takes 5s to start after restart"
 TOLD = Prompt(system="", injected="", message="", tokens=0, budget=2_000)

@@ -6,16 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from lamplighter.domain.actions.halt import Way
 from lamplighter.domain.errors import Conflict, Halted
-from lamplighter.domain.halt import Way
-from lamplighter.domain.redact import redactor
-from lamplighter.domain.service import Services
-from lamplighter.domain.session import Plan
-from lamplighter.repository import Database, changes, events, halts, sessions
-from lamplighter.repository.events import Filter
-from lamplighter.usecases import halt
-from lamplighter.usecases import sessions as lifecycle
-from lamplighter.usecases.halt import Brake
+from lamplighter.domain.secrets.redact import redactor
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.session import Plan
+from lamplighter.repository import Database
+from lamplighter.repository.feed import changes
+from lamplighter.repository.services import events
+from lamplighter.repository.services.events import Filter
+from lamplighter.repository.sessions import halts, sessions
+from lamplighter.usecases.sessions import halt
+from lamplighter.usecases.sessions import sessions as lifecycle
+from lamplighter.usecases.sessions.halt import Brake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECRETS = redactor([("A_TOKEN", "quite-a-secret")])

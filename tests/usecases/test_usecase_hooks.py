@@ -7,13 +7,18 @@ from typing import Any
 import pytest
 from examples import NOON, OPEN, SECRETIVE, SLOW_START, held, rows, said, session, stream
 
-from lamplighter.domain.hooks import Hooks, InjectRule, SaveRule
-from lamplighter.domain.memory import Category, Kind, Memory, Source, Trust
-from lamplighter.domain.session import Session
-from lamplighter.repository import Database, history, memories, sessions, tables_work, writing
-from lamplighter.usecases import hooks, observe, recall
-from lamplighter.usecases.hooks import HEADING, Hooked
-from lamplighter.usecases.ingest import Ingest
+from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule
+from lamplighter.domain.memory.memory import Category, Kind, Memory, Source, Trust
+from lamplighter.domain.sessions.session import Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import history, memories
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store import session_tables
+from lamplighter.usecases.clients import tool_hooks
+from lamplighter.usecases.clients.tool_hooks import HEADING, Hooked
+from lamplighter.usecases.ingest import session_lines
+from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.memory import recall
 
 ERRORS = SaveRule(tool="bash", category=Category.BUGFIX, match_output="error|panic|fatal")
 ROUTES = SaveRule(tool="bash", category=Category.DISCOVERY, match_output="route", scope="global")
@@ -35,7 +40,7 @@ def ingesting(db: Database, by: Session, *rules: SaveRule, redact: Any = OPEN) -
 
 
 async def take(ingest: Ingest, *lines: dict[str, Any], at: timedelta = timedelta()) -> None:
-    await observe.ingest(ingest, stream(*lines), now=NOON + at)
+    await session_lines.ingest(ingest, stream(*lines), now=NOON + at)
 
 
 async def test_an_answer_that_a_rule_wants_is_an_unverified_episode(db: Database) -> None:
@@ -138,7 +143,9 @@ async def test_a_tool_in_a_loop_does_not_bury_what_people_know(db: Database) -> 
 
 
 async def search_rows(db: Database) -> list[tuple[Any, ...]]:
-    found = await db.fetch_all(tables_work.searches.select().order_by(tables_work.searches.c.id))
+    found = await db.fetch_all(
+        session_tables.searches.select().order_by(session_tables.searches.c.id)
+    )
     return [(row["session_id"], row["tool"], row["query"], row["hits"]) for row in found]
 
 
@@ -155,7 +162,7 @@ async def known(db: Database) -> list[Memory]:
 async def ask(db: Database, rules: Hooks, tool: str, given: dict[str, Any]) -> str:
     by = await sessions.get(db, 1)
     assert by is not None
-    return await hooks.recalled(db, rules, by, tool, given, redact=OPEN, now=NOON)
+    return await tool_hooks.recalled(db, rules, by, tool, given, redact=OPEN, now=NOON)
 
 
 async def test_what_we_know_of_a_tools_arguments_is_told_and_kept(db: Database) -> None:

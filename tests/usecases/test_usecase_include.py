@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 from examples import NOON, OPEN, SLOW_START
 
-from lamplighter.domain.context import bullet
 from lamplighter.domain.errors import NotFound
-from lamplighter.domain.inclusion import Inclusion, Reason, Way
-from lamplighter.domain.memory import OPERATIONAL, Category, Edit, Memory, Trust
-from lamplighter.domain.service import Service, Services
-from lamplighter.domain.session import Plan
-from lamplighter.repository import Database, memories, writing
-from lamplighter.usecases import curate
-from lamplighter.usecases.include import Asked, explain
-from lamplighter.usecases.preview import Preview, Question, preview
-from lamplighter.usecases.recall import WhatIf
+from lamplighter.domain.memory.memory import OPERATIONAL, Category, Edit, Memory, Trust
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.context import bullet
+from lamplighter.domain.sessions.inclusion import Inclusion, Reason, Way
+from lamplighter.domain.sessions.session import Plan
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.memory.recall import WhatIf
+from lamplighter.usecases.sessions.inclusion import Asked, explain
+from lamplighter.usecases.sessions.preview import Preview, Question, preview
 
 NAMES = ("jellyfin", "nas", "caddy", "Web")
 SERVICES = Services(

@@ -7,16 +7,19 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE, held
 
-from lamplighter.domain.agent import Agent
+from lamplighter.domain.clients.agent import Agent
+from lamplighter.domain.clients.tool_hooks import Hooks, SaveRule, Used
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.hooks import Hooks, SaveRule, Used
-from lamplighter.domain.memory import Candidate, Category, Kind, Memory, Source, Trust
-from lamplighter.domain.session import Session, Status
-from lamplighter.repository import Database, client_prompts, exposures, retellings, sessions
-from lamplighter.usecases import clients, interactive
-from lamplighter.usecases.clients import Opening
-from lamplighter.usecases.interactive import Rules
-from lamplighter.usecases.knowledge import keep
+from lamplighter.domain.memory.memory import Candidate, Category, Kind, Memory, Source, Trust
+from lamplighter.domain.sessions.session import Session, Status
+from lamplighter.repository import Database
+from lamplighter.repository.clients import client_prompts
+from lamplighter.repository.memory import exposures
+from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.clients import client_sessions, interactive
+from lamplighter.usecases.clients.client_sessions import Opening
+from lamplighter.usecases.clients.interactive import Rules
+from lamplighter.usecases.memory.knowledge import keep
 
 OPENING = Opening(
     external_id="5f0c", project="Lantern", agent="claude-code", directory="/home/ann/lantern"
@@ -70,7 +73,7 @@ async def test_a_session_of_another_agent_is_not_there(db: Database) -> None:
 
 
 async def test_a_session_that_no_hook_began_is_not_there(db: Database) -> None:
-    await clients.start(db, replace(OPENING, directory=None), now=NOON)
+    await client_sessions.start(db, replace(OPENING, directory=None), now=NOON)
 
     with pytest.raises(NotFound):
         await joined(db)
@@ -116,7 +119,7 @@ async def test_a_session_that_starts_anew_is_told_again_and_both_are_kept(db: Da
 
     assert "The pool holds 40." in again
     assert first != again
-    assert [each.injected for each in await retellings.of(db, session.id)] == [again]
+    assert [each.injected for each in await exposures.updates_of(db, session.id)] == [again]
 
 
 async def test_a_prompt_is_told_what_is_near_once_in_a_session(db: Database) -> None:
@@ -129,7 +132,7 @@ async def test_a_prompt_is_told_what_is_near_once_in_a_session(db: Database) -> 
     assert "Verify a memory" in first
     assert second == ""
     assert await exposures.told_of(db, session.id, [memory.id]) == {memory.id}
-    assert [each.query for each in await retellings.of(db, session.id)] == [ASKED]
+    assert [each.query for each in await exposures.updates_of(db, session.id)] == [ASKED]
 
 
 async def test_what_the_start_told_is_not_told_beside_a_prompt(db: Database) -> None:

@@ -13,25 +13,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.memory import (
-    Candidate,
-    Category,
-    Edit,
-    Memory,
-    Source,
-    Trust,
-)
-from lamplighter.domain.review import Answer, Resolution
-from lamplighter.domain.service import Services
-from lamplighter.domain.session import Session
-from lamplighter.repository import Database, changes, imports, journal, trash, writing
-from lamplighter.repository.memories import Filter
-from lamplighter.usecases import act, bulk, curate, knowledge, review, undo
-from lamplighter.usecases import journal as acts
-from lamplighter.usecases.bulk import Act
-from lamplighter.usecases.journal import TRASH_KEPT
-from lamplighter.usecases.recording import recorded
-from lamplighter.usecases.search import Asker, search
+from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Source, Trust
+from lamplighter.domain.memory.review import Answer, Resolution
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.session import Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.access import journal
+from lamplighter.repository.clients import imports
+from lamplighter.repository.feed import changes
+from lamplighter.repository.memory import trash
+from lamplighter.repository.memory.memories import Filter
+from lamplighter.usecases.access.recording import recorded
+from lamplighter.usecases.memory import bulk, curate, knowledge, review, undo
+from lamplighter.usecases.memory import journal as acts
+from lamplighter.usecases.memory.bulk import Act
+from lamplighter.usecases.memory.journal import TRASH_KEPT
+from lamplighter.usecases.search.session_search import Asker, search
+from lamplighter.usecases.services import act
 
 SPRING = NOON + timedelta(days=60)
 TABLES = ("memories", "links", "reviews", "cooldowns", "imports", "trash", "trash_imports")

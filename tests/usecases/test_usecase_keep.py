@@ -14,8 +14,8 @@ import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, held, rows, session
 
 from lamplighter.domain.errors import Invalid, NotFound
-from lamplighter.domain.knowledge import Kept, Outcome
-from lamplighter.domain.memory import (
+from lamplighter.domain.memory.knowledge import Kept, Outcome
+from lamplighter.domain.memory.memory import (
     Candidate,
     Category,
     Edit,
@@ -26,8 +26,9 @@ from lamplighter.domain.memory import (
     Trust,
 )
 from lamplighter.domain.text import content_hash
-from lamplighter.repository import Database, history, memories, writing
-from lamplighter.usecases import curate, journal, knowledge, undo
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import history, memories
+from lamplighter.usecases.memory import curate, journal, knowledge, undo
 
 MINUTE = timedelta(minutes=1)
 POOL = Candidate(

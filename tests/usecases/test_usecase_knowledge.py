@@ -9,10 +9,11 @@ from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, held, rows
 
 import by_hand
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.memory import NO_KEY, Category, Edit, Kind, Memory
-from lamplighter.repository import Database, history, memories
-from lamplighter.usecases import bulk, curate, undo
-from lamplighter.usecases.bulk import Act
+from lamplighter.domain.memory.memory import NO_KEY, Category, Edit, Kind, Memory
+from lamplighter.repository import Database
+from lamplighter.repository.memory import history, memories
+from lamplighter.usecases.memory import bulk, curate, undo
+from lamplighter.usecases.memory.bulk import Act
 
 POOL = replace(
     SLOW_START,

@@ -8,12 +8,14 @@ from examples import LATER, NOON, OPEN, rows, session, stream
 
 import by_hand
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.session import Session, Status
-from lamplighter.repository import Database, driver, marks, sessions, writing
-from lamplighter.usecases.halt import Brake
-from lamplighter.usecases.ingest import Ingest, Pace
-from lamplighter.usecases.leftover import ingest_leftover, leftover
-from lamplighter.usecases.observe import ingest
+from lamplighter.domain.sessions.session import Session, Status
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import marker_results, sessions
+from lamplighter.repository.store import driver
+from lamplighter.usecases.ingest.context import Ingest, Pace
+from lamplighter.usecases.ingest.leftover import ingest_leftover, leftover
+from lamplighter.usecases.ingest.session_lines import ingest
+from lamplighter.usecases.sessions.halt import Brake
 
 FACTS = [f"[EVENT:info:svc] Fact number {number}" for number in range(9)]
 THREE = ("\n".join(FACTS[:5]), "\n".join(FACTS[5:7]), "\n".join(FACTS[7:]))
@@ -107,7 +109,7 @@ async def test_a_session_that_ended_escalates_nothing(db: Database, tmp_path: Pa
     await ingest_leftover(Ingest(db, one, OPEN), file, BRAKE, now=lambda: LATER)
 
     assert await rows(db, "escalations") == []
-    found = (await marks.page(db, one.id, limit=9)).items[-1]
+    found = (await marker_results.page(db, one.id, limit=9)).items[-1]
     assert (found.state, found.reason) == (
         "refused",
         "its session has ended, so nothing can be escalated",

@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 from examples import NOON, OPEN, held, rows, session, stream
 
-from lamplighter.domain.cooldown import Outcome
-from lamplighter.domain.session import Plan, Session
-from lamplighter.repository import Database, cooldowns, sessions, writing
-from lamplighter.usecases.ingest import Ingest
-from lamplighter.usecases.observe import ingest
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import cooldowns
+from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.session_lines import ingest
 
 TWICE = (
     "[EVENT:info:caddy] Looked",

@@ -9,17 +9,20 @@ import pytest
 import sqlalchemy as sa
 
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.meaning import Progress, read
-from lamplighter.domain.memory import Candidate, Category, Memory
-from lamplighter.domain.search import Method, Wanted
+from lamplighter.domain.memory.memory import Candidate, Category, Memory
+from lamplighter.domain.search.search import Method, Wanted
+from lamplighter.domain.search.semantic import Progress, read
 from lamplighter.embedding import Vector
 from lamplighter.embedding.minilm import MiniLM
-from lamplighter.repository import Database, embeddings, memories, reading, tables, trash, writing
-from lamplighter.repository.history import Why
-from lamplighter.usecases import nearby
-from lamplighter.usecases.embed import AT_ONCE, Embedder
-from lamplighter.usecases.finding import find
-from lamplighter.usecases.nearby import Absent, Nearby
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.memory import memories, trash
+from lamplighter.repository.memory.history import Why
+from lamplighter.repository.search import embeddings
+from lamplighter.repository.store import tables
+from lamplighter.usecases.search import semantic
+from lamplighter.usecases.search.embed import AT_ONCE, Embedder
+from lamplighter.usecases.search.find import find
+from lamplighter.usecases.search.semantic import Absent, Nearby
 
 GONE = Why(cause="deleted", actor="operator")
 
@@ -217,7 +220,7 @@ async def test_a_feed_that_is_gone_too_far_is_read_anew(
     await kept(db, SLOW)
     await caught_up(embedder)
     await near(ASKED)
-    monkeypatch.setattr(nearby, "FOLLOWED", 2)
+    monkeypatch.setattr(semantic, "FOLLOWED", 2)
 
     await kept(db, *(replace(CAKE, observation=f"Cake {number}") for number in range(5)))
     await caught_up(embedder)

@@ -12,14 +12,17 @@ from examples import LATER, NOON, OPEN, SECRETIVE, held, rows, session, stream
 
 import by_hand
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.event import Level
-from lamplighter.domain.session import Session
-from lamplighter.domain.transcript import Line
-from lamplighter.repository import Database, driver, events, marks, sessions, writing
-from lamplighter.usecases import ignored
-from lamplighter.usecases.ingest import MAX_MARKERS, Ingest, Pace, Taken
-from lamplighter.usecases.observe import ingest, ingest_some
-from lamplighter.usecases.steps import Feed
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.sessions.transcript import Line
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import events
+from lamplighter.repository.sessions import marker_results, sessions
+from lamplighter.repository.store import driver
+from lamplighter.usecases.ingest import ignored
+from lamplighter.usecases.ingest.context import MAX_MARKERS, Ingest, Pace, Taken
+from lamplighter.usecases.ingest.session_lines import ingest, ingest_some
+from lamplighter.usecases.ingest.steps import Feed
 
 MARKERS = (
     "[MEMORY:timing:jellyfin] Takes 60s to start",
@@ -87,7 +90,7 @@ async def test_what_became_of_each_marker_is_kept_with_its_place(db: Database) -
 
     await took(db, one, lines)
 
-    found = (await marks.page(db, one.id, limit=200)).items
+    found = (await marker_results.page(db, one.id, limit=200)).items
     assert [
         (each.offset, each.item, each.line, each.state, each.outcome, each.memory_id)
         for each in found
@@ -183,7 +186,7 @@ async def test_a_kill_between_two_transactions_loses_and_doubles_nothing(
 
 async def found_in(db: Database, session_id: int) -> list[tuple[Any, ...]]:
     """Return what a session's markers came to, and how often it counted each."""
-    page = await marks.page(db, session_id, limit=200)
+    page = await marker_results.page(db, session_id, limit=200)
     held = await sessions.get(db, session_id)
     assert held
     uses = [each["action"] for each in await rows(db, "cooldowns") if each["session_id"] == held.id]
@@ -238,7 +241,7 @@ async def test_no_session_records_more_than_its_share(db: Database) -> None:
     assert [each["text"] for each in await rows(db, "events")] == [
         "Marker limit reached: 5 were ingested, further ones stay in the file of the session."
     ]
-    assert len((await marks.page(db, one.id, limit=200)).items) == 5
+    assert len((await marker_results.page(db, one.id, limit=200)).items) == 5
     ended = await sessions.get(db, one.id)
     assert ended
     assert (ended.markers_left, ended.left_offset, ended.left_step) == (5, 0, 5)
@@ -326,7 +329,7 @@ async def test_a_marker_in_code_or_quoted_can_be_taken_by_hand(
     taken = await ignored.take(db, 1, now=LATER, redact=OPEN)
 
     assert (taken.state, taken.outcome, taken.reason) == ("taken", outcome, "taken by hand")
-    assert (taken.version, await marks.get(db, 1)) == (2, taken)
+    assert (taken.version, await marker_results.get(db, 1)) == (2, taken)
     ended = await sessions.get(db, one.id)
     assert ended is not None
     assert (ended.learned, ended.events, ended.ignored) == (memories, events, 0)

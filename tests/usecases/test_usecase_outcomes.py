@@ -5,11 +5,14 @@ import json
 from chains import DB, NAMES, RESTART, SERVICES, WEB, finished, said, seen
 from examples import NOON, rows, session
 
-from lamplighter.domain.cooldown import Outcome
-from lamplighter.domain.session import OutcomeState
-from lamplighter.repository import Database, cooldowns, escalations, sessions, writing
-from lamplighter.usecases import act, chain
-from lamplighter.usecases.overview import overview
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.sessions.session import OutcomeState
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import cooldowns
+from lamplighter.repository.sessions import escalations, sessions
+from lamplighter.usecases.services import act
+from lamplighter.usecases.sessions import chain
+from lamplighter.usecases.system.overview import overview
 
 
 async def test_a_round_ends_with_what_its_checks_found(db: Database) -> None:

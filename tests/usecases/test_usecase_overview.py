@@ -5,11 +5,13 @@ from datetime import timedelta
 import sqlalchemy as sa
 from examples import NOON, believed, said, session
 
-from lamplighter.domain.service import Services
-from lamplighter.domain.session import Status
-from lamplighter.repository import Database, statistics, tables, writing
-from lamplighter.usecases import overview
-from lamplighter.usecases.running import Spent
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.session import Status
+from lamplighter.repository import Database, writing
+from lamplighter.repository.store import tables
+from lamplighter.repository.upkeep import statistics
+from lamplighter.usecases.sessions.statistics import Spent
+from lamplighter.usecases.system import overview
 
 DAY = timedelta(days=1)
 

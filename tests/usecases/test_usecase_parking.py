@@ -6,14 +6,16 @@ import pytest
 from chains import MINUTE, SERVICES, finished, said, seen, states
 from examples import NOON, OPEN, rows, session
 
-from lamplighter.domain.approval import Answer, Approval, Choice, Wish
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Action, ActionKind, Approve
-from lamplighter.domain.session import Plan, Session
-from lamplighter.repository import Database, sessions, writing
-from lamplighter.usecases import approvals, parking, saying
-from lamplighter.usecases.ingest import Ingest
-from lamplighter.usecases.parking import Wait
+from lamplighter.domain.actions.approval import Answer, Approval, Choice, Wish
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.service import Action, ActionKind, Approve
+from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.ingest import tool_reports
+from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.sessions import approvals, parking
+from lamplighter.usecases.sessions.parking import Wait
 
 RESTART = Action(
     name="restart", kind=ActionKind.RESTART, argv=("/bin/true",), approve=Approve.ALWAYS
@@ -64,7 +66,7 @@ async def test_the_tool_says_why_a_service_is_not_escalated(db: Database) -> Non
     await parked(db, "Web")
     taking = Ingest(db, await session(db), OPEN, [each.name for each in SERVICES])
 
-    answer = await saying.hand_on(taking, "Web", "refused", now=NOON)
+    answer = await tool_reports.hand_on(taking, "Web", "refused", now=NOON)
 
     assert answer.text.startswith("Web is not escalated: another session has waited")
     assert await states(db) == []

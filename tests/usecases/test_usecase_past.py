@@ -12,15 +12,16 @@ import pytest
 from examples import NOON, OPEN, SLOW_START, held, said, session
 
 import by_hand
-from lamplighter.domain import plain
-from lamplighter.domain.memory import Category, Edit, Kind, Memory
-from lamplighter.domain.session import Session
-from lamplighter.repository import Database, facets, memories
-from lamplighter.repository.memories import Filter, Sort
-from lamplighter.usecases import curate, recall
-from lamplighter.usecases.bulk import Act, act_on
-from lamplighter.usecases.fade import fade
-from lamplighter.usecases.recall import WhatIf
+from lamplighter.domain.memory.memory import Category, Edit, Kind, Memory
+from lamplighter.domain.sessions.session import Session
+from lamplighter.formats import serialize
+from lamplighter.repository import Database
+from lamplighter.repository.memory import facets, memories
+from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.usecases.memory import curate, recall
+from lamplighter.usecases.memory.bulk import Act, act_on
+from lamplighter.usecases.memory.fade import fade
+from lamplighter.usecases.memory.recall import WhatIf
 from thorough import examples
 
 STEPS = 30
@@ -209,4 +210,4 @@ async def test_a_row_written_by_hand_is_there_from_its_creation_on(db: Database,
     assert await memories.get(db, 1, at=NOON - timedelta(seconds=1)) is None
     found = await memories.get(db, 1, at=NOON + timedelta(seconds=1))
     assert found is not None
-    assert plain.at(found.created_at) == plain.at(NOON)
+    assert serialize.at(found.created_at) == serialize.at(NOON)

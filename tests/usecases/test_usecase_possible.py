@@ -3,7 +3,7 @@
 from examples import held, rows, said, session
 
 from lamplighter.repository import Database
-from lamplighter.usecases.review import FULL, MOST_POSSIBLE
+from lamplighter.usecases.memory.review import FULL, MOST_POSSIBLE
 
 CHANNELS = ("kitchen", "garden", "attic", "cellar", "garage", "balcony", "hallway", "bathroom")
 

@@ -8,13 +8,14 @@ import pytest
 from examples import NOON, OPEN, SLOW_START, session
 
 from lamplighter.domain.errors import Invalid, NotFound
-from lamplighter.domain.memory import Edit, Memory
-from lamplighter.domain.service import Service, Services
-from lamplighter.domain.session import Plan
+from lamplighter.domain.memory.memory import Edit, Memory
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.session import Plan
 from lamplighter.repository import Database
-from lamplighter.usecases import curate, sessions
-from lamplighter.usecases.preview import Preview, Question, preview
-from lamplighter.usecases.recall import WhatIf
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.memory.recall import WhatIf
+from lamplighter.usecases.sessions import sessions
+from lamplighter.usecases.sessions.preview import Preview, Question, preview
 
 SERVICES = Services(
     (

@@ -7,12 +7,12 @@ from typing import Any
 from examples import LATER, NOON, OPEN
 
 import by_hand
-from lamplighter.domain.agent import project_of
-from lamplighter.domain.memory import Candidate, Category, Memory, Source, Trust
-from lamplighter.domain.telling import BUDGET
+from lamplighter.domain.clients.interactive_text import BUDGET
+from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source, Trust
+from lamplighter.domain.project import project_of
 from lamplighter.repository import Database
-from lamplighter.usecases.knowledge import keep
-from lamplighter.usecases.project_context import project_context
+from lamplighter.usecases.clients.project_context import project_context
+from lamplighter.usecases.memory.knowledge import keep
 
 NAMES = Candidate(
     category=Category.PATTERN,

@@ -6,12 +6,15 @@ import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held
 
 from lamplighter.domain.errors import Conflict, Invalid
-from lamplighter.domain.knowledge import Outcome
-from lamplighter.domain.memory import Candidate, Category, Edit, Source
-from lamplighter.repository import Database, client_prompts, history, links
-from lamplighter.usecases import clients, curate, knowledge, projects, undo
-from lamplighter.usecases.clients import Opening
-from lamplighter.usecases.projects import Moved
+from lamplighter.domain.memory.knowledge import Outcome
+from lamplighter.domain.memory.memory import Candidate, Category, Edit, Source
+from lamplighter.repository import Database
+from lamplighter.repository.clients import client_prompts
+from lamplighter.repository.memory import history, links
+from lamplighter.usecases.clients import client_sessions, projects
+from lamplighter.usecases.clients.client_sessions import Opening
+from lamplighter.usecases.clients.projects import Moved
+from lamplighter.usecases.memory import curate, knowledge, undo
 
 SAID = Candidate(
     category=Category.DECISION,
@@ -29,15 +32,15 @@ async def test_knowledge_sessions_and_prompts_move_and_nothing_else(db: Database
     gone = await knowledge.keep(db, replace(SAID, observation="Gone"), now=NOON, redact=OPEN)
     await knowledge.forget(db, gone.memory.id, now=NOON)
     other = await knowledge.keep(db, replace(SAID, project="bar"), now=NOON, redact=OPEN)
-    session, _ = await clients.start(db, Opening(external_id="s", project="shop"), now=NOON)
-    await clients.ask(db, session, "Why?", redact=OPEN, now=NOON)
+    session, _ = await client_sessions.start(db, Opening(external_id="s", project="shop"), now=NOON)
+    await client_sessions.ask(db, session, "Why?", redact=OPEN, now=NOON)
 
     moved = await projects.move(db, " Shop ", "Store", now=LATER)
 
     assert moved == Moved(memories=2, sessions=1, prompts=1)
     known = {each.id: each.project for each in await held(db)}
     assert known == {mine.id: "store", gone.memory.id: "store", other.memory.id: "bar"}
-    assert (await clients.found(db, "s")).project == "store"
+    assert (await client_sessions.found(db, "s")).project == "store"
     assert await client_prompts.count(db, "store") == 1
     entry = (await history.of(db, mine.id, limit=1)).items[0]
     assert (entry.cause, entry.reason) == ("moved", "shop is now store")

@@ -7,20 +7,16 @@ import pytest
 from examples import NOON, OPEN, SLOW_START, rows, session
 
 import by_hand
-from lamplighter.domain.check import HttpCheck
-from lamplighter.domain.context import (
-    DEFAULT_BUDGET,
-    FITS,
-    NO_ROOM,
-    TOO_LONG,
-    Block,
-)
-from lamplighter.domain.memory import Category, Edit, Memory
-from lamplighter.domain.service import Service, Services
-from lamplighter.domain.session import Plan
-from lamplighter.domain.surroundings import build_env_context
-from lamplighter.repository import Database, exposures
-from lamplighter.usecases import curate, recall, sessions
+from lamplighter.domain.memory.memory import Category, Edit, Memory
+from lamplighter.domain.services.check import HttpCheck
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.context import DEFAULT_BUDGET, FITS, NO_ROOM, TOO_LONG, Block
+from lamplighter.domain.sessions.environment import build_env_context
+from lamplighter.domain.sessions.session import Plan
+from lamplighter.repository import Database
+from lamplighter.repository.memory import exposures
+from lamplighter.usecases.memory import curate, recall
+from lamplighter.usecases.sessions import sessions
 
 SERVICES = Services(
     (

@@ -12,20 +12,25 @@ import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session, stream
 
 import by_hand
-from lamplighter.domain.marks import Look
-from lamplighter.domain.memory import Category, Edit, InactiveReason, Memory
-from lamplighter.domain.reconcile import ECHO, ONCE, OWN, REFUSED, TOLD, Echo, Outcome
-from lamplighter.domain.review import Answer, Resolution, Review, ReviewKind, ReviewState
-from lamplighter.domain.service import Services
-from lamplighter.domain.session import Plan, Session
-from lamplighter.repository import Database, checks, driver, history, links, reviews, writing
-from lamplighter.repository.reviews import Filter
-from lamplighter.usecases import curate, observe, sessions
-from lamplighter.usecases.fade import fade
-from lamplighter.usecases.ingest import Ingest
-from lamplighter.usecases.remember import Manner, Remembered, remember
-from lamplighter.usecases.review import resolve
-from lamplighter.usecases.undo import undo_step
+from lamplighter.domain.memory.memory import Category, Edit, InactiveReason, Memory
+from lamplighter.domain.memory.review import Answer, Resolution, Review, ReviewKind, ReviewState
+from lamplighter.domain.relate.reconcile import ECHO, ONCE, OWN, REFUSED, TOLD, Echo, Outcome
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import history, links, reviews
+from lamplighter.repository.memory.reviews import Filter
+from lamplighter.repository.services import checks
+from lamplighter.repository.store import driver
+from lamplighter.usecases.ingest import session_lines
+from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.memory.fade import fade
+from lamplighter.usecases.memory.remember import Manner, Remembered, remember
+from lamplighter.usecases.memory.review import resolve
+from lamplighter.usecases.memory.undo import undo_step
+from lamplighter.usecases.sessions import sessions
 
 DAY = timedelta(days=1)
 HALF = "Takes 30s to start after restart"
@@ -270,7 +275,9 @@ async def test_an_echo_of_what_it_was_told(
     tools = [{"type": "assistant", "message": {"content": [use]}}] if "tool" in looks else []
     taking = Ingest(db, one, OPEN, ["jellyfin", "plex"], echo=echo)
 
-    await observe.ingest(taking, stream(*tools, f"[MEMORY:timing:jellyfin] {words}"), now=LATER)
+    await session_lines.ingest(
+        taking, stream(*tools, f"[MEMORY:timing:jellyfin] {words}"), now=LATER
+    )
 
     assert await confidences(db) == [kept]
     [mark] = await rows(db, "markers")

@@ -19,14 +19,16 @@ from examples import (
 )
 
 import by_hand
-from lamplighter.domain import plain
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.memory import Category, Edit, InactiveReason, Kind
-from lamplighter.domain.reconcile import Outcome
-from lamplighter.repository import Database, driver, links, memories
-from lamplighter.repository.columns import stamp
-from lamplighter.usecases import curate
-from lamplighter.usecases.remember import Manner, remember
+from lamplighter.domain.memory.memory import Category, Edit, InactiveReason, Kind
+from lamplighter.domain.relate.reconcile import Outcome
+from lamplighter.formats import serialize
+from lamplighter.repository import Database
+from lamplighter.repository.memory import links, memories
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.dialect import stamp
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.memory.remember import Manner, remember
 
 
 async def test_what_was_not_known_is_learned(db: Database) -> None:
@@ -304,8 +306,8 @@ async def test_every_change_is_in_the_feed_with_the_row_as_it_is(db: Database) -
         ("updated", 2, LATER),
     ]
     assert [json.loads(each["row"]) for each in told] == [
-        plain.memory(first.memory),
-        plain.memory(again.memory),
+        serialize.memory(first.memory),
+        serialize.memory(again.memory),
     ]
 
 

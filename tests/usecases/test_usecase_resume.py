@@ -4,13 +4,17 @@ import pytest
 from chains import RESTART, SERVICES, finished, said
 from examples import LATER, NOON, rows, session
 
-from lamplighter.domain.cooldown import Outcome
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.session import Plan, Session
-from lamplighter.repository import Database, leases, sessions, writing
-from lamplighter.usecases import access, act, chain
-from lamplighter.usecases import sessions as lifecycle
-from lamplighter.usecases.resume import UNSETTLED, go_on, reopened
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.upkeep import leases
+from lamplighter.usecases.access import access
+from lamplighter.usecases.services import act
+from lamplighter.usecases.sessions import chain
+from lamplighter.usecases.sessions import sessions as lifecycle
+from lamplighter.usecases.sessions.resume import UNSETTLED, go_on, reopened
 
 WHY = "its supervisor had ended."
 HANDED = "[ESCALATE:web] Refuses connections."

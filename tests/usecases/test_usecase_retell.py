@@ -4,12 +4,14 @@ from datetime import timedelta
 
 from examples import NOON, SECRETIVE, believed, session
 
-from lamplighter.domain.handoff import EscalationState
-from lamplighter.domain.service import Service, Services
-from lamplighter.domain.session import Plan
-from lamplighter.repository import Database, escalations, exposures, retellings, writing
-from lamplighter.usecases import sessions
-from lamplighter.usecases.retell import About, retell
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.handoff import EscalationState
+from lamplighter.domain.sessions.session import Plan
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import exposures
+from lamplighter.repository.sessions import escalations
+from lamplighter.usecases.sessions import sessions
+from lamplighter.usecases.sessions.prompt_update import About, retell
 
 SERVICES = Services((Service(name="jellyfin", checks=()),))
 TURN = timedelta(minutes=1)
@@ -31,7 +33,7 @@ async def test_as_long_as_only_the_time_is_another_it_stays_what_it_was(db: Data
 
     assert first is not None
     assert told.text == first.injected
-    assert await retellings.of(db, whom.session.id) == []
+    assert await exposures.updates_of(db, whom.session.id) == []
 
 
 async def test_what_was_learned_meanwhile_is_told_and_kept_once(db: Database) -> None:
@@ -44,7 +46,7 @@ async def test_what_was_learned_meanwhile_is_told_and_kept_once(db: Database) ->
     assert "- [timing] Needs the disk" in told.text
     assert "- Time: 2026-01-01 12:01 UTC" in told.text
     assert again == told
-    (kept,) = await retellings.of(db, whom.session.id)
+    (kept,) = await exposures.updates_of(db, whom.session.id)
     assert (kept.injected, kept.at) == (told.text, NOON + TURN)
     assert "hunter2" not in kept.query
     assert [each["memory_id"] for each in kept.placements] == [1, learned.id]
@@ -66,7 +68,7 @@ async def test_what_is_told_anew_stands_in_the_place_of_what_was_told_before(
 
     assert last.count("## Operational Memory") == 1
     assert last.count("## Environment") == 1
-    assert len(await retellings.of(db, whom.session.id)) == 2
+    assert len(await exposures.updates_of(db, whom.session.id)) == 2
 
 
 async def test_it_says_what_the_session_handed_on_and_nobody_took_up(db: Database) -> None:

@@ -10,16 +10,17 @@ import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, believed, rows, said, session
 
 from lamplighter.domain.errors import Conflict, Invalid, Stale
-from lamplighter.domain.memory import Edit, InactiveReason, Memory, with_confidence
-from lamplighter.domain.review import Answer, Resolution, Review, ReviewKind, ReviewState
-from lamplighter.domain.session import Session
-from lamplighter.repository import Database, history, links, memories, reviews, writing
-from lamplighter.repository.history import Why
-from lamplighter.repository.reviews import Filter
-from lamplighter.usecases import curate, journal
-from lamplighter.usecases.recording import recorded
-from lamplighter.usecases.review import made_by, open_review, reopen, resolve
-from lamplighter.usecases.undo import undo_step
+from lamplighter.domain.memory.memory import Edit, InactiveReason, Memory, with_confidence
+from lamplighter.domain.memory.review import Answer, Resolution, Review, ReviewKind, ReviewState
+from lamplighter.domain.sessions.session import Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import history, links, memories, reviews
+from lamplighter.repository.memory.history import Why
+from lamplighter.repository.memory.reviews import Filter
+from lamplighter.usecases.access.recording import recorded
+from lamplighter.usecases.memory import curate, journal
+from lamplighter.usecases.memory.review import made_by, open_review, reopen, resolve
+from lamplighter.usecases.memory.undo import undo_step
 
 FAST = "Takes 5s to start after restart"
 WHY = "60s is not 5s"

@@ -10,14 +10,15 @@ from examples import NOON, OPEN, held
 from test_usecase_transfer import POOL, document, empty, read, take, written  # noqa: F401
 
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.domain.memory import Candidate, Category, Edit, Source
-from lamplighter.domain.session import Session
-from lamplighter.domain.summary import Message
+from lamplighter.domain.memory.memory import Candidate, Category, Edit, Source
+from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.sessions.summary import Message
 from lamplighter.repository import Database
-from lamplighter.usecases import clients, knowledge
-from lamplighter.usecases.clients import Opening
-from lamplighter.usecases.exporting import Form
-from lamplighter.usecases.importing import Became
+from lamplighter.usecases.clients import client_sessions
+from lamplighter.usecases.clients.client_sessions import Opening
+from lamplighter.usecases.clients.exports import Form
+from lamplighter.usecases.clients.imports import Became
+from lamplighter.usecases.memory import knowledge
 
 SAYS = (
     "The pool holds 20",
@@ -53,9 +54,11 @@ async def talks(db: Database, chance: random.Random, session: Session, now: date
     match chance.randrange(3):
         case 0:
             said = [Message("user", chance.choice(SAYS)), Message("assistant", "Done")]
-            await clients.end(db, session.external_id or "", chance.choice([said, []]), **how)
+            await client_sessions.end(
+                db, session.external_id or "", chance.choice([said, []]), **how
+            )
         case 1:
-            await clients.ask(db, session, chance.choice(SAYS), **how)
+            await client_sessions.ask(db, session, chance.choice(SAYS), **how)
         case _:
             text = REPORT.format(chance.choice("abc"))
             await knowledge.capture(db, text, project="desk", session_id=session.id, **how)
@@ -81,7 +84,7 @@ async def lived(db: Database, seed: int) -> None:
     for _ in range(60):
         now += timedelta(seconds=chance.choice([0, 0.25, 1, 400, 90_000]))
         opening = Opening(external_id=f"s-{chance.randrange(4)}", project="shop")
-        session, _new = await clients.start(db, opening, now=now)
+        session, _new = await client_sessions.start(db, opening, now=now)
         with suppress(LamplighterError):  # what is gone cannot be changed
             match chance.randrange(4):
                 case 0:
@@ -145,8 +148,8 @@ async def test_sessions_of_one_name_and_two_agents_come_in_once_each(
 ) -> None:
     for agent in ("ada", None, "hal"):
         opening = Opening(external_id="main", project="shop", agent=agent)
-        session, _ = await clients.start(db, opening, now=NOON)
-        await clients.ask(db, session, f"Why, {agent}?", redact=OPEN, now=NOON)
+        session, _ = await client_sessions.start(db, opening, now=NOON)
+        await client_sessions.ask(db, session, f"Why, {agent}?", redact=OPEN, now=NOON)
     text = await written(db, Form.LAMPLIGHTER)
 
     await take(empty, read(text))

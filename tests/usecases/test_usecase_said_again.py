@@ -9,10 +9,12 @@ from test_usecase_keep import KEYED, keep, steps
 
 import by_hand
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.knowledge import Kept, Outcome
-from lamplighter.domain.memory import Kind, Source
-from lamplighter.repository import Database, memories, taking_in
-from lamplighter.usecases import undo
+from lamplighter.domain.memory.knowledge import Kept, Outcome
+from lamplighter.domain.memory.memory import Kind, Source
+from lamplighter.repository import Database
+from lamplighter.repository.memory import memories
+from lamplighter.repository.search import backlog
+from lamplighter.usecases.memory import undo
 
 
 async def test_the_undo_of_a_revision_puts_back_the_kind_and_what_was_not_thought_over(
@@ -92,7 +94,7 @@ async def test_words_that_were_written_by_hand_count_as_what_they_are(
 
     old = await keep(db)
     assert old.outcome is Outcome.CREATED
-    await taking_in.catch_up(db, seconds=5)
+    await backlog.catch_up(db, seconds=5)
     new = await keep(db, observation="it holds  40")
 
     assert (new.outcome, new.memory.id) == (Outcome.DEDUPLICATED, first.id)

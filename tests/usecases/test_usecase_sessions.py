@@ -8,13 +8,14 @@ import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE, rows, session
 
 from lamplighter.domain.errors import Conflict, Invalid, NotFound
-from lamplighter.domain.service import Service, Services
-from lamplighter.domain.session import Plan, Request, RequestState, Status, Trigger
-from lamplighter.domain.transcript import Finished
-from lamplighter.repository import Database, requests
-from lamplighter.repository import sessions as kept
-from lamplighter.usecases import sessions
-from lamplighter.usecases.sessions import Ending, status_of
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.session import Plan, Request, RequestState, Status, Trigger
+from lamplighter.domain.sessions.transcript import Finished
+from lamplighter.repository import Database
+from lamplighter.repository.sessions import requests
+from lamplighter.repository.sessions import sessions as kept
+from lamplighter.usecases.sessions import sessions
+from lamplighter.usecases.sessions.sessions import Ending, status_of
 
 SERVICES = Services((Service(name="Jellyfin", checks=()), Service(name="caddy", checks=())))
 GOOD = Finished(is_error=False, response="Report", turns=5, cost_usd=0.03, duration_ms=42_000)

@@ -8,12 +8,13 @@ from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, said, session
 
 import by_hand
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.memory import Category, Edit, Memory
+from lamplighter.domain.memory.memory import Category, Edit, Memory
 from lamplighter.domain.relate import built_in, extended
-from lamplighter.repository import Database, tables
-from lamplighter.usecases import curate
-from lamplighter.usecases.analyse import catch_up
-from lamplighter.usecases.similar import MOST, similar
+from lamplighter.repository import Database
+from lamplighter.repository.store import tables
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.memory.analyze import catch_up
+from lamplighter.usecases.memory.similar import MOST, similar
 
 SAME = "Takes a minute to start after a restart"
 OTHERWISE = "Takes 10 minutes to start after restart"

@@ -14,19 +14,23 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, held, rows
 
-from lamplighter.domain import foreign, ours
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.items import Items
-from lamplighter.domain.memory import Candidate, Category, Edit, Memory, Source, Trust
-from lamplighter.domain.notes import records
-from lamplighter.domain.summary import Message
-from lamplighter.repository import Database, history, memories, migrate, taking_in, writing
-from lamplighter.repository.database import sqlite_url
+from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Source, Trust
+from lamplighter.domain.sessions.summary import Message
+from lamplighter.formats import native_export, third_party_export
+from lamplighter.formats.json_items import Items
+from lamplighter.formats.markdown_notes import records
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import history, memories
+from lamplighter.repository.search import backlog
+from lamplighter.repository.store import migrate
+from lamplighter.repository.store.database import sqlite_url
 from lamplighter.serve import indexing
-from lamplighter.usecases import clients, curate, knowledge
-from lamplighter.usecases.clients import Opening
-from lamplighter.usecases.exporting import Form, export
-from lamplighter.usecases.importing import Became, Importing, Placed
+from lamplighter.usecases.clients import client_sessions
+from lamplighter.usecases.clients.client_sessions import Opening
+from lamplighter.usecases.clients.exports import Form, export
+from lamplighter.usecases.clients.imports import Became, Importing, Placed
+from lamplighter.usecases.memory import curate, knowledge
 
 DAY = timedelta(days=1)
 POOL = Candidate(
@@ -75,11 +79,11 @@ def test_the_other_database_is_as_new_as_this_code(migrated: Path) -> None:
 async def filled(db: Database) -> list[Memory]:
     """Keep some of everything."""
     for name, project in (("one", "shop"), ("two", "desk")):
-        await clients.start(
+        await client_sessions.start(
             db, Opening(external_id=name, project=project, directory="/src"), now=NOON
         )
     said = [Message("user", "Look at the pool"), Message("assistant", "It holds 20")]
-    first = await clients.end(db, "one", said, redact=OPEN, now=LATER)
+    first = await client_sessions.end(db, "one", said, redact=OPEN, now=LATER)
     more: list[dict[str, Any]] = [
         {"session_id": first.id},
         {"topic_key": None, "observation": "Twice"},
@@ -108,14 +112,14 @@ async def written(db: Database, form: Form, **more: Any) -> str:
 def read(text: str, project: str = "ops") -> list[Placed]:
     """Return what an export brings, as the command line reads it."""
     found: list[Placed] = []
-    if ours.is_header(text.partition("\n")[0]):
+    if native_export.is_header(text.partition("\n")[0]):
         for number, line in enumerate(text.splitlines(), 1):
-            record = ours.record(line)
+            record = native_export.record(line)
             found += [Placed(f"line {number}", record)] if record else []
         return found
     items = Items()
     for item in [*items.feed(text), *items.close()]:
-        record = foreign.record(item.name, item.value, project) if item.index else None
+        record = third_party_export.record(item.name, item.value, project) if item.index else None
         found += [Placed(f"{item.name} {item.index}", record)] if record else []
     return found
 
@@ -422,7 +426,7 @@ async def test_one_wrong_row_is_named_and_the_rest_comes_in(db: Database) -> Non
 )
 def test_every_wrong_field_of_a_row_is_named(given: Any, fields: list[str]) -> None:
     with pytest.raises(Invalid) as refused:
-        foreign.record("observations", given, "ops")
+        third_party_export.record("observations", given, "ops")
 
     assert sorted(each.field for each in refused.value.wrong) == sorted(fields)
 
@@ -441,7 +445,7 @@ def test_every_wrong_field_of_a_row_is_named(given: Any, fields: list[str]) -> N
 )
 def test_what_a_line_of_ours_may_not_be(line: str, why: str) -> None:
     with pytest.raises(Invalid, match=why):
-        ours.record(line)
+        native_export.record(line)
 
 
 async def test_a_dry_run_counts_and_changes_nothing(db: Database) -> None:
@@ -502,10 +506,10 @@ async def test_what_came_in_is_indexed_when_the_import_is_done(db: Database) -> 
 
     assert (rested[-1], db.bringing) == (1, 0)
     db.bringing = 1
-    assert (await indexing.turn(db), await taking_in.waits(db)) == (indexing.PAUSE_SECONDS, True)
+    assert (await indexing.turn(db), await backlog.waits(db)) == (indexing.PAUSE_SECONDS, True)
     db.bringing = 0
     await indexing.turn(db)
-    assert not await taking_in.waits(db)
+    assert not await backlog.waits(db)
 
 
 async def test_what_is_removed_for_good_may_come_in_again(db: Database) -> None:

@@ -7,12 +7,13 @@ import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
 
 from lamplighter.domain.errors import Conflict, NotFound, Stale
-from lamplighter.domain.memory import Edit, Memory
-from lamplighter.repository import Database, history
-from lamplighter.repository.history import Entry
-from lamplighter.usecases import curate, undo
-from lamplighter.usecases.fade import fade
-from lamplighter.usecases.undo import undo_step
+from lamplighter.domain.memory.memory import Edit, Memory
+from lamplighter.repository import Database
+from lamplighter.repository.memory import history
+from lamplighter.repository.memory.history import Entry
+from lamplighter.usecases.memory import curate, undo
+from lamplighter.usecases.memory.fade import fade
+from lamplighter.usecases.memory.undo import undo_step
 
 SPRING = NOON + timedelta(days=60)
 

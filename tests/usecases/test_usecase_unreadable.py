@@ -7,19 +7,20 @@ import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
 
 import by_hand
-from lamplighter.domain.memory import Edit
-from lamplighter.domain.reconcile import Outcome
+from lamplighter.domain.memory.memory import Edit
 from lamplighter.domain.relate import built_in
-from lamplighter.repository import Database, memories
-from lamplighter.repository.database import is_postgres
-from lamplighter.repository.memories import Filter, Sort
-from lamplighter.repository.readable import Unreadable
-from lamplighter.usecases import bulk, curate
-from lamplighter.usecases.analyse import catch_up
-from lamplighter.usecases.audit import audit
-from lamplighter.usecases.bulk import Act
-from lamplighter.usecases.fade import fade
-from lamplighter.usecases.recall import build_memory_context
+from lamplighter.domain.relate.reconcile import Outcome
+from lamplighter.repository import Database
+from lamplighter.repository.memory import memories
+from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.repository.store.database import is_postgres
+from lamplighter.repository.store.unreadable import Unreadable
+from lamplighter.usecases.memory import bulk, curate
+from lamplighter.usecases.memory.analyze import catch_up
+from lamplighter.usecases.memory.bulk import Act
+from lamplighter.usecases.memory.evidence import audit
+from lamplighter.usecases.memory.fade import fade
+from lamplighter.usecases.memory.recall import build_memory_context
 
 LONG_AFTER = NOON + timedelta(days=44)
 FAULTS = [

@@ -7,10 +7,13 @@ from chains import HOUR, MINUTE, SERVICES, finished, said, seen, states, used_up
 from examples import NOON, rows, session
 
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.handoff import EscalationState
-from lamplighter.domain.session import Session
-from lamplighter.repository import Database, cooldowns, escalations, writing
-from lamplighter.usecases import act, chain
+from lamplighter.domain.sessions.handoff import EscalationState
+from lamplighter.domain.sessions.session import Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import cooldowns
+from lamplighter.repository.sessions import escalations
+from lamplighter.usecases.services import act
+from lamplighter.usecases.sessions import chain
 
 
 async def round_made(db: Database, now: datetime, seen_so: dict[str, bool]) -> Session:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -10,31 +10,110 @@ from typing import Any, Final
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, ExceptionHandler
 
-from lamplighter.api import approvals, login, openapi, reviews, web
+from lamplighter.api import openapi
+from lamplighter.api.access import login
+from lamplighter.api.access.callers import Attempts, Callers
 from lamplighter.api.agentops import app as agentops
 from lamplighter.api.agentops.contract import Desk
-from lamplighter.api.answer import etag, problem
-from lamplighter.api.callers import Attempts, Callers
-from lamplighter.api.door import Door, door
+from lamplighter.api.context import Door, door
 from lamplighter.api.guard import HEADERS, Guard
-from lamplighter.api.jobs import Jobs
-from lamplighter.api.observed import ID, REQUEST, Observed
+from lamplighter.api.memory import reviews
+from lamplighter.api.request_log import ID, REQUEST, Observed
+from lamplighter.api.responses import etag, problem
 from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, MCP, Ask, Op, by_path
-from lamplighter.domain import plain
-from lamplighter.domain.approval import Approval
+from lamplighter.api.sessions import approvals
+from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Unavailable
-from lamplighter.domain.memory import Memory
-from lamplighter.domain.review import Review
-from lamplighter.repository.driver import OperationalError, Unsound, disk_is_full
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.memory.review import Review
+from lamplighter.formats import serialize
+from lamplighter.repository.store.driver import OperationalError, Unsound, disk_is_full
 from lamplighter.telemetry import about
-from lamplighter.usecases.recording import recorded
+from lamplighter.usecases.access.recording import recorded
+
+FOREVER: Final = "public, max-age=31536000, immutable"
+NO_PAGES: Final = ("favicon.ico", "robots.txt")  # machines ask for these
+MISSING: Final = (
+    "The app has not been built. In a checkout `make up` builds it; the API works without it."
+)
+
+
+class Assets(StaticFiles):
+    """Files whose names change with their content."""
+
+    def file_response(self, *given: object, **more: object) -> Response:
+        """Answer with a file that never changes."""
+        response = super().file_response(*given, **more)  # type: ignore[arg-type]
+        response.headers["Cache-Control"] = FOREVER
+        return response
+
+
+def routes(web: Path) -> list[BaseRoute]:
+    """Return the routes of the app that lies in the directory `web`."""
+    page = web / "index.html"
+
+    async def app(request: Request) -> Response:
+        path = request.path_params["path"]
+        file = web / path
+        if "/" not in path and "." in path and ".." not in path and _is_file(file):
+            return FileResponse(file, headers={"Cache-Control": "no-cache"})
+        if path in NO_PAGES:
+            raise HTTPException(404, f"There is nothing at /{path}.")
+        if not page.is_file():
+            return Response(MISSING, 503, media_type="text/plain")
+        return FileResponse(page, headers={"Cache-Control": "no-cache"})
+
+    assets = Assets(directory=web / "assets", check_dir=False)
+    smaller = [Middleware(GZipMiddleware, minimum_size=1_000)]
+    return [
+        Mount("/assets", assets, name="assets", middleware=smaller),
+        Route("/{path:path}", app, name="page", methods=["GET"], middleware=smaller),
+    ]
+
+
+def _is_file(path: Path) -> bool:
+    with suppress(OSError, ValueError):  # a name that no file can have
+        return path.is_file()
+    return False
+
 
 logger = logging.getLogger(__name__)
+
+
+class Jobs:
+    """The jobs of one web process, one of a name at a time; they end with the process."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    async def start(self, name: str, work: Coroutine[Any, Any, None], *, wait: float = 0.0) -> None:
+        """Start a job, unless one of this name still runs, and wait for it some seconds."""
+        if name in self._running:
+            work.close()
+        else:
+            self._running[name] = task = asyncio.create_task(work)
+            task.add_done_callback(lambda done: self._over(name, done))
+        await asyncio.wait({self._running[name]}, timeout=wait)
+
+    async def end(self) -> None:
+        """End what still runs: the next start resumes where it was."""
+        running = list(self._running.values())
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    def _over(self, name: str, done: asyncio.Task[None]) -> None:
+        del self._running[name]
+        if not done.cancelled() and (error := done.exception()):
+            logger.error("Work on %s ended: %s", name, error, exc_info=error)
+
 
 FULL: Final = (
     "There is no space left where the database is kept. Nothing was changed; "
@@ -80,7 +159,7 @@ def create_app(
             *api_routes(),
             *agentops.mounted(),
             *_mcp_routes(mcp),
-            *web.routes(web_directory),
+            *routes(web_directory),
         ],
         middleware=[Middleware(Observed), Middleware(Guard, hosts=hosts)],
         exception_handlers=_answers(),
@@ -177,7 +256,7 @@ async def _as_shown(request: Request, row: object) -> dict[str, Any]:
     if isinstance(row, Approval):
         return await approvals.case(door(request), row)
     assert isinstance(row, Memory)
-    return plain.memory(row)
+    return serialize.memory(row)
 
 
 async def _on_unavailable(request: Request, error: Exception) -> Response:

@@ -6,26 +6,29 @@ must be somebody, and hold the scope that the route table wants: what it does no
 name cannot be asked at all.
 """
 
+import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lamplighter.api import login_page, webhooks
+from lamplighter.api.access import login_page
+from lamplighter.api.access.callers import Callers
 from lamplighter.api.agentops import errors as agentops_errors
-from lamplighter.api.agentops import table as agentops
+from lamplighter.api.agentops import routes as agentops
 from lamplighter.api.agentops.contract import Entry
-from lamplighter.api.answer import problem
-from lamplighter.api.body import Body
-from lamplighter.api.callers import Callers
-from lamplighter.api.door import Door
+from lamplighter.api.context import Door
+from lamplighter.api.op import Op
+from lamplighter.api.responses import problem
 from lamplighter.api.routes import (
     ANY,
     API,
@@ -37,9 +40,80 @@ from lamplighter.api.routes import (
     PAGE_METHODS,
     ops_at,
 )
-from lamplighter.api.routes.op import Op
-from lamplighter.domain.access import Caller
-from lamplighter.repository.driver import Error
+from lamplighter.api.services import webhooks
+from lamplighter.domain.access.access import Caller
+from lamplighter.repository.store.driver import Error
+
+IDLE_SECONDS: Final = 10.0
+WHOLE_SECONDS: Final = 120.0
+DRAIN_SECONDS: Final = 2.0
+DRAIN_BYTES: Final = 4_000_000
+LATE: Final = "The body did not arrive in time."
+
+
+class Body:
+    """Passes a body on; of one that was answered before its end the rest is cut off.
+
+    Starlette's own limit of the size answers in other words.
+    """
+
+    def __init__(self, headers: Headers, receive: Receive, most: int) -> None:
+        self._receive, self._most = receive, most
+        self._size = 0
+        self._until: float | None = None
+        self._arriving = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+    async def receive(self) -> Message:
+        """Receive the next part; raises HTTPException when it is too large or too late."""
+        if not self._arriving:
+            return await self._receive()
+        now = asyncio.get_running_loop().time()
+        self._until = self._until or now + WHOLE_SECONDS
+        try:
+            async with asyncio.timeout_at(min(now + IDLE_SECONDS, self._until)):
+                message = await self._part()
+        except TimeoutError:
+            raise HTTPException(408, LATE) from None
+        if self._size > self._most:
+            raise HTTPException(413, f"The body is larger than {self._most:,} bytes.")
+        return message
+
+    def sending(self, send: Send) -> Send:
+        """Return what sends the answer, and closes the connection of a body that still arrives.
+
+        What the client sends meanwhile is read for a moment, so that it gets to read the answer.
+        """
+        cutting = False
+
+        async def sent(message: Message) -> None:
+            nonlocal cutting
+            if message["type"] == "http.response.start" and self._arriving:
+                cutting = True
+                MutableHeaders(scope=message)["Connection"] = "close"
+            if cutting and message["type"] == "http.response.body":
+                if message.get("more_body", False):
+                    await send(message)
+                    return
+                await send({**message, "more_body": True})
+                await self._drain()
+                message = {"type": "http.response.body", "body": b"", "more_body": False}
+            await send(message)
+
+        return sent
+
+    async def _drain(self) -> None:
+        most = self._size + DRAIN_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                while self._arriving and self._size < most:
+                    await self._part()
+
+    async def _part(self) -> Message:
+        message = await self._receive()
+        self._size += len(message.get("body", b""))
+        self._arriving = bool(message.get("more_body", False))
+        return message
+
 
 logger = logging.getLogger(__name__)
 

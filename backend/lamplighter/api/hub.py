@@ -10,11 +10,12 @@ from typing import Final
 
 import msgspec
 
-from lamplighter.domain import plain
 from lamplighter.domain.change import Change
-from lamplighter.repository import Database, changes
-from lamplighter.repository.driver import Error, severity
-from lamplighter.repository.feed import Waking
+from lamplighter.formats import serialize
+from lamplighter.repository import Database
+from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.signals import Waking
+from lamplighter.repository.store.driver import Error, severity
 
 logger = logging.getLogger(__name__)
 
@@ -116,5 +117,5 @@ def as_json(change: Change) -> dict[str, object]:
         "op": change.op,
         "version": change.version,
         "row": change.row,
-        "at": plain.at(change.at),
+        "at": serialize.at(change.at),
     }

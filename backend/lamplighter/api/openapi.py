@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from lamplighter import __version__
-from lamplighter.api import shapes
-from lamplighter.api.answer import PROBLEM, answer
+from lamplighter.api import common_shapes
+from lamplighter.api.responses import PROBLEM, answer
 from lamplighter.api.routes import OPS, Op
 
 _REF: Final = "#/components/schemas/{name}"
@@ -46,7 +46,7 @@ async def docs(request: Request) -> Response:
 def openapi() -> dict[str, Any]:
     """Return the whole description."""
     forms = [form for op in OPS for form in (op.body, op.query, op.gives, *op.or_gives) if form]
-    kinds = list(dict.fromkeys([*forms, shapes.Problem]))
+    kinds = list(dict.fromkeys([*forms, common_shapes.Problem]))
     _, components = msgspec.json.schema_components(kinds, ref_template=_REF)
     paths: dict[str, dict[str, Any]] = {}
     for op in OPS:

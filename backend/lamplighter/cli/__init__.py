@@ -12,29 +12,26 @@ import click
 from lamplighter import __version__, telemetry
 from lamplighter.cli import (
     access,
+    agents,
     approvals,
     backup,
+    context,
     halt,
-    hook,
-    knowing,
-    mcp,
-    memories,
     memory,
-    memory_service,
     notify,
     reviews,
     search,
     transfer,
     vectors,
 )
-from lamplighter.cli.words import in_words, refuse, settings_in_force
-from lamplighter.config.listed import ENGINES
+from lamplighter.cli.common import in_words, refuse, settings_in_force
+from lamplighter.config.catalog import ENGINES
 from lamplighter.config.settings import describe
-from lamplighter.domain import plain
 from lamplighter.domain.errors import EXIT_FAILED, Busy
-from lamplighter.domain.session import Plan, Status, Trigger
+from lamplighter.domain.services.vitals import Condition
+from lamplighter.domain.sessions.session import Plan, Status, Trigger
 from lamplighter.domain.text import terminal
-from lamplighter.domain.vitals import Condition
+from lamplighter.formats import serialize
 
 # to start makes many objects that stay: to look through them again and again is a tenth of it
 gc.set_threshold(10_000, 20, 20)
@@ -55,18 +52,18 @@ main.add_command(notify.notify)
 main.add_command(halt.resume)
 main.add_command(backup.backup)
 main.add_command(backup.restore)
-main.add_command(knowing.context)
-main.add_command(knowing.audit)
+main.add_command(context.context)
+main.add_command(context.audit)
 main.add_command(search.search)
 main.add_command(memory.memory)
 main.add_command(vectors.vectors)
-main.add_command(memory_service.memory_service)
-main.add_command(mcp.mcp)
+main.add_command(agents.memory_service)
+main.add_command(agents.mcp)
 main.add_command(transfer.export)
-for command in memories.COMMANDS:
+for command in memory.COMMANDS:
     memory.memory.add_command(command)
 main.add_command(transfer.import_)
-main.add_command(hook.hook)
+main.add_command(agents.hook)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,8 +75,8 @@ def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:
 def up() -> None:
     """Run the web process and the supervisor, and keep them running."""
     from lamplighter.config import lexicon
-    from lamplighter.serve import access as way_in
-    from lamplighter.serve import home, keeper, web
+    from lamplighter.serve import home, process_runner, web
+    from lamplighter.serve.commands import access as way_in
 
     settings = settings_in_force()
     lexicon.in_force(settings)  # both processes would end for it
@@ -93,7 +90,7 @@ def up() -> None:
     except Busy as error:
         click.echo(f"{error} {way_in.LOGIN}")
     bare = settings.log_format == "json"
-    keep = keeper.Keeper(
+    keep = process_runner.Keeper(
         ("web", "supervisor"),
         lambda line: click.echo(terminal(line), err=bare),  # whoever collects it gets nothing else
         ready=lambda: web.answers(settings),
@@ -107,7 +104,7 @@ def up() -> None:
 @in_words
 def web(keeper: int | None) -> None:
     """Run the web process: the app, the API and the change feed."""
-    from lamplighter.serve import keeper as keeping
+    from lamplighter.serve import process_runner as keeping
     from lamplighter.serve import web as process
 
     if keeper:
@@ -120,8 +117,8 @@ def web(keeper: int | None) -> None:
 @in_words
 def supervisor(keeper: int | None) -> None:
     """Run the supervisor: it makes the rounds."""
-    from lamplighter.serve import keeper as keeping
-    from lamplighter.serve import rounds
+    from lamplighter.serve import process_runner as keeping
+    from lamplighter.serve import supervisor as rounds
 
     if keeper:
         keeping.die_with(keeper)
@@ -149,7 +146,7 @@ def run(
 
     Exit status 0: completed; 1: it did not, or a person is needed; 2: it could not be run.
     """
-    from lamplighter.serve import rounds
+    from lamplighter.serve import supervisor as rounds
 
     names = None if services is None else tuple(filter(None, map(str.strip, services.split(","))))
     if prompt is not None and not prompt.strip():
@@ -165,7 +162,7 @@ def run(
     )
     ran = rounds.once(settings_in_force(), plan, engine=engine, say=_say(quiet=as_json))
     if as_json:
-        click.echo(json.dumps(plain.session(ran.first), ensure_ascii=False))
+        click.echo(json.dumps(serialize.session(ran.first), ensure_ascii=False))
     else:
         ended = ". ".join(filter(None, (ran.last.outcome or ran.last.status, ran.last.reason)))
         click.echo(f"Session {ran.last.id}: {terminal(ended)}", err=True)
@@ -206,14 +203,14 @@ def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
 @in_words
 def migrate() -> None:
     """Bring the database to the newest revision, and mend the index of the search."""
-    from lamplighter.repository import index_condition
-    from lamplighter.repository import migrate as migration
+    from lamplighter.repository.search import index_state
+    from lamplighter.repository.store import migrate as migration
     from lamplighter.serve import home
 
     settings = settings_in_force()
     before = migration.revision_of(settings.database_url)
     home.prepare(settings)
-    wrong = index_condition.mend(settings.database_url)
+    wrong = index_state.mend(settings.database_url)
     if wrong:
         click.echo(f"Made the index of the search anew: {terminal(wrong)}")
     after = migration.revision_of(settings.database_url)
@@ -239,7 +236,7 @@ def settings(*, as_json: bool) -> None:
 @in_words
 def doctor() -> None:
     """Look at this installation and say what is wrong with it and what to do."""
-    from lamplighter.serve import doctor as looking
+    from lamplighter.serve.checkup import doctor as looking
 
     findings = looking.look(settings_in_force())
     for finding in findings:

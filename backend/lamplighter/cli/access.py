@@ -5,15 +5,15 @@ from typing import Any
 
 import click
 
-from lamplighter.cli.words import in_words, refuse, settings_in_force
+from lamplighter.cli.common import in_words, refuse, settings_in_force
 from lamplighter.config.settings import Settings
-from lamplighter.domain import plain
-from lamplighter.domain.access import AGENT_SCOPE, MAX_DAYS, Token
+from lamplighter.domain.access.access import AGENT_SCOPE, MAX_DAYS, Token
 from lamplighter.domain.text import terminal
+from lamplighter.formats import serialize
 
 
 def _ready() -> Settings:
-    from lamplighter.serve import access
+    from lamplighter.serve.commands import access
 
     settings = settings_in_force()
     access.prepare(settings)
@@ -24,7 +24,7 @@ def _ready() -> Settings:
 @in_words
 def login() -> None:
     """Print a link to log in by: it works once, within an hour."""
-    from lamplighter.serve import access
+    from lamplighter.serve.commands import access
 
     click.echo(access.link(_ready()))
 
@@ -47,7 +47,7 @@ def create(
     scopes: tuple[str, ...], agent: str | None, name: str, days: int | None, *, as_json: bool
 ) -> None:
     """Make a token and print it; it cannot be shown again."""
-    from lamplighter.serve import access
+    from lamplighter.serve.commands import access
 
     words = [word for scope in scopes for word in scope.split(",")]
     if not words and agent is None:
@@ -55,7 +55,7 @@ def create(
     words = words or [AGENT_SCOPE]
     made, secret = access.create(_ready(), name, words, days=days, agent=agent)
     if as_json:
-        click.echo(json.dumps({**plain.token(made), "token": secret}, ensure_ascii=False))
+        click.echo(json.dumps({**serialize.token(made), "token": secret}, ensure_ascii=False))
     else:
         click.echo(secret)
         click.echo(_line(made), err=True)
@@ -66,11 +66,11 @@ def create(
 @in_words
 def list_(*, as_json: bool) -> None:
     """List tokens, newest first, without their secrets."""
-    from lamplighter.serve import access
+    from lamplighter.serve.commands import access
 
     found = access.listed(_ready())
     if as_json:
-        click.echo(json.dumps([plain.token(each) for each in found], ensure_ascii=False))
+        click.echo(json.dumps([serialize.token(each) for each in found], ensure_ascii=False))
     else:
         for each in found:
             click.echo(_line(each))
@@ -81,14 +81,14 @@ def list_(*, as_json: bool) -> None:
 @in_words
 def revoke(number: int) -> None:
     """Let a token in no more."""
-    from lamplighter.serve import access
+    from lamplighter.serve.commands import access
 
     access.revoke(_ready(), number)
     click.echo(f"Token {number} lets nobody in any more.")
 
 
 def _line(each: Token) -> str:
-    shown: dict[str, Any] = plain.token(each)
+    shown: dict[str, Any] = serialize.token(each)
     state = next(
         (
             f"{word} {shown[column][:16]}Z"

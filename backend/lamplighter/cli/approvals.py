@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lamplighter import clock
-from lamplighter.cli.words import in_words, settings_in_force
-from lamplighter.domain import cooldown, plain
-from lamplighter.domain.approval import Answer, Approval, ApprovalState, Choice
+from lamplighter.cli.common import in_words, settings_in_force
+from lamplighter.domain.actions.approval import Answer, Approval, ApprovalState, Choice
 from lamplighter.domain.errors import EXIT_FAILED, Conflict
+from lamplighter.domain.services import cooldown
 from lamplighter.domain.text import clock as clock_time
 from lamplighter.domain.text import one_line, terminal
+from lamplighter.formats import serialize
 
 if TYPE_CHECKING:
-    from lamplighter.serve.approvals import Case
+    from lamplighter.serve.commands.approvals import Case
 
 NUMBER = click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 NOTE = click.option("--note", default="", help="Words that the session is told.")
@@ -51,13 +52,13 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 
     Exit status 0: done; 1: it waits no more; 2: it could not be done.
     """
-    from lamplighter.serve import approvals as cases
+    from lamplighter.serve.commands import approvals as cases
 
     if context.invoked_subcommand:
         return
     found, now = cases.listed(settings_in_force(), whole=whole), clock.now()
     if as_json:
-        click.echo(json.dumps([plain.approval(each) for each in found], ensure_ascii=False))
+        click.echo(json.dumps([serialize.approval(each) for each in found], ensure_ascii=False))
         return
     for each in found:
         _print(_lines(each, now=now))
@@ -73,12 +74,14 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 @in_words
 def show(number: int, *, as_json: bool) -> None:
     """Show all that helps to decide on a case."""
-    from lamplighter.serve import approvals as cases
+    from lamplighter.serve.commands import approvals as cases
 
     found = cases.case(settings_in_force(), number)
     if as_json:
-        told = [plain.memory(each) for each in found.told]
-        click.echo(json.dumps({**plain.approval(found.approval), "told": told}, ensure_ascii=False))
+        told = [serialize.memory(each) for each in found.told]
+        click.echo(
+            json.dumps({**serialize.approval(found.approval), "told": told}, ensure_ascii=False)
+        )
         return
     _print(_lines(found.approval, now=clock.now()))
     _print(_grounds(found, now=clock.now()))
@@ -122,7 +125,7 @@ def edit(number: int, note: str, argv: tuple[str, ...], *, at_once: bool) -> Non
 
 
 def _decided(number: int, answer: Answer, *, at_once: bool = False) -> Approval:
-    from lamplighter.serve import approvals as cases
+    from lamplighter.serve.commands import approvals as cases
 
     return cases.decide(settings_in_force(), number, answer, at_once=at_once)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from lamplighter.cli.words import in_words, settings_in_force
+from lamplighter.cli.common import in_words, settings_in_force
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.text import terminal
 
@@ -33,8 +33,8 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
     backup is restored once, as a test. Exit status 0: made; 1: the restore test failed; 2: it
     could not be made.
     """
-    from lamplighter.repository.copies import Damaged
-    from lamplighter.serve import backup as backups
+    from lamplighter.repository.upkeep.copies import Damaged
+    from lamplighter.serve.backup import create as backups
 
     settings = settings_in_force()
     try:
@@ -68,7 +68,7 @@ def restore(path: Path, *, replace: bool, as_json: bool) -> None:
 
     Stop Lamplighter first. Exit status 0: restored; 2: it could not be, and nothing changed.
     """
-    from lamplighter.serve import restore as restoring
+    from lamplighter.serve.backup import restore as restoring
 
     settings = settings_in_force()
     restored = restoring.restore(settings, path, replace=replace, say=_progress(quiet=as_json))

@@ -2,7 +2,7 @@
 
 import click
 
-from lamplighter.cli.words import in_words, settings_in_force
+from lamplighter.cli.common import in_words, settings_in_force
 from lamplighter.domain.text import terminal
 
 
@@ -11,7 +11,7 @@ from lamplighter.domain.text import terminal
 @in_words
 def halt(reason: str) -> None:
     """Halt everything at once: what runs is stopped, and nothing begins."""
-    from lamplighter.serve import halt as brake
+    from lamplighter.serve.commands import halt as brake
 
     click.echo(terminal(brake.pull(settings_in_force(), reason)))
 
@@ -20,6 +20,6 @@ def halt(reason: str) -> None:
 @in_words
 def resume() -> None:
     """Let everything go on that was halted, in whichever way."""
-    from lamplighter.serve import halt as brake
+    from lamplighter.serve.commands import halt as brake
 
     click.echo(terminal(brake.release(settings_in_force())))

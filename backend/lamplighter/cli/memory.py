@@ -1,19 +1,347 @@
-"""`lamplighter memory`, and how two observations stand to each other, judged without a server."""
+"""`lamplighter memory list`, `add`, `edit`, `delete`, `restore`, `trash`, `history` and `why`."""
 
 import json
+import math
+import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from lamplighter.cli.words import in_words, refuse, settings_in_force
-from lamplighter.domain import plain
+from lamplighter.cli.common import in_words, refuse, settings_in_force
 from lamplighter.domain.errors import EXIT_FAILED
-from lamplighter.domain.text import one_line, terminal
+from lamplighter.domain.memory.memory import (
+    GENERAL,
+    INITIAL_CONFIDENCE,
+    OPERATIONAL,
+    OPERATIONS,
+    Candidate,
+    Category,
+    Edit,
+    Kind,
+    Memory,
+    Source,
+    Trust,
+)
+from lamplighter.domain.text import one_line, shortened, terminal
+from lamplighter.formats import serialize
 
 if TYPE_CHECKING:
     from lamplighter.domain.relate import Lexicon
+
+
+LEAST_WIDTH: Final = 20
+WHERE_CHARS: Final = 16
+TOLD: Final = (
+    "confidence",
+    "active",
+    "pinned",
+    "category",
+    "service",
+    "title",
+    "tags",
+    "scope",
+    "topic_key",
+)
+CATEGORIES: Final = click.Choice([each.value for each in Category], case_sensitive=False)
+KINDS: Final = click.Choice([each.value for each in Kind], case_sensitive=False)
+SCOPES: Final = click.Choice(["project", "global"])
+SORTS: Final = ("confidence", "updated", "created", "service", "category", "state", "source")
+
+
+class Share(click.FloatRange):
+    """A number from 0 to 1; what is no number is none of them."""
+
+    name = "number from 0 to 1"
+
+    def __init__(self) -> None:
+        super().__init__(0.0, 1.0)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Return the number; click takes what is no number for one within any range."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number from 0 to 1.", param, ctx)
+        return float(number)
+
+
+JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.command(name="list")
+@click.option("--q", help="Only those that say this.")
+@click.option("--service", help="Only those of this service; `general` for those of none.")
+@click.option("--category", type=CATEGORIES)
+@click.option("--kind", type=KINDS)
+@click.option("--project", help="Only those of this project.")
+@click.option("--scope", type=SCOPES)
+@click.option(
+    "--state",
+    type=click.Choice(["active", "inactive", "review", "all"]),
+    default="all",
+    show_default=True,
+)
+@click.option("--view", type=click.Choice(["fading", "unused", "single", "edited"]))
+@click.option("--as-of", help="As they stood then: 2026-01-01T12:00:00Z.")
+@click.option("--sort", type=click.Choice(SORTS), default=SORTS[0], show_default=True)
+@click.option("--order", type=click.Choice(["asc", "desc"]))
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@JSON
+@in_words
+def list_(*, as_json: bool, **asked: Any) -> None:
+    """List memories, the surest first."""
+    from lamplighter.serve.commands import memories
+
+    found, total = memories.listed(settings_in_force(), memories.Asked(**asked))
+    if as_json:
+        items = [serialize.memory(each) for each in found]
+        click.echo(json.dumps({"items": items, "total": total}, ensure_ascii=False))
+        return
+    for line in _table(found):
+        click.echo(line)
+    if not found:
+        click.echo("No memories match.", err=True)
+    elif total > len(found):
+        click.echo(f"{total - len(found):,} more: --limit", err=True)
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[CATEGORY] TEXT")
+@click.option("--category", type=CATEGORIES, help="In place of the word before the text.")
+@click.option("--service", help="The service that it is true of.")
+@click.option("--confidence", type=Share(), default=INITIAL_CONFIDENCE, show_default=True)
+@click.option("--title", default="")
+@click.option("--tag", "tags", multiple=True, help="May be given several times.")
+@click.option("--project", default=OPERATIONS, show_default=True)
+@click.option("--scope", type=SCOPES, default="project", show_default=True)
+@click.option("--topic-key", help="What it is the current version of: config/db/pool.")
+@JSON
+@in_words
+def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **given: Any) -> None:
+    """Add a memory of CATEGORY that says TEXT (- reads standard input)."""
+    from lamplighter.serve.commands import memories
+
+    which, *text = (category, *words) if category else words
+    candidate = Candidate(
+        category=_category(which),
+        observation=_said(" ".join(text)),
+        tier=0,
+        session_id=None,
+        source=Source.OPERATOR,
+        trust=Trust.TRUSTED,
+        **given,
+    )
+    made = memories.add(settings_in_force(), candidate)
+    _show(made, "Added", as_json=as_json)
+
+
+@click.command()
+@click.argument("number", type=int)
+@click.option("--text", help="What it says (- reads standard input).")
+@click.option("--confidence", type=Share())
+@click.option("--category", type=CATEGORIES)
+@click.option("--service", help="`general` for none.")
+@click.option("--active/--inactive", default=None, help="Whether sessions are told it.")
+@click.option("--pin/--unpin", "pinned", default=None, help="Whether it never fades.")
+@click.option("--title")
+@click.option("--tag", "tags", multiple=True, help="All of its tags; `--tag ''` for none.")
+@click.option("--scope", type=SCOPES)
+@click.option("--topic-key", help="`--topic-key ''` takes it away.")
+@JSON
+@in_words
+def edit(
+    number: int, *, text: str | None, tags: tuple[str, ...], as_json: bool, **given: Any
+) -> None:
+    """Change a memory; what is left out stays as it is."""
+    from lamplighter.serve.commands import memories
+
+    change = Edit(
+        observation=None if text is None else _said(text),
+        tags=tuple(filter(None, tags)) if tags else None,
+        **{**given, "category": Category(given["category"]) if given["category"] else None},
+    )
+    if change == Edit():
+        refuse("Nothing to change: say what, as in --confidence 0.9.")
+    changed = memories.edit(settings_in_force(), number, change)
+    _show(changed, "Changed", as_json=as_json)
+
+
+@click.command()
+@click.argument("number", type=int)
+@click.option("--soft", is_flag=True, help="Keep it in the list, inactive.")
+@click.option("--permanently", is_flag=True, help="Not into the trash: it cannot be restored.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@in_words
+def delete(number: int, *, soft: bool, permanently: bool, yes: bool) -> None:
+    """Delete a memory: it goes into the trash, and can be restored from there."""
+    from lamplighter.serve.commands import memories
+
+    if soft and permanently:
+        refuse("Give --soft or --permanently, not both.")
+    settings = settings_in_force()
+    held = memories.shown(settings, number, trashed=permanently)
+    if not yes:
+        click.echo(_line(held, _width()))
+        way = " permanently" if permanently else ""
+        click.confirm(f"Delete memory {number}{way}?", abort=True, err=True)
+    memories.delete(settings, number, soft=soft, permanently=permanently)
+    if permanently:
+        click.echo(f"Deleted memory {number} permanently.")
+    else:
+        again = f"`lamplighter memory restore {number}` restores it"
+        click.echo(f"Deleted memory {number}; {again}.")
+
+
+@click.command()
+@click.argument("number", type=int)
+@JSON
+@in_words
+def restore(number: int, *, as_json: bool) -> None:
+    """Restore a memory from the trash, or make an inactive one active."""
+    from lamplighter.serve.commands import memories
+
+    _show(memories.restore(settings_in_force(), number), "Restored", as_json=as_json)
+
+
+@click.command()
+@click.option("--q", default="", help="Only those that contain this text.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@JSON
+@in_words
+def trash(q: str, limit: int, *, as_json: bool) -> None:
+    """List deleted memories."""
+    from lamplighter.serve.commands import memories
+
+    found, total = memories.trashed(settings_in_force(), q, limit)
+    if as_json:
+        items = [
+            {
+                "id": each.id,
+                "memory": None if each.memory is None else serialize.memory(each.memory),
+                "deleted_at": serialize.at(each.deleted_at),
+                "deleted_by": each.deleted_by,
+            }
+            for each in found
+        ]
+        click.echo(json.dumps({"items": items, "total": total}, ensure_ascii=False))
+        return
+    for line in _table([each.memory for each in found if each.memory is not None]):
+        click.echo(line)
+    if not found:
+        click.echo("The trash is empty." if not q else "No memories match.", err=True)
+    elif total > len(found):
+        click.echo(f"{total - len(found):,} more: --limit", err=True)
+
+
+@click.command()
+@click.argument("number", type=int)
+@JSON
+@in_words
+def history(number: int, *, as_json: bool) -> None:
+    """Show who changed a memory, when and why, newest first."""
+    from lamplighter.serve.commands import memories
+
+    found = memories.steps(settings_in_force(), number)
+    if as_json:
+        click.echo(json.dumps({"items": found}, ensure_ascii=False))
+        return
+    for each in found:
+        for line in _step(each):
+            click.echo(terminal(line))
+
+
+@click.command()
+@click.argument("number", type=int)
+@click.option("--services", help="For a session about these services only: a,b.")
+@click.option("--budget", type=click.IntRange(0, 1_000_000), help="Instead of the one set.")
+@JSON
+@in_words
+def why(number: int, *, services: str | None, budget: int | None, as_json: bool) -> None:
+    """Show whether the next prompt includes a memory, why, and what would include it."""
+    from lamplighter.serve.commands import memories
+
+    found = memories.inclusion(settings_in_force(), number, services=services, budget=budget)
+    if as_json:
+        click.echo(json.dumps(found.as_json(), ensure_ascii=False))
+        return
+    state = "In" if found.line else "Not in"
+    click.echo(terminal(f"{state} the next prompt: {found.words}"))
+    if found.line:
+        click.echo(terminal(found.line))
+    if found.ways:
+        click.echo(
+            "What would include it:" if len(found.ways) == 1 else "Any of these includes it:"
+        )
+    for way in found.ways:
+        click.echo(terminal(f"  {way.words}"))
+
+
+def _category(word: str) -> Category:
+    if word.lower() not in set(Category):
+        known = ", ".join(Category)
+        refuse(f"{shortened(one_line(word), LEAST_WIDTH)} is no category: it is one of {known}.")
+    return Category(word.lower())
+
+
+def _said(text: str) -> str:
+    return sys.stdin.read() if text == "-" else text
+
+
+def _show(held: Memory, done: str, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(serialize.memory(held), ensure_ascii=False))
+    else:
+        click.echo(f"{done} memory {held.id}.")
+
+
+def _table(found: Sequence[Memory]) -> Iterator[str]:
+    width = _width()
+    if found:
+        yield f"{'ID':>6}  CONF  {'WHAT':<12}  {'WHERE':<{WHERE_CHARS}}  SAYS"[:width]
+    for each in found:
+        yield _line(each, width)
+
+
+def _line(each: Memory, width: int) -> str:
+    own = each.service or GENERAL if each.category in OPERATIONAL else each.project
+    where = shortened(one_line(own), WHERE_CHARS)
+    title = f"{each.title}: " if each.title else ""
+    aside = "" if each.active else f"({each.inactive_reason or 'inactive'}) "
+    head = f"{each.id:>6}  {each.confidence:.2f}  {each.category:<12}  {where:<{WHERE_CHARS}}  "
+    words = one_line(f"{aside}{title}{each.observation}")
+    return terminal(head + shortened(words, max(LEAST_WIDTH, width - len(head))))
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def _step(each: dict[str, Any]) -> Iterator[str]:
+    by = f"session {each['session_id']}" if each["session_id"] else each["actor"]
+    at = each["at"][:16].replace("T", " ")
+    why = f": {one_line(each['reason'])}" if each["reason"] else ""
+    yield f"version {each['version']}  {at}Z  {each['cause']} by {by}{why}"
+    before, after = each["before"], each["after"]
+    if after is None:
+        return
+    if before is None or before["observation"] != after["observation"]:
+        yield f"    says: {one_line(after['observation'])}"
+    for name in TOLD if before else ():
+        if before.get(name) != after.get(name):
+            yield f"    {name}: {_value(before.get(name))} -> {_value(after.get(name))}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        value = ", ".join(value)
+    return f"{value:.2f}" if isinstance(value, float) else one_line(str(value or "none"))
+
+
+COMMANDS: Final = (list_, add, edit, delete, restore, trash, history, why)
+
 
 LINE_BYTES: Final = 1024 * 1024
 
@@ -55,7 +383,7 @@ def relate(
         sys.exit(EXIT_FAILED if _each(sys.stdin.buffer, words) else 0)
     found = relating.relate(new, old, service=service, lexicon=words)
     if as_json:
-        click.echo(json.dumps(plain.verdict(found), ensure_ascii=False))
+        click.echo(json.dumps(serialize.verdict(found), ensure_ascii=False))
     else:
         click.echo(f"{found.label}{'' if found.sure else ' (not sure)'}: {terminal(found.reason)}")
 
@@ -92,7 +420,7 @@ def _answer(line: bytes, words: "Lexicon") -> dict[str, Any]:
         mark = given.get("id") if isinstance(given, dict) else None
         return {"id": mark, "error": one_line(str(error))}
     found = related(new or "", old or "", service=service, lexicon=words)
-    return {"id": given.get("id"), **plain.verdict(found)}
+    return {"id": given.get("id"), **serialize.verdict(found)}
 
 
 def _decoded(line: bytes) -> str:

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from lamplighter.cli.words import in_words, settings_in_force
+from lamplighter.cli.common import in_words, settings_in_force
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.text import terminal
 
@@ -18,7 +18,7 @@ def notify() -> None:
 @in_words
 def test() -> None:
     """Send a test, and say what became of it."""
-    from lamplighter.serve import notify as outbox
+    from lamplighter.serve.commands import notify as outbox
 
     notice = outbox.test(settings_in_force())
     if notice.sent_at is not None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from lamplighter.cli.words import in_words, settings_in_force
+from lamplighter.cli.common import in_words, settings_in_force
 from lamplighter.domain.text import terminal
 
 
@@ -14,8 +14,8 @@ from lamplighter.domain.text import terminal
 @in_words
 def reviews(*, as_json: bool) -> None:
     """List the reviews that wait for you, those that wait the longest first."""
-    from lamplighter.serve import access
-    from lamplighter.serve import reviews as cases
+    from lamplighter.serve.commands import access
+    from lamplighter.serve.commands import reviews as cases
 
     settings = settings_in_force()
     found, total = cases.waiting(settings)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from lamplighter.cli.memories import CATEGORIES, KINDS
-from lamplighter.cli.words import in_words, refuse, settings_in_force
-from lamplighter.domain.event import Event
-from lamplighter.domain.memory import GENERAL, Category, Kind, Memory
-from lamplighter.domain.search import Found, Layer, Results, Wanted
-from lamplighter.domain.session import Session
+from lamplighter.cli.common import in_words, refuse, settings_in_force
+from lamplighter.cli.memory import CATEGORIES, KINDS
+from lamplighter.domain.memory.memory import GENERAL, Category, Kind, Memory
+from lamplighter.domain.search.search import Found, Layer, Results, Wanted
+from lamplighter.domain.services.event import Event
+from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import terminal
 
 
@@ -41,7 +41,7 @@ def search(
 
     Put -- before words that begin with a minus. Exit status 1: nothing was found.
     """
-    from lamplighter.serve import searching
+    from lamplighter.serve.commands import search as searching
 
     category, kind = narrowed["category"], narrowed["kind"]
     wanted = Wanted(
@@ -56,7 +56,7 @@ def search(
     )
     found = searching.search(settings_in_force(), wanted)
     if as_json:
-        from lamplighter.domain.plain_search import results
+        from lamplighter.formats.serialize import results
 
         click.echo(json.dumps(results(found), ensure_ascii=False))
     else:

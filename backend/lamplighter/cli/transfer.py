@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from lamplighter.cli.words import in_words, settings_in_force
+from lamplighter.cli.common import in_words, settings_in_force
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNUSABLE
-from lamplighter.domain.memory import OPERATIONS
+from lamplighter.domain.memory.memory import OPERATIONS
 from lamplighter.domain.text import terminal
 
 if TYPE_CHECKING:
-    from lamplighter.usecases.importing import Fault, Importing
+    from lamplighter.usecases.clients.imports import Fault, Importing
 
 SHOWN: Final = 20
 FORMS: Final = ("lamplighter", "agentops", "engram")
@@ -35,8 +35,8 @@ def export(form: str, project: str | None, output: Path | None) -> None:
     `lamplighter` (JSON Lines) holds every memory and client's session; `agentops` and `engram`
     hold the knowledge that is active, as those programs read it.
     """
-    from lamplighter.serve import transfer
-    from lamplighter.usecases.exporting import Form
+    from lamplighter.serve.commands import transfer
+    from lamplighter.usecases.clients.exports import Form
 
     settings = settings_in_force()
     to = None if output == Path("-") else output
@@ -71,7 +71,7 @@ def import_(
     nothing; what was changed there is revised here. Exit status 0: all of it is in; 1: some
     of it is wrong, and the rest is in; 2: nothing is.
     """
-    from lamplighter.serve import transfer
+    from lamplighter.serve.commands import transfer
 
     wish = transfer.Wish(
         path=path,
@@ -95,7 +95,7 @@ def import_(
 
 
 def _words(done: "Importing") -> str:
-    from lamplighter.usecases.importing import Became
+    from lamplighter.usecases.clients.imports import Became
 
     counts = done.counts
     came = _many(counts.get(Became.CREATED, 0), "memory", "memories")
@@ -112,7 +112,7 @@ def _words(done: "Importing") -> str:
 
 
 def _as_json(done: "Importing", *, refused: bool) -> dict[str, object]:
-    from lamplighter.usecases.importing import Became
+    from lamplighter.usecases.clients.imports import Became
 
     names = {Became.SESSION: "sessions", Became.PROMPT: "prompts"}
     counted = [each for each in Became if each is not Became.KNOWN]

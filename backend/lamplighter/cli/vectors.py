@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lamplighter.cli.words import in_words, refuse, settings_in_force
+from lamplighter.cli.common import in_words, refuse, settings_in_force
 from lamplighter.domain.text import terminal
 
 if TYPE_CHECKING:
     from lamplighter.config.settings import Settings
-    from lamplighter.domain.meaning import Progress
+    from lamplighter.domain.search.semantic import Progress
 
 
 @click.group()
@@ -23,11 +23,11 @@ def vectors() -> None:
 @in_words
 def status(*, as_json: bool) -> None:
     """Say of how many memories the meaning is kept."""
-    from lamplighter.serve import meaning
+    from lamplighter.serve import semantic
 
     settings = settings_in_force()
-    why_not = meaning.why_not(settings)
-    _say(settings, meaning.progress(settings), why_not=why_not, as_json=as_json)
+    why_not = semantic.why_not(settings)
+    _say(settings, semantic.progress(settings), why_not=why_not, as_json=as_json)
 
 
 @vectors.command()
@@ -35,14 +35,14 @@ def status(*, as_json: bool) -> None:
 @in_words
 def backfill(*, as_json: bool) -> None:
     """Keep the meaning of all memories now, beside whatever runs; it may be ended at any time."""
-    from lamplighter.serve import meaning
+    from lamplighter.serve import semantic
 
     settings = settings_in_force()
-    why_not = meaning.why_not(settings)
+    why_not = semantic.why_not(settings)
     if why_not:
         refuse(f"Memories are found by their words alone: {why_not}.")
     if as_json:
-        _say(settings, meaning.backfill(settings, lambda _: None), as_json=True)
+        _say(settings, semantic.backfill(settings, lambda _: None), as_json=True)
         return
     with click.progressbar(length=0, label="Memories", show_pos=True) as bar:
 
@@ -50,7 +50,7 @@ def backfill(*, as_json: bool) -> None:
             bar.length = found.total
             bar.update(found.kept - bar.pos)
 
-        done = meaning.backfill(settings, show)
+        done = semantic.backfill(settings, show)
         show(done)
     _say(settings, done)
 
@@ -59,7 +59,7 @@ def _say(
     settings: "Settings", found: "Progress | None", *, why_not: str = "", as_json: bool = False
 ) -> None:
     from lamplighter import embedding
-    from lamplighter.domain import meaning as rules
+    from lamplighter.domain.search import semantic as rules
 
     if not as_json:
         click.echo(terminal(rules.sign(found, why_not=why_not).words))

@@ -7,8 +7,8 @@ import yaml
 
 from lamplighter.config import names, values
 from lamplighter.config.sheet import Sheet
-from lamplighter.domain.check import Check
-from lamplighter.domain.service import (
+from lamplighter.domain.services.check import Check
+from lamplighter.domain.services.service import (
     ACTION_SECONDS,
     NO_ANSWER,
     WAIT_SECONDS,
@@ -16,6 +16,8 @@ from lamplighter.domain.service import (
     ActionKind,
     fold,
 )
+from lamplighter.domain.shell import patterns
+from lamplighter.domain.shell.patterns import Pattern
 
 TIMEOUT_SECONDS: Final = (1.0, 1800.0)
 LONGEST_WAIT: Final = (1.0, 360.0)
@@ -79,3 +81,25 @@ def _repairs(sheet: Sheet, node: yaml.Node, checks: Sequence[Check]) -> tuple[st
 
 def _seconds(sheet: Sheet, node: yaml.Node, bounds: tuple[float, float] = TIMEOUT_SECONDS) -> float:
     return sheet.seconds(node, bounds, "60s or 5m")
+
+
+COMMANDS: Final = 200
+
+
+def commands(sheet: Sheet, node: yaml.Node) -> tuple[Pattern, ...]:
+    """Return the patterns of commands."""
+    nodes = sheet.list(node, "a list of commands, each a list of words")
+    if len(nodes) > COMMANDS:
+        sheet.wrong(node, f"more than {COMMANDS} commands")
+    return tuple(found for each in nodes if (found := _pattern(sheet, each)))
+
+
+def _pattern(sheet: Sheet, node: yaml.Node) -> Pattern | None:
+    before = len(sheet.problems)
+    pattern = values.argv(sheet, node)
+    if len(sheet.problems) > before:
+        return None
+    if why_not := patterns.problem(pattern):
+        sheet.wrong(node, why_not)
+        return None
+    return pattern

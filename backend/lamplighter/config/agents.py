@@ -10,15 +10,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from lamplighter.config.hooks import TABLES, Rule, Sheet, hooks_in
-from lamplighter.domain.agent import (
-    CONTEXT_LIMIT,
-    MOST_CONTEXT,
-    PROJECT_CHARS,
-    Agent,
-    checked_agent,
-    project_of,
-)
+from lamplighter.domain.clients.agent import CONTEXT_LIMIT, MOST_CONTEXT, Agent, checked_agent
 from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.project import PROJECT_CHARS, project_of
 
 TABLE: Final = "agents"
 MOST_AGENTS: Final = 1_000

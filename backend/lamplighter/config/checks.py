@@ -8,8 +8,8 @@ import yaml
 
 from lamplighter.config import names, values
 from lamplighter.config.sheet import Sheet
-from lamplighter.domain import check as rules
-from lamplighter.domain.check import Check, CommandCheck, DiskCheck, HttpCheck, Room
+from lamplighter.domain.services import check as rules
+from lamplighter.domain.services.check import Check, CommandCheck, DiskCheck, HttpCheck, Room
 
 Read = Callable[[Sheet, yaml.Node], object]
 Keys = Mapping[str, tuple[str | tuple[str, ...], Read]]

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import re2
 
-from lamplighter.config.nearest import nearest
+from lamplighter.config.sheet import nearest
+from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule, folded
 from lamplighter.domain.errors import Wrong
-from lamplighter.domain.hooks import Hooks, InjectRule, SaveRule, folded
-from lamplighter.domain.memory import OPERATIONAL, OPERATIONS, PROJECT, Category
-from lamplighter.domain.service import NAME
+from lamplighter.domain.memory.memory import OPERATIONAL, OPERATIONS, PROJECT, Category
+from lamplighter.domain.services.service import NAME
 
 SAVE: Final = "save_rules"
 INJECT: Final = "inject_rules"

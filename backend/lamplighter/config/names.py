@@ -8,8 +8,8 @@ from typing import TypeVar
 import yaml
 
 from lamplighter.config.sheet import Sheet
-from lamplighter.domain.check import Check
-from lamplighter.domain.service import NAME, Action, fold
+from lamplighter.domain.services.check import Check
+from lamplighter.domain.services.service import NAME, Action, fold
 
 Named = TypeVar("Named", Check, Action)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.domain.price import Price, Prices
+from lamplighter.domain.sessions.cost import Price, Prices
 
 NAME: Final = "prices.toml"
 FILE_BYTES: Final = 1024 * 1024

@@ -10,11 +10,12 @@ from typing import Final
 
 import yaml
 
-from lamplighter.config import names, shell, values
+from lamplighter.config import actions as shell
+from lamplighter.config import names, values
 from lamplighter.config.actions import actions
 from lamplighter.config.checks import checks
 from lamplighter.config.sheet import Problem, ServicesError, Sheet, found
-from lamplighter.domain.service import GENERAL, Approve, Service, Services, fold
+from lamplighter.domain.services.service import GENERAL, Approve, Service, Services, fold
 from lamplighter.domain.text import one_line
 
 __all__ = ["Problem", "ServicesError", "load", "starter", "write_starter"]

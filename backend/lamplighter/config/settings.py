@@ -10,14 +10,14 @@ from typing import Any, Final
 import platformdirs
 
 from lamplighter.config import agents, hooks
-from lamplighter.config.listed import ENGINES as ENGINES
-from lamplighter.config.listed import PREFIX, SETTINGS, Setting
-from lamplighter.config.listed import masked as masked
-from lamplighter.config.nearest import nearest
+from lamplighter.config.catalog import ENGINES as ENGINES
+from lamplighter.config.catalog import PREFIX, SETTINGS, Setting
+from lamplighter.config.catalog import masked as masked
 from lamplighter.config.readers import path
-from lamplighter.domain.agent import Agent
+from lamplighter.config.sheet import nearest
+from lamplighter.domain.clients.agent import Agent
+from lamplighter.domain.clients.tool_hooks import Hooks
 from lamplighter.domain.errors import Invalid, Wrong
-from lamplighter.domain.hooks import Hooks
 
 SPEC_BUDGET: Final = "CLAUDEOPS_MEMORY_BUDGET"
 FILE: Final = "lamplighter.toml"

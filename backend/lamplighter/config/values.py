@@ -10,9 +10,9 @@ import re2
 import yaml
 
 from lamplighter.config.sheet import Sheet, found
-from lamplighter.domain import check as rules
-from lamplighter.domain.check import DNS_PORT, Method, Record, Room
-from lamplighter.domain.service import Approve
+from lamplighter.domain.services import check as rules
+from lamplighter.domain.services.check import DNS_PORT, Method, Record, Room
+from lamplighter.domain.services.service import Approve
 
 TIMEOUT_SECONDS: Final = (0.1, 60.0)
 LATENCY_SECONDS: Final = (0.001, 60.0)

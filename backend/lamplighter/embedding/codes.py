@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lamplighter.domain.meaning import Placed
+from lamplighter.domain.search.semantic import Placed
 from lamplighter.embedding import Vector
 
 WORD_BITS: Final = 64

@@ -11,13 +11,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol, runtime_checkable
 
-from lamplighter.domain.cooldown import Use
-from lamplighter.domain.handoff import Finding, Handoff
-from lamplighter.domain.marks import Look
-from lamplighter.domain.memory import Memory
-from lamplighter.domain.offers import offered
-from lamplighter.domain.service import Service
-from lamplighter.domain.session import Session
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.services.cooldown import Use
+from lamplighter.domain.services.service import Service
+from lamplighter.domain.sessions.handoff import Finding, Handoff
+from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.session import Session
+from lamplighter.formats.session_tools import offered
 
 CHECKPOINT: Final = "checkpoint.json"
 """Where an engine that resumes keeps how far it came, in its session's scratch directory."""

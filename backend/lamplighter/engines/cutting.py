@@ -7,8 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from lamplighter.domain import markers
-from lamplighter.domain.transcript import Cut, Finished, Item, Line, Text, ToolResult, ToolUse
+from lamplighter.domain.sessions import markers
+from lamplighter.domain.sessions.transcript import (
+    Cut,
+    Finished,
+    Item,
+    Line,
+    Text,
+    ToolResult,
+    ToolUse,
+)
 from lamplighter.engines import stream
 
 _DECIDES: Final = (Text, ToolUse, ToolResult, Cut, Finished)

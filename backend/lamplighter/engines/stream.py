@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from lamplighter.domain import ends
-from lamplighter.domain.transcript import (
+from lamplighter.domain.sessions import exit_reasons
+from lamplighter.domain.sessions.transcript import (
     Cut,
     Denied,
     Finished,
@@ -93,7 +93,7 @@ def _user(message: dict[str, Any]) -> Iterator[Item]:
                 found=_cleaned(found) if isinstance(found, dict) else None,
                 use=_string(block.get("tool_use_id")),
             )
-        elif told and ends.cut_off(_string(block.get("text"))):
+        elif told and exit_reasons.cut_off(_string(block.get("text"))):
             yield Cut(_string(block.get("text")))
 
 
@@ -128,8 +128,8 @@ def _finished(message: dict[str, Any]) -> Finished:
     is_error = message.get("is_error") is not False
     report = message.get("structured_output")
     why = _why(message)
-    kinds = ends.known_as(message)
-    end = ends.End(words=why, status=_whole(message.get("api_error_status")), kinds=kinds)
+    kinds = exit_reasons.known_as(message)
+    end = exit_reasons.End(words=why, status=_whole(message.get("api_error_status")), kinds=kinds)
     return Finished(
         is_error=is_error,
         response=_string(message.get("result")),
@@ -137,10 +137,10 @@ def _finished(message: dict[str, Any]) -> Finished:
         cost_usd=_cost(message),
         duration_ms=_whole(message.get("duration_ms")),
         why=why if is_error else "",
-        reason=ends.reason(end) if is_error else "",
+        reason=exit_reasons.reason(end) if is_error else "",
         report=_cleaned(report) if isinstance(report, dict) else None,
         usage=_used_in_all(message) or _usage(message.get("usage")),
-        cut=ends.at_token_limit(kinds),
+        cut=exit_reasons.at_token_limit(kinds),
     )
 
 

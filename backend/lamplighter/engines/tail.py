@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from lamplighter.domain.transcript import Line
+from lamplighter.domain.sessions.transcript import Line
 
 MAX_LINE_BYTES: Final = 4 * 2**20
 CHUNK_BYTES: Final = 256 * 1024

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from lamplighter.domain.errors import Unavailable
-from lamplighter.mcp.desk import Desk
+from lamplighter.mcp.client_context import Desk
 
 if TYPE_CHECKING:  # it takes a second to load
     from lamplighter.mcp.streamable import Streamable

@@ -4,19 +4,24 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lamplighter.domain.client_offers import MEM_SEARCH, READ_MEMORY
+from lamplighter.domain.clients.speaker import Speaker
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.knowledge import Kept
-from lamplighter.domain.memory import Candidate, Memory
-from lamplighter.domain.search import Results, Wanted
-from lamplighter.domain.session import Session
-from lamplighter.domain.speaker import Speaker
+from lamplighter.domain.memory.knowledge import Kept
+from lamplighter.domain.memory.memory import Candidate, Memory
+from lamplighter.domain.search.search import Results, Wanted
+from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line
-from lamplighter.mcp.desk import Desk
-from lamplighter.repository import access_counts, client_sessions, open_sessions, writing
-from lamplighter.usecases import clients, knowledge, search, walls
-from lamplighter.usecases.agent_context import AgentContext, agent_context
-from lamplighter.usecases.search import Asker
+from lamplighter.formats.client_tools import MEM_SEARCH, READ_MEMORY
+from lamplighter.mcp.client_context import Desk
+from lamplighter.repository import writing
+from lamplighter.repository.clients import client_sessions, interactive_sessions
+from lamplighter.repository.memory import exposures
+from lamplighter.usecases.access import project_wall
+from lamplighter.usecases.clients import client_sessions as clients
+from lamplighter.usecases.clients.agent_context import AgentContext, agent_context
+from lamplighter.usecases.memory import knowledge
+from lamplighter.usecases.search import session_search
+from lamplighter.usecases.search.session_search import Asker
 
 NONE_OPEN: Final = "You have no open session: begin one with mem_session_start, or name it."
 ID_BYTES: Final = 6
@@ -49,14 +54,14 @@ class Local:
         """Find what is kept in the project that is wanted, and the global of all."""
         if self.speaker.session is not None:
             asker = self._asker(self.speaker.session, MEM_SEARCH.name)
-            return await search.shown(
+            return await session_search.shown(
                 self.desk.db, wanted, asker, now=self.desk.now(), near=self.desk.near
             )
         query = self.desk.redact(wanted.query)
         asked, desk = replace(wanted, query=query), self.desk
-        found = await search.find(desk.db, asked, now=desk.now(), near=desk.near)
+        found = await session_search.find(desk.db, asked, now=desk.now(), near=desk.near)
         # the walls between projects do not hang on how well a search keeps to them
-        kept = [each for each in found.found if walls.finds(wanted.project or "", each.row)]
+        kept = [each for each in found.found if project_wall.finds(wanted.project or "", each.row)]
         return replace(found, found=tuple(kept[: wanted.limit]))
 
     async def context(
@@ -81,10 +86,10 @@ class Local:
         desk, session = self.desk, self.speaker.session
         if session is not None:
             asker = self._asker(session, READ_MEMORY.name)
-            memory = await search.read(desk.db, memory_id, asker, now=desk.now())
+            memory = await session_search.read(desk.db, memory_id, asker, now=desk.now())
         else:
-            memory = await walls.found(desk.db, project, memory_id)
-        await access_counts.count(desk.db, [memory.id], desk.now())
+            memory = await project_wall.found(desk.db, project, memory_id)
+        await exposures.count(desk.db, [memory.id], desk.now())
         return memory
 
     async def start(self, project: str, session_id: str, directory: str | None) -> Session:
@@ -112,7 +117,9 @@ class Local:
         async with writing(desk.db):
             session = await self._named(project, session_id)
             words = desk.redact(summary.strip())
-            return await open_sessions.summarize(desk.db, session.id, words, now=desk.now())
+            return await interactive_sessions.set_summary(
+                desk.db, session.id, words, now=desk.now()
+            )
 
     async def end(self, project: str, session_id: str | None, summary: str) -> Session:
         """End a session, the open one unless another is named; ended again it stays as it is."""
@@ -160,7 +167,7 @@ class Local:
         if agent is None and self._token is None:  # people without a token are not told apart
             return None
         name = agent.name if agent else None
-        return await open_sessions.newest(self.desk.db, project, name, token_id=self._token)
+        return await interactive_sessions.newest(self.desk.db, project, name, token_id=self._token)
 
     async def _called(self, name: str) -> Session | None:
         agent = self.speaker.agent

@@ -10,13 +10,13 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
-from lamplighter.domain.access import Caller
-from lamplighter.mcp.box import Box
-from lamplighter.mcp.desk import Desk
-from lamplighter.mcp.told import INSTRUCTIONS
+from lamplighter.domain.access.access import Caller
+from lamplighter.mcp.client_context import Desk
+from lamplighter.mcp.instructions import INSTRUCTIONS
 from lamplighter.mcp.tools import tools_of
+from lamplighter.mcp.types import Box
 from lamplighter.mcp.wire import Context, server
-from lamplighter.usecases.toolbox import TOOL_SECONDS
+from lamplighter.usecases.sessions.toolbox import TOOL_SECONDS
 
 if TYPE_CHECKING:
     from mcp.shared._stream_protocols import ReadStream, WriteStream

@@ -7,10 +7,10 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from lamplighter.mcp.box import Box
-from lamplighter.mcp.desk import Desk
-from lamplighter.mcp.told import INSTRUCTIONS
+from lamplighter.mcp.client_context import Desk
+from lamplighter.mcp.instructions import INSTRUCTIONS
 from lamplighter.mcp.tools import tools_of
+from lamplighter.mcp.types import Box
 from lamplighter.mcp.wire import Context, server
 
 QUESTION_BYTES: Final = 768 * 1024

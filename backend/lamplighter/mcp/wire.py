@@ -12,9 +12,9 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from lamplighter import __version__
-from lamplighter.domain.client_offers import CLIENT_OFFERS, HANDOFF, MEM_DELETE, WRITES
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.mcp.box import Box, Offered, Said
+from lamplighter.formats.client_tools import CLIENT_OFFERS, HANDOFF, MEM_DELETE, WRITES
+from lamplighter.mcp.types import Box, Offered, Said
 
 NAME: Final = "lamplighter"
 FOUND: Final = "lamplighter/found"

@@ -1,5 +1,5 @@
 """What is kept: the only package that speaks SQL."""
 
-from lamplighter.repository.database import Database as Database
-from lamplighter.repository.database import reading as reading
-from lamplighter.repository.database import writing as writing
+from lamplighter.repository.store.database import Database as Database
+from lamplighter.repository.store.database import reading as reading
+from lamplighter.repository.store.database import writing as writing

@@ -7,19 +7,19 @@ from datetime import timedelta
 from lamplighter import clock
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
-from lamplighter.domain.access import ADMIN, Caller
-from lamplighter.domain.agent import checked_agent
+from lamplighter.domain.access.access import ADMIN, Caller
+from lamplighter.domain.clients.agent import checked_agent
 from lamplighter.domain.errors import Conflict, Invalid, Unavailable, Wrong
-from lamplighter.domain.reconcile import Echo
 from lamplighter.domain.relate import Lexicon
-from lamplighter.domain.search import Near
-from lamplighter.domain.service import Services
-from lamplighter.mcp.desk import Desk
+from lamplighter.domain.relate.reconcile import Echo
+from lamplighter.domain.search.search import Near
+from lamplighter.domain.services.service import Services
+from lamplighter.mcp.client_context import Desk
 from lamplighter.repository import Database
 from lamplighter.serve import home
-from lamplighter.serve.access import within
-from lamplighter.usecases import access
-from lamplighter.usecases.remote import Remotes
+from lamplighter.serve.commands.access import within
+from lamplighter.usecases.access import access
+from lamplighter.usecases.clients.remote import Remotes
 
 UNKNOWN = (
     "LAMPLIGHTER_TOKEN lets nobody in (any more): "

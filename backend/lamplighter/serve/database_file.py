@@ -5,9 +5,9 @@ from typing import Final
 
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Unavailable
-from lamplighter.repository import driver, migrate
-from lamplighter.repository.database import file_of, is_postgres
-from lamplighter.repository.file_watch import rescued
+from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store.database import file_of, is_postgres
+from lamplighter.repository.store.file_watch import rescued
 
 SESSIONS: Final = "sessions"
 MARKER: Final = ".database"

@@ -16,26 +16,28 @@ from lamplighter.config import prices
 from lamplighter.config import services as services_file
 from lamplighter.config.services import ServicesError
 from lamplighter.config.settings import Settings
-from lamplighter.domain import halt
-from lamplighter.domain.caps import Caps
+from lamplighter.domain.actions import halt
 from lamplighter.domain.errors import LamplighterError, Unavailable
-from lamplighter.domain.event import Level
-from lamplighter.domain.home import Home
-from lamplighter.domain.notice import Telling
-from lamplighter.domain.redact import Redactor, redactor
-from lamplighter.domain.service import Services
+from lamplighter.domain.secrets.redact import Redactor, redactor
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.notice import Telling
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.cost import Caps
+from lamplighter.domain.sessions.home import Home
 from lamplighter.engines import Engine, tool_names
 from lamplighter.engines.claude import ClaudeEngine
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.engines.messages import MessagesEngine
 from lamplighter.engines.messages.request import Answers
 from lamplighter.engines.probe import ProbeEngine
-from lamplighter.repository import Database, driver, migrate, numbers
-from lamplighter.repository.database import is_postgres, password_of
-from lamplighter.repository.feed import Announcer, run_directory
-from lamplighter.serve import database_file, home_lock, replacing
-from lamplighter.serve.post import secrets_in
-from lamplighter.usecases.halt import Brake
+from lamplighter.repository import Database
+from lamplighter.repository.feed.signals import Announcer, run_directory
+from lamplighter.repository.store import database as numbers
+from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store.database import is_postgres, password_of
+from lamplighter.serve import database_file, file_replacement, home_lock
+from lamplighter.serve.outbox import secrets_in
+from lamplighter.usecases.sessions.halt import Brake
 
 logger = logging.getLogger(__name__)
 
@@ -54,8 +56,8 @@ def prepare(settings: Settings) -> None:
         raise Unavailable(_unusable(settings.home, error.strerror)) from error
     if not os.access(settings.home, os.W_OK | os.X_OK):
         raise Unavailable(_unusable(settings.home, "it may not be written to"))
-    if replacing.interrupted(settings.home):
-        replacing.settle(settings)
+    if file_replacement.interrupted(settings.home):
+        file_replacement.settle(settings)
     run_directory(settings.home)
     if not is_postgres(settings.database_url) and not driver.safe_for_several_processes():
         found = ".".join(map(str, driver.version()))

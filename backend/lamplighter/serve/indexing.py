@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
-from lamplighter.repository import Database, taking_in
-from lamplighter.repository.driver import Error
+from lamplighter.repository import Database
+from lamplighter.repository.search import backlog
+from lamplighter.repository.store.driver import Error
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ async def turn(db: Database) -> float:
     if db.bringing:
         return PAUSE_SECONDS
     try:
-        taken = await taking_in.catch_up(db, seconds=SLICE_SECONDS)
+        taken = await backlog.catch_up(db, seconds=SLICE_SECONDS)
     except (Error, TimeoutError) as error:
         logger.warning("What waits cannot be indexed now: %s", error)
         return AGAIN_SECONDS

@@ -17,9 +17,10 @@ from lamplighter.api.agentops.app import create_app
 from lamplighter.api.agentops.contract import Desk
 from lamplighter.api.connection import TimedConnection
 from lamplighter.config.settings import Settings
-from lamplighter.serve import access, home, web
+from lamplighter.serve import home, web
+from lamplighter.serve.commands import access
 from lamplighter.serve.indexing import indexing
-from lamplighter.serve.meaning import meaning
+from lamplighter.serve.semantic import meaning
 
 logger = logging.getLogger(__name__)
 

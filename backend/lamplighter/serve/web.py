@@ -14,19 +14,20 @@ import uvicorn
 from lamplighter import assets, clock
 from lamplighter.api.app import create_app
 from lamplighter.api.connection import TimedConnection
-from lamplighter.api.door import Door
+from lamplighter.api.context import Door
 from lamplighter.api.hub import Hub
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Busy, Unavailable
 from lamplighter.domain.relate import Lexicon
 from lamplighter.mcp.endpoint import Endpoint
-from lamplighter.repository.feed import listening, run_directory
-from lamplighter.serve import access, clients, home
-from lamplighter.serve.health import Health
+from lamplighter.repository.feed.signals import listening, run_directory
+from lamplighter.serve import clients, home
+from lamplighter.serve.active_settings import InForce
+from lamplighter.serve.checkup.health import Health
+from lamplighter.serve.commands import access
 from lamplighter.serve.indexing import indexing
-from lamplighter.serve.inforce import InForce
-from lamplighter.serve.meaning import meaning
+from lamplighter.serve.semantic import meaning
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -15,33 +15,60 @@ from functools import partial
 from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict, Deposed, Halted, LamplighterError
-from lamplighter.domain.event import Level
-from lamplighter.domain.leader import Leader
-from lamplighter.domain.service import Services
-from lamplighter.domain.session import Plan, Request, Session, Status, Trigger
-from lamplighter.repository import (
-    Database,
-    changes,
-    checks,
-    events,
-    leases,
-    requests,
-    writing,
-)
-from lamplighter.repository.driver import OperationalError, severity
-from lamplighter.repository.feed import Waking
-from lamplighter.supervisor import halt_file, recovery, runner, traced
-from lamplighter.supervisor.consent import Waiting
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.leader import Leader
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.session import Plan, Request, Session, Status, Trigger
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.signals import Waking
+from lamplighter.repository.services import checks, events
+from lamplighter.repository.sessions import requests
+from lamplighter.repository.store.driver import OperationalError, severity
+from lamplighter.repository.upkeep import leases
+from lamplighter.supervisor.actions.consent import Waiting
 from lamplighter.supervisor.heartbeat import Heartbeat
 from lamplighter.supervisor.lease import Lease
-from lamplighter.supervisor.parking import Parking
 from lamplighter.supervisor.patience import first_of
-from lamplighter.supervisor.rounds import Rounds
+from lamplighter.supervisor.run import recovery, runner, tracing
+from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.parking import Parking
 from lamplighter.supervisor.standby import AGAIN, Standby
-from lamplighter.supervisor.workshop import Workshop
-from lamplighter.usecases import chain, clients, halt, journal
+from lamplighter.usecases.clients import client_sessions
+from lamplighter.usecases.memory import journal
+from lamplighter.usecases.sessions import chain, halt
 
 logger = logging.getLogger(__name__)
+
+POLL_SECONDS: Final = 0.5
+
+
+async def record(shop: Workshop) -> None:
+    """Record each time that the file comes or goes, until cancelled."""
+    while True:
+        try:
+            await halt.note_file(shop.db, shop.brake, now=shop.now())
+        except OperationalError as error:
+            logger.log(severity(error), "That the file was seen could not be written: %s", error)
+        await asyncio.sleep(POLL_SECONDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounds:
+    """How rounds are made: how often (seconds), and by which engine.
+
+    `engines` names that of a higher tier where it is another one.
+    """
+
+    interval: float = 3_600.0
+    engine: str = "probe"
+    engines: Mapping[int, str] = field(default_factory=dict)
+    dry_run: bool = False
+
+    def usual(self, tier: int) -> str:
+        """Return what runs the sessions of a tier unless another engine is asked for."""
+        return self.engines.get(tier, self.engine)
+
 
 CHANGES_KEPT: Final = timedelta(days=7)
 LOOKS_KEPT: Final = timedelta(days=31)
@@ -148,7 +175,7 @@ class Supervisor:
                 self.shop, session, self._services, draining=self.draining, waiting=waiting
             )
             filed_in = await requests.trace(self.db, session.id)
-            session = await traced.told(session.plan, going, filed_in=filed_in)
+            session = await tracing.told(session.plan, going, filed_in=filed_in)
         except OperationalError:
             self._going_on.insert(0, session)
             raise
@@ -171,7 +198,7 @@ class Supervisor:
         try:
             async with asyncio.TaskGroup() as both:
                 if await self.standby.until_leader(self.lead, self._ingest_pending, self.draining):
-                    along = [self.heartbeat.ended(), halt_file.record(self.shop)]
+                    along = [self.heartbeat.ended(), record(self.shop)]
                     along += [each() for each in self.beside]
                     beside = [both.create_task(each) for each in along]
                     await self._work(listener)
@@ -226,7 +253,7 @@ class Supervisor:
     async def _idle(self, listener: Waking) -> None:
         left = max(0.0, self._due - time.monotonic())
         if self._halted:
-            left = halt_file.POLL_SECONDS  # that the file is gone wakes nobody
+            left = POLL_SECONDS  # that the file is gone wakes nobody
         await first_of(self.draining.wait(), listener.wait(left))
 
     async def _round(self) -> None:
@@ -235,7 +262,7 @@ class Supervisor:
             await changes.prune(self.db, before=self.shop.now() - CHANGES_KEPT)
             await checks.prune(self.db, before=self.shop.now() - LOOKS_KEPT)
         await journal.purge_expired(self.db, self.shop.trash_kept, now=self.shop.now())
-        await clients.close_silent(self.db, now=self.shop.now())
+        await client_sessions.close_silent(self.db, now=self.shop.now())
         if self._problem and not self._services.path:
             await self._tell_next_round()
             return
@@ -256,7 +283,7 @@ class Supervisor:
         plan = replace(plan, dry_run=plan.dry_run or self.rounds.dry_run)
         await self.parking.work(partial(self._chain, plan, request))
 
-    @traced.chain
+    @tracing.chain
     async def _chain(self, plan: Plan, request: Request | None, waiting: Waiting) -> None:
         """Run a session, and the next tier's for as long as one hands on.
 
@@ -288,7 +315,7 @@ class Supervisor:
                 why_not=self._why_not(plan),
                 waiting=waiting,
             )
-            session = await traced.told(plan, running)
+            session = await tracing.told(plan, running)
         except Conflict:
             return None  # its request was taken back
         except Halted:

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.event import Level
-from lamplighter.domain.leader import HEARTBEAT, HUNG, Leader
-from lamplighter.repository import Database, events, leases, writing
-from lamplighter.repository.driver import OperationalError, severity
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.leader import HEARTBEAT, HUNG, Leader
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import events
+from lamplighter.repository.store.driver import OperationalError, severity
+from lamplighter.repository.upkeep import leases
 from lamplighter.supervisor.lease import Lease
 
 logger = logging.getLogger(__name__)

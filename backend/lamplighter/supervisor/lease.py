@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.leader import Leader
-from lamplighter.repository import Database, leases, writing
+from lamplighter.domain.services.leader import Leader
+from lamplighter.repository import Database, writing
+from lamplighter.repository.upkeep import leases
 
 SUFFIX: Final = ".supervisor.lock"
 

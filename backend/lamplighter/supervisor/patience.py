@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
-from lamplighter.repository.driver import OperationalError
+from lamplighter.repository.store.driver import OperationalError
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

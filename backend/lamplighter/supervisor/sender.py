@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
 
-from lamplighter.domain.notice import (
+from lamplighter.domain.services.notice import (
     GAP,
     GIVEN_UP_AFTER,
     Notice,
@@ -15,9 +15,10 @@ from lamplighter.domain.notice import (
     again_after,
     message,
 )
-from lamplighter.repository import Database, notices, reading, writing
-from lamplighter.repository.driver import Error, severity
-from lamplighter.usecases.notify import NOBODY
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.services import notices
+from lamplighter.repository.store.driver import Error, severity
+from lamplighter.usecases.services.notify import NOBODY
 
 logger = logging.getLogger(__name__)
 

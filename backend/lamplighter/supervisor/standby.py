@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from lamplighter.repository.driver import OperationalError, severity
+from lamplighter.repository.store.driver import OperationalError, severity
 from lamplighter.supervisor.heartbeat import HeartbeatWatch
 from lamplighter.supervisor.lease import Lease
 from lamplighter.supervisor.patience import first_of

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.frames import (
+from lamplighter.domain.memory.frames import (
     ANSWERS,
     FAILS_WITH,
     FIRST_FAILS,

@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamplighter.domain.check import DnsCheck, HttpCheck, TcpCheck
-from lamplighter.domain.service import Action, ActionKind, Service, Services
+from lamplighter.domain.services.check import DnsCheck, HttpCheck, TcpCheck
+from lamplighter.domain.services.service import Action, ActionKind, Service, Services
 from lamplighter.domain.shell import Rules
 
 CORPUS = Path(__file__).parents[2] / "data" / "commands.jsonl"

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from commands import JELLYFIN, RULES, SERVICES
 
-from lamplighter.domain.service import Services
+from lamplighter.domain.services.service import Services
 from lamplighter.domain.shell import Act, Look, Refused, Rules, judged, patterns
 from lamplighter.domain.shell.families import FAMILIES, why_in_full
 from lamplighter.domain.shell.forms import Wrong, form, take
 from lamplighter.domain.shell.kinds import KINDS
-from lamplighter.domain.shell.looks import AROUND, BEFORE, LOOKS
+from lamplighter.domain.shell.read_only import AROUND, BEFORE, LOOKS
 
 
 @pytest.mark.parametrize(

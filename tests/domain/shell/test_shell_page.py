@@ -6,12 +6,12 @@ from pathlib import Path
 import yaml
 from commands import RULES
 
-from lamplighter.domain.policy import REFUSALS
+from lamplighter.domain.actions.policy import REFUSALS
 from lamplighter.domain.shell import Look, Refused, judged, patterns
-from lamplighter.domain.shell.looks import LOOKS
+from lamplighter.domain.shell.parsing import LINE_CHARACTERS
+from lamplighter.domain.shell.read_only import LOOKS
 from lamplighter.domain.shell.rules import PLAIN_FILES
-from lamplighter.domain.shell.words import LINE_CHARACTERS
-from lamplighter.supervisor.shell import COMMAND_SECONDS
+from lamplighter.supervisor.tools.shell import COMMAND_SECONDS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "shell.md").read_text(encoding="utf-8")
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain.shell import Unclear, Words, judged, parse
-from lamplighter.domain.shell.words import LINE_CHARACTERS, WORDS
+from lamplighter.domain.shell.parsing import LINE_CHARACTERS, WORDS
 
 BASH = shutil.which("bash") or ""
 TAKEN = [line.line for line in corpus() if isinstance(parse(line.line), Words)]

@@ -6,15 +6,17 @@ from typing import Any
 
 from real_cli import engine
 
-from lamplighter.domain.service import Service, Services
-from lamplighter.domain.session import Plan, Session
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.session import Plan, Session
 from lamplighter.engines import ToolDoor
-from lamplighter.mcp.door import Doors
-from lamplighter.repository import events, exposures, tables
-from lamplighter.supervisor import runner
-from lamplighter.supervisor.toolbox import Toolbox
-from lamplighter.supervisor.workshop import Workshop
-from lamplighter.usecases.toolbox import Tool
+from lamplighter.mcp.session_server import Doors
+from lamplighter.repository.memory import exposures
+from lamplighter.repository.services import events
+from lamplighter.repository.store import tables
+from lamplighter.supervisor.run import runner
+from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.tools.toolbox import Toolbox
+from lamplighter.usecases.sessions.toolbox import Tool
 from messages_api import MessagesApi, Script
 
 SERVICES = Services((Service(name="caddy"), Service(name="jellyfin")))

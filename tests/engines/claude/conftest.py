@@ -7,11 +7,12 @@ import pytest
 from cli_sessions import Sessions
 
 from lamplighter import clock
-from lamplighter.domain.redact import Redactor
-from lamplighter.mcp.door import Doors
-from lamplighter.repository import Database, leases, writing
-from lamplighter.supervisor.files import SessionFiles
-from lamplighter.supervisor.workshop import Workshop
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.mcp.session_server import Doors
+from lamplighter.repository import Database, writing
+from lamplighter.repository.upkeep import leases
+from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.files import SessionFiles
 from messages_api import MessagesApi
 
 MODELS = {1: "claude-haiku-4-5", 2: "claude-sonnet-4-5", 3: "claude-sonnet-4-5"}

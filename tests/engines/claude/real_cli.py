@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lamplighter.domain.session import Session, Status, Trigger
-from lamplighter.domain.transcript import Finished, Item, Text
+from lamplighter.domain.sessions.session import Session, Status, Trigger
+from lamplighter.domain.sessions.transcript import Finished, Item, Text
 from lamplighter.engines import Task, process, stream
 from lamplighter.engines.claude import ClaudeEngine
 

@@ -8,14 +8,14 @@ from typing import Any
 from cli_sessions import Sessions
 
 from lamplighter import clock
-from lamplighter.domain.approval import Answer, Approval, Choice
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Action, ActionKind, Approve, Service, Services
-from lamplighter.domain.session import Session, Status
-from lamplighter.repository import approvals
-from lamplighter.repository.approvals import Filter
-from lamplighter.supervisor.readable import Readable
-from lamplighter.usecases import approvals as asking
+from lamplighter.domain.actions.approval import Answer, Approval, Choice
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.service import Action, ActionKind, Approve, Service, Services
+from lamplighter.domain.sessions.session import Session, Status
+from lamplighter.repository.sessions import approvals
+from lamplighter.repository.sessions.approvals import Filter
+from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.usecases.sessions import approvals as asking
 from messages_api import says, uses
 
 TOOL = "mcp__lamplighter__{}".format

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from real_cli import engine, task
 
-from lamplighter.domain.access import SESSION_SCOPES, hashed
-from lamplighter.domain.client_offers import CLIENT_OFFERS
+from lamplighter.domain.access.access import SESSION_SCOPES, hashed
 from lamplighter.engines import Command, process
 from lamplighter.engines.claude import SERVERS
+from lamplighter.formats.client_tools import CLIENT_OFFERS
 from living import Home, Server
 from messages_api import Asked, MessagesApi, Script, flat, says, uses
 

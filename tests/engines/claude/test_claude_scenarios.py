@@ -8,7 +8,7 @@ import psutil
 import pytest
 from real_cli import KEY, engine, run, run_all, task
 
-from lamplighter.domain.transcript import Cut, Retry, Started, Text, Usage
+from lamplighter.domain.sessions.transcript import Cut, Retry, Started, Text, Usage
 from lamplighter.engines.claude import OPENING, session_uuid
 from messages_api import Asked, MessagesApi, Turn, fails, says, uses
 

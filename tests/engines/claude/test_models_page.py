@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from lamplighter.config.listed import SETTINGS
-from lamplighter.domain.ends import End, reason
+from lamplighter.config.catalog import SETTINGS
+from lamplighter.domain.sessions.exit_reasons import End, reason
 from lamplighter.engines.claude.binary import OLDEST
 from lamplighter.engines.claude.environment import KEYS, PASSED_ON, PROVIDERS, RETRIES
 

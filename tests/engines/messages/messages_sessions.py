@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from lamplighter.domain.price import Price
-from lamplighter.domain.transcript import Item
+from lamplighter.domain.sessions.cost import Price
+from lamplighter.domain.sessions.transcript import Item
 from lamplighter.engines import stream
 from lamplighter.engines.messages import checkpoint
 from lamplighter.engines.messages.asking import Gate

@@ -3,7 +3,7 @@
 import pytest
 
 from lamplighter.config.readers import Whole, per_tier
-from lamplighter.domain.ends import End, reason
+from lamplighter.domain.sessions.exit_reasons import End, reason
 from lamplighter.engines.messages.request import Answers
 
 

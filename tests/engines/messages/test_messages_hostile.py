@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from lamplighter.domain.transcript import Usage
+from lamplighter.domain.sessions.transcript import Usage
 from lamplighter.engines.messages import model
 from lamplighter.engines.messages.assembly import MOST_TOKENS
 from lamplighter.engines.messages.model import PACKED, TOO_MUCH, Model, Reply

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from messages_sessions import Desk, Session, desk, seen
 
-from lamplighter.domain import session
-from lamplighter.domain.transcript import Finished, Text, ToolResult
+from lamplighter.domain.sessions import session
+from lamplighter.domain.sessions.transcript import Finished, Text, ToolResult
 from lamplighter.engines import CHECKPOINT, CHECKPOINT_LOCK
 from lamplighter.engines.messages.turns import UNKNOWN_OUTCOME
-from lamplighter.supervisor.files import SessionFiles
+from lamplighter.supervisor.run.files import SessionFiles
 from messages_api import Asked, MessagesApi, Turn, says, uses
 
 ROW = session.Session(

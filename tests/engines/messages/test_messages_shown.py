@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lamplighter.api import session_log
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.transcript import Line
+from lamplighter.api.sessions import session_log
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines.messages import lines
 
 PARTS = [lines.partial("One line."), lines.partial("[MEMORY:timing:caddy] Takes 5 s")]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from messages_sessions import Desk, Session
 
-from lamplighter.domain.transcript import Partial, Text
+from lamplighter.domain.sessions.transcript import Partial, Text
 from lamplighter.engines.messages.live import Live
 from messages_api import Error, MessagesApi, Turn, says, uses
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from messages_sessions import CHEAP, PROMPT, Desk, Session
 
-from lamplighter.domain.transcript import (
+from lamplighter.domain.sessions.transcript import (
     Cut,
     Finished,
     Retry,

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from lamplighter.domain.check import HttpCheck
+from lamplighter.domain.services.check import HttpCheck
 
 QUICK: dict[str, Any] = {"timeout": 2.0, "retries": 0}
 REFUSED = "connection refused at 127.0.0.1:{port}"

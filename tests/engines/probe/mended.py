@@ -10,21 +10,24 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from lamplighter.domain.check import HttpCheck
-from lamplighter.domain.cooldown import Outcome, Use
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.service import Action, ActionKind, Service, Services
-from lamplighter.domain.session import Plan, Session
-from lamplighter.domain.transcript import Line
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.check import HttpCheck
+from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.service import Action, ActionKind, Service, Services
+from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines.probe import tiers
 from lamplighter.engines.probe.facts import Facts, Held
 from lamplighter.engines.probe.request import Request
-from lamplighter.repository import Database, cooldowns, leases, sessions, writing
-from lamplighter.supervisor import gateway
-from lamplighter.supervisor.gate import Gate
-from lamplighter.supervisor.toolbox import Toolbox
-from lamplighter.usecases import observe
-from lamplighter.usecases.ingest import Ingest
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import cooldowns
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.upkeep import leases
+from lamplighter.supervisor.actions.gate import Gate
+from lamplighter.supervisor.tools import gateway
+from lamplighter.supervisor.tools.toolbox import Toolbox
+from lamplighter.usecases.ingest import session_lines
+from lamplighter.usecases.ingest.context import Ingest
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 QUICK: dict[str, Any] = {"timeout": 2.0, "retries": 0}
@@ -133,7 +136,7 @@ async def mended(
     ingest = Ingest(db, gate.session, gate.redact, [each.name for each in declared])
     lines = [json.dumps(each).encode() for each in told.lines]
     ends = [*accumulate(len(each) + 1 for each in lines)]
-    await observe.ingest(ingest, map(Line, [0, *ends], ends, lines), now=NOON)
+    await session_lines.ingest(ingest, map(Line, [0, *ends], ends, lines), now=NOON)
     return told
 
 

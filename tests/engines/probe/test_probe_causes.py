@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from failing import QUICK, REFUSED, asks, closed_port, replying
 
-from lamplighter.domain.check import TcpCheck
-from lamplighter.domain.handoff import Finding
-from lamplighter.domain.service import Service
-from lamplighter.engines.probe import causes, http, tiers
-from lamplighter.engines.probe.causes import Case
+from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.service import Service
+from lamplighter.domain.sessions.handoff import Finding
+from lamplighter.engines.probe import findings, http, tiers
 from lamplighter.engines.probe.facts import Facts, Held, Outcome, Past
+from lamplighter.engines.probe.findings import Case
 from lamplighter.engines.probe.request import Request
 
 
@@ -74,13 +74,13 @@ def request(history: Mapping[str, Sequence[Past]] | None = None, **more: Any) ->
 def test_the_cause_is_the_failing_service_furthest_down(
     name: str, now: dict[str, Sequence[Outcome]], cause: str | None
 ) -> None:
-    found = causes.root(next(each for each in KNOWN if each.name == name), request(), now)
+    found = findings.root(next(each for each in KNOWN if each.name == name), request(), now)
 
     assert (found.name if found else None) == cause
 
 
 def test_services_that_need_each_other_have_each_other_as_the_cause() -> None:
-    found = causes.root(LOOP[0], request(), seen("x y"))
+    found = findings.root(LOOP[0], request(), seen("x y"))
 
     assert found == LOOP[1]
 
@@ -109,7 +109,7 @@ def test_the_first_failure_is_the_oldest_of_the_present_run(
 ) -> None:
     facts = Facts(now=NOON, history={"a/tcp": looked(*past)})
 
-    found = causes.first_failed(A, facts)
+    found = findings.first_failed(A, facts)
 
     assert (found.at if found else None) == (None if minutes is None else NOON - minutes * MINUTE)
 
@@ -118,7 +118,7 @@ def test_the_first_failure_of_a_service_is_that_of_any_of_its_checks() -> None:
     both = replace(A, checks=(A.checks[0], replace(A.checks[0], name="more")))
     history = {"a/tcp": looked(False, True), "a/more": looked(False, False, True)}
 
-    found = causes.first_failed(both, Facts(now=NOON, history=history))
+    found = findings.first_failed(both, Facts(now=NOON, history=history))
 
     assert found is not None
     assert found.at == NOON - 2 * MINUTE
@@ -159,7 +159,7 @@ def test_who_failed_first_and_since_when_is_told(
     now = seen("a b", "c")
     history = {"a/tcp": own, "b/tcp": below}
 
-    found = causes.case(A, now["a"][0], request(history), now)
+    found = findings.case(A, now["a"][0], request(history), now)
 
     assert (str(found), found.cause) == (words, None if "failed before it" in words else B)
 
@@ -167,7 +167,7 @@ def test_who_failed_first_and_since_when_is_told(
 def test_what_it_needs_is_told_to_be_well() -> None:
     now = seen("a", "b c")
 
-    found = causes.case(A, now["a"][0], request({"a/tcp": looked(True)}), now)
+    found = findings.case(A, now["a"][0], request({"a/tcp": looked(True)}), now)
 
     assert found == Case(
         "what it needs is well (b, c); last well at 11:59:00 UTC, usually in 20 ms"
@@ -196,10 +196,10 @@ def test_a_cause_is_learned_the_second_time_with_health_in_between(
     ]
     facts = Facts(now=NOON, history={"a/tcp": past}, findings={"a": found})
 
-    learned = causes.learned(A, Case("", B), facts)
+    learned = findings.learned(A, Case("", B), facts)
 
     assert learned == ("Fails when b fails; mend b first" if known else None)
-    assert causes.learned(A, Case(""), facts) is None
+    assert findings.learned(A, Case(""), facts) is None
 
 
 def texts(lines: list[Mapping[str, Any]]) -> list[str]:

@@ -9,7 +9,7 @@ from time import monotonic
 
 import pytest
 
-from lamplighter.domain.check import HttpCheck, TcpCheck
+from lamplighter.domain.services.check import HttpCheck, TcpCheck
 from lamplighter.engines.probe import checks, http
 from lamplighter.engines.probe.facts import Outcome
 

@@ -7,7 +7,7 @@ from time import monotonic
 import psutil
 import pytest
 
-from lamplighter.domain.check import CommandCheck
+from lamplighter.domain.services.check import CommandCheck
 from lamplighter.engines.probe import checks, lines
 from lamplighter.engines.probe.facts import Outcome
 

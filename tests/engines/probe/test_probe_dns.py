@@ -12,7 +12,7 @@ import dns.rcode
 import dns.rrset
 import pytest
 
-from lamplighter.domain.check import DnsCheck
+from lamplighter.domain.services.check import DnsCheck
 from lamplighter.engines.probe import checks
 from lamplighter.engines.probe.facts import Outcome
 

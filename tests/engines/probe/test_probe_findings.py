@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.check import HttpCheck, TcpCheck
-from lamplighter.domain.event import Level
-from lamplighter.domain.markers import Reading, read
-from lamplighter.domain.service import Service
+from lamplighter.domain.services.check import HttpCheck, TcpCheck
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.service import Service
+from lamplighter.domain.sessions.markers import Reading, read
 from lamplighter.engines.probe import findings
 from lamplighter.engines.probe.facts import Facts, Held, Outcome, Past
-from lamplighter.engines.probe.words import harmless, shown
+from lamplighter.engines.probe.text import harmless, shown
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 HTTP = HttpCheck(name="http", url="http://127.0.0.1:8096/login?next=x", latency_ms=800)

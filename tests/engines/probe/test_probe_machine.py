@@ -12,10 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lamplighter.domain.check import DiskCheck, ProcessCheck, Room
+from lamplighter.domain.services.check import DiskCheck, ProcessCheck, Room
 from lamplighter.engines.probe import checks
 from lamplighter.engines.probe.facts import Outcome
-from lamplighter.engines.probe.words import size
+from lamplighter.engines.probe.text import size
 
 SLEEPS = """
 import ctypes, sys, time

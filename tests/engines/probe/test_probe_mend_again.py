@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from mended import NOON, REDEPLOYMENT, memory, mended, mending, outcomes, started, used, useless
 
-from lamplighter.domain.cooldown import Outcome, Use
-from lamplighter.domain.memory import Candidate, Category, Trust
-from lamplighter.domain.redact import Redactor
+from lamplighter.domain.memory.memory import Candidate, Category, Trust
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.cooldown import Outcome, Use
 from lamplighter.engines.probe import http
 from lamplighter.repository import Database
-from lamplighter.usecases import curate
+from lamplighter.usecases.memory import curate
 
 FIRST_FAILS = "The first restart fails and the second one works"
 

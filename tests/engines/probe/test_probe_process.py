@@ -10,7 +10,7 @@ from time import monotonic
 import psutil
 import pytest
 
-from lamplighter.domain.check import (
+from lamplighter.domain.services.check import (
     CommandCheck,
     DiskCheck,
     DnsCheck,
@@ -20,9 +20,9 @@ from lamplighter.domain.check import (
     TcpCheck,
     TlsCheck,
 )
-from lamplighter.domain.service import Service
+from lamplighter.domain.services.service import Service
 from lamplighter.engines import stream
-from lamplighter.engines.probe import wire
+from lamplighter.engines.probe import request as wire
 
 PROBE = [sys.executable, "-m", "lamplighter.engines.probe"]
 QUICK = {"timeout": 0.5, "retries": 1}

@@ -20,8 +20,8 @@ from mended import (
     useless,
 )
 
-from lamplighter.domain.check import TcpCheck
-from lamplighter.domain.service import Service
+from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe import http, remediate, tiers
 from lamplighter.engines.probe.facts import Facts
 from lamplighter.engines.probe.request import Request

@@ -14,10 +14,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from failing import QUICK, REFUSED, asks, closed_port, replying
 
-from lamplighter.domain.check import Check, CommandCheck, DnsCheck, TcpCheck
-from lamplighter.engines.probe import checks, http, stages
+from lamplighter.domain.services.check import Check, CommandCheck, DnsCheck, TcpCheck
+from lamplighter.engines.probe import checks, http, investigate
 from lamplighter.engines.probe.facts import Outcome
-from lamplighter.engines.probe.stages import Isolated
+from lamplighter.engines.probe.investigate import Isolated
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def tls_context(path: Path, *, ends: datetime) -> ssl.SSLContext:
 async def isolated(check: Check) -> Isolated:
     outcome = await checks.run(check, look_again=False)
     assert not outcome.ok
-    return await stages.isolate(outcome)
+    return await investigate.isolate(outcome)
 
 
 async def test_a_name_that_nobody_knows_is_the_stage_that_fails() -> None:
@@ -155,6 +155,6 @@ async def test_what_is_well_again_meanwhile_is_told_as_it_was_seen(serve) -> Non
     port = await serve(replying("200 OK"))
     outcome = Outcome(check=asks(port), ok=False, latency_ms=1.0, detail="answered 503")
 
-    found = await stages.isolate(outcome)
+    found = await investigate.isolate(outcome)
 
     assert found == Isolated("http", "answered 503", ("the connection",))

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.cooldown import Outcome, Use
-from lamplighter.domain.service import Action, ActionKind, Service
-from lamplighter.engines.probe import timing
-from lamplighter.engines.probe.facts import Facts, Held
-from lamplighter.engines.probe.timing import Claim
+from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.service import Action, ActionKind, Service
+from lamplighter.engines.probe import facts
+from lamplighter.engines.probe.facts import Claim, Facts, Held
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 RESTART, REDEPLOYMENT = ActionKind.RESTART, ActionKind.REDEPLOYMENT
@@ -31,7 +30,7 @@ def held(observation: str, **more) -> Held:
 
 
 def claimed(*memories: Held) -> float | None:
-    found = timing.claim(JELLYFIN, Facts(now=NOON, memories=memories))
+    found = facts.claim(JELLYFIN, Facts(now=NOON, memories=memories))
     return found.seconds if found else None
 
 
@@ -107,7 +106,7 @@ def test_memory_makes_the_wait_longer_but_never_shorter(
 ) -> None:
     known = None if seconds is None else Claim(seconds, held(SLOW_START))
 
-    assert timing.patience(known, ACTION) == allowed
+    assert facts.patience(known, ACTION) == allowed
 
 
 def uses(*measured: float | None, action: ActionKind = RESTART) -> list[Use]:
@@ -149,7 +148,7 @@ def about(words: str, action: ActionKind = RESTART) -> str:
 def test_from_the_third_measurement_on_it_is_learned(
     took: float, action: ActionKind, earlier: list[Use], words: str | None
 ) -> None:
-    assert timing.learned(took, action, earlier, None) == words
+    assert facts.learned(took, action, earlier, None) == words
 
 
 @pytest.mark.parametrize(
@@ -161,32 +160,32 @@ def test_what_memory_says_is_said_again_in_its_own_words_while_it_is_true(
 ) -> None:
     known = Claim(60, held(SLOW_START))
 
-    assert timing.agrees(took, 60) is agrees
-    assert timing.learned(took, RESTART, [], known) == (SLOW_START if agrees else None)
+    assert facts.agrees(took, 60) is agrees
+    assert facts.learned(took, RESTART, [], known) == (SLOW_START if agrees else None)
 
 
 def test_what_memory_says_wrongly_is_learned_anew_from_three_measurements() -> None:
     known = Claim(60, held(SLOW_START))
 
-    assert timing.learned(8.0, RESTART, uses(8.0, 9.0), known) == about("8 s")
+    assert facts.learned(8.0, RESTART, uses(8.0, 9.0), known) == about("8 s")
 
 
 @given(st.floats(0.1, 600))
 def test_what_is_learned_is_understood_when_it_is_read_again(took: float) -> None:
-    words = timing.learned(took, RESTART, uses(took, took), None)
+    words = facts.learned(took, RESTART, uses(took, took), None)
 
     assert words is not None
-    claim = timing.claim(JELLYFIN, Facts(now=NOON, memories=[held(words)]))
+    claim = facts.claim(JELLYFIN, Facts(now=NOON, memories=[held(words)]))
     assert claim is not None
     assert claim.seconds >= took
-    assert timing.patience(claim, ACTION) >= min(timing.LONGEST_SECONDS, took)
+    assert facts.patience(claim, ACTION) >= min(facts.LONGEST_SECONDS, took)
 
 
 @given(st.floats(5, 600))
 def test_what_is_learned_agrees_with_what_was_measured(took: float) -> None:
-    words = timing.learned(took, RESTART, uses(took, took), None)
+    words = facts.learned(took, RESTART, uses(took, took), None)
     assert words is not None
-    claim = timing.claim(JELLYFIN, Facts(now=NOON, memories=[held(words)]))
+    claim = facts.claim(JELLYFIN, Facts(now=NOON, memories=[held(words)]))
     assert claim is not None
 
-    assert timing.learned(took, RESTART, [], claim) == words
+    assert facts.learned(took, RESTART, [], claim) == words

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from lamplighter.domain.check import TlsCheck
+from lamplighter.domain.services.check import TlsCheck
 from lamplighter.engines.probe import checks
 from lamplighter.engines.probe.facts import Outcome
 

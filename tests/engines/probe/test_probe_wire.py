@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lamplighter.domain.check import (
+from lamplighter.domain.services.check import (
     CHECKS,
     CommandCheck,
     DiskCheck,
@@ -15,8 +15,8 @@ from lamplighter.domain.check import (
     TcpCheck,
     TlsCheck,
 )
-from lamplighter.domain.service import Action, ActionKind, Service
-from lamplighter.engines.probe import wire
+from lamplighter.domain.services.service import Action, ActionKind, Service
+from lamplighter.engines.probe import request
 
 JELLYFIN = Service(
     name="Jellyfin",
@@ -54,7 +54,7 @@ RESTART = {"name": "x", "kind": "restart", "argv": ["a"]}
 
 def test_a_service_survives_json() -> None:
     assert {type(check) for check in JELLYFIN.checks} == set(CHECKS)
-    assert wire.unpack(json.loads(json.dumps(wire.pack(JELLYFIN)))) == JELLYFIN
+    assert request.unpack(json.loads(json.dumps(request.pack(JELLYFIN)))) == JELLYFIN
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_service_survives_json() -> None:
 )
 def test_what_is_no_service_is_refused_in_words(value: object, why: str) -> None:
     with pytest.raises(ValueError, match=r"^not a service: ") as caught:
-        wire.unpack(value)
+        request.unpack(value)
 
     assert why in str(caught.value)
 
@@ -106,7 +106,7 @@ def test_what_is_no_service_is_refused_in_words(value: object, why: str) -> None
 )
 def test_what_is_no_check_is_refused_in_words(check: dict[str, object], why: str) -> None:
     with pytest.raises(ValueError, match=r"^not a service: ") as caught:
-        wire.unpack({"name": "x", "checks": [check]})
+        request.unpack({"name": "x", "checks": [check]})
 
     assert why in str(caught.value)
 
@@ -124,7 +124,7 @@ def test_what_is_no_check_is_refused_in_words(check: dict[str, object], why: str
 )
 def test_what_is_no_action_is_refused_in_words(action: dict[str, object], why: str) -> None:
     with pytest.raises(ValueError, match=r"^not a service: ") as caught:
-        wire.unpack({"name": "x", "actions": [action]})
+        request.unpack({"name": "x", "actions": [action]})
 
     assert why in str(caught.value)
 
@@ -135,4 +135,4 @@ def test_what_is_nested_too_deeply_is_refused_in_words() -> None:
         deep = [deep]
 
     with pytest.raises(ValueError, match=r"\w"):
-        wire.unpack({"name": "x", "checks": [TCP | {"host": deep}]})
+        request.unpack({"name": "x", "checks": [TCP | {"host": deep}]})

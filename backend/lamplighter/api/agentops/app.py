@@ -14,15 +14,15 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
+from lamplighter.api.access.callers import Callers
 from lamplighter.api.agentops.contract import Desk
 from lamplighter.api.agentops.openapi import DOCUMENT, openapi
-from lamplighter.api.agentops.table import PREFIX, below, entries_at, routes
-from lamplighter.api.answer import answer, problem
-from lamplighter.api.callers import Callers
-from lamplighter.api.observed import Observed
-from lamplighter.domain.access import Caller
-from lamplighter.repository.driver import Error, OperationalError
-from lamplighter.usecases import clients
+from lamplighter.api.agentops.routes import PREFIX, below, entries_at, routes
+from lamplighter.api.request_log import Observed
+from lamplighter.api.responses import answer, problem
+from lamplighter.domain.access.access import Caller
+from lamplighter.repository.store.driver import Error, OperationalError
+from lamplighter.usecases.clients import client_sessions
 
 logger = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ async def _sweep(desk: Desk) -> None:
     """Close the sessions whose clients fell silent, every hour; a supervisor may do it too."""
     while True:
         try:
-            await clients.close_silent(desk.db, now=desk.now())
+            await client_sessions.close_silent(desk.db, now=desk.now())
         except (OperationalError, TimeoutError) as error:
             logger.info("Silent sessions could not be closed: %s", error)
         except Exception:

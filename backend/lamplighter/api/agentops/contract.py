@@ -10,17 +10,18 @@ from typing import Any, Final
 import msgspec
 from starlette.requests import Request
 
-from lamplighter.api.callers import caller_of
-from lamplighter.api.routes.op import Ask
-from lamplighter.domain.agent import Agent, kept_here, project_of
-from lamplighter.domain.agent import agent_of as named
-from lamplighter.domain.redact import Redactor
-from lamplighter.domain.search import Near
-from lamplighter.domain.session import OUTSIDE, Session
+from lamplighter.api.access.callers import caller_of
+from lamplighter.api.op import Ask
+from lamplighter.domain.clients.agent import Agent, kept_here
+from lamplighter.domain.clients.agent import agent_of as named
+from lamplighter.domain.project import project_of
+from lamplighter.domain.search.search import Near
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.sessions.session import OUTSIDE, Session
 from lamplighter.domain.text import one_line
 from lamplighter.repository import Database
-from lamplighter.usecases import clients
-from lamplighter.usecases.clients import Opening
+from lamplighter.usecases.clients import client_sessions
+from lamplighter.usecases.clients.client_sessions import Opening
 
 DEFAULT_PROJECT: Final = "default"
 
@@ -109,5 +110,5 @@ async def session_of(request: Request, given: str | None, project: str | None) -
         agent=None if agent is None else agent.name,
         token_id=caller_of(request).id or None,
     )
-    session, _ = await clients.start(here.db, opening, now=here.now())
+    session, _ = await client_sessions.start(here.db, opening, now=here.now())
     return session

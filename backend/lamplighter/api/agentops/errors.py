@@ -9,10 +9,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from lamplighter.api.answer import answer, titled
-from lamplighter.api.routes.op import Ask
+from lamplighter.api.op import Ask
+from lamplighter.api.responses import answer, titled
 from lamplighter.domain.errors import Conflict, Invalid, LamplighterError, NotFound, Wrong
-from lamplighter.repository.driver import OperationalError, disk_is_full
+from lamplighter.repository.store.driver import OperationalError, disk_is_full
 
 logger = logging.getLogger(__name__)
 

@@ -1,18 +1,12 @@
 """Observations: kept, read, corrected and taken back."""
 
-from typing import Final
+from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api.agentops import rows, words
-from lamplighter.api.agentops.asked import (
-    ListQuery,
-    ObservationEdit,
-    ObservationIn,
-    PassiveIn,
-)
+from lamplighter.api.agentops import rows
 from lamplighter.api.agentops.contract import (
     agent_of,
     asker,
@@ -21,14 +15,33 @@ from lamplighter.api.agentops.contract import (
     project_in,
     session_of,
 )
-from lamplighter.api.agentops.reading import body, for_good, limited, number, query, required
-from lamplighter.api.answer import answer
+from lamplighter.api.agentops.params import (
+    ListQuery,
+    ObservationEdit,
+    ObservationIn,
+    PassiveIn,
+    ProjectQuery,
+    TimelineQuery,
+    body,
+    for_good,
+    limited,
+    number,
+    query,
+    required,
+)
+from lamplighter.api.responses import answer
 from lamplighter.domain.errors import Invalid, NotFound, Wrong
-from lamplighter.domain.memory import Candidate, Edit, Memory, Source
-from lamplighter.domain.session import Session
+from lamplighter.domain.memory.knowledge import Timeline
+from lamplighter.domain.memory.memory import Candidate, Edit, Memory, Source
+from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line, shortened
-from lamplighter.repository import access_counts, observations, reading
-from lamplighter.usecases import knowledge
+from lamplighter.repository import reading
+from lamplighter.repository.clients import client_prompts, client_sessions
+from lamplighter.repository.clients import projects as known
+from lamplighter.repository.memory import exposures
+from lamplighter.repository.memory import knowledge as observations
+from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.memory import knowledge
 
 RECENT: Final = 20
 TITLE_CHARS: Final = 80
@@ -91,19 +104,19 @@ async def recent(request: Request) -> Response:
     here, wanted = desk(request), query(request, ListQuery)
     if wanted.sort not in SORTS:
         raise Invalid(Wrong("sort", f"is not {SORTS[-1]}"))
-    kind, scope = words.folded(wanted.type), words.folded(wanted.scope)
-    said = words.tagged((), kind=kind or next(iter(words.KNOWN)), scope=scope)
+    kind, scope = rows.folded(wanted.type), rows.folded(wanted.scope)
+    said = rows.tagged((), kind=kind or next(iter(rows.KNOWN)), scope=scope)
     async with reading(here.db):
         found = await observations.newest(
             here.db,
             project_in(request, wanted.project),
-            category=words.category_of(kind).value if kind else None,
-            scope=words.scope_of(scope) if scope else None,
+            category=rows.category_of(kind).value if kind else None,
+            scope=rows.scope_of(scope) if scope else None,
             tags=said,
-            without=[words.TYPE] if kind in words.KNOWN else [],
+            without=[rows.TYPE] if kind in rows.KNOWN else [],
             limit=limited(wanted.limit, RECENT),
         )
-        found = [each for each in found if words.fits(each, kind=kind, scope=scope)]
+        found = [each for each in found if rows.fits(each, kind=kind, scope=scope)]
         return answer(await rows.observations(here.db, found))
 
 
@@ -111,7 +124,7 @@ async def show(request: Request) -> Response:
     """GET /observations/{id}."""
     here = desk(request)
     memory = await _held(request, to_read=True)
-    await access_counts.count(here.db, [memory.id], here.now())
+    await exposures.count(here.db, [memory.id], here.now())
     return await _shown(request, memory)
 
 
@@ -155,9 +168,9 @@ def _check_saves(request: Request) -> None:
 
 
 def _candidate(request: Request, given: ObservationIn, session: Session) -> Candidate:
-    kind, content = given.type or words.MANUAL, given.content or ""
+    kind, content = given.type or rows.MANUAL, given.content or ""
     return Candidate(
-        category=words.category_of(kind),
+        category=rows.category_of(kind),
         service=None,
         observation=content,
         tier=0,
@@ -165,23 +178,23 @@ def _candidate(request: Request, given: ObservationIn, session: Session) -> Cand
         source=Source.CLIENT,
         source_ref=_reference(given.tool_name),
         title=(given.title or "").strip(),
-        tags=words.tagged(given.tags or (), kind=kind, scope=given.scope or ""),
+        tags=rows.tagged(given.tags or (), kind=kind, scope=given.scope or ""),
         project=project_in(request, given.project) or session.project,
-        scope=words.scope_of(given.scope or ""),
+        scope=rows.scope_of(given.scope or ""),
         topic_key=given.topic_key or None,
     )
 
 
 def _edit(memory: Memory, given: ObservationEdit) -> Edit:
-    kind = given.type or words.type_of(memory)
-    scope = given.scope or words.scope_said(memory)
-    tags = words.tags_of(memory) if given.tags is None else given.tags
+    kind = given.type or rows.type_of(memory)
+    scope = given.scope or rows.scope_said(memory)
+    tags = rows.tags_of(memory) if given.tags is None else given.tags
     return Edit(
         observation=given.content,
-        category=words.category_of(kind) if given.type else None,
+        category=rows.category_of(kind) if given.type else None,
         title=given.title,
-        tags=words.tagged(tags, kind=kind, scope=scope),
-        scope=words.scope_of(scope) if given.scope else None,
+        tags=rows.tagged(tags, kind=kind, scope=scope),
+        scope=rows.scope_of(scope) if given.scope else None,
         topic_key=given.topic_key,
     )
 
@@ -191,7 +204,7 @@ async def _held(request: Request, *, to_read: bool = False) -> Memory:
     here, project = desk(request), project_in(request, None)
     async with reading(here.db):
         memory = await knowledge.get(here.db, number(request))
-    if project in (None, memory.project) or (to_read and memory.scope == words.GLOBAL):
+    if project in (None, memory.project) or (to_read and memory.scope == rows.GLOBAL):
         return memory
     raise NotFound(f"There is no observation {memory.id}.")
 
@@ -203,3 +216,91 @@ async def _shown(request: Request, memory: Memory) -> Response:
 
 def _reference(said: str | None) -> str | None:
     return shortened(one_line(said or ""), TITLE_CHARS) or None
+
+
+AGENTOPS: Final = 3
+ENGRAM: Final = 5
+MOST: Final = 100
+
+
+async def timeline(request: Request) -> Response:
+    """GET /timeline: a list on the strict mount, before and after apart on the other."""
+    here, wanted, strict = desk(request), query(request, TimelineQuery), is_strict(request)
+    if wanted.observation_id is None:
+        raise Invalid(Wrong("observation_id", "is required"))
+    usual = AGENTOPS if strict else ENGRAM
+    found = await knowledge.timeline(
+        here.db,
+        wanted.observation_id,
+        before=_far(wanted.before, usual),
+        after=_far(wanted.after, usual),
+    )
+    found = _own(found, project_in(request, None))
+    return answer(await (_as_list(request, found) if strict else _apart(request, found)))
+
+
+async def stats(request: Request) -> Response:
+    """GET /stats."""
+    here, wanted = desk(request), query(request, ProjectQuery)
+    project = project_in(request, wanted.project)
+    async with reading(here.db):
+        every = await known.stats(here.db)
+        prompts = await client_prompts.count(here.db, project)
+        if project is None:
+            opened, held, projects = every.sessions, every.observations, list(every.projects)
+        else:
+            opened = await client_sessions.count(here.db, project)
+            held = every.by_project.get(project, 0)
+            projects = [each for each in every.projects if each == project]
+    return answer(
+        {
+            "total_sessions": opened,
+            "total_observations": held,
+            "total_prompts": prompts,
+            "projects": projects,
+        }
+    )
+
+
+def _far(given: int | None, usual: int) -> int:
+    return 0 if given == 0 else limited(given, usual, MOST)
+
+
+def _own(found: Timeline, project: str | None) -> Timeline:
+    """Return a timeline without what is another project's than the caller's."""
+    if project is None:
+        return found
+    if found.focus.project != project:
+        raise NotFound(f"There is no observation {found.focus.id}.")
+    before = tuple(each for each in found.before if each.project == project)
+    after = tuple(each for each in found.after if each.project == project)
+    return Timeline(before, found.focus, after)
+
+
+async def _as_list(request: Request, found: Timeline) -> list[dict[str, Any]]:
+    return [
+        *await _entries(request, found.before),
+        *await _entries(request, [found.focus], focus=True),
+        *await _entries(request, found.after),
+    ]
+
+
+async def _apart(request: Request, found: Timeline) -> dict[str, Any]:
+    here = desk(request)
+    [focus] = await rows.observations(here.db, [found.focus])
+    number = found.focus.session_id
+    session = None if number is None else await sessions.get(here.db, number)
+    opened = [session] if session is not None and session.external_id is not None else []
+    return {
+        "focus": focus,
+        "before": await _entries(request, found.before),
+        "after": await _entries(request, found.after),
+        "session_info": next(iter(await rows.sessions(here.db, opened)), None),
+        "total_in_range": len(found.before) + 1 + len(found.after),
+    }
+
+
+async def _entries(request: Request, memories: Any, *, focus: bool = False) -> list[dict[str, Any]]:
+    shown: list[Memory] = list(memories)
+    found = await rows.observations(desk(request).db, shown)
+    return [{**each, "is_focus": focus} for each in found]

@@ -9,7 +9,7 @@ import msgspec
 from lamplighter import __version__
 from lamplighter.api.agentops import shapes
 from lamplighter.api.agentops.contract import Entry
-from lamplighter.api.agentops.table import ENTRIES
+from lamplighter.api.agentops.routes import ENTRIES
 
 DOCUMENT: Final = "/openapi.json"
 _REF: Final = "#/components/schemas/{name}"

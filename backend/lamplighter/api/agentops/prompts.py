@@ -6,13 +6,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.agentops import rows
-from lamplighter.api.agentops.asked import ListQuery, PromptIn, SearchQuery
 from lamplighter.api.agentops.contract import desk, is_strict, project_in, session_of
-from lamplighter.api.agentops.reading import body, for_good, limited, number, query, required
-from lamplighter.api.answer import answer
-from lamplighter.domain.prompt import ClientPrompt
+from lamplighter.api.agentops.params import (
+    ListQuery,
+    PromptIn,
+    SearchQuery,
+    body,
+    for_good,
+    limited,
+    number,
+    query,
+    required,
+)
+from lamplighter.api.responses import answer
+from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.repository import Database, reading
-from lamplighter.usecases import clients
+from lamplighter.usecases.clients import client_sessions
 
 RECENT: Final = 20
 FOUND: Final = 10
@@ -25,7 +34,7 @@ async def create(request: Request) -> Response:
     given = await body(request, PromptIn, needs)
     required(content=given.content)
     session = await session_of(request, given.session_id, given.project)
-    kept = await clients.ask(
+    kept = await client_sessions.ask(
         here.db, session, given.content or "", redact=here.redact, now=here.now()
     )
     return answer({"id": kept.id, "status": "saved"}, 201)
@@ -49,16 +58,18 @@ async def delete(request: Request) -> Response:
     here, prompt_id, hard = desk(request), number(request), for_good(request)
     project = project_in(request, None)
     if hard:
-        await clients.remove_prompt(here.db, prompt_id, project=project)
+        await client_sessions.remove_prompt(here.db, prompt_id, project=project)
     else:
-        await clients.forget_prompt(here.db, prompt_id, now=here.now(), project=project)
+        await client_sessions.forget_prompt(here.db, prompt_id, now=here.now(), project=project)
     return answer({"id": prompt_id, "status": "deleted", "hard_delete": hard})
 
 
 async def _listed(request: Request, asked: str, project: str, limit: int) -> Response:
     here = desk(request)
     async with reading(here.db):
-        found = await clients.asked(here.db, asked, project_in(request, project), limit=limit)
+        found = await client_sessions.asked(
+            here.db, asked, project_in(request, project), limit=limit
+        )
         return answer(await _rows(here.db, found))
 
 

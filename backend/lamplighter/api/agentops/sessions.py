@@ -6,22 +6,25 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lamplighter.api.access.callers import caller_of
 from lamplighter.api.agentops import rows
-from lamplighter.api.agentops.asked import EndIn, ListQuery, MessageIn, SessionIn
-from lamplighter.api.agentops.contract import (
-    DEFAULT_PROJECT,
-    agent_of,
-    desk,
-    is_strict,
-    project_in,
+from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, desk, is_strict, project_in
+from lamplighter.api.agentops.params import (
+    EndIn,
+    ListQuery,
+    MessageIn,
+    SessionIn,
+    body,
+    limited,
+    query,
+    required,
 )
-from lamplighter.api.agentops.reading import body, limited, query, required
-from lamplighter.api.answer import answer
-from lamplighter.api.callers import caller_of
-from lamplighter.domain.summary import Message
-from lamplighter.repository import client_sessions, reading
-from lamplighter.usecases import clients
-from lamplighter.usecases.clients import Opening
+from lamplighter.api.responses import answer
+from lamplighter.domain.sessions.summary import Message
+from lamplighter.repository import reading
+from lamplighter.repository.clients import client_sessions
+from lamplighter.usecases.clients import client_sessions as clients
+from lamplighter.usecases.clients.client_sessions import Opening
 
 RECENT: int = 5
 

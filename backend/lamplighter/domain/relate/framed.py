@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from lamplighter.domain.frames import FRAMES, Frame
+from lamplighter.domain.memory.frames import FRAMES, Frame
 from lamplighter.domain.relate.analysis import Measure
 from lamplighter.domain.relate.judge import Relation, Verdict
 from lamplighter.domain.relate.measures import QUANTITIES, agree

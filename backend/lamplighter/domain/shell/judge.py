@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lamplighter.domain.service import Action, Service
+from lamplighter.domain.services.service import Action, Service
 from lamplighter.domain.shell import forms, patterns, spelling
 from lamplighter.domain.shell.families import why_refused
 from lamplighter.domain.shell.forms import Form, Wrong, also, take
-from lamplighter.domain.shell.looks import AROUND, BEFORE, LOOKS
+from lamplighter.domain.shell.parsing import Unclear, parse
+from lamplighter.domain.shell.read_only import AROUND, BEFORE, LOOKS
 from lamplighter.domain.shell.rules import Rules
-from lamplighter.domain.shell.words import Unclear, parse
 
 LONGEST_KEY: Final = 3
 _MORE: Final = "is not among the commands that only look; people can declare it in services.yaml"

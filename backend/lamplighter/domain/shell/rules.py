@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from lamplighter.domain.check import Check, DnsCheck, HttpCheck, TcpCheck, TlsCheck
-from lamplighter.domain.service import Services
+from lamplighter.domain.services.check import Check, DnsCheck, HttpCheck, TcpCheck, TlsCheck
+from lamplighter.domain.services.service import Services
 
 LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 HIDDEN: Final = ("/proc", "/sys", "/dev", "/run/secrets")

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Final
 
-from lamplighter.domain.session import Session
+from lamplighter.domain.sessions.session import Session
 from lamplighter.engines import Command, Installed, Task, Trait
 from lamplighter.engines.claude import binary, environment
 

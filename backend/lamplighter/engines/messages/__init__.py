@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from lamplighter.domain.price import Prices, price_of
-from lamplighter.domain.session import MAX_TIER
+from lamplighter.domain.sessions.cost import Prices, price_of
+from lamplighter.domain.sessions.session import MAX_TIER
 from lamplighter.engines import Command, Task, Trait
 from lamplighter.engines.messages.request import Answers
 

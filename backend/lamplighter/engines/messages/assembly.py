@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lamplighter.domain.transcript import Usage
+from lamplighter.domain.sessions.transcript import Usage
 from lamplighter.engines.messages.cuts import CUT_OFF
 
 MOST_TOKENS: Final = 10**9

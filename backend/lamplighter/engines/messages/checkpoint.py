@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from lamplighter.domain.transcript import Usage
+from lamplighter.domain.sessions.transcript import Usage
 from lamplighter.engines import CHECKPOINT, CHECKPOINT_LOCK
 
 VERSION: Final = 1

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lamplighter.domain.transcript import Usage
+from lamplighter.domain.sessions.transcript import Usage
 
 Line = dict[str, Any]
 

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from lamplighter.domain.sessions.transcript import Usage
 from lamplighter.domain.text import one_line, shortened
-from lamplighter.domain.transcript import Usage
 from lamplighter.engines.messages.assembly import Assembly
 from lamplighter.engines.messages.request import Answers
 from lamplighter.engines.messages.retries import Failed

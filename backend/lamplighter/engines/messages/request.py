@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from lamplighter.domain.price import Price
+from lamplighter.domain.sessions.cost import Price
 
 LEAST_THINKING: Final = 1_024
 """The API takes no smaller number of tokens to think with."""

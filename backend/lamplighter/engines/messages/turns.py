@@ -9,8 +9,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
+from lamplighter.domain.sessions.transcript import Usage
 from lamplighter.domain.text import shortened
-from lamplighter.domain.transcript import Usage
 from lamplighter.engines.messages import checkpoint, cuts, lines, retries, window
 from lamplighter.engines.messages.asking import Gate
 from lamplighter.engines.messages.checkpoint import State

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import msgspec
 
-from lamplighter.domain import plain
-from lamplighter.domain.marks import Look
-from lamplighter.domain.memory import Memory
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.sessions.marker_results import Look
 from lamplighter.engines import Command, Task, Trait
-from lamplighter.engines.probe import wire
+from lamplighter.engines.probe import request as wire
+from lamplighter.formats import serialize
 
 NAME: Final = "probe"
 _PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -33,7 +33,7 @@ class ProbeEngine:
             "tier": task.session.tier,
             "dry_run": task.session.dry_run,
             "gate": task.gate,
-            "now": plain.at(task.session.started_at),
+            "now": serialize.at(task.session.started_at),
             "services": [wire.pack(service) for service in task.services],
             "known": [wire.pack(service) for service in task.known],
             "memories": [_memory(memory) for memory in task.told],
@@ -56,7 +56,7 @@ def _memory(memory: Memory) -> dict[str, Any]:
         "observation": memory.observation,
         "confidence": memory.confidence,
         "trust": memory.trust,
-        "updated_at": plain.at(memory.updated_at),
+        "updated_at": serialize.at(memory.updated_at),
     }
 
 
@@ -66,7 +66,7 @@ def _look(look: Look) -> dict[str, Any]:
         "status": look.status,
         "latency_ms": look.latency_ms,
         "flapped": look.flapped,
-        "at": plain.at(look.at),
+        "at": serialize.at(look.at),
         "session": look.session_id,
         "detail": look.detail,
     }

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Final
 
 from lamplighter.engines.probe import lines
-from lamplighter.engines.probe.words import harmless
+from lamplighter.engines.probe.text import harmless
 
 THREADS: Final = 64
 """For name servers that do not answer: each holds its thread until the system gives up."""

@@ -1,22 +1,278 @@
 """A check in a round: attempts, retries, and a second look where we want to learn."""
 
 import asyncio
+import ipaddress
+import os
+import socket
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from lamplighter.domain.check import (
+import psutil
+
+from lamplighter.domain.services.check import (
+    RECORDS,
     Check,
     CommandCheck,
     DiskCheck,
     DnsCheck,
     HttpCheck,
     ProcessCheck,
+    Record,
+    Room,
     TcpCheck,
     TlsCheck,
+    address,
+    spans,
 )
-from lamplighter.engines.probe import command, disk, dns, http, network, processes, tcp, tls
+from lamplighter.domain.text import head_and_tail
+from lamplighter.engines.bounded import Ended, bounded
+from lamplighter.engines.probe import http, network, text
 from lamplighter.engines.probe.facts import Answer, Outcome
+from lamplighter.engines.probe.network import RefusedError
+from lamplighter.engines.probe.text import harmless, seconds, shown, size
+
+if TYPE_CHECKING:
+    from dns.message import Message
+
+
+async def probe_tcp(check: TcpCheck) -> Answer:
+    """Connect and hang up; the first address that takes the connection will do."""
+    async with network.connected(check.host, check.port, within=check.timeout):
+        return Answer(ok=True, answered=True)
+
+
+async def probe_disk(check: DiskCheck) -> Answer:
+    """Look how much room is left where the path lies."""
+    # in a thread: a mount whose server is gone never answers
+    try:
+        found = await asyncio.to_thread(os.statvfs, check.path)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise RefusedError(f"cannot look at {check.path}: {reason}") from error
+    if not found.f_blocks:
+        raise RefusedError(f"nothing is stored at {check.path}")
+    if lack := _lack(check.free, found):
+        return Answer(ok=False, detail=harmless(f"{lack} free at {check.path}"))
+    lack = _lack(check.warn, found)
+    return Answer(ok=True, warning=harmless(f"{lack} free at {check.path}") if lack else "")
+
+
+def _lack(wanted: Room, found: os.statvfs_result) -> str:
+    """Say what there is too little of: bytes, or entries for files where they are counted."""
+    left = found.f_bavail * found.f_frsize
+    if wanted.size is not None:
+        return f"{size(left)} of {size(wanted.size)}" if left < wanted.size else ""
+    least = wanted.percent or 0.0
+    # as df counts: what is kept for root is no room
+    share = 100 * found.f_bavail / max(1, found.f_blocks - found.f_bfree + found.f_bavail)
+    if share < least:
+        return f"{_percent(share)}, less than {_percent(least)}: {size(left)}"
+    share = 100 * found.f_favail / found.f_files if found.f_files else 100.0
+    return f"{_percent(share)}, less than {_percent(least)} of inodes" if share < least else ""
+
+
+def _percent(share: float) -> str:
+    return f"{share:.3g}%"
+
+
+async def probe_processes(check: ProcessCheck) -> Answer:
+    """Count the processes of a name, and what memory they take all together."""
+    # in a thread: the system is read file by file
+    return await asyncio.to_thread(_looked, check)
+
+
+def _looked(check: ProcessCheck) -> Answer:
+    found = [each for each in psutil.process_iter() if _is_meant(check, each)]
+    if problem := _miscounted(check, len(found)):
+        return Answer(ok=False, answered=None if found else False, detail=shown(problem))
+    memory = sum(map(_memory, found))
+    if check.memory_bytes is None or memory <= check.memory_bytes:
+        return Answer(ok=True)
+    return Answer(ok=True, warning=f"takes {size(memory)}, more than {size(check.memory_bytes)}")
+
+
+def _is_meant(check: ProcessCheck, process: psutil.Process) -> bool:
+    """Say whether it is one of those; what has just ended or may not be read is not."""
+    with suppress(psutil.Error, OSError):
+        if process.name() != check.process or process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        line = os.fsencode(" ".join(process.cmdline()))
+        return check.command is None or text.found(check.command, line)
+    return False
+
+
+def _miscounted(check: ProcessCheck, count: int) -> str:
+    if check.counts is None:
+        wrong, expected = count == 0, ""
+    else:
+        wrong, expected = count not in check.counts, f", expected {spans((check.counts,))}"
+    if not wrong:
+        return ""
+    like = f" {check.command}" if check.command else ""
+    if count == 0:
+        return f"not running: {check.process}{like}"
+    return f"{count} running: {check.process}{like}{expected}"
+
+
+def _memory(process: psutil.Process) -> int:
+    with suppress(psutil.Error, OSError):
+        return int(process.memory_info().rss)
+    return 0
+
+
+OUTPUT_BYTES: Final = 1024 * 1024
+BRIEF_CHARACTERS: Final = 600
+PRINTED_CHARACTERS: Final = 8_000
+
+_PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
+
+
+async def probe_command(check: CommandCheck) -> Answer:
+    """Run the program, and judge how it ended and what it printed."""
+    ended = await bounded(
+        check.argv,
+        directory=check.directory,
+        timeout=check.timeout,
+        output_bytes=OUTPUT_BYTES,
+        env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+    )
+    if problem := _problem(check, ended):
+        return _failed(harmless(problem), ended)
+    if check.output is None:
+        return Answer(ok=True)
+    # in a thread: a long search must not make the other services wait
+    if await asyncio.to_thread(text.found, check.output, ended.output):
+        return Answer(ok=True)
+    return _failed(shown(f"output does not match {check.output}"), ended)
+
+
+def _problem(check: CommandCheck, ended: Ended) -> str:
+    if ended.error:
+        return ended.error
+    if ended.exit_code is None:
+        return f"timed out after {seconds(check.timeout)}"
+    if any(ended.exit_code in span for span in check.exits):
+        return ""
+    return f"ended with {ended.exit_code}, expected {check.expected}"
+
+
+def _failed(problem: str, ended: Ended) -> Answer:
+    """Return a failure with the beginning and the end of what the program printed.
+
+    The line that names the cause is seldom the last one.
+    """
+    parts = ended.errors, ended.errors_end, ended.output, ended.output_end
+    printed = "\n".join(part.decode(errors="replace") for part in parts)
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    brief = " | ".join(_harmless(lines, BRIEF_CHARACTERS))
+    return Answer(
+        ok=False,
+        detail=f"{problem}: {brief}" if brief else problem,
+        printed="\n".join(_harmless(lines, PRINTED_CHARACTERS)),
+    )
+
+
+def _harmless(lines: Sequence[str], limit: int) -> list[str]:
+    return [harmless(line, limit) for line in head_and_tail(lines, limit)]
+
+
+NAMED: Final = 3
+
+_FAMILIES: Final = {"A": socket.AF_INET, "AAAA": socket.AF_INET6, None: socket.AF_UNSPEC}
+
+
+async def probe_dns(check: DnsCheck) -> Answer:
+    """Ask for the addresses of a name, and hold them against those it should have."""
+    if check.server:
+        records = (check.record,) if check.record else RECORDS
+        replies = await asyncio.gather(*(_asked_dns(check, check.server, each) for each in records))
+        found = {ip for reply in replies for ip in reply}
+    else:
+        found = set(await network.resolved(check.host, family=_FAMILIES[check.record]))
+    expected = set(map(_written, check.addresses))
+    found = set(map(_written, found))
+    answered = True if check.server else None
+    if not found:
+        kind = f"{check.record} " if check.record else ""
+        detail = f"no {kind}address of {check.host}"
+        return Answer(ok=False, answered=answered, detail=harmless(detail))
+    if expected and found != expected:
+        detail = f"answered {_listed(found)}, expected {_listed(expected)}"
+        return Answer(ok=False, answered=answered, detail=harmless(detail))
+    return Answer(ok=True, answered=answered)
+
+
+async def _asked_dns(check: DnsCheck, server: str, record: Record) -> list[str]:
+    """Return what a server answers; whatever else it sends is told in words."""
+    # late: a tenth of a second that only this check needs
+    from dns.exception import DNSException
+    from dns.message import ChainTooLong, make_query
+    from dns.query import BadResponse
+
+    told = address(server, check.server_port)
+    try:
+        reply = await _exchanged(make_query(check.host, record), server, check.server_port)
+        return _addresses(reply, check.host, record, told)
+    except ChainTooLong as error:
+        raise network.RefusedError(f"aliases without end, told by {told}", answered=True) from error
+    except BadResponse as error:
+        why = f"not an answer to what was asked, from {told}"
+        raise network.RefusedError(why, answered=False) from error
+    except (DNSException, EOFError) as error:
+        raise network.RefusedError(f"not an answer in DNS, from {told}", answered=False) from error
+
+
+async def _exchanged(query: "Message", server: str, port: int) -> "Message":
+    """Ask over UDP, and over TCP when the answer was too long for that."""
+    import dns.asyncbackend
+    import dns.asyncquery
+    import dns.inet
+
+    backend = dns.asyncbackend.get_backend("asyncio")
+    family = dns.inet.af_for_address(server)
+    # connected: so the system tells when nobody listens, and takes packets from there alone
+    plug = await backend.make_socket(  # type: ignore[no-untyped-call]  # theirs has no types
+        family, socket.SOCK_DGRAM, destination=(server, port)
+    )
+    async with plug:
+        reply, _ = await dns.asyncquery.udp_with_fallback(
+            query,
+            server,
+            port=port,
+            udp_sock=plug,
+            backend=backend,
+            ignore_unexpected=True,
+        )
+    return reply
+
+
+def _addresses(reply: "Message", host: str, record: Record, told: str) -> list[str]:
+    from dns import rcode
+    from dns.message import QueryMessage
+
+    if reply.rcode() == rcode.NXDOMAIN:
+        raise network.RefusedError(f"name not known: {host}", answered=True)
+    if reply.rcode() != rcode.NOERROR:
+        said = rcode.to_text(reply.rcode())
+        why = f"{told} answered {said} for {record} of {host}"
+        raise network.RefusedError(why, answered=True)
+    answer = reply.resolve_chaining().answer if isinstance(reply, QueryMessage) else None
+    return [each.address for each in answer or ()]
+
+
+def _written(ip: str) -> str:
+    """Return an address in its one short spelling."""
+    return ipaddress.ip_address(ip).compressed
+
+
+def _listed(ips: Iterable[str]) -> str:
+    ordered = sorted(ips, key=lambda ip: (":" in ip, ip))
+    more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
+    return ", ".join(ordered[:NAMED]) + more
+
 
 RETRY_SECONDS: Final = 0.2
 LOOK_SECONDS: Final = 0.1
@@ -103,17 +359,17 @@ async def _asked(check: Check) -> Answer:
         case HttpCheck():
             return await http.ask(check)
         case TcpCheck():
-            return await tcp.ask(check)
+            return await probe_tcp(check)
         case DnsCheck():
-            return await dns.ask(check)
+            return await probe_dns(check)
         case TlsCheck():
-            return await tls.ask(check)
+            return await network.ask(check)
         case ProcessCheck():
-            return await processes.ask(check)
+            return await probe_processes(check)
         case DiskCheck():
-            return await disk.ask(check)
+            return await probe_disk(check)
         case CommandCheck():
-            return await command.ask(check)
+            return await probe_command(check)
 
 
 def _slow(check: Check, latency_ms: float) -> str:

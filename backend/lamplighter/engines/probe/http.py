@@ -11,10 +11,10 @@ from typing import Final
 
 import httpx2
 
-from lamplighter.domain.check import HttpCheck, url_problem
-from lamplighter.engines.probe import network, patterns
+from lamplighter.domain.services.check import HttpCheck, url_problem
+from lamplighter.engines.probe import network, text
 from lamplighter.engines.probe.facts import Answer
-from lamplighter.engines.probe.words import harmless, shown
+from lamplighter.engines.probe.text import harmless, shown
 
 BODY_BYTES: Final = 1024 * 1024
 REDIRECTS: Final = 5
@@ -63,7 +63,7 @@ async def _judged(check: HttpCheck, reply: _Reply) -> Answer:
     if check.body is None:
         return Answer(ok=True, answered=answered, status=reply.status)
     # in a thread: a long search must not make the other services wait
-    if await asyncio.to_thread(patterns.found, check.body, reply.body):
+    if await asyncio.to_thread(text.found, check.body, reply.body):
         return Answer(ok=True, answered=answered, status=reply.status)
     seen = harmless(reply.body[:SEEN_BYTES].decode(errors="replace"))
     detail = shown(f"body does not match {check.body}")

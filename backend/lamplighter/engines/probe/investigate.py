@@ -1,17 +1,91 @@
 """Tier 2: which stage fails, which service failed first, and since when. It changes nothing."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import ipaddress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
-from lamplighter.domain.event import Level
-from lamplighter.domain.service import Service
-from lamplighter.engines.probe import causes, lines, stages
-from lamplighter.engines.probe.causes import Case
+from lamplighter.domain.services.check import Check, DnsCheck, HttpCheck, TcpCheck, TlsCheck
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.service import Service
+from lamplighter.engines.probe import checks, findings, lines
 from lamplighter.engines.probe.facts import Outcome
-from lamplighter.engines.probe.stages import Isolated
+from lamplighter.engines.probe.findings import Case
+from lamplighter.engines.probe.text import shown
 from lamplighter.engines.probe.watch import Watch, failing
-from lamplighter.engines.probe.words import shown
+
+_PORTS = {"http": 80, "https": 443}
+WORDS = {
+    "dns": "the name",
+    "tcp": "the connection",
+    "tls": "the encryption",
+    "http": "the answer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Isolated:
+    """The stage that fails, why, and what was well before it."""
+
+    stage: str
+    detail: str
+    passed: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        are = "are" if len(self.passed) > 1 else "is"
+        before = f"; {' and '.join(self.passed)} {are} well" if self.passed else ""
+        where = WORDS.get(self.stage, f"the {self.stage} check")
+        return f"{where} fails: {self.detail}{before}"
+
+
+async def isolate(outcome: Outcome) -> Isolated:
+    """Try each stage that a failed check passes through, until one fails by itself.
+
+    Where none does, the check's own last stage fails.
+    """
+    check = outcome.check
+    passed: list[str] = []
+    for stage, part in _parts(check):
+        tried = await checks.run(part, look_again=False)
+        if not tried.ok:
+            return Isolated(stage, tried.detail, tuple(passed))
+        passed.append(WORDS[stage])
+    return Isolated(check.kind, outcome.detail, tuple(passed))
+
+
+def _parts(check: Check) -> Iterator[tuple[str, Check]]:
+    """Yield what a check does before its own last stage, each as a check of its own."""
+    host, port, encrypted = _target(check)
+    if not host:
+        return
+    more = {"timeout": check.timeout, "retries": 0}
+    if not _is_address(host):
+        yield "dns", DnsCheck(name="dns", host=host, **more)  # type: ignore[arg-type]  # seconds and a count
+    if isinstance(check, HttpCheck | TlsCheck):
+        yield "tcp", TcpCheck(name="tcp", host=host, port=port, **more)  # type: ignore[arg-type]  # as above
+    # a check that trusts any certificate does not fail for an old one, as one of TLS does
+    if encrypted and isinstance(check, HttpCheck) and check.verify_tls:
+        yield "tls", TlsCheck(name="tls", host=host, port=port, **more)  # type: ignore[arg-type]  # as above
+
+
+def _target(check: Check) -> tuple[str, int, bool]:
+    match check:
+        case HttpCheck(url=url):
+            parts = urlsplit(url)
+            return parts.hostname or "", parts.port or _PORTS[parts.scheme], parts.scheme == "https"
+        case TcpCheck(host=host, port=port) | TlsCheck(host=host, port=port):
+            return host, port, False
+    return "", 0, False
+
+
+def _is_address(host: str) -> bool:
+    with suppress(ValueError):
+        ipaddress.ip_address(host.partition("%")[0])
+        return True
+    return False
+
 
 CHARACTERS = 1000
 
@@ -57,8 +131,8 @@ def _circles(watch: Watch) -> list[list[Service]]:
 
 async def _find(watch: Watch, service: Service, seen: Mapping[str, Sequence[Outcome]]) -> Found:
     outcome = failing(seen[service.name])[0]
-    isolated = await stages.isolate(outcome)
-    case = causes.case(service, outcome, watch.request, seen)
+    isolated = await isolate(outcome)
+    case = findings.case(service, outcome, watch.request, seen)
     return Found(service, outcome, isolated, case)
 
 
@@ -80,7 +154,7 @@ def _tell(watch: Watch, found: Found) -> None:
     words = f"{outcome.check.name}: {found.isolated}; {case}"
     watch.tell(f"[EVENT:{level}:{service.name}] {shown(words, CHARACTERS + 500)}")
     facts = watch.request.facts
-    learned = causes.learned(service, case, facts)
+    learned = findings.learned(service, case, facts)
     if learned and facts.worth_saying(service, learned):
         watch.tell(f"[MEMORY:dependency:{service.name}] {learned}")
 

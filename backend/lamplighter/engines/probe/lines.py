@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from lamplighter.domain.service import Service
+from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe.facts import Outcome
-from lamplighter.engines.probe.words import harmless
+from lamplighter.engines.probe.text import harmless
 
 Line = Mapping[str, object]
 

@@ -7,18 +7,19 @@ from datetime import datetime
 from time import monotonic
 from typing import Final
 
-from lamplighter.domain import repairs
-from lamplighter.domain.cooldown import ATTEMPTS, Use, fails_first, says_first_fails
-from lamplighter.domain.cooldown import Outcome as Used
-from lamplighter.domain.frames import FIRST_FAILS
-from lamplighter.domain.marks import Look
-from lamplighter.domain.memory import Category, Trust
-from lamplighter.domain.service import Action, ActionKind, Service
-from lamplighter.engines.probe import asking, checks, lines, timing
-from lamplighter.engines.probe.asking import Verdict
+from lamplighter.domain.actions import repairs
+from lamplighter.domain.memory.frames import FIRST_FAILS
+from lamplighter.domain.memory.memory import Category, Trust
+from lamplighter.domain.services.cooldown import ATTEMPTS, Use, fails_first, says_first_fails
+from lamplighter.domain.services.cooldown import Outcome as Used
+from lamplighter.domain.services.service import Action, ActionKind, Service
+from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.engines.probe import checks, gate_client, lines
+from lamplighter.engines.probe import facts as timing
 from lamplighter.engines.probe.facts import Outcome
+from lamplighter.engines.probe.gate_client import Verdict
+from lamplighter.engines.probe.text import seconds, shown
 from lamplighter.engines.probe.watch import Watch, failing
-from lamplighter.engines.probe.words import seconds, shown
 
 CHARACTERS: Final = 1000
 POLL_SECONDS: Final = (0.25, 2.0)
@@ -180,7 +181,7 @@ async def _attempt(
     use = watch.use()
     given = {"service": service.name, "action": action.name, "kind": action.kind, "again": again}
     watch.say(lines.used("run_action", given, use))
-    verdict = await asking.run_action(
+    verdict = await gate_client.run_action(
         watch.request.gate, service.name, action.name, again=again, reason=repair.why
     )
     words = f"{verdict.outcome}: {verdict.words}"

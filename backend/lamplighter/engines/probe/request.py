@@ -1,17 +1,109 @@
 """The request that the probe reads from its standard input."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
-from lamplighter.domain.cooldown import Use
-from lamplighter.domain.handoff import Finding
-from lamplighter.domain.service import Service, fold
-from lamplighter.engines.probe import wire
+from lamplighter.domain.services.check import CHECKS, Check, HttpCheck, url_problem
+from lamplighter.domain.services.cooldown import Use
+from lamplighter.domain.services.service import NAME, Action, Service, fold
+from lamplighter.domain.sessions.handoff import Finding
 from lamplighter.engines.probe.facts import Facts, Held, Past
+
+STATUSES: Final = range(100, 600)
+
+_KINDS: Final[Mapping[str, type[Check]]] = {kind.kind: kind for kind in CHECKS}
+_Name = Annotated[str, msgspec.Meta(pattern=rf"\A{NAME.pattern}\Z")]
+T = TypeVar("T")
+
+
+class _Service(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    name: _Name
+    description: str = ""
+    checks: Sequence[Mapping[str, object]] = ()
+    depends_on: tuple[str, ...] = ()
+    actions: Sequence[Mapping[str, object]] = ()
+
+
+def pack(service: Service) -> dict[str, object]:
+    """Return a service as plain values."""
+    return {
+        "name": service.name,
+        "description": service.description,
+        "checks": [{"kind": check.kind, **_plain(check)} for check in service.checks],
+        "depends_on": list(service.depends_on),
+        "actions": [_plain(action) for action in service.actions],
+    }
+
+
+def unpack(value: object) -> Service:
+    """Return the service that these plain values tell of; ValueError says what is wrong."""
+    try:
+        told = msgspec.convert(value, _Service)
+        return Service(
+            name=told.name,
+            description=told.description,
+            checks=tuple(_check(each) for each in told.checks),
+            depends_on=told.depends_on,
+            actions=tuple(_read(each, Action) for each in told.actions),
+        )
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    except ValueError as error:
+        raise ValueError(f"not a service: {error}") from error
+
+
+def _plain(value: Check | Action) -> dict[str, object]:
+    plain: dict[str, object] = msgspec.to_builtins(value, enc_hook=_ends)
+    return plain
+
+
+def _ends(span: object) -> list[int]:
+    if isinstance(span, range):
+        return [span.start, span.stop - 1]
+    raise NotImplementedError(f"{type(span).__name__} is no plain value")
+
+
+def _check(value: Mapping[str, object]) -> Check:
+    kind = _KINDS.get(str(value.get("kind")))
+    if kind is None:
+        raise ValueError(f"not a kind of check: {value.get('kind')!r}")
+    check = _read({key: held for key, held in value.items() if key != "kind"}, kind)
+    if isinstance(check, HttpCheck):
+        _believe(check)
+    return check
+
+
+def _believe(check: HttpCheck) -> None:
+    if problem := url_problem(check.url):
+        raise ValueError(problem)
+    for span in check.statuses or ():
+        if span.start not in STATUSES or span[-1] not in STATUSES:
+            raise ValueError(f"not a range of statuses: {_ends(span)}")
+
+
+def _read(value: Mapping[str, object], wanted: type[T]) -> T:
+    """Return a value of the domain; msgspec tells of a mistyped key, but not of an unknown one."""
+    known = {each.name for each in fields(wanted)}  # type: ignore[arg-type]  # all are dataclasses
+    for key in value:
+        if key not in known:
+            raise ValueError(f"unknown key {key!r}")
+    name = value.get("name")
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ValueError(f"not a name: {name!r}")
+    if "argv" in value and not value["argv"]:
+        raise ValueError("nothing to run: argv is empty")
+    return msgspec.convert(value, wanted, dec_hook=_span)
+
+
+def _span(wanted: type, value: Any) -> range:
+    match value:
+        case [int(low), int(high)] if wanted is range and 0 <= low <= high:
+            return range(low, high + 1)
+    raise ValueError(f"not a range: {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +158,11 @@ def read(raw: bytes) -> Request:
         told = msgspec.json.decode(raw, type=_Wire)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    known = tuple(wire.unpack(service) for service in told.known)
+    known = tuple(unpack(service) for service in told.known)
     request = Request(
         session=str(told.session),
         tier=told.tier,
-        services=tuple(wire.unpack(service) for service in told.services),
+        services=tuple(unpack(service) for service in told.services),
         known=known,
         gate=told.gate,
         dry_run=told.dry_run,

@@ -1,10 +1,29 @@
 """What the probe does at each tier: it observes, it investigates, it remediates."""
 
-from lamplighter.engines.probe import http, investigate, lines, remediate, rounds
-from lamplighter.engines.probe.request import Request
-from lamplighter.engines.probe.watch import Say, Watch
+import asyncio
 
-_TIERS = {1: rounds.run, 2: investigate.run, 3: remediate.run}
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.service import Service
+from lamplighter.engines.probe import findings, http, investigate, lines, remediate
+from lamplighter.engines.probe.request import Request
+from lamplighter.engines.probe.watch import Say, Seen, Watch
+
+
+async def observe(watch: Watch) -> str:
+    """Look at all services and return the round in one sentence."""
+
+    async def look(service: Service) -> tuple[*Seen, Level]:
+        _, outcomes = await watch.look(service)
+        # nothing awaits from here on, so no lines of another service come between
+        watch.show(service, outcomes)
+        facts = watch.request.facts
+        watch.tell(*findings.about(service, outcomes, facts))
+        return service, outcomes, findings.level(service, outcomes, facts)
+
+    return findings.summary(await asyncio.gather(*map(look, watch.request.services)))
+
+
+_TIERS = {1: observe, 2: investigate.run, 3: remediate.run}
 
 
 async def run(request: Request, say: Say) -> str:

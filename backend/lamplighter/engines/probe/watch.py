@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from lamplighter.domain.service import Service
+from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe import checks, findings, lines
 from lamplighter.engines.probe.facts import Outcome
 from lamplighter.engines.probe.lines import Line

@@ -3,18 +3,18 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from lamplighter.domain import client_offers as offers
-from lamplighter.domain.offers import Offer
-from lamplighter.domain.speaker import Speaker
-from lamplighter.mcp.desk import Desk, Place
+from lamplighter.domain.clients.speaker import Speaker
+from lamplighter.formats import client_tools as offers
+from lamplighter.formats.session_tools import Offer
+from lamplighter.mcp.client_context import Desk, Place
 from lamplighter.mcp.local import Local
-from lamplighter.mcp.tools import changing, finding, relating, saving, sessions, standing
-from lamplighter.usecases.toolbox import Tool, Tools, Use, tool
+from lamplighter.mcp.tools import changing, relating, saving, search, sessions, status
+from lamplighter.usecases.sessions.toolbox import Tool, Tools, Use, tool
 
 _MADE: Final[Mapping[str, Callable[[Place], Use]]] = {
-    offers.MEM_CONTEXT.name: finding.mem_context,
-    offers.MEM_SEARCH.name: finding.mem_search,
-    offers.READ_MEMORY.name: finding.read_memory,
+    offers.MEM_CONTEXT.name: search.mem_context,
+    offers.MEM_SEARCH.name: search.mem_search,
+    offers.READ_MEMORY.name: search.read_memory,
     offers.MEM_SAVE.name: saving.mem_save,
     offers.MEM_UPDATE.name: changing.mem_update,
     offers.MEM_DELETE.name: changing.mem_delete,
@@ -23,9 +23,9 @@ _MADE: Final[Mapping[str, Callable[[Place], Use]]] = {
     offers.MEM_SESSION_START.name: sessions.mem_session_start,
     offers.MEM_SESSION_SUMMARY.name: sessions.mem_session_summary,
     offers.MEM_SESSION_END.name: sessions.mem_session_end,
-    offers.MEM_REVIEW.name: standing.mem_review,
-    offers.MEM_STATS.name: standing.mem_stats,
-    offers.HANDOFF.name: standing.handoff,
+    offers.MEM_REVIEW.name: status.mem_review,
+    offers.MEM_STATS.name: status.mem_stats,
+    offers.HANDOFF.name: status.handoff,
 }
 
 

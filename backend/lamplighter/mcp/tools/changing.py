@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from lamplighter.domain.errors import Invalid, Wrong
-from lamplighter.domain.memory import Category, Edit
-from lamplighter.mcp.desk import Place
-from lamplighter.mcp.tools.shown import line, values
+from lamplighter.domain.memory.memory import Category, Edit
+from lamplighter.mcp.client_context import Place
+from lamplighter.mcp.tools.rendering import line, values
 from lamplighter.repository import writing
-from lamplighter.usecases import knowledge, walls
-from lamplighter.usecases.toolbox import Answer, Use
+from lamplighter.usecases.access import project_wall
+from lamplighter.usecases.memory import knowledge
+from lamplighter.usecases.sessions.toolbox import Answer, Use
 
 _FIELDS = ("title", "content", "type", "tags", "topic_key", "scope")
 
@@ -31,7 +32,7 @@ def mem_update(place: Place) -> Use:
         )
         async with writing(desk.db):
             project = place.project(given)
-            before = await walls.changeable(desk.db, place.speaker, project, given["id"])
+            before = await project_wall.changeable(desk.db, place.speaker, project, given["id"])
             memory = await knowledge.correct(
                 desk.db,
                 before.id,
@@ -54,7 +55,7 @@ def mem_delete(place: Place) -> Use:
     async def use(given: Mapping[str, Any]) -> Answer:
         async with writing(desk.db):
             project = place.project(given)
-            memory = await walls.changeable(desk.db, place.speaker, project, given["id"])
+            memory = await project_wall.changeable(desk.db, place.speaker, project, given["id"])
             await knowledge.forget(
                 desk.db,
                 memory.id,

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lamplighter.domain.client_offers import AROUND_USUALLY
-from lamplighter.domain.graph import MEMORY, SESSION, Graph, Node, node_of, session_node
-from lamplighter.domain.markers import defused
-from lamplighter.domain.service import Services
-from lamplighter.domain.session import Session
+from lamplighter.domain.search.graph import MEMORY, SESSION, Graph, Node, node_of, session_node
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.markers import defused
+from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line, shortened
-from lamplighter.mcp.desk import Place
-from lamplighter.mcp.tools.shown import (
+from lamplighter.formats.client_tools import AROUND_USUALLY
+from lamplighter.mcp.client_context import Place
+from lamplighter.mcp.tools.rendering import (
     NOTES,
     SHOWN_CHARS,
     line,
@@ -18,10 +18,11 @@ from lamplighter.mcp.tools.shown import (
     session_values,
     values,
 )
-from lamplighter.repository import reading, timeline
-from lamplighter.usecases import walls
-from lamplighter.usecases.graph import graph_of
-from lamplighter.usecases.toolbox import Answer, Use
+from lamplighter.repository import reading
+from lamplighter.repository.memory import knowledge
+from lamplighter.usecases.access import project_wall
+from lamplighter.usecases.memory.graph import graph_of
+from lamplighter.usecases.sessions.toolbox import Answer, Use
 
 NOT_KEPT = (
     "Only what was recorded: links between memories, topic keys, the services that memories name "
@@ -36,15 +37,15 @@ def mem_timeline(place: Place) -> Use:
     async def use(given: Mapping[str, Any]) -> Answer:
         project = place.project(given)
         async with reading(desk.db):
-            focus = await walls.found(desk.db, project, given["id"])
-            around = await timeline.around(
+            focus = await project_wall.found(desk.db, project, given["id"])
+            around = await knowledge.around(
                 desk.db,
                 focus,
                 before=given.get("before", AROUND_USUALLY),
                 after=given.get("after", AROUND_USUALLY),
             )
         before, after = (
-            [each for each in side if walls.finds(project, each)]
+            [each for each in side if project_wall.finds(project, each)]
             for side in (around.before, around.after)
         )
         lines = [NOTES, *map(line, before), f"> {line(focus)}", *map(line, after)]

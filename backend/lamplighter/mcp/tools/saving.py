@@ -3,22 +3,16 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lamplighter.domain.client_offers import MEM_SAVE
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.knowledge import Kept, Outcome
-from lamplighter.domain.memory import (
-    OPERATIONAL,
-    PROJECT,
-    Candidate,
-    Category,
-    Source,
-)
-from lamplighter.domain.session import Session
-from lamplighter.mcp.desk import Desk, Place
-from lamplighter.repository import sessions
-from lamplighter.usecases import saying
-from lamplighter.usecases.ingest import Ingest
-from lamplighter.usecases.toolbox import Answer, Use
+from lamplighter.domain.memory.knowledge import Kept, Outcome
+from lamplighter.domain.memory.memory import OPERATIONAL, PROJECT, Candidate, Category, Source
+from lamplighter.domain.sessions.session import Session
+from lamplighter.formats.client_tools import MEM_SAVE
+from lamplighter.mcp.client_context import Desk, Place
+from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.ingest import tool_reports
+from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.sessions.toolbox import Answer, Use
 
 _WORDS: Final = {
     Outcome.CREATED: "Kept: memory {id}.",
@@ -75,7 +69,7 @@ def _told(kept: Kept) -> Answer:
 async def _marked(desk: Desk, session: Session, given: Mapping[str, Any]) -> Answer:
     """Remember what a session of ours says as if it had printed a marker."""
     taking = await _taking(desk, session)
-    return await saying.save(
+    return await tool_reports.save(
         taking, given["type"], given.get("service"), given["content"], now=desk.now()
     )
 

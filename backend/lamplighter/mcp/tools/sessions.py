@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lamplighter.domain.session import Session
-from lamplighter.mcp.desk import Place
-from lamplighter.mcp.tools.shown import session_values
-from lamplighter.usecases.toolbox import Answer, Use
+from lamplighter.domain.sessions.session import Session
+from lamplighter.mcp.client_context import Place
+from lamplighter.mcp.tools.rendering import session_values
+from lamplighter.usecases.sessions.toolbox import Answer, Use
 
 
 def mem_session_start(place: Place) -> Use:

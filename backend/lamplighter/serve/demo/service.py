@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from lamplighter.serve.keeper import die_with
+from lamplighter.serve.process_runner import die_with
 
 NEEDED_SECONDS = 4.0
 

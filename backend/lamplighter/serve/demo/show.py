@@ -13,14 +13,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from lamplighter.config.listed import PREFIX
+from lamplighter.config.catalog import PREFIX
 from lamplighter.config.settings import Settings, read_settings
 from lamplighter.domain.errors import Unavailable
-from lamplighter.repository.feed import run_directory
-from lamplighter.serve import access, web
+from lamplighter.repository.feed.signals import run_directory
+from lamplighter.serve import web
+from lamplighter.serve.commands import access
 from lamplighter.serve.demo import narrator
 from lamplighter.serve.demo.stage import free_ports, stage
-from lamplighter.serve.keeper import Keeper
+from lamplighter.serve.process_runner import Keeper
 
 INTERVAL: Final = "3s"
 PORT: Final = 8080

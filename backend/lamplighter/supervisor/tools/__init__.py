@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from lamplighter.domain.offers import (
+from lamplighter.formats.session_tools import (
     HANDOFF,
     LOOK,
     MEM_SAVE,
@@ -15,8 +15,8 @@ from lamplighter.domain.offers import (
     offered,
 )
 from lamplighter.supervisor.tools import acting, commanding, looking, reading, remembering
-from lamplighter.supervisor.tools.bench import Bench
-from lamplighter.usecases.toolbox import Tool
+from lamplighter.supervisor.tools.context import Bench
+from lamplighter.usecases.sessions.toolbox import Tool
 
 _MADE: Final[Mapping[str, Callable[[Bench], Tool]]] = {
     LOOK.name: looking.look,

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lamplighter.domain.cooldown import Outcome
-from lamplighter.domain.offers import HANDOFF, RUN_ACTION
-from lamplighter.domain.service import GENERAL, fold
-from lamplighter.supervisor.tools.bench import Bench
-from lamplighter.usecases import saying
-from lamplighter.usecases.toolbox import Answer, Tool, tool
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.service import GENERAL, fold
+from lamplighter.formats.session_tools import HANDOFF, RUN_ACTION
+from lamplighter.supervisor.tools.context import Bench
+from lamplighter.usecases.ingest import tool_reports
+from lamplighter.usecases.sessions.toolbox import Answer, Tool, tool
 
 _DONE = (Outcome.SUCCESS, Outcome.UNCONFIRMED, Outcome.WOULD)
 
@@ -42,6 +42,6 @@ def handoff(bench: Bench) -> Tool:
         taking = bench.taking()
         name = given["service"]
         service = GENERAL if fold(name) == GENERAL else bench.declared(name).name
-        return await saying.hand_on(taking, service, given["reason"], now=bench.gate.now())
+        return await tool_reports.hand_on(taking, service, given["reason"], now=bench.gate.now())
 
     return tool(HANDOFF, use)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lamplighter.domain.offers import RUN_COMMAND
-from lamplighter.supervisor.shell import run_command as run
-from lamplighter.supervisor.tools.bench import Bench
-from lamplighter.usecases.toolbox import Answer, Tool, tool
+from lamplighter.formats.session_tools import RUN_COMMAND
+from lamplighter.supervisor.tools.context import Bench
+from lamplighter.supervisor.tools.shell import run_command as run
+from lamplighter.usecases.sessions.toolbox import Answer, Tool, tool
 
 COMMANDS: Final = 500
 

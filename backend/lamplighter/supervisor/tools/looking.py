@@ -4,18 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from lamplighter.domain import plain
+from lamplighter.domain.actions.policy import quoted
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.marks import Look
-from lamplighter.domain.offers import LOOK
-from lamplighter.domain.policy import quoted
-from lamplighter.domain.service import Service, fold
+from lamplighter.domain.services.service import Service, fold
+from lamplighter.domain.sessions.marker_results import Look
 from lamplighter.domain.text import clock
-from lamplighter.repository import checks, reading, writing
-from lamplighter.supervisor import repairing
-from lamplighter.supervisor.checking import Before, check
-from lamplighter.supervisor.tools.bench import Bench
-from lamplighter.usecases.toolbox import Answer, Tool, tool
+from lamplighter.formats import serialize
+from lamplighter.formats.session_tools import LOOK
+from lamplighter.repository import reading, writing
+from lamplighter.repository.services import checks
+from lamplighter.supervisor.actions import repairing
+from lamplighter.supervisor.actions.checking import Before, check
+from lamplighter.supervisor.tools.context import Bench
+from lamplighter.usecases.sessions.toolbox import Answer, Tool, tool
 
 LOOKS: Final = 100
 BEFORE: Final = 5
@@ -105,7 +106,7 @@ def _values(look: Look, before: Sequence[Look]) -> dict[str, Any]:
                 "ok": each.ok,
                 "status": each.status,
                 "latency_ms": each.latency_ms,
-                "at": plain.at(each.at),
+                "at": serialize.at(each.at),
             }
             for each in before
         ],

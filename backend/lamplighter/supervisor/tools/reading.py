@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.offers import READ_BYTES, READ_FILE
-from lamplighter.domain.redact import Redactor
-from lamplighter.supervisor.readable import Names, Part
-from lamplighter.supervisor.tools.bench import Bench
-from lamplighter.usecases.toolbox import Answer, Tool, tool
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.formats.session_tools import READ_BYTES, READ_FILE
+from lamplighter.supervisor.tools.context import Bench
+from lamplighter.supervisor.tools.readable import Names, Part
+from lamplighter.usecases.sessions.toolbox import Answer, Tool, tool
 
 READS: Final = 500
 _UNKNOWN: Final = "\ufffd"

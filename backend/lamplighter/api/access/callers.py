@@ -1,0 +1,160 @@
+"""Who asks: looked up with each request, so that what is revoked counts at once."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.requests import Request, cookie_parser
+from starlette.types import Scope
+
+from lamplighter.domain.access.access import Caller
+from lamplighter.domain.access.browser import browser
+from lamplighter.repository import Database
+from lamplighter.repository.store.driver import Error
+from lamplighter.usecases.access import access
+
+logger = logging.getLogger(__name__)
+
+NOTE_SECONDS: Final = 60.0
+CHECK_SECONDS: Final = 15.0
+FAILURES: Final = 10
+FAILURES_SECONDS: Final = 60.0
+ADDRESSES: Final = 1_000
+"""Of how many addresses wrong codes are counted; beyond, the oldest are forgotten."""
+
+
+class Callers:
+    """Knows who asks, and when each of them was last here."""
+
+    def __init__(self, db: Database, now: Callable[[], datetime]) -> None:
+        self._db, self._now = db, now
+        self._here: dict[tuple[str, int], None] = {}
+        self._came = asyncio.Event()
+        self.sent_away = 0
+        """How often a caller lost its way in by this process: who follows the feed looks again."""
+
+    async def find(self, scope: Scope, headers: Headers) -> Caller | None:
+        """Return who asks; a token that is shown and wrong is nobody, whatever the cookie says.
+
+        A password (Basic) is for a proxy before us and says nothing here.
+        """
+        scheme, _, words = headers.get("authorization", "basic").partition(" ")
+        if scheme.lower() == "basic":
+            return self._came_by(await self.visitor(scope, headers))
+        return await self.bearer(words.strip() if scheme.lower() == "bearer" else "")
+
+    async def bearer(self, words: str) -> Caller | None:
+        """Return the token that is shown."""
+        return self._came_by(await access.bearer(self._db, words, now=self._now()))
+
+    def _came_by(self, caller: Caller | None) -> Caller | None:
+        if caller is not None:
+            self._here[caller.kind, caller.id] = None
+            self._came.set()
+        return caller
+
+    async def visitor(self, scope: Scope, headers: Headers) -> Caller | None:
+        """Return the login that a browser's cookie shows."""
+        words = cookie_parser(headers.get("cookie", "")).get(cookie_name(scope))
+        return await access.visitor(self._db, words, now=self._now()) if words else None
+
+    async def still(self, caller: Caller) -> bool:
+        """Whether a caller would be let in now."""
+        return await access.still(self._db, caller, now=self._now())
+
+    async def note(self) -> None:
+        """Write down who was here, at most once a minute, for ever; no request waits for it."""
+        while True:
+            await self._came.wait()
+            self._came.clear()
+            here, self._here = self._here, {}
+            tokens = [number for kind, number in here if kind != "login"]
+            logins = [number for kind, number in here if kind == "login"]
+            try:
+                await access.seen(self._db, tokens, logins, now=self._now())
+            except (Error, TimeoutError) as error:
+                logger.info("Who was here could not be written down: %s", error)
+            except Exception:
+                logger.exception("Who was here could not be written down.")
+            await asyncio.sleep(NOTE_SECONDS)
+
+
+class Admitted:
+    """Whether the caller of a long answer would still be let in."""
+
+    def __init__(self, callers: Callers, caller: Caller) -> None:
+        self._callers, self._caller = callers, caller
+        self._looked = time.monotonic()
+        self._sent_away = callers.sent_away
+
+    async def __call__(self) -> bool:
+        """Look again when it is time, or when somebody was sent away."""
+        now, sent_away = time.monotonic(), self._callers.sent_away
+        if sent_away == self._sent_away and now - self._looked < CHECK_SECONDS:
+            return True
+        try:
+            living = await self._callers.still(self._caller)
+        except (Error, TimeoutError):
+            return True  # looked at again the next time
+        self._looked, self._sent_away = now, sent_away
+        return living
+
+
+class Attempts:
+    """Counts wrong one-time codes by the address that sent them.
+
+    One address that sends too many different ones in a minute is refused more; a code that
+    is right is never refused, so nobody can lock the operator out.
+    """
+
+    def __init__(self) -> None:
+        self._failed: dict[str, dict[str, float]] = {}
+
+    def failed(self, address: str, code: str) -> int:
+        """Note a wrong code; return for how many seconds its address is to wait, 0 for none."""
+        now = time.monotonic()
+        self._forget(now)
+        codes = self._failed.setdefault(address, {})
+        wait = 1 + int(FAILURES_SECONDS - (now - min(codes.values(), default=now)))
+        if code not in codes and len(codes) >= FAILURES:
+            return wait
+        codes.setdefault(code, now)
+        return 0
+
+    def _forget(self, now: float) -> None:
+        for address, codes in list(self._failed.items()):
+            left = {code: at for code, at in codes.items() if now - at < FAILURES_SECONDS}
+            self._failed[address] = left
+            if not left:
+                del self._failed[address]
+        while len(self._failed) > ADDRESSES:
+            del self._failed[next(iter(self._failed))]
+
+
+def cookie_name(scope: Scope) -> str:
+    """Return the name of our cookie: browsers do not keep those of two ports apart."""
+    server = scope.get("server") or ("", 0)
+    return f"lamplighter-{server[1]}"
+
+
+def caller_of(request: Request) -> Caller:
+    """Return who asks; the guard has found out."""
+    found: Caller = request.state.caller
+    return found
+
+
+def known_as(caller: Caller) -> str:
+    """Say who a caller is, as it is kept beside what they did."""
+    login = caller.kind == "login"
+    what, name = ("a login", browser(caller.name)) if login else ("the token", caller.name)
+    return f"{what} ({name})" if name else what
+
+
+def callers_of(request: Request) -> Callers:
+    """Return what knows the callers of this process."""
+    found: Callers = request.app.state.callers
+    return found

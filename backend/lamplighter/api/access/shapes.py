@@ -1,0 +1,65 @@
+"""Who asks, and the tokens that programs ask with."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from lamplighter.api.common_shapes import Name
+from lamplighter.domain.access.access import MAX_DAYS, MAX_NAME_CHARS
+
+
+class Caller(Struct):
+    """Who you are here, and what you may do."""
+
+    kind: Literal["login", "token", "session"]
+    name: str
+    scopes: list[str]
+
+
+class Token(Struct):
+    """A token, without its secret."""
+
+    id: int
+    name: str
+    scopes: list[str]
+    agent: str | None
+    created_at: str
+    expires_at: str | None
+    used_at: str | None
+    revoked_at: str | None
+    version: int
+
+
+class TokenPage(Struct):
+    """Some tokens, newest first."""
+
+    items: list[Token]
+    next: str | None
+    seq: int
+
+
+class TokenIn(Struct):
+    """A token that somebody wants; without `days` it does not expire.
+
+    With an `agent` whoever shows it is that agent, whatever they claim.
+    """
+
+    scopes: Annotated[list[Name], Meta(min_length=1, max_length=50)]
+    name: Annotated[str, Meta(max_length=MAX_NAME_CHARS)] = ""
+    days: Annotated[int, Meta(ge=1, le=MAX_DAYS)] | None = None
+    agent: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+
+
+class Minted(Struct):
+    """A new token; `token` are its words, which are told this once."""
+
+    id: int
+    name: str
+    scopes: list[str]
+    agent: str | None
+    created_at: str
+    expires_at: str | None
+    used_at: str | None
+    revoked_at: str | None
+    version: int
+    token: str

@@ -1,0 +1,63 @@
+"""Tokens: listed without their secrets, made, and revoked."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import common_shapes, params
+from lamplighter.api.access import shapes
+from lamplighter.api.access.callers import caller_of
+from lamplighter.api.access.login import send_away
+from lamplighter.api.context import door
+from lamplighter.api.responses import answer, page
+from lamplighter.domain.access.access import checked_name, checked_scopes, covers
+from lamplighter.domain.clients.agent import checked_agent
+from lamplighter.domain.errors import Wrong, wrong_of
+from lamplighter.formats import serialize
+from lamplighter.repository import reading
+from lamplighter.repository.access import tokens
+from lamplighter.repository.feed import changes
+from lamplighter.usecases.access import access
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/tokens."""
+    here, wanted = door(request), params.query(request, common_shapes.PageQuery)
+    position = params.position(wanted.cursor)
+    async with reading(here.db):
+        found = await tokens.page(here.db, limit=wanted.limit, position=position)
+        seq = await changes.last(here.db)
+    return page(request, [serialize.token(token) for token in found.items], found.position, seq)
+
+
+async def create(request: Request) -> Response:
+    """POST /api/v1/tokens: nobody gives away what they do not hold."""
+    here, given = door(request), await params.body(request, shapes.TokenIn, _rules)
+    scopes = checked_scopes(given.scopes)
+    caller, agent = caller_of(request), given.agent
+    if not covers(caller.scopes, scopes):
+        raise HTTPException(403, "You may not make a token that may do more than you may.")
+    if caller.agent is not None and agent != caller.agent:
+        raise HTTPException(403, f"You may make tokens of the agent {caller.agent} only.")
+    token, words = await access.mint(
+        here.db, given.name, scopes, days=given.days, agent=agent, now=here.now()
+    )
+    return answer({**serialize.token(token), "token": words}, 201)
+
+
+async def revoke(request: Request) -> Response:
+    """DELETE /api/v1/tokens/{id}."""
+    here = door(request)
+    await access.revoke(here.db, params.number(request), now=here.now())
+    send_away(request)
+    return Response(status_code=204)
+
+
+def _rules(values: Mapping[str, Any]) -> list[Wrong]:
+    wrong = wrong_of(lambda: checked_scopes(values["scopes"])) if "scopes" in values else []
+    if isinstance(agent := values.get("agent"), str):
+        wrong += wrong_of(lambda: checked_agent(agent))
+    return wrong + wrong_of(lambda: checked_name(values.get("name", "")))

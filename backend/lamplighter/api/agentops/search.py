@@ -1,0 +1,179 @@
+"""What is known: searched, told as a context, and suggested a key for."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api.agentops import rows
+from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, desk, is_strict, project_in
+from lamplighter.api.agentops.params import (
+    ContextQuery,
+    SearchQuery,
+    TopicIn,
+    body,
+    limited,
+    query,
+    required,
+)
+from lamplighter.api.responses import answer
+from lamplighter.domain.clients.agent import CONTEXT_LIMIT
+from lamplighter.domain.memory import knowledge
+from lamplighter.domain.memory.knowledge import title_of
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.project import project_of
+from lamplighter.domain.search.search import MOST, PARTIAL, Found, Layer, Method, Results, Wanted
+from lamplighter.domain.text import one_line
+from lamplighter.repository import reading
+from lamplighter.repository.clients import client_sessions
+from lamplighter.usecases.access.project_wall import finds
+from lamplighter.usecases.clients.agent_context import AgentContext, agent_context, keep
+from lamplighter.usecases.search.find import find
+
+FOUND: Final = 10
+SESSION: Final = "X-Session-ID"
+MORE: Final = 4
+"""How many times as many are looked at where some of them are of another type."""
+
+
+async def search(request: Request) -> Response:
+    """GET /search."""
+    wanted = query(request, SearchQuery)
+    _check_searches(request)
+    if not wanted.q.strip():
+        if not is_strict(request):
+            required(q=wanted.q)
+        return answer([])
+    results, hits = await _hits(request, wanted)
+    return answer(hits, headers=_partial(results))
+
+
+async def context(request: Request) -> Response:
+    """GET /context."""
+    here, wanted, agent = desk(request), query(request, ContextQuery), agent_of(request)
+    most = agent.context_limit if agent else CONTEXT_LIMIT
+    limit = most if wanted.limit is None or wanted.limit < 0 else wanted.limit
+    project = project_in(request, wanted.project) or DEFAULT_PROJECT
+    told = await agent_context(
+        here.db,
+        project,
+        wanted.query,
+        limit=min(limit, most) if agent else limit,
+        now=here.now(),
+        redact=here.redact,
+        near=here.near,
+        budget=None if wanted.budget is None else max(0, wanted.budget),
+    )
+    told = replace(told, text=_within(told.text, wanted.max_bytes))
+    await keep(here.db, told, await _told_to(request, wanted, project), now=here.now())
+    return answer(_told(told), headers=_partial(told))
+
+
+async def topic_key(request: Request) -> Response:
+    """POST /suggest-topic-key, and GET with the same names."""
+    given = query(request, TopicIn) if request.method != "POST" else await body(request, TopicIn)
+    if not (given.title or "").strip():
+        required(**{"title or content": given.content})
+    key = knowledge.topic_key(given.type or "", given.title or "", given.content or "")
+    return answer({"topic_key": key})
+
+
+def _partial(found: Results | AgentContext) -> dict[str, str] | None:
+    """Return the header that says what was not searched: the contract has no field for it."""
+    return {PARTIAL: ", ".join(found.missing)} if found.partial else None
+
+
+async def _hits(request: Request, wanted: SearchQuery) -> tuple[Results, list[dict[str, Any]]]:
+    here, limit = desk(request), limited(wanted.limit, FOUND, MOST)
+    narrowed = bool(wanted.type.strip() or wanted.scope.strip())
+    kinds = [rows.category_of(wanted.type)] if wanted.type.strip() else rows.KNOWN.values()
+    project = project_in(request, wanted.project)
+    results = await find(
+        here.db,
+        Wanted(
+            query=wanted.q,
+            layers=(Layer.MEMORY,),
+            project=project,
+            categories=tuple(kinds),
+            limit=min(limit * MORE, MOST) if narrowed else limit,
+        ),
+        now=here.now(),
+        near=here.near,
+    )
+    found = [
+        (each, each.row)
+        for each in results.found
+        if isinstance(each.row, Memory)
+        and each.method is not Method.RECENT  # a query without words finds nothing, as theirs
+        and rows.fits(each.row, kind=wanted.type, scope=wanted.scope)
+        # the walls between projects do not hang on how well a search keeps to them
+        and (project is None or finds(project, each.row))
+    ][:limit]
+    shown = await rows.observations(here.db, [memory for _, memory in found])
+    return results, [
+        {**row, "rank": _rank(each), "method": each.method}
+        for row, (each, _) in zip(shown, found, strict=True)
+    ]
+
+
+async def _told_to(request: Request, wanted: ContextQuery, project: str) -> int | None:
+    """Return the session that a context is told to, so that it is kept with it.
+
+    None where none is named, or none of the project: a question begins no session.
+    """
+    name = one_line(wanted.session_id or request.headers.get(SESSION, ""))
+    async with reading(desk(request).db):
+        held = await client_sessions.of(desk(request).db, name) if name else None
+    return held.id if held is not None and held.project == project_of(project) else None
+
+
+def _rank(found: Found) -> float:
+    """Return a score as the BM25 of FTS5 is told: the lower, the better."""
+    return -found.score
+
+
+def _told(told: AgentContext) -> dict[str, Any]:
+    return {
+        "context": told.text,
+        "recent_sessions": [
+            {
+                "id": each.external_id or "",
+                "project": each.project,
+                "started_at": rows.stamp(each.started_at),
+                "summary": each.summary,
+            }
+            for each in told.sessions
+        ],
+        "recent_observations": [
+            {
+                "id": each.memory.id,
+                "type": rows.type_of(each.memory),
+                "title": title_of(each.memory),
+                "content": each.content,
+                "rank": -each.score,
+                "method": each.method,
+            }
+            for each in told.told
+        ],
+    }
+
+
+def _within(text: str, max_bytes: int | None) -> str:
+    """Return a context without the last lines of its blocks, until it is small enough."""
+    if max_bytes is None or max_bytes < 1:
+        return text
+    lines = text.splitlines()
+    while lines and len("\n".join(lines).encode()) >= max_bytes:
+        said = [at for at, line in enumerate(lines) if line.startswith("- ")]
+        if not said:
+            return ""
+        lines.pop(said[-1])
+    return "\n".join([*lines, ""]) if lines else ""
+
+
+def _check_searches(request: Request) -> None:
+    agent = agent_of(request)
+    if agent is not None and not agent.auto_search:
+        raise HTTPException(403, f"auto_search is off for the agent {agent.name}.")

@@ -1,0 +1,130 @@
+"""What is moved as a whole: out of here, in from elsewhere, from one project to another."""
+
+import tempfile
+from collections.abc import Iterator
+from typing import Any, Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, asker, desk, project_in
+from lamplighter.api.agentops.params import MigrateIn, ProjectQuery, body, decoded, query, required
+from lamplighter.api.responses import answer
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.formats import third_party_export
+from lamplighter.usecases.clients import projects
+from lamplighter.usecases.clients.exports import Form, export
+from lamplighter.usecases.clients.imports import Became, Fault, Importing, Placed
+
+LISTS: Final = ("sessions", "observations", "prompts")
+HELD_BYTES: Final = 4_000_000
+PIECE: Final = 64 * 1024
+SHOWN: Final = 100
+FILE: Final = 'attachment; filename="lamplighter-export.json"'
+
+
+async def out(request: Request) -> Response:
+    """GET /export: as engram writes it, which holds all that AgentOps does."""
+    here = desk(request)
+    project = project_in(request, query(request, ProjectQuery).project)
+    # as of one moment, and perhaps more than is good to hold at once; closed when it is sent
+    file = tempfile.SpooledTemporaryFile(HELD_BYTES, "w+b")  # noqa: SIM115
+
+    def write(text: str) -> None:
+        file.write(text.encode())
+
+    try:
+        await export(here.db, Form.ENGRAM, write, project=project, now=here.now())
+    except BaseException:
+        file.close()
+        raise
+    return StreamingResponse(
+        _sent(file), media_type="application/json", headers={"Content-Disposition": FILE}
+    )
+
+
+async def bring(request: Request) -> Response:
+    """POST /import: what comes twice is held once."""
+    here = desk(request)
+    if agent_of(request) is not None:
+        raise HTTPException(403, "An agent has a project of its own: it imports nothing.")
+    given = await decoded(request)
+    importing = Importing(here.db, here.redact, here.now(), origin="the REST API")
+    await importing.take(_records(given, importing.faults))
+    counts = {each: importing.counts.get(each, 0) for each in Became}
+    observations = counts[Became.CREATED] + counts[Became.REVISED]
+    return answer(
+        {
+            "imported_sessions": counts[Became.SESSION],
+            "imported_observations": observations,
+            "sessions_imported": counts[Became.SESSION],
+            "observations_imported": observations,
+            "prompts_imported": counts[Became.PROMPT],
+            "unchanged": counts[Became.UNCHANGED],
+            "errors": [
+                {"field": each.place, "message": each.words} for each in importing.faults[:SHOWN]
+            ],
+        }
+    )
+
+
+async def migrate(request: Request) -> Response:
+    """POST /projects/migrate."""
+    here = desk(request)
+    if agent_of(request) is not None:
+        raise HTTPException(403, "An agent has a project of its own: it moves none.")
+    given = await body(request, MigrateIn)
+    required(old_project=given.old_project, new_project=given.new_project)
+    old, new = given.old_project or "", given.new_project or ""
+    moved = await projects.move(here.db, old, new, by=asker(request), now=here.now())
+    if moved is None:
+        return answer(_skipped("names are identical"))
+    if not moved.any:
+        return answer(_skipped("no records found"))
+    return answer(
+        {
+            "status": "migrated",
+            "reason": "",
+            "old_project": old,
+            "new_project": new,
+            "observations": moved.memories,
+            "sessions": moved.sessions,
+            "prompts": moved.prompts,
+            "superseded": moved.superseded,
+        }
+    )
+
+
+def _skipped(reason: str) -> dict[str, object]:
+    nothing = {"old_project": "", "new_project": "", "observations": 0, "sessions": 0, "prompts": 0}
+    return {"status": "skipped", "reason": reason, **nothing}
+
+
+def _records(given: dict[str, Any], faults: list[Fault]) -> list[Placed]:
+    wrong = [
+        Wrong(name, "is not a list")
+        for name in LISTS
+        if not isinstance(given.get(name) or [], list)
+    ]
+    if wrong:
+        raise Invalid(*wrong)
+    found: list[Placed] = []
+    for name in LISTS:
+        for number, row in enumerate(given.get(name) or ()):
+            place = f"{name} {number}"
+            try:
+                record = third_party_export.record(name, row, DEFAULT_PROJECT)
+            except Invalid as error:
+                faults.append(Fault(place, str(error)))
+                continue
+            if record is not None:
+                found.append(Placed(place, record))
+    return found
+
+
+def _sent(file: tempfile.SpooledTemporaryFile[bytes]) -> Iterator[bytes]:
+    with file:
+        file.seek(0)
+        while piece := file.read(PIECE):
+            yield piece

@@ -1,0 +1,71 @@
+"""The kinds of values that several shapes share."""
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.service import ActionKind
+
+Limit = Annotated[int, Meta(ge=1, le=200)]
+Name = Annotated[str, Meta(max_length=200)]
+Seq = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Words = Annotated[str, Meta(max_length=500, pattern=r"^[^\x00]*$")]
+Tier = Annotated[int, Meta(ge=1, le=3)]
+
+
+class Problem(Struct):
+    """An error, in the form of RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[dict[str, str]]
+    current: dict[str, Any] | UnsetType = UNSET
+
+
+class PageQuery(Struct):
+    """Where a list goes on, and how many rows of it."""
+
+    cursor: str | None = None
+    limit: Limit = 50
+
+
+class Empty(Struct):
+    """An empty object: the address says it all."""
+
+
+class Nothing(Struct):
+    """No parameters."""
+
+
+class Slot(Struct):
+    """How much of one cooldown of a service is used; `frees_at` when no slot is free."""
+
+    action: ActionKind
+    used: int
+    limit: int
+    window_seconds: int
+    frees_at: str | None
+
+
+class Use(Struct):
+    """One use of a cooldown, or its refusal."""
+
+    id: int
+    service: str
+    action: ActionKind
+    name: str
+    outcome: Outcome
+    text: str
+    attempts: int
+    session_id: int | None
+    tier: int
+    healthy_after: float | None
+    counts: bool
+    created_at: str
+    settled_at: str | None
+    cleared_at: str | None
+    cleared_by: str | None
+    version: int

@@ -1,0 +1,48 @@
+"""Reviews."""
+
+from typing import Final
+
+from lamplighter.api.memory import review_shapes, reviews
+from lamplighter.api.op import op
+
+OPS: Final = (
+    op(
+        "GET",
+        "/reviews",
+        "reviews:read",
+        reviews.index,
+        "List reviews: pairs of memories of which at most one may be true.",
+        review_shapes.ReviewPage,
+        query=review_shapes.ReviewQuery,
+    ),
+    op(
+        "GET",
+        "/reviews/{id:int}",
+        "reviews:read",
+        reviews.show,
+        "Read a review.",
+        review_shapes.ReviewCase,
+        problems=(404,),
+    ),
+    op(
+        "PUT",
+        "/reviews/{id:int}/resolution",
+        "reviews:write",
+        reviews.resolve,
+        "Decide on a review.",
+        review_shapes.ReviewCase,
+        body=review_shapes.ResolutionIn,
+        problems=(404, 409, 412),
+        matches=True,
+    ),
+    op(
+        "DELETE",
+        "/reviews/{id:int}/resolution",
+        "reviews:write",
+        reviews.reopen,
+        "Take back what was decided on a review.",
+        review_shapes.ReviewCase,
+        problems=(404, 409, 412),
+        matches=True,
+    ),
+)

@@ -1,0 +1,112 @@
+"""Reviews: listed, read, decided on, and taken back."""
+
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import params
+from lamplighter.api.context import door
+from lamplighter.api.memory import review_shapes
+from lamplighter.api.memory.memories import entry
+from lamplighter.api.responses import page, versioned
+from lamplighter.domain.memory.memory import GENERAL, MemoryId
+from lamplighter.domain.memory.review import Answer, Resolution, Review, ReviewKind, ReviewState
+from lamplighter.formats import serialize
+from lamplighter.repository import Database, reading
+from lamplighter.repository.feed import changes
+from lamplighter.repository.memory import exposures, history, reviews
+from lamplighter.repository.memory.reviews import Filter
+from lamplighter.usecases.memory import review, undo
+from lamplighter.usecases.memory.service_names import spelled
+
+SHOWN: Final = 20
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/reviews."""
+    here, wanted = door(request), params.query(request, review_shapes.ReviewQuery)
+    position = params.position(wanted.cursor)
+    async with reading(here.db):
+        chosen = await _filter(here.db, wanted, here.known())
+        found = await reviews.page(here.db, chosen, limit=wanted.limit, position=position)
+        items = await reviews.as_json(here.db, found.items)
+        total = await reviews.count(here.db, chosen)
+        seq = await changes.last(here.db)
+    return page(request, items, found.position, seq, total=total)
+
+
+async def show(request: Request) -> Response:
+    """GET /api/v1/reviews/{id}."""
+    here, number = door(request), params.number(request)
+    async with reading(here.db):
+        return versioned(await case(here.db, await review.get(here.db, number)))
+
+
+async def resolve(request: Request) -> Response:
+    """PUT /api/v1/reviews/{id}/resolution."""
+    here, number = door(request), params.number(request)
+    given = await params.body(request, review_shapes.ResolutionIn)
+    answer = Answer(
+        resolution=Resolution(given.resolution),
+        old_scope=given.old_scope,
+        new_scope=given.new_scope,
+        observation=given.observation,
+    )
+    version = params.version(request, number)
+    await review.resolve(
+        here.db, number, answer, version=version, now=here.now(), redact=here.redact
+    )
+    return await show(request)
+
+
+async def reopen(request: Request) -> Response:
+    """DELETE /api/v1/reviews/{id}/resolution."""
+    here, number = door(request), params.number(request)
+    await review.reopen(here.db, number, version=params.version(request, number), now=here.now())
+    return await show(request)
+
+
+async def case(db: Database, each: Review) -> dict[str, Any]:
+    """Return a review as JSON, with all that helps to decide it."""
+    sides = {"old": each.old_id, "new": each.new_id}
+    [told] = await reviews.as_json(db, [each])
+    return {
+        **told,
+        "sources": {side: await _sources(db, number) for side, number in sides.items()},
+        "exposed": {
+            side: await exposures.told(db, number, limit=SHOWN) for side, number in sides.items()
+        },
+        "exposed_counts": {
+            side: await exposures.told_count(db, number) for side, number in sides.items()
+        },
+        "changes": await _changes(db, each),
+    }
+
+
+async def _sources(db: Database, memory_id: MemoryId) -> list[dict[str, Any]]:
+    return [
+        {"session_id": said.session_id, "at": serialize.at(said.at), "cause": said.cause}
+        for said in await history.said(db, memory_id, limit=SHOWN)
+    ]
+
+
+async def _changes(db: Database, each: Review) -> list[dict[str, Any]]:
+    made = await review.made_by(db, each)
+    shown: dict[int, bool] = {}
+    for memory_id in dict.fromkeys(step.memory_id for step in made):
+        mine = [step for step in made if step.memory_id == memory_id]
+        shown |= {step.id: able for step, able in await undo.shown(db, memory_id, mine)}
+    return [{**entry(step, undoable=shown[step.id]), "memory_id": step.memory_id} for step in made]
+
+
+async def _filter(db: Database, wanted: review_shapes.ReviewQuery, known: list[str]) -> Filter:
+    service = wanted.service
+    if service is not None:
+        service = await spelled(db, service, known) or GENERAL
+    return Filter(
+        state=None if wanted.state == "all" else ReviewState(wanted.state),
+        service=service,
+        kind=None if wanted.kind is None else ReviewKind(wanted.kind),
+        session=wanted.session,
+    )

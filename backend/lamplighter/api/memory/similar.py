@@ -1,0 +1,48 @@
+"""What we hold that says the same as somebody is typing, or otherwise."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import params
+from lamplighter.api.context import door
+from lamplighter.api.memory import shapes
+from lamplighter.api.memory.memories import rules
+from lamplighter.api.responses import answer
+from lamplighter.domain.memory.memory import Candidate, MemoryId, Source, Trust
+from lamplighter.domain.relate import relate
+from lamplighter.formats import serialize
+from lamplighter.usecases.memory.similar import similar
+
+
+async def create(request: Request) -> Response:
+    """POST /api/v1/memories/similar."""
+    here, given = door(request), await params.body(request, shapes.SimilarIn, rules)
+    candidate = Candidate(
+        category=given.category,
+        service=given.service,
+        observation=given.observation,
+        tier=0,
+        session_id=None,
+        source=Source.OPERATOR,
+        trust=Trust.TRUSTED,
+    )
+    found = await similar(
+        here.db,
+        candidate,
+        lexicon=here.lexicon,
+        redact=here.redact,
+        known=here.known(),
+        without=None if given.without is None else MemoryId(given.without),
+    )
+    items = [
+        {"memory": serialize.memory(each.memory), **serialize.verdict(each.verdict)}
+        for each in found
+    ]
+    return answer({"items": items})
+
+
+async def relate_pair(request: Request) -> Response:
+    """POST /api/v1/memories/relate."""
+    given = await params.body(request, shapes.RelateIn)
+    found = relate(given.new, given.old, service=given.service, lexicon=door(request).lexicon)
+    return answer(serialize.verdict(found))

@@ -1,0 +1,57 @@
+"""The trash: deleted memories are listed, restored, and deleted permanently."""
+
+from datetime import timedelta
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import common_shapes, params
+from lamplighter.api.context import door
+from lamplighter.api.memory import journal_shapes
+from lamplighter.api.responses import page, versioned
+from lamplighter.formats import serialize
+from lamplighter.repository import reading
+from lamplighter.repository.feed import changes
+from lamplighter.repository.memory import trash
+from lamplighter.repository.memory.trash import Discarded
+from lamplighter.usecases.memory import journal
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/trash."""
+    here, wanted = door(request), params.query(request, journal_shapes.TrashQuery)
+    position, q = params.position(wanted.cursor), wanted.q or ""
+    async with reading(here.db):
+        found = await trash.page(here.db, q=q, limit=wanted.limit, position=position)
+        total = await trash.count(here.db, q=q)
+        counts = await trash.belongings(here.db, [each.id for each in found.items])
+        seq = await changes.last(here.db)
+    items = [{**_shown(each, here.trash_kept), **counts[each.id]} for each in found.items]
+    return page(request, items, found.position, seq, total=total)
+
+
+async def restore(request: Request) -> Response:
+    """POST /api/v1/trash/{id}/restore."""
+    here = door(request)
+    await params.body(request, common_shapes.Empty)
+    memory = await journal.restore(here.db, params.number(request), now=here.now())
+    return versioned(serialize.memory(memory))
+
+
+async def purge(request: Request) -> Response:
+    """DELETE /api/v1/trash/{id}."""
+    here = door(request)
+    await journal.purge(here.db, params.number(request), now=here.now())
+    return Response(status_code=204)
+
+
+def _shown(each: Discarded, kept: timedelta | None) -> dict[str, Any]:
+    return {
+        "id": each.id,
+        "memory": None if each.memory is None else serialize.memory(each.memory),
+        "deleted_at": serialize.at(each.deleted_at),
+        "deleted_by": each.deleted_by,
+        "act": each.act_id,
+        "purge_at": None if kept is None else serialize.at(each.deleted_at + kept),
+    }

@@ -1,0 +1,141 @@
+"""What is asked: body, query and path read strictly, every wrong field named at once."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
+
+import msgspec
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from lamplighter.api.messages import in_words
+from lamplighter.api.responses import read_cursor
+from lamplighter.domain.errors import Invalid, Wrong
+
+S = TypeVar("S", bound=msgspec.Struct)
+T = TypeVar("T")
+
+Rules = Callable[[Mapping[str, Any]], list[Wrong]]
+
+MAX_ID: Final = 2**63 - 1
+_ID_DIGITS: Final = 100
+
+
+class Number(Convertor[int]):
+    """A number of the path. Python refuses to read one of thousands of digits: no row has it."""
+
+    regex = "[0-9]+"
+
+    def convert(self, value: str) -> int:
+        """Read a number."""
+        return int(value) if len(value) <= _ID_DIGITS else MAX_ID + 1
+
+    def to_string(self, value: int) -> str:
+        """Write a number."""
+        return str(value)
+
+
+register_url_convertor("int", Number())
+
+
+async def body(request: Request, form: type[S], also: Rules = lambda _: []) -> S:
+    """Read a JSON body; 415, 400, or Invalid with every wrong field.
+
+    `also` says what the rules have against the fields that have the right form:
+    it is asked when others do not, so that one answer names them all.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "The body is to be JSON with the content type application/json.")
+    try:
+        given = msgspec.json.decode(await request.body())
+    except RecursionError as error:
+        raise HTTPException(400, "The body is nested too deeply.") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise HTTPException(400, f"The body is not JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise Invalid(Wrong("body", "is not an object"))
+    return _read(given, form, strict=True, also=also)
+
+
+def query(request: Request, form: type[S]) -> S:
+    """Read the query; Invalid names each parameter that is unknown, repeated or wrong."""
+    lists = {field.name for field in msgspec.structs.fields(form) if _is_list(field.type)}
+    given: dict[str, Any] = {}
+    wrong: list[Wrong] = []
+    for name, value in request.query_params.multi_items():
+        if name in lists:
+            given.setdefault(name, []).append(value)
+        elif name in given:
+            wrong.append(Wrong(name, "is given more than once"))
+        else:
+            given[name] = value
+    return _read(given, form, strict=False, wrong=wrong)
+
+
+def number(request: Request, name: str = "id") -> int:
+    """Return a number of the path; one that no row can have is simply not there."""
+    found = int(request.path_params[name])
+    if found > MAX_ID:
+        raise HTTPException(404, "There is nothing with so large a number.")
+    return found
+
+
+def position(cursor: str | None) -> list[Any] | None:
+    """Return where a page goes on; Invalid when the cursor is not ours."""
+    try:
+        return None if cursor is None else read_cursor(cursor)
+    except ValueError as error:
+        raise Invalid(Wrong("cursor", str(error))) from error
+
+
+def part_of(items: Sequence[T], cursor: str | None, limit: int) -> tuple[list[T], list[int] | None]:
+    """Return one page of what is all at hand, and where the next one begins."""
+    given = position(cursor)
+    begins = [0] if given is None else given
+    if len(begins) != 1 or not isinstance(begins[0], int) or begins[0] < 0:
+        raise Invalid(Wrong("cursor", "is not a cursor of this list"))
+    ends = begins[0] + limit
+    return list(items[begins[0] : ends]), [ends] if ends < len(items) else None
+
+
+def version(request: Request, row_id: int) -> int | None:
+    """Return the version that If-Match asks for, -1 for one that cannot be; None without it."""
+    given = request.headers.get("if-match")
+    if given is None or given.strip() == "*":
+        return None
+    found = re.fullmatch(r'(?:W/)?"(\d{1,18})-(\d{1,18})"', given.strip())
+    return int(found[2]) if found and int(found[1]) == row_id else -1
+
+
+def _read(
+    given: Mapping[str, Any],
+    form: type[S],
+    *,
+    strict: bool,
+    wrong: Sequence[Wrong] = (),
+    also: Rules = lambda _: [],
+) -> S:
+    problems = list(wrong)
+    fields = {field.encode_name: field for field in msgspec.structs.fields(form)}
+    problems += [Wrong(name, "is not known here") for name in given if name not in fields]
+    values: dict[str, Any] = {}
+    for name, field in fields.items():
+        if name not in given:
+            if field.required:
+                problems.append(Wrong(name, "is missing"))
+            continue
+        try:
+            values[field.name] = msgspec.convert(given[name], field.type, strict=strict)
+        except msgspec.ValidationError as error:
+            problems.append(Wrong(name, in_words(str(error), field.type)))
+    if problems:
+        raise Invalid(*problems, *also(values))
+    return form(**values)
+
+
+def _is_list(kind: Any) -> bool:
+    while get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    return get_origin(kind) in (list, tuple)

@@ -1,0 +1,127 @@
+"""How we answer: JSON, pages that say where they go on, problems that name the field."""
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.domain.errors import Wrong
+from lamplighter.formats import serialize
+
+PROBLEM: Final = "application/problem+json"
+_TITLES: Final = {
+    400: "Malformed request",
+    401: "Not logged in",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    408: "Too slow",
+    409: "Conflict",
+    412: "Changed meanwhile",
+    413: "Too large",
+    414: "Too long",
+    415: "Wrong content type",
+    422: "Invalid request",
+    429: "Too many tries",
+    500: "Something failed here",
+    503: "Not available now",
+    507: "No space left",
+}
+
+_encode = msgspec.json.Encoder().encode
+
+
+def answer(value: Any, status: int = 200, *, headers: Mapping[str, str] | None = None) -> Response:
+    """Answer with JSON."""
+    return Response(_encode(value), status, media_type="application/json", headers=headers)
+
+
+def versioned(value: Mapping[str, Any], status: int = 200, **headers: str) -> Response:
+    """Answer with one resource and the ETag that changes with each of its versions."""
+    return answer(value, status, headers={"ETag": etag(value), **headers})
+
+
+def etag(value: Mapping[str, Any]) -> str:
+    """Return a resource's ETag; a session's changes as well when it begins or ends to wait."""
+    waits = re.sub(r"\D", "", value.get("waiting_since") or "")
+    return f'"{value["id"]}-{value["version"]}{waits and f"-{waits}"}"'
+
+
+def page(
+    request: Request,
+    items: Sequence[Any],
+    position: Sequence[Any] | None,
+    seq: int,
+    **more: Any,
+) -> Response:
+    """Answer with one page of a list: its rows, where it goes on, and the feed's number."""
+    cursor = None if position is None else write_cursor(position)
+    headers = None
+    if cursor is not None:
+        query = [*((k, v) for k, v in request.query_params.multi_items() if k != "cursor")]
+        link = f"{request.url.path}?{urlencode([*query, ('cursor', cursor)])}"
+        headers = {"Link": f'<{link}>; rel="next"'}
+    return answer({"items": items, "next": cursor, "seq": seq, **more}, headers=headers)
+
+
+def problem(
+    status: int,
+    detail: str = "",
+    *,
+    wrong: Sequence[Wrong] = (),
+    headers: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Response:
+    """Answer with what went wrong and, field by field, what is wrong with the request."""
+    body = {
+        "type": "about:blank",
+        "title": titled(status),
+        "status": status,
+        "detail": detail,
+        "errors": [{"field": each.field, "message": each.message} for each in wrong],
+        **more,
+    }
+    return Response(_encode(body), status, media_type=PROBLEM, headers=headers)
+
+
+def titled(status: int) -> str:
+    """Return what a status means, in words."""
+    return _TITLES.get(status, "Error")
+
+
+def write_cursor(position: Sequence[Any]) -> str:
+    """Write a position as one opaque word."""
+    parts = [
+        {"at": serialize.at(each)} if isinstance(each, datetime) else each for each in position
+    ]
+    return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
+
+
+def read_cursor(word: str) -> list[Any]:
+    """Read a position back; ValueError when we did not write it."""
+    try:
+        parts = json.loads(base64.urlsafe_b64decode(word + "=" * (-len(word) % 4)))
+        if not isinstance(parts, list):
+            raise ValueError
+        return [_part(part) for part in parts]
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise ValueError("is not a cursor of this list") from error
+
+
+def _part(part: Any) -> Any:
+    if isinstance(part, dict):
+        return datetime.fromisoformat(part["at"]).astimezone(UTC)
+    if isinstance(part, bool) or not isinstance(part, int | float | str):
+        raise TypeError
+    if isinstance(part, str):
+        part.encode()  # no database takes a lone surrogate
+    elif not -(2**63) < part < 2**63:  # nor is NaN or Infinity in any row
+        raise ValueError
+    return part

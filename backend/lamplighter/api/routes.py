@@ -1,0 +1,68 @@
+"""All routes in one list: routing, who may ask, OpenAPI and the tests are made from it."""
+
+from typing import Final
+
+from starlette.routing import compile_path
+
+from lamplighter.api.access import routes
+from lamplighter.api.clients import routes as agents
+from lamplighter.api.clients import routes as hooks
+from lamplighter.api.memory import journal_routes, review_routes
+from lamplighter.api.memory import routes as memories
+from lamplighter.api.op import ANY as ANY
+from lamplighter.api.op import V1 as V1
+from lamplighter.api.op import Ask as Ask
+from lamplighter.api.op import Op as Op
+from lamplighter.api.search import routes as search
+from lamplighter.api.services import event_routes, notification_routes
+from lamplighter.api.services import routes as services
+from lamplighter.api.sessions import approval_routes
+from lamplighter.api.sessions import routes as sessions
+from lamplighter.api.system import routes as standing
+
+OPS: Final = (
+    *standing.HEALTH,
+    *memories.OPS,
+    *search.OPS,
+    *event_routes.OPS,
+    *journal_routes.OPS,
+    *review_routes.OPS,
+    *approval_routes.OPS,
+    *sessions.OPS,
+    *approval_routes.HALT_OPS,
+    *notification_routes.OPS,
+    *hooks.HOOK_OPS,
+    *services.OPS,
+    *standing.OPS,
+    *agents.OPS,
+    *routes.OPS,
+)
+
+API: Final = "/api"
+LOGIN: Final = "/login"
+DOCUMENT: Final = f"{API}/openapi.json"
+DOCS: Final = f"{API}/docs"
+MCP: Final = "/mcp"
+MCP_SCOPE: Final = "knowledge:read"
+"""What a token must hold to use the tools; those that write want more."""
+
+PAGE_METHODS: Final = ("GET", "HEAD")
+"""How what is not the API may be asked: the app is read, and never written to."""
+
+_BY_PATH: Final[dict[str, dict[str, Op]]] = {}
+for _op in OPS:
+    _BY_PATH.setdefault(_op.path, {})[_op.method] = _op
+_FORMS: Final = tuple((compile_path(path)[0], ops) for path, ops in _BY_PATH.items())
+
+
+def ops_at(path: str) -> dict[str, Op] | None:
+    """Return what can be asked at an address, by method; None where the table has nothing."""
+    for form, ops in _FORMS:
+        if form.match(path):
+            return ops
+    return None
+
+
+def by_path() -> dict[str, dict[str, Op]]:
+    """Return the whole table by address and method."""
+    return _BY_PATH

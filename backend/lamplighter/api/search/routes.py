@@ -1,0 +1,18 @@
+"""The search."""
+
+from typing import Final
+
+from lamplighter.api.op import op
+from lamplighter.api.search import search, shapes
+
+OPS: Final = (
+    op(
+        "GET",
+        "/search",
+        "memories:read",
+        search.index,
+        "Search memories, the summaries of sessions, and events on request.",
+        shapes.FoundPage,
+        query=shapes.SearchQuery,
+    ),
+)

@@ -1,0 +1,62 @@
+"""The search over all that is known."""
+
+from dataclasses import replace
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import params
+from lamplighter.api.access import project_wall
+from lamplighter.api.context import Door, door
+from lamplighter.api.responses import answer
+from lamplighter.api.search import shapes
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.search import period
+from lamplighter.domain.search.search import Layer, Wanted
+from lamplighter.formats.serialize import results
+from lamplighter.repository.feed import changes
+from lamplighter.usecases.memory.service_names import spelled
+from lamplighter.usecases.search.session_search import find
+
+ACTIVE = {"active": True, "inactive": False, "all": None}
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/search."""
+    here, given = door(request), params.query(request, shapes.SearchQuery)
+    wanted = await _wanted(here, given)
+    project = await project_wall.project_bound(request)
+    wanted = wanted if project is None else replace(wanted, project=project)
+    found = await find(here.db, wanted, now=here.now(), near=here.near)
+    body: dict[str, Any] = {
+        **results(found),
+        "next": None,
+        "seq": await changes.last(here.db),
+    }
+    return answer(body)
+
+
+async def _wanted(here: Door, given: shapes.SearchQuery) -> Wanted:
+    service = given.service
+    if service is not None:
+        service = await spelled(here.db, service, here.known()) or service
+    return Wanted(
+        query=given.q,
+        layers=_layers(given.layers),
+        project=given.project,
+        service=service,
+        categories=tuple(given.category),
+        kind=given.kind,
+        tags=tuple(given.tag),
+        active=ACTIVE[given.state],
+        since=period.moment(given.since, "since"),
+        limit=given.limit,
+    )
+
+
+def _layers(given: str) -> tuple[Layer, ...]:
+    names = [each.strip() for each in given.split(",") if each.strip()]
+    if not names or not set(names) <= set(Layer):
+        raise Invalid(Wrong("layers", f"is one or more of {', '.join(Layer)}, with commas between"))
+    return tuple(Layer(each) for each in dict.fromkeys(names))

@@ -1,0 +1,71 @@
+"""The search: what is asked, and what is found."""
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from lamplighter.api.common_shapes import Name, Words
+from lamplighter.api.memory.shapes import Memory
+from lamplighter.api.services.event_shapes import Event
+from lamplighter.api.sessions.shapes import Session
+from lamplighter.domain.memory.memory import Category, Kind
+
+LayerName = Literal["memory", "session", "event"]
+"""Where something is found."""
+
+
+class SearchQuery(Struct):
+    """What is looked for; any text is a valid `q`. `layers` is a list with commas between."""
+
+    q: str = ""
+    project: Name | None = None
+    service: Name | None = None
+    category: list[Category] = []
+    kind: Kind | None = None
+    tag: Annotated[list[Name], Meta(max_length=20)] = []
+    since: Words | None = None
+    layers: Words = "memory,session"
+    state: Literal["active", "inactive", "all"] = "active"
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+
+
+class SearchReason(Struct):
+    """One part of a score; a word is told as it was typed."""
+
+    what: str
+    score: float
+
+
+class SearchHit(Struct):
+    """One thing that was found, with its row and the reasons that add up to its score.
+
+    `text` is the passage that answers best, `spans` where in it the words stand: pairs of
+    positions, counted in characters.
+    """
+
+    layer: LayerName
+    rank: int
+    score: float
+    method: Literal["topic_key", "words", "meaning", "recent"]
+    reasons: list[SearchReason]
+    text: str
+    spans: list[list[int]]
+    memory: Memory | UnsetType = UNSET
+    session: Session | UnsetType = UNSET
+    event: Event | UnsetType = UNSET
+
+
+class FoundPage(Struct):
+    """What was found, best first; `partial` says that time ran out, `missing` what was left out.
+
+    `layers` are those that were searched, `filters` what of the words of `q` narrowed it.
+    """
+
+    items: list[SearchHit]
+    next: None
+    seq: int
+    terms: list[str]
+    partial: bool
+    missing: list[str]
+    layers: list[LayerName]
+    filters: list[str]

@@ -1,0 +1,55 @@
+"""Events."""
+
+from typing import Final
+
+from lamplighter.api.op import op
+from lamplighter.api.services import event_shapes, events
+
+OPS: Final = (
+    op(
+        "GET",
+        "/events",
+        "events:read",
+        events.index,
+        "List events, newest first.",
+        event_shapes.EventPage,
+        query=event_shapes.EventQuery,
+    ),
+    op(
+        "GET",
+        "/events/groups",
+        "events:read",
+        events.groups,
+        "List events that say the same as one, what happened last first.",
+        event_shapes.GroupPage,
+        query=event_shapes.EventQuery,
+    ),
+    op(
+        "GET",
+        "/events/density",
+        "events:read",
+        events.density,
+        "Count events along time, by level.",
+        event_shapes.Density,
+        query=event_shapes.DensityQuery,
+    ),
+    op(
+        "GET",
+        "/events/{id:int}",
+        "events:read",
+        events.show,
+        "Read an event.",
+        event_shapes.Event,
+        problems=(404,),
+    ),
+    op(
+        "POST",
+        "/events",
+        "events:write",
+        events.create,
+        "Report an event.",
+        event_shapes.Event,
+        status=201,
+        body=event_shapes.EventIn,
+    ),
+)

@@ -1,0 +1,58 @@
+"""What comes in from outside, and what goes out."""
+
+from typing import Final
+
+from lamplighter.api import common_shapes
+from lamplighter.api.op import op
+from lamplighter.api.services import notices, notification_shapes, webhooks
+from lamplighter.domain.access.access import WEBHOOKS
+
+OPS: Final = (
+    op(
+        "POST",
+        "/webhooks/{source}",
+        WEBHOOKS,
+        webhooks.take,
+        "Take in the alerts of a monitor.",
+        notification_shapes.Delivery,
+        status=202,
+        problems=(400, 404, 413, 503),
+    ),
+    op(
+        "GET",
+        "/alerts",
+        "sessions:read",
+        webhooks.index,
+        "List alerts, newest first.",
+        notification_shapes.AlertPage,
+        query=notification_shapes.AlertQuery,
+    ),
+    op(
+        "GET",
+        "/notices",
+        "events:read",
+        notices.index,
+        "List what people are told outside of the app, newest first.",
+        notification_shapes.NoticePage,
+        query=notification_shapes.NoticeQuery,
+    ),
+    op(
+        "GET",
+        "/notices/{id:int}",
+        "events:read",
+        notices.show,
+        "Read what became of a notice.",
+        notification_shapes.Notice,
+        problems=(404,),
+    ),
+    op(
+        "POST",
+        "/notices/test",
+        "settings:write",
+        notices.test,
+        "Put a test into the outbox.",
+        notification_shapes.Notice,
+        status=202,
+        body=common_shapes.Empty,
+    ),
+)

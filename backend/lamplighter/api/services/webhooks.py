@@ -1,0 +1,119 @@
+"""Webhooks: what monitors outside tell us comes in here, and is listed."""
+
+import hmac
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import params
+from lamplighter.api.context import Door, door
+from lamplighter.api.responses import answer, page
+from lamplighter.api.services import notification_shapes
+from lamplighter.domain.access.access import WEBHOOKS, Caller
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.formats import alerts as payloads
+from lamplighter.formats import serialize
+from lamplighter.formats.alerts import State
+from lamplighter.repository import reading
+from lamplighter.repository.feed import changes
+from lamplighter.repository.services import alerts
+from lamplighter.repository.services.alerts import Filter
+from lamplighter.usecases.memory.service_names import spelled
+from lamplighter.usecases.services import alert
+from lamplighter.usecases.services.alert import Rules, Taken
+
+BELOW: Final = "/api/v1/webhooks/"
+HEADER: Final = "x-lamplighter-token"
+MAX_BYTES: Final = 256 * 1024
+MAX_DEPTH: Final = 32
+CLOSED: Final = "No alerts are taken: LAMPLIGHTER_WEBHOOK_TOKEN is not set."
+
+
+async def take(request: Request) -> Response:
+    """POST /api/v1/webhooks/{source}."""
+    here, source = door(request), payloads.source_of(request.path_params["source"])
+    given = payloads.parse(source, await _payload(request))
+    rules = Rules(
+        services=here.services(),
+        redact=here.redact,
+        tier=here.webhook_tier,
+        max_tier=here.max_tier,
+    )
+    taken = await alert.take(here.db, source, given, rules, now=here.now())
+    return answer(_taken(taken), 202 if any(each.new for each in taken) else 200)
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/alerts."""
+    here, wanted = door(request), params.query(request, notification_shapes.AlertQuery)
+    position = params.position(wanted.cursor)
+    async with reading(here.db):
+        service = wanted.service and await spelled(here.db, wanted.service, here.known())
+        chosen = Filter(
+            state=None if wanted.state is None else State(wanted.state),
+            source=wanted.source,
+            service=service,
+        )
+        found = await alerts.page(here.db, chosen, limit=wanted.limit, position=position)
+        seq = await changes.last(here.db)
+    return page(request, [serialize.alert(each) for each in found.items], found.position, seq)
+
+
+def shown(headers: Headers) -> str:
+    """Return the token that a monitor shows, in whichever of the two headers it can."""
+    scheme, _, words = headers.get("authorization", "").partition(" ")
+    return words.strip() if scheme.lower() == "bearer" else headers.get(HEADER, "").strip()
+
+
+def monitor(words: str, token: str) -> Caller | None:
+    """Return who shows the token of the setting; takes as long whatever is shown."""
+    if not token or not hmac.compare_digest(_bytes(words), _bytes(token)):
+        return None
+    return Caller(kind="token", id=0, name="webhook", scopes=(WEBHOOKS,))
+
+
+def _bytes(words: str) -> bytes:
+    return words.encode("utf-8", "surrogateescape")
+
+
+async def _payload(request: Request) -> Mapping[str, Any]:
+    """Read an object of JSON, whatever content type it is said to have."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_BYTES:
+            raise HTTPException(413, f"The body is larger than {MAX_BYTES:,} bytes.")
+    try:
+        given = msgspec.json.decode(bytes(body))
+    except RecursionError as error:
+        raise HTTPException(400, "The body is nested too deeply.") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise HTTPException(400, f"The body is not JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise Invalid(Wrong("body", "is not an object"))
+    if _deeper(given, MAX_DEPTH):
+        raise HTTPException(400, "The body is nested too deeply.")
+    return given
+
+
+def _deeper(value: Any, depth: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return bool(inner) and (depth == 0 or any(_deeper(each, depth - 1) for each in inner))
+
+
+def _taken(taken: list[Taken]) -> dict[str, Any]:
+    first = next((each.request for each in taken if each.request), None)
+    return {
+        "request": serialize.request(first) if first else None,
+        "alerts": [{**serialize.alert(each.held), "new": each.new} for each in taken],
+    }
+
+
+def closed(here: Door, caller: Caller | None) -> bool:
+    """Whether no alerts are taken at all; who may hand none in is told that instead."""
+    return not here.webhook_token and (caller is None or caller.may(WEBHOOKS))

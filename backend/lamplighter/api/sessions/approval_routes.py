@@ -1,0 +1,70 @@
+"""Approvals."""
+
+from typing import Final
+
+from lamplighter.api import common_shapes
+from lamplighter.api.op import op
+from lamplighter.api.sessions import approval_shapes, approvals, halt
+
+OPS: Final = (
+    op(
+        "GET",
+        "/approvals",
+        "approvals:read",
+        approvals.index,
+        "List approvals: what sessions want to do and a person is asked about.",
+        approval_shapes.ApprovalPage,
+        query=approval_shapes.ApprovalQuery,
+    ),
+    op(
+        "GET",
+        "/approvals/{id:int}",
+        "approvals:read",
+        approvals.show,
+        "Read an approval.",
+        approval_shapes.ApprovalCase,
+        problems=(404,),
+    ),
+    op(
+        "PUT",
+        "/approvals/{id:int}/decision",
+        "approvals:write",
+        approvals.decide,
+        "Approve what a session wants to do, deny it, or put another command in its place.",
+        approval_shapes.ApprovalCase,
+        body=approval_shapes.DecisionIn,
+        problems=(404, 409, 412),
+        matches=True,
+    ),
+)
+
+
+HALT_OPS: Final = (
+    op(
+        "GET",
+        "/halt",
+        "sessions:read",
+        halt.show,
+        "Read whether everything is halted, and by whom.",
+        approval_shapes.Halt,
+        query=common_shapes.Nothing,
+    ),
+    op(
+        "PUT",
+        "/halt",
+        "sessions:write",
+        halt.pull,
+        "Halt everything.",
+        approval_shapes.Halt,
+        body=approval_shapes.HaltIn,
+    ),
+    op(
+        "DELETE",
+        "/halt",
+        "sessions:write",
+        halt.release,
+        "Let everything go on.",
+        approval_shapes.Halt,
+        problems=(409,),
+    ),
+)

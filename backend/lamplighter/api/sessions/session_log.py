@@ -1,0 +1,127 @@
+"""What a session printed: a part of its file, read on from a byte or back from one."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.sessions.transcript import (
+    PARTIAL,
+    WHOLE,
+    Item,
+    Line,
+    Odd,
+    Shown,
+    shown,
+    whole,
+)
+from lamplighter.engines import stream
+from lamplighter.engines.tail import CHUNK_BYTES, Tail
+
+ENTRY_CHARS: Final = 20_000
+SECRET_CHARS: Final = 500
+BACK_BYTES: Final = 2**20
+
+Form = Literal["shown", "whole", "raw"]
+Read = Callable[[Line], list[dict[str, Any]]]
+
+
+def forward(path: Path, after: int, *, limit: int, until: int | None, read: Read) -> dict[str, Any]:
+    """Return about `limit` entries from a byte on; `until` is where a running session's end."""
+    items: list[dict[str, Any]] = []
+    at, more = after, False
+    try:
+        tail = Tail(path, after)
+    except FileNotFoundError:
+        return {"items": items, "start": after, "next": at, "more": False}
+    try:
+        while lines := _next(tail, until):
+            for line in lines:
+                more = len(items) >= limit
+                if more or (until is not None and line.end > until):
+                    return {"items": items, "start": after, "next": at, "more": more}
+                found = read(line)
+                if any(each["kind"] in WHOLE for each in found):
+                    while items and items[-1]["kind"] == PARTIAL:
+                        items.pop()
+                items += found
+                at = line.end
+    finally:
+        tail.close()
+    return {"items": items, "start": after, "next": at, "more": False}
+
+
+def backward(
+    path: Path, before: int, *, limit: int, until: int | None, read: Read
+) -> dict[str, Any]:
+    """Return the entries of the last `limit` lines before a byte, or of fewer that are long."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        return {"items": [], "start": 0, "next": 0, "more": False}
+    end = min(before, size if until is None else until)
+    start = _begins(path, end, limit)
+    whole_file = until is None and end == size
+    found = forward(path, start, limit=2**31, until=None if whole_file else end, read=read)
+    return {**found, "next": end, "more": start > 0}
+
+
+def entries(line: Line, *, form: Form, redact: Redactor) -> list[dict[str, Any]]:
+    """Return what one line of the file holds, as a person reads it or (`raw`) as it stands."""
+    line = replace(line, content=redact.marked(line.content))
+    return [
+        {
+            "offset": line.start,
+            "index": index,
+            "kind": entry.kind,
+            "text": _cut(redact(entry.text[: ENTRY_CHARS + SECRET_CHARS]), len(entry.text), form),
+        }
+        for index, entry in enumerate(_entries(line, form))
+        if entry is not None
+    ]
+
+
+def _next(tail: Tail, until: int | None) -> list[Line]:
+    while not tail.at_end:
+        lines = tail.read()
+        if lines:
+            return lines
+    last = tail.last() if until is None else None
+    return [last] if last else []
+
+
+def _entries(line: Line, form: Form) -> list[Shown | None]:
+    if form == "raw":
+        text = line.problem or line.content.decode("utf-8", "replace")
+        return [Shown("raw", text) if text.strip() else None]
+    items: list[Item] = [Odd(line.problem)] if line.problem else stream.parse(line.content)
+    return [(whole if form == "whole" else shown)(item) for item in items]
+
+
+def _cut(text: str, length: int, form: Form) -> str:
+    if length <= ENTRY_CHARS:
+        return text
+    more = f"\n… {length - ENTRY_CHARS:,} characters more are in the file."
+    return text[:ENTRY_CHARS] + ("" if form == "shown" else more)
+
+
+def _begins(path: Path, end: int, limit: int) -> int:
+    """Return where the last `limit` lines before `end` begin; earlier lines are not read."""
+    found, at = 0, end
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        while at > 0:
+            size = min(CHUNK_BYTES, at)
+            chunk = os.pread(file, size, at - size)
+            place = len(chunk)
+            while (place := chunk.rfind(b"\n", 0, place)) >= 0:
+                start = at - size + place + 1
+                found += start < end
+                if found >= limit or (found and end - start >= BACK_BYTES):
+                    return start
+            at -= size
+    finally:
+        os.close(file)
+    return 0

@@ -1,0 +1,19 @@
+"""What sessions of a model may cost, and what the last 24 hours did."""
+
+from math import fsum
+from typing import Any
+
+from lamplighter.api.context import Door
+from lamplighter.domain.sessions.cost import DAY
+from lamplighter.repository.sessions import sessions
+
+
+async def standing(here: Door) -> dict[str, Any]:
+    """Return the caps as JSON, with what counts against that of 24 hours."""
+    charged = await sessions.since(here.db, here.now() - DAY)
+    return {
+        "session": here.caps.session,
+        "chain": here.caps.chain,
+        "day": here.caps.day,
+        "day_spent": round(fsum(each.dollars for each in charged), 6),
+    }

@@ -1,0 +1,134 @@
+"""The change feed: asked for in pages, or followed as server-sent events."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Final, Required, TypedDict
+
+import msgspec
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette.sse import SendTimeoutError
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from lamplighter import __version__
+from lamplighter.api import params
+from lamplighter.api.access.callers import CHECK_SECONDS, Admitted, caller_of, callers_of
+from lamplighter.api.context import Door, door
+from lamplighter.api.hub import as_json, frame
+from lamplighter.api.responses import answer
+from lamplighter.api.system import shapes
+from lamplighter.repository import reading
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store.driver import Error
+
+logger = logging.getLogger(__name__)
+
+PING_SECONDS: Final = 15
+SEND_SECONDS: Final = 10.0
+LET_GO_SECONDS: Final = 60.0
+REPLAY_AT_ONCE: Final = 500
+LAST_EVENT_ID: Final = "last-event-id"
+
+
+class Pings(TypedDict, total=False):
+    """How often, and with what, a silent stream says that it is there."""
+
+    ping: Required[int]
+    ping_message_factory: Callable[[], ServerSentEvent]
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/changes."""
+    here, wanted = door(request), params.query(request, shapes.ChangesQuery)
+    async with reading(here.db):
+        seq = await changes.last(here.db)
+        if await changes.missed(here.db, wanted.after):
+            return answer({"reset": True, "seq": seq})
+        found = await changes.since(here.db, wanted.after, limit=wanted.limit)
+    reached = found[-1].seq if found else wanted.after
+    return answer({"items": [as_json(change) for change in found], "next": reached, "seq": seq})
+
+
+async def stream(request: Request) -> Response:
+    """GET /api/v1/stream: it ends when its caller would no longer be let in."""
+    here, wanted = door(request), params.query(request, shapes.StreamQuery)
+    last = request.headers.get(LAST_EVENT_ID, "")
+    after = int(last) if last.isdecimal() and len(last) < 19 else wanted.after
+    admitted = Admitted(callers_of(request), caller_of(request))
+    frames = _frames(here, after, admitted)
+    return Stream(frames, send_timeout=SEND_SECONDS, sep="\n", **_pings(wanted.ping))
+
+
+def _pings(seconds: int | None) -> Pings:
+    """Return what is sent while nothing happens: a comment, or an event to count on."""
+    if seconds is None:
+        return {"ping": PING_SECONDS}
+    return {"ping": seconds, "ping_message_factory": _ping}
+
+
+def _ping() -> ServerSentEvent:
+    return ServerSentEvent(event="ping", data="{}", sep="\n")
+
+
+class Stream(EventSourceResponse):
+    """A stream that lets a client go that reads no more; it comes back where it was."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until the client is gone or reads no more."""
+        try:
+            await super().__call__(scope, receive, send)
+        except SendTimeoutError:
+            logger.warning("A client of the change feed reads no more; it is let go.")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LET_GO_SECONDS):  # the system closes it by then
+                    while (await receive())["type"] != "http.disconnect":
+                        pass
+
+
+async def _frames(here: Door, after: int | None, admitted: Admitted) -> AsyncIterator[bytes]:
+    seq = await _newest(here) if after is None else after
+    with here.hub.following(seq) as follower:
+        yield b"retry: 2000\n" + _event("hello", seq, version=__version__)
+        while await admitted():
+            found = here.hub.since(follower.seq)
+            if found:
+                follower.seq = found[-1][0]
+                yield b"".join(encoded for _, encoded in found)
+            elif found is None or follower.seq > here.hub.seq:
+                try:
+                    follower.seq, replayed = await _replay(here, follower.seq)
+                except (Error, TimeoutError) as error:
+                    logger.info("A client of the change feed is let go: %s", error)
+                    return  # it comes back, and asks for the same changes
+                if replayed:
+                    yield replayed
+                elif here.hub.seq <= follower.seq:  # it may have gone on while we looked
+                    await here.hub.more(CHECK_SECONDS)
+            else:
+                await here.hub.more(CHECK_SECONDS)
+
+
+async def _newest(here: Door) -> int:
+    """Return the newest change; where nothing can be read now, the newest one that was."""
+    try:
+        return await changes.last(here.db)
+    except (Error, TimeoutError):
+        return here.hub.seq
+
+
+async def _replay(here: Door, seq: int) -> tuple[int, bytes]:
+    """Return what is kept after `seq`, or a reset where something is missing."""
+    async with reading(here.db):
+        if await changes.missed(here.db, seq):
+            seq = await changes.last(here.db)
+            return seq, _event("reset", seq)
+        found = await changes.since(here.db, seq, limit=REPLAY_AT_ONCE)
+    return (found[-1].seq if found else seq), b"".join(frame(change) for change in found)
+
+
+def _event(name: str, seq: int, **more: object) -> bytes:
+    head = f"id: {seq}\nevent: {name}\ndata: ".encode()
+    return head + msgspec.json.encode({"seq": seq, **more}) + b"\n\n"

@@ -1,0 +1,59 @@
+"""How this installation is: its health, and the settings in force."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import common_shapes, params
+from lamplighter.api.context import door
+from lamplighter.api.responses import answer
+from lamplighter.api.system import shapes
+from lamplighter.domain.services.vitals import Condition, Sign
+from lamplighter.formats import serialize
+
+WORST_FIRST = (Condition.FAILING, Condition.WARNING, Condition.OK, Condition.UNKNOWN)
+
+
+async def health(request: Request) -> Response:
+    """GET /api/v1/health."""
+    params.query(request, common_shapes.Nothing)
+    return answer(_health(await door(request).health.signs()))
+
+
+async def look_closer(request: Request) -> Response:
+    """POST /api/v1/health/looks."""
+    await params.body(request, common_shapes.Empty)
+    return answer(_health(await door(request).health.look_closer()), 201)
+
+
+async def settings(request: Request) -> Response:
+    """GET /api/v1/settings."""
+    params.query(request, common_shapes.Nothing)
+    return answer(await door(request).settings.shown())
+
+
+async def line(request: Request) -> Response:
+    """POST /api/v1/settings/line: nothing is changed, the operator writes the line."""
+    given = await params.body(request, shapes.SettingIn)
+    return answer({"line": door(request).settings.line_of(given.name, given.value)})
+
+
+def _health(found: Sequence[tuple[datetime, Sign]]) -> dict[str, Any]:
+    conditions = {sign.condition for _, sign in found}
+    return {
+        "state": next(each for each in WORST_FIRST if each in conditions),
+        "checks": [
+            {
+                "name": sign.name,
+                "state": sign.condition,
+                "words": sign.words,
+                "what_to_do": sign.advice,
+                "figure": sign.figure,
+                "at": serialize.at(at),
+            }
+            for at, sign in found
+        ],
+    }

@@ -1,0 +1,133 @@
+"""Health, the supervisor, the next prompt, and the change feed."""
+
+from typing import Final
+
+from lamplighter.api import common_shapes
+from lamplighter.api.access import project_wall
+from lamplighter.api.clients import shapes as clients_shapes
+from lamplighter.api.memory import context_shapes
+from lamplighter.api.memory import shapes as memory_shapes
+from lamplighter.api.op import Op, op
+from lamplighter.api.system import feed, health, metrics, shapes, state
+
+HEALTH: Final = (
+    Op(
+        method="GET",
+        path="/healthz",
+        scope=None,
+        ask=state.healthz,
+        about="Whether this process lives.",
+        gives=shapes.Health,
+    ),
+    Op(
+        method="GET",
+        path="/readyz",
+        scope=None,
+        ask=state.readyz,
+        about="Whether this process can work.",
+        gives=shapes.Health,
+        problems=(503,),
+    ),
+    Op(
+        method="GET",
+        path="/metrics",
+        scope="health:read",
+        ask=metrics.metrics,
+        about="Read figures for Prometheus.",
+        gives=None,
+        query=common_shapes.Nothing,
+        media="text/plain",
+    ),
+)
+"""What is asked by whoever keeps us running: all but the figures need no token."""
+
+OPS: Final = (
+    op(
+        "GET",
+        "/memories/{id:int}/prompt",
+        "context:read",
+        project_wall.memory(state.inclusion),
+        "Read whether the next prompt includes a memory, why, and what would include it.",
+        memory_shapes.Inclusion,
+        query=memory_shapes.InclusionQuery,
+        problems=(404,),
+    ),
+    op(
+        "GET",
+        "/health",
+        "health:read",
+        health.health,
+        "Read whether Lamplighter itself is well.",
+        shapes.Vitals,
+        query=common_shapes.Nothing,
+    ),
+    op(
+        "POST",
+        "/health/looks",
+        "health:write",
+        health.look_closer,
+        "Check the whole database too, and count anew.",
+        shapes.Vitals,
+        status=201,
+        body=common_shapes.Empty,
+    ),
+    op(
+        "GET",
+        "/settings",
+        "settings:read",
+        health.settings,
+        "Read the settings in force and where each comes from.",
+        shapes.SettingsOut,
+        query=common_shapes.Nothing,
+    ),
+    op(
+        "POST",
+        "/settings/line",
+        "settings:read",
+        health.line,
+        "Say how a setting is written in lamplighter.toml.",
+        shapes.SettingLine,
+        body=shapes.SettingIn,
+    ),
+    op(
+        "GET",
+        "/supervisor",
+        "sessions:read",
+        state.supervisor,
+        "Read what the supervisor does.",
+        shapes.Supervisor,
+        query=common_shapes.Nothing,
+    ),
+    op(
+        "GET",
+        "/context",
+        "context:read",
+        state.context,
+        "Read what the next session would be told.",
+        context_shapes.Context,
+        or_gives=(clients_shapes.AgentContext, clients_shapes.ProjectContext),
+        query=context_shapes.ContextQuery,
+        problems=(404,),
+    ),
+    op(
+        "GET",
+        "/changes",
+        "changes:read",
+        feed.index,
+        "List changes after a number.",
+        shapes.ChangesPage,
+        query=shapes.ChangesQuery,
+        across=True,
+    ),
+    op(
+        "GET",
+        "/stream",
+        "changes:read",
+        feed.stream,
+        "Follow changes as server-sent events.",
+        None,
+        query=shapes.StreamQuery,
+        media="text/event-stream",
+        across=True,
+    ),
+)

@@ -1,0 +1,168 @@
+"""`lamplighter context` and `lamplighter audit`: what would be told, and what is believed."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+import click
+
+from lamplighter import clock
+from lamplighter.cli.common import in_words, settings_in_force
+from lamplighter.domain.memory.memory import GENERAL, Memory, Source
+from lamplighter.domain.text import one_line, shortened, terminal
+from lamplighter.formats.audit import Audit, Belief, Tally, as_json
+
+SHOWN: Final = 20
+SESSIONS_SHOWN: Final = 5
+LINKED_CHARS: Final = 60
+
+
+@click.command()
+@click.option("--services", help="Their memories come first; separated by commas.")
+@click.option("--budget", type=click.IntRange(0, 1_000_000), help="Instead of the one set.")
+@click.option("--without", help="As if these memories were not there: 7,8.")
+@click.option("--as-of", help="As memories stood then: 2026-01-01T12:00:00Z.")
+@click.option("--against", help="Show the difference to `now` or to what session N was told.")
+@click.option("--json", "as_json_", is_flag=True, help="Print JSON.")
+@in_words
+def context(
+    services: str | None,
+    budget: int | None,
+    without: str | None,
+    as_of: str | None,
+    against: str | None,
+    *,
+    as_json_: bool,
+) -> None:
+    """Print the memories that the next session would be told, or would be if."""
+    from lamplighter.serve.commands import context as knowing
+
+    found = knowing.context(
+        settings_in_force(),
+        services=services,
+        budget=budget,
+        without=without,
+        as_of=as_of,
+        against=against,
+    )
+    if as_json_:
+        click.echo(json.dumps(found.as_json(whole=False), ensure_ascii=False))
+    elif found.difference is not None:
+        _print(found.difference.text, otherwise="No difference.")
+    else:
+        _print(found.block.text, otherwise="Nothing would be told.")
+
+
+@click.command()
+@click.argument("topic")
+@click.option("--all", "whole", is_flag=True, help=f"All of it, not only the first {SHOWN}.")
+@click.option("--json", "as_json_", is_flag=True, help="Print JSON.")
+@in_words
+def audit(topic: str, *, whole: bool, as_json_: bool) -> None:
+    """Show all that is believed on a service or where a word is said, and what it rests on."""
+    from lamplighter.serve.commands import context as knowing
+
+    limit = None if whole else SHOWN
+    pages = knowing.audit(settings_in_force(), topic, limit=limit)
+    beliefs = [belief for page in pages for belief in page.beliefs]
+    more = pages[0].active + pages[0].inactive - len(beliefs)
+    if as_json_:
+        click.echo(json.dumps(_as_json(pages[0], beliefs, more), ensure_ascii=False))
+        return
+    for line in _lines(pages[0], beliefs, now=clock.now()):
+        click.echo(terminal(line))
+    if more > 0:
+        click.echo(f"\n{more:,} more: --all")
+
+
+def _print(text: str, *, otherwise: str) -> None:
+    for line in text.splitlines():
+        click.echo(terminal(line))
+    if not text:
+        click.echo(otherwise, err=True)
+
+
+def _as_json(first: Audit, beliefs: list[Belief], more: int) -> dict[str, object]:
+    return {
+        "topic": first.topic,
+        "service": first.service,
+        "states": {"active": first.active, "inactive": first.inactive},
+        "items": [as_json(each) for each in beliefs],
+        "more": max(0, more),
+    }
+
+
+def _lines(first: Audit, beliefs: list[Belief], *, now: datetime) -> Iterator[str]:
+    if not beliefs:
+        yield f"Nothing is believed about {first.topic}."
+        return
+    yield f"{first.topic}: {first.active:,} active, {first.inactive:,} inactive"
+    for each in beliefs:
+        yield ""
+        yield from _belief(each, now)
+
+
+def _belief(each: Belief, now: datetime) -> Iterator[str]:
+    memory = each.memory
+    state = "active" if memory.active else f"inactive ({memory.inactive_reason or 'no reason'})"
+    where = memory.service or GENERAL
+    pinned = ", pinned" if memory.pinned else ""
+    yield (
+        f"#{memory.id}  {where}/{memory.category}  {memory.confidence:.2f}  "
+        f"{state}, {memory.trust}{pinned}"
+    )
+    yield f"    {one_line(memory.observation)}"
+    yield _row("learned", f"{_day(memory.created_at)} from {_whom(memory)}, by {memory.source}")
+    yield from _tally("confirmed", each.confirmed, "by")
+    yield from _tally("contradicted", each.contradicted, "by")
+    yield from _ties(each)
+    yield from _tally("told", each.told, "to", otherwise="to no session")
+    if each.falls is not None:
+        due = "at the next session" if each.falls <= now else f"on {_day(each.falls)}"
+        yield _row("fades", f"below 0.30 {due} unless it is confirmed")
+
+
+def _whom(memory: Memory) -> str:
+    if memory.session_id is not None:
+        return f"session {memory.session_id} (tier {memory.tier})"
+    return "a client" if memory.source in (Source.CLIENT, Source.CAPTURED) else "a person"
+
+
+def _tally(word: str, each: Tally, how: str, *, otherwise: str = "never") -> Iterator[str]:
+    if not each.count:
+        yield _row(word, otherwise)
+        return
+    named = [
+        "a person" if voice.session_id is None else f"session {voice.session_id}"
+        for voice in each.voices[:SESSIONS_SHOWN]
+    ]
+    left = each.count - len(named)
+    rest = f" and {left:,} more" if left else ""
+    times = "once" if each.count == 1 else f"{each.count:,} times"
+    yield _row(word, f"{times}, last {_day(each.voices[0].at)}, {how} {', '.join(named)}{rest}")
+
+
+def _ties(each: Belief) -> Iterator[str]:
+    for tie in each.links.links:
+        said = "deleted" if tie.observation is None else one_line(tie.observation)
+        way = f"#{tie.memory_id} {tie.what} it" if tie.inward else f"{tie.what} #{tie.memory_id}"
+        aside = "" if tie.active or tie.observation is None else ", inactive"
+        yield _row("link", f"{way}: {shortened(said, LINKED_CHARS)} ({_day(tie.at)}{aside})")
+    for case in each.cases.cases:
+        said = shortened(one_line(case.said), LINKED_CHARS)
+        yield _row("review", f"{case.review_id} is open, {case.kind} with #{case.other_id}: {said}")
+    for what, ties, named in (
+        ("links", each.links, len(each.links.links)),
+        ("open reviews", each.cases, len(each.cases.cases)),
+    ):
+        if ties.count > named:
+            yield _row("", f"and {ties.count - named:,} more {what}")
+
+
+def _row(word: str, text: str) -> str:
+    return f"    {word:<13}{text}"
+
+
+def _day(at: datetime | None) -> str:
+    return "at some time" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M}Z"

@@ -1,0 +1,127 @@
+"""What is in force: each setting with its source, and what the next start would change."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from lamplighter.config.catalog import SETTINGS, Setting
+from lamplighter.config.readers import Whole, flag, range_of
+from lamplighter.config.settings import FILE, Found, Settings, injected, read_settings
+from lamplighter.domain.errors import Invalid, Wrong
+
+NAMED: Final = 5
+_ESCAPES: Final = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})
+
+
+def in_force(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """Return every setting as it was read at the start, and as it would be read now."""
+    lines = _lines(settings)
+    later, refused, waiting = _at_next_start(settings, environ)
+    return {
+        "settings": [
+            _described(each, lines, later, whole=_whole(each, settings)) for each in settings.found
+        ],
+        "warnings": [*settings.warnings, *_ignored(settings, environ, lines), *waiting],
+        "refused": refused,
+    }
+
+
+def line_of(name: str, text: str) -> str:
+    """Return the line of `lamplighter.toml` that sets a setting; raises Invalid."""
+    found = next((each for each in SETTINGS if name in (each.name, each.variable)), None)
+    if found is None:
+        raise Invalid(Wrong("name", "is not a setting"))
+    if found.name == "home":
+        variable = found.variable
+        raise Invalid(Wrong("name", f"is set by {variable}: the file is in it"))
+    try:
+        found.read(text)
+    except ValueError as error:
+        raise Invalid(Wrong("value", str(error))) from error
+    return f"{found.name} = {_in_toml(found, text)}"
+
+
+def _in_toml(setting: Setting, text: str) -> str:
+    if isinstance(setting.read, Whole):
+        return str(int(text))
+    if setting.read is flag:
+        return str(flag(text)).lower()
+    return f'"{text.strip().translate(_ESCAPES)}"'
+
+
+def _whole(found: Found, settings: Settings) -> str:
+    """Return what an empty value stands for."""
+    return settings.database_url if found.setting.name == "database_url" else ""
+
+
+def _described(
+    found: Found, lines: Mapping[str, int], later: Mapping[str, str], *, whole: str
+) -> dict[str, Any]:
+    setting = found.setting
+    text = later.get(setting.name, found.text)
+    return {
+        "name": setting.name,
+        "variable": setting.variable,
+        "value": setting.shown(found.text or whole),
+        "default": setting.default,
+        "source": found.source,
+        "line": lines.get(setting.name) if found.source == FILE else None,
+        "about": setting.about,
+        "range": range_of(setting.read),
+        "next": None if text == found.text else setting.shown(text),
+    }
+
+
+def _at_next_start(
+    settings: Settings, environ: Mapping[str, str]
+) -> tuple[dict[str, str], list[str], list[str]]:
+    """Return what would be read now, by name; why a start is refused; which tables changed."""
+    try:
+        read = read_settings(environ)
+    except Invalid as error:
+        return {}, [f"{wrong.field} {wrong.message}" for wrong in error.wrong], []
+    return {each.setting.name: each.text for each in read.found}, [], list(_waiting(settings, read))
+
+
+def _waiting(settings: Settings, read: Settings) -> Iterator[str]:
+    """Name the tables of the file that only a restart puts in force."""
+    before = {each.name: each for each in settings.agents}
+    after = {each.name: each for each in read.agents}
+    changed = sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
+    tables = [f"[agents.{name}]" for name in changed[:NAMED]]
+    if len(changed) > NAMED:
+        tables.append(f"{len(changed) - NAMED} more agents")
+    tables += ["the tool hooks"] if settings.hooks != read.hooks else []
+    if tables:
+        yield f"{FILE} has changed: {', '.join(tables)}. Restart to apply it."
+
+
+def _ignored(settings: Settings, environ: Mapping[str, str], lines: Mapping[str, int]) -> list[str]:
+    """Say which values were given and not used, and what is used instead."""
+    said: list[str] = []
+    for each in settings.found:
+        variable = each.setting.variable
+        given = environ.get(variable)
+        if given is not None and injected(given):
+            said.append(f"{variable} was set by an orchestrator, not by you; it is not used.")
+        elif given is not None and not given.strip():
+            said.append(f"{variable} is empty, which counts as not set.")
+        if each.setting.name in lines and each.source not in (FILE, "default"):
+            where = each.source if each.source != "environment" else variable
+            line = lines[each.setting.name]
+            said.append(f"{FILE}, line {line}: {each.setting.name} is not used; {where} wins.")
+    return said
+
+
+def _lines(settings: Settings) -> dict[str, int]:
+    """Return the line of each setting in the file as it is now."""
+    try:
+        text = (settings.home / FILE).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return {}
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if read := re.match(r"""\s*["']?(\w+)["']?\s*=""", line):
+            found.setdefault(read[1], number)
+    return found

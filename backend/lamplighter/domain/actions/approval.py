@@ -1,0 +1,272 @@
+"""The approval: one person's yes to one command of one session, used once."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.services.service import Action, ActionKind
+from lamplighter.domain.text import clock
+
+MAX_ARGUMENTS: Final = 100
+MAX_ARGUMENT_CHARS: Final = 4_096
+MAX_REASON_CHARS: Final = 1_000
+MAX_NOTE_CHARS: Final = 1_000
+
+
+class ApprovalState(StrEnum):
+    """Where an approval stands: `open` waits for a person, `approved` for its one use."""
+
+    OPEN = "open"
+    APPROVED = "approved"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    USED = "used"
+    REPLACED = "replaced"
+    WITHDRAWN = "withdrawn"
+
+
+NEXT: Final[Mapping[ApprovalState, frozenset[ApprovalState]]] = {
+    ApprovalState.OPEN: frozenset(
+        {
+            ApprovalState.APPROVED,
+            ApprovalState.DENIED,
+            ApprovalState.EXPIRED,
+            ApprovalState.REPLACED,
+            ApprovalState.WITHDRAWN,
+        }
+    ),
+    ApprovalState.APPROVED: frozenset({ApprovalState.USED, ApprovalState.WITHDRAWN}),
+}
+"""What may become of an approval; what is not in here is final."""
+
+LIVING: Final = tuple(NEXT)
+_BECAME: Final = {ApprovalState.USED: "approved"}
+
+
+def becomes(before: ApprovalState, state: ApprovalState) -> bool:
+    """Whether an approval may come from one state to another."""
+    return state in NEXT.get(before, ())
+
+
+class Choice(StrEnum):
+    """What a person says to an approval."""
+
+    APPROVE = "approve"
+    DENY = "deny"
+    EDIT = "edit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A person's answer; `argv` is what an edit writes instead, None leaves the command as it is.
+
+    The session is told the note.
+    """
+
+    choice: Choice
+    argv: tuple[str, ...] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a session wants to do, and why, in its own words."""
+
+    service: str
+    action: ActionKind
+    name: str
+    argv: tuple[str, ...]
+    directory: str | None = None
+    reason: str = ""
+
+    @property
+    def bound(self) -> tuple[str, str, tuple[str, ...], str | None]:
+        """Return what a yes to it is bound to; another reason is not another wish."""
+        return self.service, self.name, self.argv, self.directory
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.service}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """One case for a person; `shown` is its argv without what is secret in it.
+
+    `edited` says that the argv is a person's, `memories` are those about the service
+    that its session was told, `use_id` tells what came of it.
+    """
+
+    id: int
+    session_id: int
+    tier: int
+    service: str
+    action: ActionKind
+    name: str
+    argv: tuple[str, ...]
+    shown: tuple[str, ...]
+    state: ApprovalState
+    created_at: datetime
+    expires_at: datetime
+    directory: str | None = None
+    reason: str = ""
+    memories: tuple[int, ...] = ()
+    edited: bool = False
+    replaces: int | None = None
+    use_id: int | None = None
+    decided_by: str | None = None
+    decided_at: datetime | None = None
+    note: str = ""
+    version: int = 1
+
+    @property
+    def became(self) -> str:
+        """Say what became of it, and by whom."""
+        word = _BECAME.get(self.state, str(self.state))
+        by = f" by {self.decided_by}" if self.decided_by else ""
+        return f"{word}{by}{' and run' if self.state is ApprovalState.USED else ''}"
+
+    @property
+    def living(self) -> bool:
+        """Whether something may yet come of it."""
+        return self.state in LIVING
+
+    @property
+    def wish(self) -> Wish:
+        """Return what it was asked for."""
+        return Wish(
+            service=self.service,
+            action=self.action,
+            name=self.name,
+            argv=self.argv,
+            directory=self.directory,
+            reason=self.reason,
+        )
+
+    def expired(self, *, now: datetime) -> bool:
+        """Whether its time is over, whoever has noticed."""
+        return now >= self.expires_at
+
+    def seconds_left(self, *, now: datetime) -> float:
+        """Return how long it waits yet; 0 when it waits no more."""
+        if self.state is not ApprovalState.OPEN:
+            return 0.0
+        return max(0.0, round((self.expires_at - now).total_seconds(), 1))
+
+
+def unfit(each: Approval, *, session_id: int, declared: Action | None, now: datetime) -> str:
+    """Say why an approval permits nothing now; empty when it permits its command once.
+
+    `declared` is its action as services.yaml has it now, None where it has it no more.
+    """
+    if each.state is not ApprovalState.APPROVED:
+        return f"approval {each.id} is {each.state}"
+    if each.session_id != session_id:
+        return f"approval {each.id} was asked for by another session"
+    if each.expired(now=now):
+        return f"its approval ran out at {clock(each.expires_at, now)}"
+    if declared is None:
+        return f"services.yaml declares {each.name!r} no more"
+    if (each.name, each.action, each.directory) != (
+        declared.name,
+        declared.kind,
+        declared.directory,
+    ) or not (each.edited or each.argv == declared.argv):
+        return "services.yaml declares it otherwise since a person was asked"
+    return ""
+
+
+def in_full(each: Approval, *, now: datetime) -> str:
+    """Say what waits for a person, where they see nothing else of it."""
+    said = f"It says: {each.reason!r}\n" if each.reason else ""
+    return (
+        f"Session {each.session_id} (tier {each.tier}) wants to run, in {each.directory or '/'}:\n"
+        f"{shlex.join(each.shown)}\n{said}"
+        f"It waits until {clock(each.expires_at, now)}. Answer in the app, or with "
+        f"`lamplighter approvals approve {each.id}`, deny or edit."
+    )
+
+
+def told(each: Approval) -> str:
+    """Say what became of an approval, as its session is told."""
+    said = f": {each.note}" if each.note else ""
+    match each.state:
+        case ApprovalState.DENIED:
+            return f"denied by a person{said}"
+        case ApprovalState.EXPIRED:
+            return f"nobody answered within {_lasting(each.expires_at - each.created_at)}"
+        case ApprovalState.WITHDRAWN:
+            return f"withdrawn{said}"
+    return f"approval {each.id} is {each.state}"
+
+
+def agreed(each: Approval) -> str:
+    """Say how a person agreed, before what came of it."""
+    how = f" to {shlex.join(each.shown)} instead" if each.edited else ""
+    said = f" ({each.note})" if each.note else ""
+    return f"a person agreed{how}{said}"
+
+
+def wrong_words(answer: Answer) -> list[Wrong]:
+    """Return what is wrong with the words of an answer, field by field."""
+    wrong: list[Wrong] = []
+    if answer.choice is not Choice.EDIT and answer.argv is not None:
+        wrong.append(Wrong("argv", f"does not go with {answer.choice}"))
+    elif answer.choice is Choice.EDIT and answer.argv is None and not answer.note:
+        wrong.append(Wrong("argv", "is missing: an edit changes the command or the note"))
+    elif answer.argv is not None:
+        wrong += [Wrong("argv", why) for why in _wrong_argv(answer.argv)]
+    if len(answer.note) > MAX_NOTE_CHARS:
+        wrong.append(Wrong("note", f"is longer than {MAX_NOTE_CHARS:,} characters"))
+    return wrong
+
+
+def unmasked(words: Sequence[str], held: Approval) -> tuple[str, ...]:
+    """Return words that a person wrote with what was masked in them as it is.
+
+    Raises Invalid where two that look the same are masked, and which is meant
+    cannot be told by their places.
+    """
+    pairs = [*zip(held.shown, held.argv, strict=True)]
+    found: list[str] = []
+    for place, word in enumerate(words):
+        meant = {own for shown, own in pairs if shown == word != own}
+        if len(meant) > 1 and len(words) == len(pairs) and pairs[place][0] == word:
+            meant = {pairs[place][1]}
+        if len(meant) > 1:
+            wrong = f"word {place + 1}, {word}, stands for two secrets; which is not clear"
+            raise Invalid(Wrong("argv", wrong))
+        found += meant or [word]
+    return tuple(found)
+
+
+def _wrong_argv(argv: Sequence[str]) -> list[str]:
+    if not argv or not argv[0].strip():
+        return ["names no program"]
+    if len(argv) > MAX_ARGUMENTS:
+        return [f"has more than {MAX_ARGUMENTS} arguments"]
+    if any(len(word) > MAX_ARGUMENT_CHARS for word in argv):
+        return [f"has an argument of more than {MAX_ARGUMENT_CHARS:,} characters"]
+    if any("\0" in word for word in argv):
+        return ["holds a NUL"]
+    if any(not _writable(word) for word in argv):
+        return ["holds what is not text"]
+    return []
+
+
+def _lasting(span: timedelta) -> str:
+    seconds = span.total_seconds()
+    if seconds >= 60 and seconds % 60 == 0:
+        return f"{seconds / 60:g} m"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
+
+
+def _writable(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

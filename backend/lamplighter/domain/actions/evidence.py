@@ -1,0 +1,57 @@
+"""Evidence: what our own probe saw, found and measured, as its tool results carry it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lamplighter.domain.sessions.handoff import Finding
+from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.text import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How many seconds a service took to be healthy after a use of its cooldown."""
+
+    use_id: int
+    seconds: float
+
+
+def read(found: Mapping[str, Any]) -> Look | Finding | Measured | None:
+    """Return what a structured tool result tells; None when it is nothing we keep."""
+    match found:
+        case {"service": str(service), "check": str(name), "kind": str(kind), "ok": bool(ok)}:
+            return _look(found, service, name, kind, ok=ok)
+        case {"service": str(service), "stage": str(stage)}:
+            return Finding(
+                service=service,
+                stage=stage,
+                check=_text(found.get("check")),
+                cause=_text(found.get("cause")) or None,
+                detail=_text(found.get("detail")),
+            )
+        case {"use": int(use), "healthy_after": int() | float() as seconds}:
+            return Measured(use, float(seconds))
+    return None
+
+
+def _look(found: Mapping[str, Any], service: str, name: str, kind: str, *, ok: bool) -> Look:
+    status, latency = found.get("status"), found.get("latency_ms")
+    answered = found.get("answered")
+    return Look(
+        service=service,
+        name=name,
+        kind=kind,
+        ok=ok,
+        status=status if isinstance(status, int) else None,
+        latency_ms=latency if isinstance(latency, int | float) else None,
+        attempts=found["attempts"] if isinstance(found.get("attempts"), int) else 1,
+        flapped=found.get("flapped") is True,
+        warned=found.get("warned") is True,
+        detail=_text(found.get("detail")),
+        answered=answered if isinstance(answered, bool) else None,
+    )
+
+
+def _text(value: Any) -> str:
+    return one_line(str(value or ""))

@@ -1,0 +1,32 @@
+"""The prompt of a client: what its user asked, as a later session may want to know."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.memory.admit import Redact
+from lamplighter.domain.text import several_lines, without_private
+
+MAX_PROMPT_CHARS: Final = 50_000
+CUT: Final = "... [truncated]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientPrompt:
+    """What a user asked in a session of a client."""
+
+    id: int
+    session_id: int
+    project: str
+    content: str
+    created_at: datetime
+    deleted_at: datetime | None = None
+
+
+def admitted_prompt(content: str, redact: Redact) -> str:
+    """Return a prompt as it may be kept: masked, and cut where it is very long; raises Invalid."""
+    words = several_lines(redact(without_private(content)))
+    if not words:
+        raise Invalid(Wrong("content", "says nothing"))
+    return words if len(words) <= MAX_PROMPT_CHARS else words[:MAX_PROMPT_CHARS] + CUT

@@ -1,0 +1,59 @@
+"""The speaker: who uses the tools of clients, known by what it shows and never by what it says."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.access.access import Caller
+from lamplighter.domain.clients.agent import Agent
+from lamplighter.domain.sessions.session import Session
+
+USUAL: Final = "default"
+"""The project of who names none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speaker:
+    """Who speaks: a session of ours, an agent, or a person's own program.
+
+    `project` is where they read and write; only who is bound to none chooses another
+    with each use.
+    """
+
+    caller: Caller
+    project: str = USUAL
+    agent: Agent | None = None
+    session: Session | None = None
+
+    @property
+    def words(self) -> str:
+        """Who speaks where no session of ours does: what they do is told with it."""
+        return "" if self.session is not None else self.caller.words
+
+    @property
+    def chooses(self) -> bool:
+        """Whether they name the project themselves."""
+        return self.agent is None and self.session is None
+
+    @property
+    def writes(self) -> bool:
+        """Whether they may add and change knowledge."""
+        return self.caller.may("knowledge:write")
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether they may ask for a service to be looked into; a session of ours always may."""
+        return self.session is not None or self.caller.may("sessions:write")
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether their knowledge is kept by another service."""
+        return self.agent is not None and self.agent.memory_url != ""
+
+    @property
+    def known_as(self) -> str:
+        """Who they are, in words for a person."""
+        if self.session is not None:
+            return f"session {self.session.id}"
+        if self.agent is not None:
+            return f"agent {self.agent.name}"
+        return f"token {self.caller.name or self.caller.id}" if self.caller.id else "this machine"

@@ -1,0 +1,236 @@
+"""What a person tells an agent to do otherwise: corrections, preferences and decisions.
+
+Rules of words, no model. They are for everyday prompts: what is only asked, quoted or
+pasted is not taken, and a rule that is in doubt stays silent. What they take is raw.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from typing import Final
+
+from lamplighter.domain.memory.memory import Category
+from lamplighter.domain.text import one_line
+
+
+class Tone(StrEnum):
+    """How somebody tells what is so."""
+
+    CORRECTION = "correction"
+    PREFERENCE = "preference"
+    DECISION = "decision"
+    REMEMBER = "remember"
+
+
+CATEGORIES: Final = {
+    Tone.CORRECTION: Category.LEARNING,
+    Tone.PREFERENCE: Category.PREFERENCE,
+    Tone.DECISION: Category.DECISION,
+    Tone.REMEMBER: Category.LEARNING,
+}
+MOST: Final = 5
+LOOKED_AT_CHARS: Final = 8_000
+SENTENCE_CHARS: Final = 400
+LEAST_WORDS: Final = 3
+
+_FENCE: Final = re.compile(
+    r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE
+)
+_PASTED: Final = re.compile(
+    r"^\s*(?:"
+    r">|\||\$ |[+@]|- (?=[-+\w]+\()|\d{4}-\d\d-\d\d|\d\d:\d\d|\[\d|at \S+ ?\(|File \"|"
+    r"Traceback|(?:ERROR|WARN|INFO|DEBUG|FATAL|error|warning)\b\s*[\[:|-]|[A-Za-z]+Error:|E\s{2,})"
+)
+_ENDS: Final = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(\[A-Za-z0-9`])|\n+")
+_LIST_MARK: Final = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
+_LEAD: Final = re.compile(
+    r"^(?:(?:ok(?:ay)?|hey|hi|also|and|but|so|please|pls|well|oh|ah|hmm+|right|yes|yeah|sure|great|"
+    r"thanks|good|perfect|wait|btw|fyi|one more thing|in general|generally)\b[,:.!]?\s+)+",
+    re.IGNORECASE,
+)
+
+
+def _any(words: str) -> str:
+    """Return a pattern of any of these words; `_` stands for a space within one."""
+    return f"(?:{'|'.join(words.split()).replace('_', ' ')})"
+
+
+_TOLD_OF = _any("mind knew thought said seen saw had been got again") + r"\b"
+_HABITS: Final = _any("use want write put commit merge push run deploy do mock log keep name add")
+_GIVEN_UP: Final = _any(
+    "use using do have support write run commit deploy mock need allow want store log"
+)
+_OURS: Final = _any("we our_\\w+ this_project the_project the_repo this_repo")
+_DOINGS: Final = _any("adding using writing making doing putting creating saying asking committing")
+_ASIDES: Final = _any(
+    "problem worries thanks thank need idea rush hurry can could what why how is are does do_you"
+)
+_THINGS: Final = _any("you code comments? tests? commits? names? files?")
+_RULES: Final = tuple(
+    (tone, re.compile("|".join(patterns), re.IGNORECASE))
+    for tone, patterns in (
+        (
+            Tone.REMEMBER,
+            (
+                r"(?:remember|note|keep in mind|bear in mind|don'?t forget|make a note|take note)"
+                r"(?::\s*|,?\s+(?:that|to (?:always|never)|we|the fact|this:)\b)",
+                r"for (?:future reference|the record|next time)\b",
+            ),
+        ),
+        (
+            Tone.DECISION,
+            (
+                r"(?:we|i)(?:'ve| have)? (?:just )?(?:decided|agreed)(?: to| on| that| not)?\s",
+                r"(?:(?:the )?decision(?: is)?:|decided:|agreed:)\s",
+                r"let'?s (?:go with|stick (?:with|to)|settle on|standardi[sz]e on|commit to)\b",
+                r"(?:let'?s use|we(?:'ll| will|'re going to| are going to| should) "
+                r"(?:use|go with|keep|stick (?:to|with)))\b.{1,120}"
+                r"\b(?:instead(?: of)?|rather than|for now on|from now on|over)\b",
+                r"we(?:'re| are) (?:going with|dropping|(?:switching|moving) (?:\w+ )?to)\b",
+            ),
+        ),
+        (
+            Tone.PREFERENCE,
+            (
+                r"(?:you (?:should|must|can) )?(?:always|never)\s+"
+                rf"(?!{_TOLD_OF}|\w+ed\b|\w+s\b(?! to\b))[a-z]+",
+                r"(?:from now on|going forward|in (?:the )?future|as a rule|by default)\b,? ",
+                r"(?:i|we) (?:always|never|usually|generally|strongly|really|would)?\s*prefer\b",
+                r"i(?:'d| would) (?:rather|prefer)\b",
+                rf"(?:i|we) (?:always|never) {_HABITS}\b",
+                r"i (?:don'?t|do not|hate|dislike) (?:like|want|it when|when)\b"
+                rf".{{0,80}}\b{_THINGS}\b",
+                r"don'?t (?:ever|you ever)\b",
+                rf"(?:stop|quit|avoid) {_DOINGS}\b",
+                r"(?:in this (?:project|repo|repository|codebase|team)|here|around here),? we\b",
+            ),
+        ),
+        (
+            Tone.CORRECTION,
+            (
+                rf"no+(?:pe)?[,.!:;—–-]+\s*(?!{_ASIDES}\b)\S",
+                r"(?:that|this|it)(?:'s| is| was) "
+                r"(?:wrong|incorrect|not (?:right|correct|true|what i|how))\b",
+                r"you(?:'re| are) wrong\b",
+                r"i (?:said|meant|told you|already (?:said|told))\b",
+                r"not [\w./@-]+(?: [\w./@-]+){0,3}[,;—–-]+ ?(?:but |use |it'?s |we )\S",
+                rf"{_OURS} (?:uses?|runs?|deploys?|writes?|is|are) .{{1,100}}"
+                r"(?:,? (?:and )?not\b|\binstead of\b|\brather than\b)",
+                rf"we (?:don'?t|do not|no longer|stopped) {_GIVEN_UP}\b",
+                r"(?:use|it'?s|its|that'?s) [^,;?]{1,60}, not\b",
+                r"don'?t use\b",
+                r"actually,? (?:we|it'?s|the|that'?s|our|this)\b",
+                r"you (?:should(?:n'?t| not)|must(?:n'?t| not))\b",
+                r"you keep (?:using|adding|forgetting|doing)\b",
+            ),
+        ),
+    )
+)
+_ASKS: Final = re.compile(
+    r"(?:can|could|would|will|should|shall|do|does|did|is|are|was|were|what|why|how|when|where|which|who|"
+    r"any)\b(?!\s+not\b)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One sentence that a person corrected, preferred or decided by."""
+
+    tone: Tone
+    text: str
+
+    @property
+    def category(self) -> Category:
+        """What it is about, as a memory."""
+        return CATEGORIES[self.tone]
+
+
+def said(prompt: str) -> list[Said]:
+    """Return what a person tells in a prompt to be so, at most five sentences of it."""
+    if prompt.lstrip().startswith(("/", "#!", "<")):
+        return []
+    found: dict[str, Said] = {}
+    for sentence in _sentences(prompt[:LOOKED_AT_CHARS]):
+        tone = _tone(sentence)
+        if tone is not None:
+            found.setdefault(sentence.casefold(), Said(tone, sentence))
+    return list(islice(found.values(), MOST))
+
+
+def _sentences(prompt: str) -> Iterator[str]:
+    """Yield the sentences of a person's own words; a "No." of its own belongs to the next."""
+    prompt = _FENCE.sub("\n", prompt)
+    lines = (_LIST_MARK.sub("", line) for line in prompt.splitlines() if not _PASTED.match(line))
+    before = ""
+    for part in _ENDS.split("\n".join(lines)):
+        sentence = one_line(before + part)
+        before = ""
+        if re.fullmatch(r"no+(?:pe)?[.!,]*", sentence, re.IGNORECASE):
+            before = f"{sentence.rstrip('.!,')}, "
+        elif sentence and len(sentence) <= SENTENCE_CHARS:
+            yield sentence
+
+
+def _tone(sentence: str) -> Tone | None:
+    words = _LEAD.sub("", sentence)
+    if sentence.endswith("?") or _ASKS.match(words) or len(sentence.split()) < LEAST_WORDS:
+        return None
+    return next((tone for tone, rule in _RULES if rule.match(words)), None)
+
+
+LEAST_CHARS: Final = 20
+ITEM_LEAST_WORDS: Final = 4
+TITLE_CHARS: Final = 60
+
+_HEADING: Final = re.compile(
+    r"^#{2,3}[ \t]+(?:aprendizajes(?:[ \t]+clave)?|key[ \t]+learnings?|learnings?)[ \t]*:?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NEXT: Final = re.compile(r"^#{1,3} ", re.MULTILINE)
+_NUMBERED: Final = re.compile(r"^[ \t]*\d+[.)][ \t]+(\S.*)$", re.MULTILINE)
+_BULLET: Final = re.compile(r"^[ \t]*[-*+][ \t]+(\S.*)$", re.MULTILINE)
+_EMPHASIS: Final = (
+    re.compile(r"\*\*([^*\n]+)\*\*"),
+    re.compile(r"`([^`\n]+)`"),
+    re.compile(r"(?<!\w)\*(\S|\S[^*\n]*\S)\*(?!\w)"),
+)
+
+
+def learnings(text: str) -> list[str]:
+    """Return the items of the last section of learnings that has any: numbered ones, else bullets.
+
+    What has fewer than 20 characters or four words says too little to be kept.
+    """
+    text = text.replace("\r\n", "\n")
+    for heading in reversed(list(_HEADING.finditer(text))):
+        rest = text[heading.end() :]
+        ends = _NEXT.search(rest)
+        section = rest[: ends.start()] if ends else rest
+        for form in (_NUMBERED, _BULLET):
+            found = [each for each in map(_plain, form.findall(section)) if _says_enough(each)]
+            if found:
+                return found
+    return []
+
+
+def titled(learning: str) -> str:
+    """Return what a learning is called: its beginning, cut between two words."""
+    if len(learning) <= TITLE_CHARS:
+        return learning
+    cut, _, _ = learning[:TITLE_CHARS].rpartition(" ")
+    return f"{cut or learning[: TITLE_CHARS - 1]}…"
+
+
+def _plain(item: str) -> str:
+    for marks in _EMPHASIS:
+        item = marks.sub(r"\1", item)
+    return " ".join(item.split())
+
+
+def _says_enough(item: str) -> bool:
+    spaced = not any(unicodedata.category(char) == "Lo" for char in item)
+    return len(item) >= LEAST_CHARS and (not spaced or len(item.split()) >= ITEM_LEAST_WORDS)

@@ -1,0 +1,55 @@
+"""What is not confirmed fades (SPEC-0015, Staleness Decay)."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from lamplighter.domain.memory.memory import (
+    ACTIVE_THRESHOLD,
+    OPERATIONAL,
+    Memory,
+    clamp,
+    with_confidence,
+)
+
+GRACE: Final = timedelta(days=30)
+WEEK: Final = timedelta(weeks=1)
+WEEKLY_DECAY: Final = 0.1
+WEEKS_AT_MOST: Final = 10  # after so many nothing is left of any confidence
+
+
+def faded(memory: Memory, *, now: datetime) -> Memory:
+    """Take 0.1 for each whole week past 30 days without confirmation, once for each week.
+
+    Weeks already taken are remembered, so asking once or a thousand times is the
+    same. Only operational memories fade, active or not, and never pinned ones.
+    Fading does not touch `updated_at` and brings nothing back.
+    """
+    due = weeks_due(memory, now=now)
+    if due <= 0 or memory.pinned or memory.category not in OPERATIONAL:
+        return memory
+    lower = memory.confidence - WEEKLY_DECAY * due
+    weaker = replace(memory, confidence=clamp(lower))
+    if memory.active:
+        weaker = with_confidence(memory, lower)
+    weeks = memory.decayed_weeks + due
+    return replace(weaker, decayed_weeks=weeks, version=memory.version + 1)
+
+
+def weeks_due(memory: Memory, *, now: datetime) -> int:
+    """Return how many weeks of fading have not been taken yet."""
+    return (now - memory.updated_at - GRACE) // WEEK - memory.decayed_weeks
+
+
+def falls_inactive(memory: Memory) -> datetime | None:
+    """Return from when on fading leaves a memory inactive unless it is confirmed; None: never."""
+    if not memory.active or memory.pinned or memory.category not in OPERATIONAL:
+        return None
+    surest = min(1.0, memory.confidence)
+    weeks = sum(
+        clamp(surest - WEEKLY_DECAY * week) >= ACTIVE_THRESHOLD for week in range(1, WEEKS_AT_MOST)
+    )
+    try:
+        return memory.updated_at + GRACE + WEEK * (memory.decayed_weeks + weeks + 1)
+    except OverflowError:
+        return None  # after all time

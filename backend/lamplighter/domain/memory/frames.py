@@ -1,0 +1,74 @@
+"""The sentences that the built-in engine writes as memories: each is a frame with fillers.
+
+Both the engine and `relate` use this list. Two sentences of one frame are the same only if
+their fillers are; a frame with a `value` holds one value for each subject.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from lamplighter.domain.memory.memory import Category
+from lamplighter.domain.text import same_words
+
+_SLOT: Final = re.compile(r"\\\{(\w+)\\\}")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A sentence with slots; `tail` may follow it and changes nothing that it claims.
+
+    `value` is the slot that has one value per subject, empty where several such sentences
+    may all be true. The other slots name the subject.
+    """
+
+    category: Category
+    sentence: str
+    value: str = ""
+    tail: str = ""
+
+    def text(self, *, tail: bool = False, **fillers: object) -> str:
+        """Return the sentence with its slots filled."""
+        return self.sentence.format(**fillers) + (self.tail if tail else "")
+
+    def fillers(self, observation: str) -> Mapping[str, str] | None:
+        """Return what fills the slots of an observation; None if it has another form."""
+        found = self._pattern.fullmatch(same_words(observation))
+        return found.groupdict() if found else None
+
+    @cached_property
+    def slots(self) -> tuple[str, ...]:
+        """The names of the slots, in their order."""
+        return tuple(dict.fromkeys(_SLOT.findall(re.escape(self.sentence))))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        named: set[str] = set()
+
+        def slot(found: re.Match[str]) -> str:
+            name = found[1]
+            again = name in named
+            named.add(name)
+            return f"(?P={name})" if again else f"(?P<{name}>.+?)"
+
+        sentence = _SLOT.sub(slot, re.escape(same_words(self.sentence)))
+        tail = re.escape(self.tail.casefold())
+        return re.compile(f"{sentence}(?:{tail})?" if tail else sentence)
+
+
+FAILS_WITH: Final = Frame(Category.DEPENDENCY, "Fails when {cause} fails; mend {cause} first")
+ANSWERS: Final = Frame(
+    Category.BEHAVIOR, "Answers HTTP {status} at {place} when healthy", "status", ", not 200"
+)
+FLAPS: Final = Frame(
+    Category.BEHAVIOR, "The {check} check fails now and then and passes when tried again"
+)
+HEALTHY_AFTER: Final = Frame(
+    Category.TIMING, "Takes about {time} to be healthy after a {action}", "time"
+)
+FIRST_FAILS: Final = Frame(
+    Category.REMEDIATION, "The first {action} fails and the second one works"
+)
+FRAMES: Final = (FAILS_WITH, ANSWERS, FLAPS, HEALTHY_AFTER, FIRST_FAILS)

@@ -1,0 +1,264 @@
+"""Knowledge that is said again: revised by its topic key, counted by its words, or new."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from lamplighter.domain.memory.corrections import titled
+from lamplighter.domain.memory.memory import (
+    GLOBAL,
+    INITIAL_CONFIDENCE,
+    Candidate,
+    Edit,
+    InactiveReason,
+    Kind,
+    Memory,
+    Source,
+    Trust,
+    edited,
+    kind_of,
+)
+from lamplighter.domain.text import REDACTED, content_hash, one_line, shortened, without_private
+
+RAW_CONFIDENCE: Final = 0.6
+"""How sure we are of what nobody thought over: what rules caught, and what was imported."""
+
+_RAW: Final = (Source.CAPTURED, Source.IMPORTED, Source.EXTRACTED)
+_STANDING: Final = (Trust.UNVERIFIED, Trust.OBSERVED, Trust.TRUSTED)
+
+
+class Outcome(StrEnum):
+    """What became of a piece of knowledge, in AgentOps' words."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    DEDUPLICATED = "deduplicated"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of a piece of knowledge, and the memory that holds it now."""
+
+    outcome: Outcome
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What became of the learnings of a text, in their order."""
+
+    kept: tuple[Kept, ...] = ()
+
+    @property
+    def extracted(self) -> int:
+        """How many learnings the text lists."""
+        return len(self.kept)
+
+    @property
+    def saved(self) -> int:
+        """How many of them are new."""
+        return sum(each.outcome is Outcome.CREATED for each in self.kept)
+
+    @property
+    def duplicates(self) -> int:
+        """How many of them we held already."""
+        return self.extracted - self.saved
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A memory among those that were kept before it and after it, oldest first."""
+
+    before: tuple[Memory, ...]
+    focus: Memory
+    after: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """How much agents know: active memories of knowledge, and the sessions of clients."""
+
+    sessions: int
+    observations: int
+    by_category: Mapping[str, int]
+    by_project: Mapping[str, int]
+    projects: tuple[str, ...]
+
+
+def as_said(candidate: Candidate) -> Candidate:
+    """Return a candidate as sure and as trusted as the door it came in by lets it be."""
+    if candidate.source in _RAW:
+        return replace(candidate, confidence=RAW_CONFIDENCE, trust=Trust.UNVERIFIED)
+    if candidate.source is Source.CLIENT:
+        return replace(candidate, confidence=INITIAL_CONFIDENCE, trust=Trust.OBSERVED)
+    return candidate
+
+
+def revised(memory: Memory, said: Candidate, *, now: datetime) -> Memory:
+    """Return a memory in the newer words of its topic key (agentops-memory, tier 1).
+
+    What nobody thought over leaves the kind and whether it is distilled as they are.
+    """
+    raw = said.source in _RAW
+    return replace(
+        memory,
+        observation=said.observation,
+        content_hash=content_hash(said.observation),
+        title=said.title or memory.title,
+        tags=said.tags or memory.tags,
+        category=said.category,
+        kind=memory.kind if raw and memory.kind is Kind.EPISODIC else kind_of(said.category),
+        trust=lesser(memory.trust, said.trust),
+        distilled=memory.distilled or not raw,
+        revision_count=memory.revision_count + 1,
+        last_seen_at=now,
+        updated_at=now,
+        decayed_weeks=0,
+        version=memory.version + 1,
+    )
+
+
+def widened(memory: Memory, said: Candidate) -> Memory:
+    """Return a memory found as widely as whoever says its words again asks for.
+
+    What is global stays so, for others find it by that.
+    """
+    if said.scope != GLOBAL or memory.scope == GLOBAL:
+        return memory
+    return replace(memory, scope=GLOBAL, version=memory.version + 1)
+
+
+def keyed(memory: Memory, said: Candidate) -> Memory:
+    """Return a memory under the topic key that its words are said again with; its own stays."""
+    if said.topic_key is None or memory.topic_key is not None:
+        return memory
+    return replace(
+        memory,
+        topic_key=said.topic_key,
+        distilled=memory.distilled or said.distilled,
+        version=memory.version + 1,
+    )
+
+
+def corrected(memory: Memory, change: Edit, *, now: datetime) -> Memory:
+    """Return a memory as its client corrects it; other words are not trusted as a person's are."""
+    changed = edited(memory, change, now=now)
+    if changed.observation == memory.observation:
+        return changed
+    return replace(
+        changed,
+        content_hash=content_hash(changed.observation),
+        trust=lesser(memory.trust, Trust.OBSERVED),
+    )
+
+
+def forgotten(memory: Memory) -> Memory:
+    """Return a memory as its client takes it back: told to nobody, but an operator sees it."""
+    return replace(
+        memory,
+        active=False,
+        inactive_reason=InactiveReason.DELETED,
+        version=memory.version + 1,
+    )
+
+
+def superseded(memory: Memory) -> Memory:
+    """Return a memory that another one is current in the place of; the version is the caller's."""
+    return replace(memory, active=False, inactive_reason=InactiveReason.SUPERSEDED)
+
+
+def lesser(held: Trust, said: Trust) -> Trust:
+    """Return the lesser of two trusts: newer words are as trusted as who said them, at most."""
+    return min(held, said, key=_STANDING.index)
+
+
+TITLE_WORDS: Final = 8
+"""How many words of a text stand for a title that says nothing."""
+
+SEGMENT_CHARS: Final = 100
+FAMILY_CHARS: Final = 19
+GENERAL: Final = "general"
+TOPIC: Final = "topic"
+MANUAL: Final = "manual"
+
+FAMILIES: Final = {
+    "architecture": ("architecture", "design", "adr", "refactor"),
+    "bug": ("bug", "bugfix", "fix", "incident", "hotfix"),
+    "decision": ("decision",),
+    "pattern": ("pattern", "convention", "guideline"),
+    "config": ("config", "setup", "infra", "infrastructure", "ci"),
+    "discovery": ("discovery", "investigation", "root_cause", "root-cause"),
+    "learning": ("learning", "learn"),
+    "preference": ("preference",),
+    "session": ("session_summary",),
+}
+SIGNS: Final = {
+    "bug": "bug|fix|panic|error|crash|regression|incident|hotfix",
+    "architecture": "architecture|design|adr|boundary|hexagonal|refactor",
+    "decision": "decision|tradeoff|chose|choose|decide",
+    "pattern": "pattern|convention|naming|guideline",
+    "config": "config|configuration|setup|environment|env|docker|pipeline",
+    "discovery": "discovery|investigate|investigation|found|root cause",
+    "learning": "learned|learning",
+}
+_OF_TYPE: Final = {word: family for family, words in FAMILIES.items() for word in words}
+_SIGNS: Final = {
+    family: re.compile(rf"\b(?:{words})(?:s|es|d|ed|ing|ies)?\b") for family, words in SIGNS.items()
+}
+_BETWEEN: Final = re.compile(r"[\W_]+")
+
+
+def topic_key(kind: str, title: str, content: str) -> str:
+    """Suggest a topic key: the same for what is about the same, whoever asks.
+
+    The family comes from the type, else from what the words are about; the rest is the
+    title, or the first eight words of the content where the title says nothing.
+    """
+    title, content = _plain(title), _plain(content)
+    family = _family(kind, f"{title} {content}")
+    said = _segment(title) or _segment(" ".join(content.split()[:TITLE_WORDS]))
+    said = said.removeprefix(f"{family}-")
+    return f"{family}/{GENERAL if said in ('', family) else said}"
+
+
+def _plain(text: str) -> str:
+    shown = without_private(text).replace(REDACTED, " ")
+    return unicodedata.normalize("NFKC", shown).lower()
+
+
+def _family(kind: str, text: str) -> str:
+    kind = kind.strip().lower()
+    if kind in _OF_TYPE:
+        return _OF_TYPE[kind]
+    for family, signs in _SIGNS.items():
+        if signs.search(text):
+            return family
+    own = "" if kind == MANUAL else _segment(kind)[:FAMILY_CHARS].strip("-")
+    return own or TOPIC
+
+
+def _segment(text: str) -> str:
+    """Return the words of a text with - between them, cut between two of them."""
+    whole = _BETWEEN.sub("-", text).strip("-")
+    if len(whole) <= SEGMENT_CHARS:
+        return whole
+    cut, _, _ = whole[: SEGMENT_CHARS + 1].rpartition("-")
+    return cut or whole[:SEGMENT_CHARS]
+
+
+TITLE_CHARS: Final = 80
+
+
+def title_of(memory: Memory) -> str:
+    """Return the title of a memory, else its first line."""
+    lines = (one_line(line).lstrip("#*- ") for line in memory.observation.splitlines())
+    return memory.title or shortened(next(filter(None, lines), ""), TITLE_CHARS)
+
+
+def own_title(memory: Memory) -> str:
+    """Return the title that somebody gave; empty for one that was made of the text."""
+    return "" if memory.title == titled(memory.observation) else memory.title

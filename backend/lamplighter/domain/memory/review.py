@@ -1,0 +1,186 @@
+"""The review: two claims of which at most one may be true, and what a person decides on them."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from lamplighter.domain.errors import Wrong
+from lamplighter.domain.memory.memory import (
+    ACTIVE_THRESHOLD,
+    Category,
+    Edit,
+    InactiveReason,
+    Memory,
+    MemoryId,
+    edited,
+)
+
+SUPERSEDES: Final = "supersedes"
+MERGED_INTO: Final = "merged_into"
+
+WAKES: Final = (InactiveReason.LOW, InactiveReason.OPERATOR, InactiveReason.SUPERSEDED)
+"""Why a claim was put aside that a person may yet call true."""
+
+DELETION: Final = "deletion"
+"""Who resolved the reviews of a memory that was deleted."""
+
+
+class ReviewKind(StrEnum):
+    """How sure we are: in a conflict the old claim lost confidence, a possible one cost nothing."""
+
+    CONFLICT = "conflict"
+    POSSIBLE = "possible"
+
+
+class ReviewState(StrEnum):
+    """Whether a review waits for a person."""
+
+    OPEN = "open"
+    RESOLVED = "resolved"
+
+
+class Resolution(StrEnum):
+    """What became of a review; `gone` is nobody's decision: one of the memories was deleted."""
+
+    KEEP_OLD = "keep_old"
+    KEEP_NEW = "keep_new"
+    BOTH = "both"
+    MERGE = "merge"
+    DISMISS = "dismiss"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """One case: the old memory, the one that holds the new claim, and the words it was said in."""
+
+    id: int
+    kind: ReviewKind
+    state: ReviewState
+    old_id: MemoryId
+    new_id: MemoryId
+    service: str | None
+    category: Category
+    reason: str
+    said: str
+    session_id: int | None
+    resolution: Resolution | None
+    resolved_by: str | None
+    resolved_at: datetime | None
+    created_at: datetime
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a person decides, and the words that some decisions need."""
+
+    resolution: Resolution
+    old_scope: str = ""
+    new_scope: str = ""
+    observation: str = ""
+
+    @property
+    def gives_back(self) -> bool:
+        """Whether the old memory gets back what contradictions took."""
+        return self.resolution in (Resolution.KEEP_OLD, Resolution.BOTH, Resolution.MERGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a decision makes of one memory, and why."""
+
+    before: Memory
+    after: Memory
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What follows from a decision: how memories change, and how they stand to each other then."""
+
+    moves: tuple[Move, ...] = ()
+    link: tuple[MemoryId, MemoryId, str] | None = None
+
+
+def wrong_words(answer: Answer) -> list[Wrong]:
+    """Return what is missing from an answer, and what its decision has no use for."""
+    wrong: list[Wrong] = []
+    both, merge = (answer.resolution is each for each in (Resolution.BOTH, Resolution.MERGE))
+    worded = merge or answer.resolution is Resolution.KEEP_NEW
+    for name, value in (("old_scope", answer.old_scope), ("new_scope", answer.new_scope)):
+        if value and not both:
+            wrong.append(Wrong(name, f"is only for {Resolution.BOTH}"))
+    if both and not (answer.old_scope or answer.new_scope):
+        wrong.append(Wrong("old_scope", "is missing: when one of them is true, here or new_scope"))
+    if answer.observation and not worded:
+        wrong.append(
+            Wrong("observation", f"is only for {Resolution.MERGE} and {Resolution.KEEP_NEW}")
+        )
+    if merge and not answer.observation:
+        wrong.append(Wrong("observation", "is missing: the words that hold both"))
+    return wrong
+
+
+def judged(review: Review, answer: Answer, old: Memory, new: Memory, *, now: datetime) -> Verdict:
+    """Say what follows from an answer; `old` has what was taken from it back where it gets that."""
+    said = f"review {review.id}"
+    match answer.resolution:
+        case Resolution.KEEP_OLD:
+            moves = _kept(old, new, said, now=now)
+            return Verdict(moves, (old.id, new.id, SUPERSEDES))
+        case Resolution.KEEP_NEW:
+            worded = _worded(new, answer.observation, said, now=now)
+            moves = _kept(worded[-1].after if worded else new, old, said, now=now)
+            return Verdict((*worded, *moves), (new.id, old.id, SUPERSEDES))
+        case Resolution.BOTH:
+            scopes = ((old, answer.old_scope), (new, answer.new_scope))
+            why = f"{said}: both are true"
+            return Verdict(
+                tuple(_scoped(each, text, why, now=now) for each, text in scopes if text)
+            )
+        case Resolution.MERGE:
+            confidence = max(old.confidence, new.confidence, ACTIVE_THRESHOLD)
+            edit = Edit(observation=answer.observation, confidence=confidence, active=True)
+            merged = Move(old, edited(old, edit, now=now), f"{said}: merged with memory {new.id}")
+            moves = (merged, *_superseded(new, f"{said}: merged into memory {old.id}"))
+            return Verdict(moves, (new.id, old.id, MERGED_INTO))
+    return Verdict()
+
+
+def scoped(observation: str, scope: str) -> str:
+    """Return an observation that says when it is true."""
+    return f"{observation} ({scope})"
+
+
+def _scoped(memory: Memory, scope: str, why: str, *, now: datetime) -> Move:
+    edit = Edit(observation=scoped(memory.observation, scope))
+    return Move(memory, edited(memory, edit, now=now), f"{why}, this one {scope}")
+
+
+def _worded(memory: Memory, text: str, said: str, *, now: datetime) -> tuple[Move, ...]:
+    if text in ("", memory.observation):
+        return ()
+    after = edited(memory, Edit(observation=text), now=now)
+    return (Move(memory, after, f"{said}: it is true in these words"),)
+
+
+def _kept(kept: Memory, other: Memory, said: str, *, now: datetime) -> tuple[Move, ...]:
+    aside = _superseded(other, f"{said}: memory {kept.id} is true instead")
+    if kept.active or kept.inactive_reason not in WAKES:
+        return aside
+    why, edit = f"{said}: it is true instead of memory {other.id}", Edit(active=True)
+    if kept.confidence < ACTIVE_THRESHOLD:
+        why = f"{why}, so its confidence is {ACTIVE_THRESHOLD:.2f} again"
+        edit = replace(edit, confidence=ACTIVE_THRESHOLD)
+    return (Move(kept, edited(kept, edit, now=now), why), *aside)
+
+
+def _superseded(memory: Memory, why: str) -> tuple[Move, ...]:
+    if memory.inactive_reason is InactiveReason.SUPERSEDED:
+        return ()
+    version, reason = memory.version + 1, InactiveReason.SUPERSEDED
+    return (
+        Move(memory, replace(memory, active=False, inactive_reason=reason, version=version), why),
+    )

@@ -1,0 +1,299 @@
+"""Undo: what one step of a memory's history changed is put back, whatever came after it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, Protocol, TypeVar
+
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.memory.memory import (
+    ACTIVE_THRESHOLD,
+    Category,
+    InactiveReason,
+    Kind,
+    Memory,
+    Trust,
+    clamp,
+    kind_of,
+)
+from lamplighter.domain.text import content_hash
+
+UNDONE: Final = "undone"
+REVIEW: Final = "review"
+UNDOING: Final = (UNDONE, REVIEW)
+"""The causes of steps that may take an earlier one back; their reason says which."""
+
+FADED: Final = "faded"
+FADES_AGAIN: Final = "it fades again at the next session unless you set its confidence"
+
+SETTINGS: Final = {
+    "observation": "text",
+    "category": "category",
+    "service": "service",
+    "trust": "trust",
+    "pinned": "pin",
+    "title": "title",
+    "tags": "tags",
+    "project": "project",
+    "scope": "scope",
+    "topic_key": "topic key",
+}
+_WORDS: Final = {**SETTINGS, "active": "state"}
+
+Values = dict[str, Any]
+
+
+class Step(Protocol):
+    """One change of a memory, as its history keeps it."""
+
+    @property
+    def id(self) -> int:
+        """Its number: a later step has a higher one."""
+
+    @property
+    def version(self) -> int:
+        """The version of the memory that it made."""
+
+    @property
+    def cause(self) -> str:
+        """What happened, in one word."""
+
+    @property
+    def reason(self) -> str:
+        """Why, in words."""
+
+    @property
+    def before(self) -> Mapping[str, Any] | None:
+        """What the memory was; None where it began."""
+
+    @property
+    def after(self) -> Mapping[str, Any] | None:
+        """What the memory became; None where it ended."""
+
+    @property
+    def act_id(self) -> int | None:
+        """The act of an operator that it was part of."""
+
+
+S = TypeVar("S", bound=Step)
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """A memory without a step of its history; `left` names what later steps changed again."""
+
+    memory: Memory
+    left: tuple[str, ...] = ()
+
+
+def undo(memory: Memory, step: Step, later: Sequence[Step]) -> Undone:
+    """Put back what a step changed; the same memory where nothing of it is left to put back.
+
+    `later` are the steps after it. Raises Conflict for what cannot be undone at
+    all. Without its beginning a memory is set aside, not removed.
+    """
+    if step.after is None:
+        raise Conflict("That step cannot be undone here: restore a deleted memory from the trash.")
+    by = taken_back(step, later)
+    if by is not None:
+        raise Conflict(
+            f"That step was undone already, in version {by.version}; that can be undone instead."
+        )
+    if step.before is None:
+        return Undone(_next(memory, _set_aside(memory)))
+    was, gave = _values(step.before), _values(step.after)
+    put, left = _settings(memory, was, gave)
+    if put or not left:
+        put |= _clock(memory, was, gave)
+    if not left:
+        put |= _standing(memory, was, gave)
+    if "category" in put:
+        put["kind"] = was.get("kind") or kind_of(put["category"])
+    strength, stays = _strength(memory, was, gave)
+    return Undone(_next(memory, _with(memory, {**put, **strength})), (*left, *stays))
+
+
+def possible(memory: Memory | None, step: Step, later: Sequence[Step]) -> bool:
+    """Whether something of a step can be undone; `memory` None is one that is gone."""
+    try:
+        return memory is not None and undo(memory, step, later).memory != memory
+    except Conflict:
+        return False
+
+
+def undoes(step: Step) -> str:
+    """Return what the reason of the undo of a step begins with."""
+    return f"undoes {step.cause} of version {step.version}"
+
+
+def kept_as(step: Step, before: Memory, after: Memory) -> str:
+    """Return the reason that the undo of a step is kept with: what it is, and what comes of it."""
+    weeks = before.decayed_weeks - after.decayed_weeks
+    due = step.cause == FADED and weeks > 0 and not after.pinned
+    return f"{undoes(step)}; {FADES_AGAIN}" if due else undoes(step)
+
+
+def undoes_act(act_id: int) -> str:
+    """Return the reason that the undo of an operator's act is kept with, in each memory."""
+    return f"undoes act {act_id}"
+
+
+def as_before(memory: Memory, step: Step) -> Memory:
+    """Return a memory as it was before a step, in a version of its own."""
+    assert step.before is not None
+    return replace(_with(memory, _values(step.before)), version=memory.version + 1)
+
+
+def taken_back(step: Step, later: Sequence[S]) -> S | None:
+    """Return the undo of a step; there is at most one, and it can be undone in its turn."""
+    reasons = {undoes(step)}
+    if step.act_id is not None:
+        # before there was a journal an act on many memories was called a bulk
+        reasons |= {undoes_act(step.act_id), f"undoes bulk {step.act_id}"}
+    for each in later:
+        if each.cause in UNDOING and each.id > step.id and _first(each.reason) in reasons:
+            return each
+    return None
+
+
+def in_force(step: S, later: Sequence[S]) -> S | None:
+    """Return the step to undo so that a step no longer counts; None when it does not now.
+
+    That is the step itself, or what undid its undo.
+    """
+    while (undone := taken_back(step, later)) is not None:
+        again = taken_back(undone, later)
+        if again is None:
+            return None
+        step = again
+    return step
+
+
+def in_the_way(left: Sequence[str], later: Sequence[Step]) -> str:
+    """Say what stands in the way of an undo."""
+    if not left:
+        return "Nothing of that step is left to put back."
+    what = " and ".join(_WORDS[name] for name in left)
+    changes = [each for each in later if _changed(each) & set(left)]
+    if not changes:
+        return f"The {what} it gave was changed again since."
+    last = max(changes, key=lambda each: each.id)
+    return f"The {what} it gave was changed again later: {last.cause}, version {last.version}."
+
+
+def _first(reason: str) -> str:
+    return reason.partition(";")[0]
+
+
+def _set_aside(memory: Memory) -> Memory:
+    if not memory.active:
+        return memory
+    return replace(memory, active=False, inactive_reason=InactiveReason.OPERATOR)
+
+
+def _settings(memory: Memory, was: Values, gave: Values) -> tuple[Values, tuple[str, ...]]:
+    changed = [name for name in SETTINGS if _differs(name, was, gave)]
+    put = {name: was[name] for name in changed if getattr(memory, name) == gave[name]}
+    left = [name for name in changed if getattr(memory, name) not in (was[name], gave[name])]
+    return put, tuple(left)
+
+
+def _clock(memory: Memory, was: Values, gave: Values) -> Values:
+    """Return when it was last confirmed, and the weeks of fading taken since, without a step.
+
+    Weeks that were taken after the step stay taken.
+    """
+    if "updated_at" not in gave or memory.updated_at != gave["updated_at"]:
+        return {}
+    weeks = memory.decayed_weeks + was["decayed_weeks"] - gave["decayed_weeks"]
+    return {"updated_at": was["updated_at"], "decayed_weeks": max(0, weeks)}
+
+
+def _standing(memory: Memory, was: Values, gave: Values) -> Values:
+    """Return what goes with its words: its kind, whether they are thought over, how often revised.
+
+    Later revisions still count.
+    """
+    put = {
+        name: was[name]
+        for name in ("kind", "distilled")
+        if _differs(name, was, gave) and getattr(memory, name) == gave[name]
+    }
+    if _differs("revision_count", was, gave):
+        count = memory.revision_count + was["revision_count"] - gave["revision_count"]
+        put["revision_count"] = max(1, count)
+    return put
+
+
+def _strength(memory: Memory, was: Values, gave: Values) -> tuple[Values, tuple[str, ...]]:
+    """Return the confidence and activity without a step, and what stays as it is."""
+    by = gave["confidence"] - was["confidence"]
+    stood, stands = ((each["active"], each["inactive_reason"]) for each in (was, gave))
+    if not by and stood == stands:
+        return {}, ()
+    confidence = clamp(memory.confidence - by)
+    if memory.confidence == gave["confidence"]:
+        confidence = was["confidence"]
+    held = (memory.active, memory.inactive_reason)
+    put_back = stood != stands and held == stands
+    active, reason = _ruled(confidence, *(stood if put_back else held))
+    found = {"confidence": confidence, "active": active, "inactive_reason": reason}
+    return found, () if by or put_back or held == stood else ("active",)
+
+
+def _ruled(
+    confidence: float, active: bool, reason: InactiveReason | None
+) -> tuple[bool, InactiveReason | None]:
+    """Keep to the rule of 0.30, except where something else than confidence put it aside."""
+    low = confidence < ACTIVE_THRESHOLD
+    if active and low:
+        return False, InactiveReason.LOW
+    if reason is InactiveReason.LOW and not low:
+        return True, None
+    return active, reason
+
+
+def _with(memory: Memory, values: Values) -> Memory:
+    back = replace(memory, **values)
+    if back.observation != memory.observation:
+        back = replace(back, content_hash=content_hash(back.observation))
+    return back
+
+
+def _next(before: Memory, after: Memory) -> Memory:
+    return after if after == before else replace(after, version=before.version + 1)
+
+
+def _differs(name: str, was: Mapping[str, Any], gave: Mapping[str, Any]) -> bool:
+    return name in was and name in gave and was[name] != gave[name]
+
+
+def _changed(step: Step) -> set[str]:
+    return {name for name in _WORDS if _differs(name, step.before or {}, step.after or {})}
+
+
+def _values(kept: Mapping[str, Any]) -> Values:
+    """Read what an entry keeps; one of an earlier version tells less."""
+    low = kept["confidence"] < ACTIVE_THRESHOLD
+    reason = InactiveReason.LOW if low else InactiveReason.OPERATOR
+    given = {"inactive_reason": None if kept["active"] else reason, **kept}
+    return {name: _read(name, value) for name, value in given.items()}
+
+
+def _read(name: str, value: Any) -> Any:
+    match name:
+        case "category":
+            return Category(value)
+        case "trust":
+            return Trust(value)
+        case "kind":
+            return Kind(value)
+        case "inactive_reason":
+            return None if value is None else InactiveReason(value)
+        case "updated_at":
+            return datetime.fromisoformat(value)
+        case "active" | "pinned" | "distilled":
+            return bool(value)
+        case "tags":
+            return tuple(value)
+    return value

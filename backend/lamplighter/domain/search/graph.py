@@ -1,0 +1,78 @@
+"""The graph: how memories, services and topics hang together, as far as it was recorded."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.sessions.session import Session, Trigger
+
+MEMORY: Final = "memory"
+SERVICE: Final = "service"
+TOPIC: Final = "topic"
+PROJECT: Final = "project"
+SESSION: Final = "session"
+
+ABOUT: Final = "is about"
+OF_TOPIC: Final = "holds"
+DEPENDS_ON: Final = "depends on"
+IN: Final = "has"
+SAID: Final = "brought"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One thing: what it is, and what it is called; a memory by its number."""
+
+    what: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """How one thing stands to another."""
+
+    source: Node
+    what: str
+    target: Node
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.what} {self.target}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """Some things and how they hang together; `more` says that not all of it is here.
+
+    `memories` are those among the nodes, and `sessions`.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    memories: tuple[Memory, ...] = ()
+    sessions: tuple[Session, ...] = ()
+    more: bool = False
+
+
+def node_of(memory: Memory) -> Node:
+    """Return the node of a memory."""
+    return Node(MEMORY, str(memory.id))
+
+
+def session_node(session: Session) -> Node:
+    """Return the node of a session, by its client's name for it or by its number."""
+    theirs = session.external_id if session.trigger is Trigger.CLIENT else None
+    return Node(SESSION, theirs or str(session.id))
+
+
+def edges_of(memory: Memory) -> list[Edge]:
+    """Return how a memory stands to its service and its topic."""
+    here = node_of(memory)
+    found = []
+    if memory.service is not None:
+        found.append(Edge(here, ABOUT, Node(SERVICE, memory.service)))
+    if memory.topic_key is not None:
+        found.append(Edge(Node(TOPIC, memory.topic_key), OF_TOPIC, here))
+    return found

@@ -1,0 +1,236 @@
+"""The query: any text is a valid one.
+
+Words are looked for, any of them; `"a phrase"` must stand there, `-word` must not.
+`service:`, `type:`, `category:`, `kind:`, `project:`, `tag:`, `in:` and `since:` narrow the
+search where what follows can be meant; else they are words like others. They only narrow:
+what was asked for outside of the query is never replaced or widened by what is typed in it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from lamplighter.domain.memory.memory import Category, Kind
+from lamplighter.domain.project import project_of
+from lamplighter.domain.search import scope_terms
+from lamplighter.domain.search.period import Period, period
+from lamplighter.domain.search.search import Layer, Wanted
+from lamplighter.domain.search.terms import STOP, Word, words
+from lamplighter.domain.services.service import fold
+
+QUERY_CHARS: Final = 8_192
+TERMS: Final = 64
+KEYS: Final = 3
+KEY_CHARS: Final = 120
+VALUE_CHARS: Final = 200
+
+_PART: Final = re.compile(
+    r'(?<!\S)(?P<minus>-?)(?:(?P<name>[A-Za-z]+):)?"(?P<quoted>[^"]+)"(?!\S)|\S+'
+)
+_FILTER: Final = re.compile(r"(?P<name>[A-Za-z]+):(?P<value>[^\s:/].*)")
+_KEY: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
+_AGO: Final = re.compile(r"([0-9]{1,4})([hdw])")
+_SIZES: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_LAYERS: Final = {
+    **{f"{layer.value}{ending}": (layer,) for layer in Layer for ending in ("", "s")},
+    "memories": (Layer.MEMORY,),
+    "all": tuple(Layer),
+}
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What a query was taken apart into, in its order."""
+
+    texts: list[str] = field(default_factory=list)
+    exact: list[str] = field(default_factory=list)
+    phrases: list[str] = field(default_factory=list)
+    without: list[str] = field(default_factory=list)
+    filters: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a query asks for, in terms; `wanted` is narrowed by the filters in its words.
+
+    `spelled` has each term as it was typed, `keys` are the words that may be topic keys,
+    `filters` what of the query narrows, as it was typed.
+    """
+
+    wanted: Wanted
+    terms: tuple[str, ...] = ()
+    spelled: Mapping[str, str] = field(default_factory=dict)
+    filters: tuple[str, ...] = ()
+    phrases: tuple[tuple[str, ...], ...] = ()
+    without: tuple[tuple[str, ...], ...] = ()
+    keys: tuple[str, ...] = ()
+    period: Period | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is looked for: neither words nor a filter."""
+        wanted = self.wanted
+        narrow = (wanted.service, wanted.kind, wanted.since, *wanted.categories, *wanted.tags)
+        return not self.terms and not self.phrases and not any(narrow)
+
+
+def asked(wanted: Wanted, *, now: datetime) -> Asked:
+    """Take a query apart; where `plain` is wanted every word is only a word."""
+    text = wanted.query[:QUERY_CHARS].replace("\0", " ")
+    parts = _Parts(texts=[text])
+    if not wanted.plain:
+        parts, wanted = _taken_apart(text, wanted, now=now)
+    spelled: dict[str, str] = {}
+    kept = _telling(word for each in parts.texts for word in _spelling(each, spelled))
+    kept += [word for each in parts.exact for word in _spelling(each, spelled)]
+    phrases = [tuple(each.term for each in words(text)) for text in parts.phrases]
+    kept += [word for each in parts.phrases for word in _telling(_spelling(each, spelled))]
+    without = [tuple(each.term for each in words(text)) for text in parts.without]
+    found = list(dict.fromkeys(each.term for each in kept))[:TERMS]
+    return Asked(
+        wanted=wanted,
+        terms=tuple(found),
+        spelled=spelled,
+        filters=tuple(parts.filters),
+        phrases=tuple(each[:TERMS] for each in phrases[:TERMS] if each),
+        without=tuple(each[:TERMS] for each in without[:TERMS] if each) if found else (),
+        keys=_keys(parts.texts),
+        period=period(" ".join(parts.texts)[:QUERY_CHARS], now=now),
+    )
+
+
+def sanitised(text: str) -> str:
+    """Return a query as clients of memory services know it: `"fix" OR "auth"`."""
+    bare = (re.sub(r"[^\w./-]+", "", part) for part in text.replace("\0", " ").split())
+    return " OR ".join(f'"{each}"' for each in bare if each)
+
+
+def _spelling(text: str, spelled: dict[str, str]) -> Iterator[Word]:
+    """Yield the words of a text, and keep each term as it was typed first."""
+    for word in words(text):
+        spelled.setdefault(word.term, text[word.start : word.end])
+        yield word
+
+
+def _telling(found: Iterable[Word]) -> list[Word]:
+    """Leave out what stands in every sentence, unless nothing else is said."""
+    every = list(found)
+    return [each for each in every if each.plain not in STOP] or every
+
+
+def _taken_apart(text: str, wanted: Wanted, *, now: datetime) -> tuple[_Parts, Wanted]:
+    parts, given = _Parts(), wanted
+    for match in _PART.finditer(text):
+        name, value = match["name"], match["quoted"]
+        minus = match["minus"] == "-"
+        if value is None and (bare := _FILTER.fullmatch(match[0])):
+            name, value = bare["name"], bare["value"]
+        narrow = _FILTERS.get(name.lower()) if name and value and not minus else None
+        narrowed = narrow and narrow(_Before(given, wanted, now), value[:VALUE_CHARS].strip())
+        if narrowed:
+            wanted = narrowed
+            parts.filters.append(match[0])
+        elif match["quoted"] is None:
+            _word(parts, match[0])
+        elif name:
+            parts.texts.append(match[0])
+        else:
+            _quoted(parts, value, minus=minus)
+    if not (parts.texts or parts.exact or parts.phrases) and parts.without:
+        parts.texts, parts.without = parts.without, []
+    return parts, wanted
+
+
+def _word(parts: _Parts, text: str) -> None:
+    minus = text.startswith("-") and any(words(text[1:2]))
+    (parts.without if minus else parts.texts).append(text[1:] if minus else text)
+
+
+def _quoted(parts: _Parts, text: str, *, minus: bool) -> None:
+    if minus:
+        parts.without.append(text)
+    elif len(text.split()) > 1:
+        parts.phrases.append(text)
+    else:
+        parts.exact.append(text)
+
+
+def _keys(texts: Iterable[str]) -> tuple[str, ...]:
+    bare = (word.strip("\"'(),;:.?!") for text in texts for word in text.split())
+    found = (scope_terms.key_form(each) for each in bare if len(each) <= KEY_CHARS)
+    return tuple(dict.fromkeys(each for each in found if _KEY.fullmatch(each)))[:KEYS]
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What was asked for outside of the query, and what of it the filters so far have left."""
+
+    given: Wanted
+    so_far: Wanted
+    now: datetime
+
+
+def _service(before: _Before, value: str) -> Wanted | None:
+    held = before.given.service
+    if not value or (held is not None and fold(held) != fold(value)):
+        return None
+    return replace(before.so_far, service=value)
+
+
+def _category(before: _Before, value: str) -> Wanted | None:
+    """Narrow to a category; several that are typed are alternatives."""
+    given, typed = before.given.categories, before.so_far.categories
+    if value.lower() not in set(Category) or (given and value.lower() not in given):
+        return None
+    others = () if typed == given else typed
+    return replace(before.so_far, categories=(*others, Category(value.lower())))
+
+
+def _kind(before: _Before, value: str) -> Wanted | None:
+    held = before.given.kind
+    if value.lower() not in set(Kind) or (held is not None and held != value.lower()):
+        return None
+    return replace(before.so_far, kind=Kind(value.lower()))
+
+
+def _project(before: _Before, value: str) -> Wanted | None:
+    held = before.given.project
+    if not value or (held is not None and project_of(held) != project_of(value)):
+        return None
+    return replace(before.so_far, project=value)
+
+
+def _tag(before: _Before, value: str) -> Wanted | None:
+    wanted = before.so_far
+    return replace(wanted, tags=(*wanted.tags, value)) if value else None
+
+
+def _layers(before: _Before, value: str) -> Wanted | None:
+    """Look elsewhere: where is no wall, but what else is asked for holds there too."""
+    layers = _LAYERS.get(value.lower())
+    return None if layers is None else replace(before.so_far, layers=layers)
+
+
+def _since(before: _Before, value: str) -> Wanted | None:
+    ago = _AGO.fullmatch(value.lower())
+    try:
+        since = before.now - _SIZES[ago[2]] * int(ago[1]) if ago else datetime.fromisoformat(value)
+        since = since.replace(tzinfo=UTC) if since.tzinfo is None else since.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    held = before.given.since
+    return replace(before.so_far, since=since if held is None else max(held, since))
+
+
+_FILTERS: Final[dict[str, Callable[[_Before, str], Wanted | None]]] = {
+    "service": _service,
+    "project": _project,
+    "tag": _tag,
+    "type": _category,
+    "category": _category,
+    "kind": _kind,
+    "in": _layers,
+    "since": _since,
+}

@@ -1,0 +1,181 @@
+"""The order of what was found: BM25 over weighted fields, and what a question names.
+
+Each part of a score is a reason that can be shown, and the reasons add up to it.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.search.query import Asked
+from lamplighter.domain.search.search import Reason
+from lamplighter.domain.search.terms import is_single, terms
+from lamplighter.domain.search.utterance import called, said_at, said_by
+from lamplighter.domain.services.service import fold
+from lamplighter.domain.sessions.session import Session
+
+K1, B = 1.2, 0.05
+TITLE, TEXT, KEYS, AROUND = 3.0, 1.0, 2.0, 0.25
+WEIGHTS: Final = (TITLE, TEXT, KEYS, AROUND)
+KEYS_AT: Final = 2
+AROUND_AT: Final = 3
+AROUND_TERMS: Final = 60
+"""Of longer neighbors each word counts for less in proportion: a page is no context of a turn."""
+NEXT_TO: Final = "next to "
+"""What a word counts that only the neighbors of a turn hold."""
+
+SIZES: Final = (1.0, 1.0, 1.0, 0.25)
+"""How much a term of each field makes a text longer; a long title is no long text."""
+
+OF_SERVICE: Final = 0.2
+OF_PERIOD: Final = 0.3
+OF_SPEAKER: Final = 0.45
+"""What somebody says counts for more when the query names them than what is said to them."""
+
+FEW: Final = 12
+NAMES: Final = 3
+"""So many names of one row, at most, are thought to stand in a query."""
+
+KEY_SCORE: Final = 1_000.0
+"""What the memory that a query names by its topic key has before all others."""
+
+Fields = tuple[str, str, str, str]
+"""The terms of a title, a text, its keys and its neighbours, with spaces between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """How much is indexed, how long its texts are on average, and how many hold each term.
+
+    `parts` says how much of it is in each part of the index.
+    """
+
+    documents: int
+    average: float
+    holding: Mapping[str, int]
+    parts: Mapping[int, int] = field(default_factory=dict)
+
+    def weight(self, term: str) -> float:
+        """Return how telling a term is: the fewer hold it the more."""
+        held = min(self.holding.get(term, 0), self.documents)
+        return math.log(1.0 + (self.documents - held + 0.5) / (held + 0.5))
+
+
+NOTHING: Final = Corpus(0, 0.0, {})
+
+
+def size_of(fields: Fields) -> float:
+    """Return how long what these terms come from is."""
+    return sum(
+        share * (text.count(" ") + 1) for share, text in zip(SIZES, fields, strict=True) if text
+    )
+
+
+class Words:
+    """The terms of a query with what each weighs: made once, asked of each text."""
+
+    def __init__(self, looked_for: Sequence[str], corpus: Corpus) -> None:
+        self.corpus = corpus
+        self._weights = {term: corpus.weight(term) for term in looked_for}
+        self._singles = tuple(term for term in self._weights if is_single(term))
+        self._whole = tuple(term for term in self._weights if term not in self._singles)
+        self._average = corpus.average or 1.0
+        self.full = sum(self._weights.values())
+        """What a text with all the words scores, about."""
+
+    def score(self, fields: Fields, size: float) -> float:
+        """Return what all terms count for a text; BM25 over the weighted fields."""
+        return sum(score for _, score in self._parts(fields, size))
+
+    def reasons(self, fields: Fields, size: float) -> tuple[Reason, ...]:
+        """Return what each term counts for a text."""
+        own = self._held((*fields[:AROUND_AT], ""))
+        return tuple(
+            Reason(term if term in own else f"{NEXT_TO}{term}", score)
+            for term, score in self._parts(fields, size)
+        )
+
+    def _parts(self, fields: Fields, size: float) -> list[tuple[str, float]]:
+        norm = K1 * (1.0 - B + B * size / self._average)
+        weights = self._weights
+        return [
+            (term, weights[term] * count * (K1 + 1.0) / (count + norm))
+            for term, count in self._held(fields).items()
+        ]
+
+    def _held(self, fields: Fields) -> dict[str, float]:
+        """Return how often each term stands in a text, as its fields weigh."""
+        held: dict[str, float] = {}
+        near = AROUND * min(1.0, AROUND_TERMS / (fields[AROUND_AT].count(" ") + 1))
+        for weight, text in zip((*WEIGHTS[:AROUND_AT], near), fields, strict=True):
+            # a few are looked for in the whole text: to split one costs more
+            within = text if len(self._whole) <= FEW else frozenset(text.split())
+            found = [term for term in self._whole if term in within]
+            part = text.split() if found else []
+            for term in found:
+                if count := part.count(term):
+                    held[term] = held.get(term, 0.0) + weight * count
+            for term in self._singles:
+                if count := sum(each.startswith(term) for each in text.split()):
+                    held[term] = held.get(term, 0.0) + weight * count
+        return held
+
+
+def by_name(row: object, asked: Asked, score: float) -> list[Reason]:
+    """Return what counts because the query names the service, speaker or time of a row."""
+    held = set(asked.terms)
+    found = [
+        Reason(f"names {name}", share * score)
+        for name, words, share in _names(row)
+        if held.issuperset(words)
+    ]
+    wanted, own = asked.wanted, getattr(row, "service", None)
+    if wanted.general and wanted.service and own and fold(own) == fold(wanted.service):
+        found.append(Reason(f"of {own}", OF_SERVICE * score + 1.0))
+    if asked.period is not None and asked.period.holds(said_at(row) or moment_of(row)):
+        found.append(Reason(f"from {asked.period.words}", OF_PERIOD * score))
+    return found
+
+
+def most(score: float, fields: Fields | None, asked: Asked) -> float:
+    """Return the most that `by_name` can make of a score.
+
+    What only meaning found has no `fields`: words would have found its names.
+    """
+    share = OF_PERIOD if asked.period is not None else 0.0
+    wanted = set(asked.terms)
+    if fields is not None and not wanted.isdisjoint(fields[KEYS_AT].split()):
+        share += NAMES * OF_SERVICE + OF_SPEAKER
+    if asked.wanted.general and asked.wanted.service:
+        return score * (1.0 + share + OF_SERVICE) + 1.0
+    return score * (1.0 + share)
+
+
+def moment_of(row: object) -> datetime | None:
+    """Return the moment that a row is of."""
+    for name in ("updated_at", "ended_at", "started_at", "created_at"):
+        found = getattr(row, name, None)
+        if isinstance(found, datetime):
+            return found
+    return None
+
+
+def total(reasons: Sequence[Reason]) -> float:
+    """Return the score that some reasons add up to."""
+    return math.fsum(each.score for each in reasons)
+
+
+def _names(row: object) -> Iterator[tuple[str, list[str], float]]:
+    """Yield the names of a row: the terms that name it, and what share of a score that counts."""
+    if isinstance(row, Session):
+        for name in filter(None, (*(row.services or ()), row.agent)):
+            yield name, terms(name), OF_SERVICE
+        return
+    own, spoken = getattr(row, "service", None), said_by(row)
+    if own:
+        yield own, terms(own), OF_SERVICE
+    if spoken and spoken != own:
+        titled = spoken == str(getattr(row, "title", "")).strip()
+        yield spoken, terms(spoken) if titled else called(spoken), OF_SPEAKER

@@ -1,0 +1,70 @@
+"""Whether a memory is close enough to a prompt to be told beside it: silence is better than noise.
+
+A search ranks; it does not say when even the best is none. Words that stand in every
+second prompt of a developer say nothing here, an identifier says much.
+"""
+
+import re
+from typing import Final
+
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.search.terms import STOP, is_name, terms
+from lamplighter.domain.text import one_line
+
+LEAST: Final = 2.0
+LEAST_SHARE: Final = 0.2
+_NAMED: Final = 2.0
+_NUMBERED: Final = re.compile(r"[^\W\d].*\d|\d.*[^\W\d]|\d{3}")
+_EVERYDAY: Final = frozenset(
+    terms(
+        """
+        about actually add again all already also always and any anything app
+        application back because been before being better both branch build bug button
+        call can cannot change check code come commit could create current data default
+        delete did different does doing done don down each else error even every
+        everything example explain fail failed failing fails feature few file files find
+        first fix function get give going good handle have help here how idea implement
+        instead into issue its just keep know last let like line list look looks main
+        make makes many maybe mean method more most move much must name need needs never
+        new next nothing now number off okay old one only open other our out over page
+        part please problem project pull push put really refactor remove rename reply
+        request right run running same say see seems set should show simple since some
+        something still stop sure take task tell test tests than thank thanks that their
+        them then there these they thing think this those time too try two under update
+        use used user uses using value very wait want was way well were what when where
+        whether which while who why will with without word work working works would
+        write wrong yes yet you your
+        """,
+    )
+)
+
+
+def near(prompt: str, memory: Memory) -> bool:
+    """Whether enough of what a prompt is about is what a memory is about."""
+    asked = {each: _weight(each) for each in terms(prompt) if each not in STOP | _EVERYDAY}
+    said = (memory.title, memory.observation, memory.service, memory.topic_key, *memory.tags)
+    held = frozenset(terms(" ".join(filter(None, said))))
+    found = sum(weight for each, weight in asked.items() if each in held)
+    return found >= LEAST and found >= LEAST_SHARE * sum(asked.values())
+
+
+def _weight(term: str) -> float:
+    return _NAMED if is_name(term) or _NUMBERED.search(term) else 1.0
+
+
+_WORD: Final = re.compile(r"[\w-]+")
+_SHORT: Final = 3
+_EMPTY: Final = frozenset(
+    (
+        *("the", "and", "for", "with", "was", "were", "are", "has", "had", "not", "that", "this"),
+        *("its", "from", "but", "when", "what", "how", "why"),
+    )
+)
+
+
+def keywords(text: str) -> list[str]:
+    """Return the words that say something, each once; of a text that has none, the whole."""
+    text = one_line(text).casefold()
+    found = dict.fromkeys(_WORD.findall(text))
+    kept = [each for each in found if len(each) >= _SHORT and each not in _EMPTY]
+    return kept or list(found) or [text]

@@ -1,0 +1,164 @@
+"""The search: what is asked of all that is known, what is found, and what a session was shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, Protocol
+
+from lamplighter.domain.memory.memory import Category, Kind, Memory
+from lamplighter.domain.services.event import Event
+from lamplighter.domain.sessions.session import Session
+
+LIMIT: Final = 10
+MOST: Final = 100
+PARTIAL: Final = "X-Partial"
+"""The header by which the contract of AgentOps names what was not searched."""
+
+
+class Layer(StrEnum):
+    """Where something is found."""
+
+    MEMORY = "memory"
+    SESSION = "session"
+    EVENT = "event"
+
+
+class Method(StrEnum):
+    """How something was found."""
+
+    TOPIC_KEY = "topic_key"
+    WORDS = "words"
+    MEANING = "meaning"
+    RECENT = "recent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is looked for; None asks for all. Any `query` is valid.
+
+    Of a `project` are its own memories and the global ones of all; with `general`, of a
+    `service` those that are true of all services too. `active` None finds those that are
+    told no more too. `plain` takes every word for a word, for a prompt is no query by design, and
+    cuts no passages.
+    """
+
+    query: str
+    layers: tuple[Layer, ...] = (Layer.MEMORY, Layer.SESSION)
+    project: str | None = None
+    service: str | None = None
+    categories: tuple[Category, ...] = ()
+    kind: Kind | None = None
+    tags: tuple[str, ...] = ()
+    active: bool | None = True
+    since: datetime | None = None
+    general: bool = False
+    plain: bool = False
+    limit: int = LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One part of a score: what counted, and how much."""
+
+    what: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One thing that was found: `rank` counts from 1, more `score` is better.
+
+    `spans` are where the words of the query stand in `text`, as pairs of positions.
+    """
+
+    layer: Layer
+    row: Memory | Session | Event
+    rank: int
+    score: float
+    method: Method
+    text: str
+    spans: tuple[tuple[int, int], ...] = ()
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """What was found, best first.
+
+    `missing` names what was left out: layers for which time ran out, "unindexed" where rows
+    wait to be indexed, "vectors" where semantic search is late, loading or not installed.
+    `partial` says that the next search may return more. `layers` are those
+    that were searched, `filters` what of the query's words narrowed it.
+    """
+
+    found: tuple[Found, ...] = ()
+    terms: tuple[str, ...] = ()
+    partial: bool = False
+    missing: tuple[str, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    filters: tuple[str, ...] = ()
+
+    @property
+    def holds_no_word(self) -> bool:
+        """Whether all of it was found by meaning alone: for nonsense too something is nearest."""
+        return bool(self.found) and all(each.method is Method.MEANING for each in self.found)
+
+    @property
+    def left_out(self) -> str:
+        """What was not searched, for a person or an agent; empty where all was."""
+        return left_out(self.missing) if self.partial else ""
+
+    @property
+    def memories(self) -> list[Memory]:
+        """The memories among them, best first."""
+        return [each.row for each in self.found if isinstance(each.row, Memory)]
+
+
+PARTS: Final = {
+    Layer.MEMORY.value: "memories",
+    Layer.SESSION.value: "session summaries",
+    Layer.EVENT.value: "events",
+    "unindexed": "rows that are not indexed yet",
+    "vectors": "semantic search",
+}
+"""What can be missing of a search, in words."""
+
+
+def left_out(missing: Sequence[str]) -> str:
+    """Return what was not searched as a sentence."""
+    names = ", ".join(PARTS.get(each, each) for each in missing)
+    return f"Not searched in time: {names}. Search again to include it."
+
+
+class Near(Protocol):
+    """Finds memories by what they mean; raises TimeoutError, or Unavailable when it cannot."""
+
+    async def __call__(
+        self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
+    ) -> Sequence[tuple[int, float]]:
+        """Return the memories nearest in meaning to a text with how near each is, nearest first.
+
+        With ids only those are compared, and each of them that is known is returned; else
+        those among the `wanted` that are likely nearest.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory that was shown; `rank` counts from 1."""
+
+    memory_id: int
+    rank: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """One search of a session."""
+
+    id: int
+    session_id: int | None
+    tool: str
+    query: str
+    hits: tuple[Hit, ...]
+    at: datetime

@@ -1,0 +1,88 @@
+"""What of a memory is read for its meaning, and how far that has come."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.services.vitals import Condition, Sign
+from lamplighter.domain.text import several_lines
+
+SIGN: Final = "vectors"
+
+READ_TERMS: Final = 200
+"""The model reads the first 256 tokens of a text: about so many terms."""
+SHORT_CHARS: Final = 72
+LONG_CHARS: Final = 576
+LENGTH_POWER: Final = 0.15
+"""A short text is nearer to any question than a long one; this evens them out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Of how many memories the meaning is kept."""
+
+    kept: int
+    total: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is of all."""
+        return self.kept >= self.total
+
+    @property
+    def share(self) -> float:
+        """Which share of all it is."""
+        return self.kept / self.total if self.total else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A memory whose meaning is kept: the code of its vector, and what it can be filtered by.
+
+    `id` counts the vectors as they were kept.
+    """
+
+    id: int
+    memory_id: int
+    code: bytes
+    active: bool
+    everywhere: bool
+    project: str
+    service: str | None
+    category: str
+
+
+def read(*, service: str | None, title: str, observation: str) -> str:
+    """Return the text that stands for a memory: whose it is, its title and its words."""
+    parts = (service or "", title, several_lines(observation))
+    return ". ".join(part.rstrip(". ") for part in parts if part) or "."
+
+
+def length_weight(text: str) -> float:
+    """Return what the nearness of a text counts: 1 for a short one, more for longer ones."""
+    return float((min(max(len(text), SHORT_CHARS), LONG_CHARS) / SHORT_CHARS) ** LENGTH_POWER)
+
+
+def read_share(terms: float) -> float:
+    """Return which share of a text of so many terms its vector is of."""
+    return min(1.0, READ_TERMS / max(terms, 1.0))
+
+
+def sign(found: Progress | None, *, why_not: str = "", problem: str = "") -> Sign:
+    """Judge whether memories can be found by their meaning; without it words alone are searched."""
+    if why_not:
+        return Sign(SIGN, Condition.OK, f"Memories are found by their words alone: {why_not}")
+    if problem:
+        advice = "Words are searched meanwhile. Mend it and start again, or set vectors to off."
+        words = f"No memory can be found by its meaning: {problem}"
+        return Sign(SIGN, Condition.WARNING, words, advice)
+    if found is None:
+        return Sign(SIGN, Condition.UNKNOWN, "How far the meaning is kept cannot be told now")
+    total = f"{found.total:,} {'memory' if found.total == 1 else 'memories'}"
+    if found.whole:
+        words = f"The meaning of all {total} is kept"
+        return Sign(SIGN, Condition.OK, words, figure=1.0)
+    words = (
+        f"The meaning of {found.kept:,} of {total} is kept ({found.share:.0%}); "
+        "the rest follows while a web process runs"
+    )
+    return Sign(SIGN, Condition.OK, words, figure=found.share)

@@ -1,0 +1,279 @@
+"""The words that search compares: folded, in parts and whole, and as stems.
+
+What is kept and what is asked go through the same functions, so both databases find the
+same. A term holds letters, digits and `_` only, and no query can make it anything else.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+SHORTEST, LONGEST = 3, 64
+REMEMBERED: Final = 50_000
+_VOWELS: Final = frozenset("aeiou")
+
+Rules = Sequence[tuple[str, str]]
+
+_DOUBLE: Final = (
+    *(("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance")),
+    *(("izer", "ize"), ("logi", "log"), ("bli", "ble"), ("alli", "al"), ("entli", "ent")),
+    *(("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate"), ("ator", "ate")),
+    *(("alism", "al"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous")),
+    *(("aliti", "al"), ("iviti", "ive"), ("biliti", "ble")),
+)
+_LONG: Final = (
+    *(("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic")),
+    *(("ical", "ic"), ("ful", ""), ("ness", "")),
+)
+_LAST: Final = (
+    *("ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate"),
+    *("iti", "ous", "ive", "ize", "al", "er", "ic", "ou"),
+)
+
+
+@lru_cache(REMEMBERED)
+def stem(word: str) -> str:
+    """Return the stem of a word in small letters; what is no English word stays as it is."""
+    if not (SHORTEST <= len(word) <= LONGEST and word.isascii() and word.isalpha()):
+        return word
+    word = _without_past(_without_plural(word))
+    if word.endswith("y") and _has_vowel(word[:-1]):
+        word = word[:-1] + "i"
+    word = _replaced(_replaced(word, _DOUBLE), _LONG)
+    return _without_e(_without_last(word))
+
+
+def _without_plural(word: str) -> str:
+    if any(word.endswith(each) and word != each for each in ("ies", "sses")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _without_past(word: str) -> str:
+    if word.endswith("eed") and word != "eed":
+        return word[:-1] if _measure(word[:-3]) else word
+    ending = next((each for each in ("ed", "ing") if word.endswith(each)), None)
+    if ending is None or not _has_vowel(word[: -len(ending)]):
+        return word
+    word = word[: -len(ending)]
+    if word.endswith(("at", "bl", "iz")):
+        return word + "e"
+    if _doubled(word) and word[-1] not in "lsz":
+        return word[:-1]
+    return word + "e" if _measure(word) == 1 and _short(word) else word
+
+
+def _replaced(word: str, rules: Rules) -> str:
+    """Replace the first ending that fits, where what stands before it is long enough."""
+    for ending, other in rules:
+        if word.endswith(ending):
+            before = word[: -len(ending)]
+            return before + other if _measure(before) else word
+    return word
+
+
+def _without_last(word: str) -> str:
+    for ending in _LAST:
+        if word.endswith(ending):
+            before = word[: -len(ending)]
+            whole = ending == "ion" and not before.endswith(("s", "t"))
+            return word if whole or _measure(before) < 2 else before
+    return word
+
+
+def _without_e(word: str) -> str:
+    if word.endswith("e"):
+        before = word[:-1]
+        size = _measure(before)
+        if size > 1 or (size == 1 and not _short(before)):
+            word = before
+    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
+
+
+def _consonants(word: str) -> list[bool]:
+    """Say of each letter whether it is a consonant; `y` is one at the start and after a vowel."""
+    found: list[bool] = []
+    for letter in word:
+        is_one = letter not in _VOWELS and (letter != "y" or not found or not found[-1])
+        found.append(is_one)
+    return found
+
+
+def _measure(word: str) -> int:
+    """Count how often a consonant follows a vowel."""
+    found = _consonants(word)
+    return sum(1 for before, after in pairwise(found) if after and not before)
+
+
+def _has_vowel(word: str) -> bool:
+    return not all(_consonants(word))
+
+
+def _doubled(word: str) -> bool:
+    return len(word) > 1 and word[-1] == word[-2] and word[-1] not in _VOWELS
+
+
+def _short(word: str) -> bool:
+    """Whether it ends in consonant, vowel, consonant, and the last is none of w, x and y."""
+    return _consonants(word)[-3:] == [True, False, True] and word[-1] not in "wxy"
+
+
+WORD_CHARS: Final = 64
+NAME_CHARS: Final = 200
+TERMS_REMEMBERED: Final = 20_000
+JOINT: Final = "_"
+
+_CJK: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+_RUN: Final = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+# pictures and signs that are typed for what they say: 🔥 ✅ ⚠ € ©; no frames, bars or arrows,
+# which texts are drawn with, and no colours of skin
+_SIGN: Final = re.compile(
+    "[\u00a2-\u00a5\u00a9\u00ae\u20a0-\u20cf\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff"
+    "\U0001f000-\U0001f3fa\U0001f400-\U0001faff]"
+)
+_IS_CJK: Final = re.compile(rf"[{_CJK}]")
+# what holds one name together: DEC-0054, 2026.4.10, no-route-to-host, save_item, a/path, a:b@c
+_JOINED: Final = re.compile(r"\S+")
+_JOINTS: Final = frozenset("-._/:@+\\")
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# of Latin, Greek and Cyrillic only: the marks of Japanese voices make other letters
+_MARKS: Final = re.compile("[\u0300-\u036f]")
+_LEAST_PARTS, _MOST_PARTS = 2, 8
+
+STOP: Final = frozenset(
+    (
+        *("a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did"),
+        *("do", "does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is"),
+        *("it", "its", "me", "my", "no", "not", "of", "on", "or", "our", "so", "such", "that"),
+        *("the", "their", "then", "there", "these", "they", "this", "to", "was", "we", "were"),
+        *("what", "when", "where", "which", "while", "who", "why", "will", "with", "would"),
+        *("you", "your", "again", "about", "should", "any", "been", "am"),
+    )
+)
+
+
+class Word(NamedTuple):
+    """A term, and where in the text it stands."""
+
+    term: str
+    start: int
+    end: int
+    plain: str
+
+
+def fold(text: str) -> str:
+    """Return a text as it is compared: small letters, no accents, wide letters narrow."""
+    text = text.replace("\0", " ")
+    if text.isascii():
+        return text.lower()
+    bare = _MARKS.sub("", unicodedata.normalize("NFKD", text))
+    return unicodedata.normalize("NFKC", bare).casefold()
+
+
+def terms(text: str) -> list[str]:
+    """Return the terms of a text, in their order; a name stands in parts and whole."""
+    return [word.term for name in text.split() for word in _known(name)]
+
+
+def words(text: str) -> Iterator[Word]:
+    """Yield the terms of a text, each with its place in it."""
+    for name in _JOINED.finditer(text):
+        at = name.start()
+        for term, start, end, plain in _known(name[0]):
+            yield Word(term, at + start, at + end, plain)
+
+
+def _known(name: str) -> tuple[Word, ...]:
+    return _remembered(name) if len(name) <= NAME_CHARS else _of_name(name)
+
+
+def _of_name(name: str) -> tuple[Word, ...]:
+    """Return the terms of what stands between two spaces."""
+    found: list[Word] = []
+    for run in _RUN.finditer(name):
+        cuts = [run.start() + hump.start() for hump in _HUMP.finditer(run[0])]
+        places = [run.start(), *cuts, run.end()]
+        for start, end in pairwise(places):
+            found += _of_piece(name, start, end)
+    if not name.isascii() and _SIGN.search(name):
+        found = sorted((*found, *_signs(name)), key=lambda each: each.start)
+    if len(name) > NAME_CHARS:  # no name, but a text without spaces
+        return tuple(found)
+    whole = [_whole(found, start, end) for start, end in _wholes(name)]
+    humped = [each for each in map(_humped, whole) if each] if _HUMP.search(name) else []
+    return (*found, *(each for each in whole if each), *humped)
+
+
+def _signs(name: str) -> Iterator[Word]:
+    """Yield the signs of a name, each as a term of its own."""
+    for sign in _SIGN.finditer(name):
+        term = f"u{ord(sign[0]):x}"
+        yield Word(term, sign.start(), sign.end(), term)
+
+
+_remembered: Final = lru_cache(TERMS_REMEMBERED)(_of_name)
+
+
+def _whole(found: list[Word], start: int, end: int) -> Word | None:
+    parts = [each for each in found if start <= each.start and each.end <= end]
+    plain = JOINT.join(each.plain for each in parts)
+    if not _LEAST_PARTS <= len(parts) <= _MOST_PARTS or _IS_CJK.search(plain):
+        return None
+    return Word(plain[: 2 * WORD_CHARS], start, end, plain)
+
+
+def _humped(whole: Word | None) -> Word | None:
+    """Return the name as it is written in one: saveItem is `saveitem` as well as `save_item`."""
+    if whole is None:
+        return None
+    plain = whole.plain.replace(JOINT, "")[:WORD_CHARS]
+    return Word(stem(plain), whole.start, whole.end, plain)
+
+
+def _of_piece(name: str, start: int, end: int) -> Iterator[Word]:
+    piece = name[start:end]
+    folded = fold(piece)
+    runs = [folded] if folded.isascii() else _RUN.findall(folded)
+    for run in runs:
+        if not _IS_CJK.match(run):
+            plain = run[:WORD_CHARS]
+            yield Word(stem(plain), start, end, plain)
+        elif len(run) != len(piece):  # folding changed its length: its places are not known
+            yield from (Word(pair, start, end, pair) for pair, _, _ in _pairs(run))
+        else:
+            yield from (Word(pair, start + at, start + to, pair) for pair, at, to in _pairs(run))
+
+
+def _pairs(run: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the pairs of a run without spaces, and its last character, so that each begins one."""
+    for at in range(len(run) - 1):
+        yield run[at : at + 2], at, at + 2
+    yield run[-1], len(run) - 1, len(run)
+
+
+def _wholes(name: str) -> Iterator[tuple[int, int]]:
+    """Yield where names of several parts stand: runs with single joints between them."""
+    start = last = None
+    for run in _RUN.finditer(name):
+        if start is not None and last is not None:
+            between = name[last : run.start()]
+            if len(between) == 1 and between in _JOINTS:
+                last = run.end()
+                continue
+            yield start, last
+        start, last = run.start(), run.end()
+    if start is not None and last is not None:
+        yield start, last
+
+
+def is_single(term: str) -> bool:
+    """Whether a term is one character of a script without spaces: it is looked for as a start."""
+    return len(term) == 1 and bool(_IS_CJK.match(term))
+
+
+def is_name(term: str) -> bool:
+    """Whether a term is a whole name of several parts."""
+    return JOINT in term

@@ -1,0 +1,98 @@
+"""Secrets are masked before anything is kept.
+
+Two sources: the values of secrets we know (from the environment), longest first
+so that one that begins like another is not left half open, and the shapes that
+well-known services give their keys. Every pattern is linear in the text.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote
+
+from lamplighter.domain.secrets.names import secret_kind
+from lamplighter.domain.secrets.scan import secrets_in
+from lamplighter.domain.secrets.values import is_path
+from lamplighter.domain.text import several_lines
+
+MIN_SECRET_CHARS: Final = 8
+_NO_LINE_END: Final = re.compile(rb"[^\r\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """Masks secrets in text. `known` maps each secret, in each way it is written, to its name."""
+
+    known: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, text: str) -> str:
+        """Replace every secret by `[REDACTED:kind]`."""
+        for secret in sorted(self.known, key=len, reverse=True):
+            if secret in text:
+                text = text.replace(secret, f"[REDACTED:{self.known[secret]}]")
+        data = text.encode("utf-8", "surrogatepass")
+        kept: list[bytes] = []
+        at = 0
+        for start, end, kind in secrets_in(data):
+            kept += [data[at:start], f"[REDACTED:{kind}]".encode()]
+            at = end
+        return b"".join([*kept, data[at:]]).decode("utf-8", "surrogatepass") if at else text
+
+    def lines(self, text: str) -> str:
+        """Return what is seen of a text, masked as it comes and as it is seen.
+
+        What cannot be seen may part a secret: text of two bytes a character has a NUL in each.
+        """
+        return self(several_lines(self(text)))
+
+    def masked(self, data: bytes) -> bytes:
+        """Mask secrets in raw lines with as many stars: every offset and line end stays true."""
+        spans = self._spans(data)
+        if not spans:
+            return data
+        masked = bytearray(data)
+        for start, end in spans:
+            masked[start:end] = _NO_LINE_END.sub(b"*", data[start:end])
+        return bytes(masked)
+
+    def marked(self, line: bytes) -> bytes:
+        """Replace every secret in a raw line by its mark, before anything of it is cut off."""
+        return self(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    def _spans(self, line: bytes) -> list[tuple[int, int]]:
+        spans = [(start, end) for start, end, _ in secrets_in(line)]
+        for each in self.known:
+            secret = each.encode("utf-8", "surrogateescape")
+            at = line.find(secret)
+            while at >= 0:
+                spans.append((at, at + len(secret)))
+                at = line.find(secret, at + len(secret))
+        return spans
+
+
+def redactor(environ: Iterable[tuple[str, str]]) -> Redactor:
+    """Know the secrets of an environment by their names, in every way they may be written."""
+    known: dict[str, str] = {}
+    for name, value in environ:
+        if len(value) >= MIN_SECRET_CHARS and secret_kind(name) and not _is_path(value):
+            for how, written in _ways(value):
+                known.setdefault(written, f"{name}{how}")
+    return Redactor(known)
+
+
+def _ways(secret: str) -> list[tuple[str, str]]:
+    encoded = base64.b64encode(secret.encode("utf-8", "surrogateescape")).decode()
+    return [
+        ("", secret),
+        (":urlencoded", quote(secret, safe="", errors="surrogateescape")),
+        (":base64", encoded),
+        (":json", json.dumps(secret)[1:-1]),
+        (":json", json.dumps(secret, ensure_ascii=False)[1:-1]),
+    ]
+
+
+def _is_path(value: str) -> bool:
+    return is_path(value.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,225 @@
+"""Where secrets are in a text: one scan finds what may be one, a closer look decides.
+
+The scan is linear in the text. What it finds is short, and so is each closer look.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import re2
+
+from lamplighter.domain.secrets.names import ANY_WORD, COUNTED, UNCOUNTED, secret_kind
+from lamplighter.domain.secrets.prefixes import Prefix, prefix
+from lamplighter.domain.secrets.shapes import SHAPES
+from lamplighter.domain.secrets.values import (
+    has_signs,
+    is_harmless,
+    is_prose,
+    is_reference,
+    value_span,
+)
+
+_NAME_CHARS: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_LONGEST: Final = 16_384
+MEMORY: Final = 12 << 20
+"""What RE2 may take for a pattern and its states: when they are full, it begins anew."""
+_QUOTES: Final = r"(?:\\{0,7}[\"']){0,1}"
+_VALUE_KEY: Final = (
+    rf"{_QUOTES},?(?:\s|\\{{1,3}}n){{0,40}}{_QUOTES}(?i:value){_QUOTES}[ \t]{{0,8}}:[ \t]{{0,8}}"
+)
+_ASSIGN: Final = rf"(?:{_QUOTES}\]?[ \t]{{0,20}}(?::=|=>|=|:)[ \t]{{0,20}}|>|{_VALUE_KEY})"
+_NAMED: Final = rf"{UNCOUNTED}[A-Za-z0-9_.-]{{0,40}}{_ASSIGN}"
+_COUNTED: Final = (
+    rf"{COUNTED}[A-Za-z0-9_.-]{{0,40}}{_ASSIGN}(?:[^0-9 \t]|[0-9.]{{1,40}}[^0-9.\s,;}}\])\\])"
+)
+_OPTION: Final = (
+    rf"--[A-Za-z0-9-]{{0,30}}{ANY_WORD}[A-Za-z0-9-]{{0,20}}(?:{_QUOTES},[ \t]?|[ \t]{{1,3}})"
+)
+_MARK: Final = r"\[REDACTED"
+_MARK_FORM: Final = re.compile(rf"{_MARK}[A-Za-z0-9_.: -]{{0,200}}\]".encode())
+_NAMED_FORM: Final = re.compile(
+    rf"(?P<name>{ANY_WORD}[A-Za-z0-9_.-]{{0,40}})(?P<sep>{_ASSIGN})(?P<quote>\\{{0,7}}[\"'])?".encode()
+)
+_OPTION_FORM: Final = re.compile(
+    rf"--(?P<name>[A-Za-z0-9-]{{0,30}}{ANY_WORD}[A-Za-z0-9-]{{0,20}})"
+    rf"(?P<sep>{_QUOTES},[ \t]?|[ \t]{{1,3}})(?P<quote>\\{{0,7}}[\"'])?".encode()
+)
+_ESCAPES: Final = ((b"\\n", b" \n"), (b"\\r", b" \r"), (b"\\t", b" \t"))
+_COLOR: Final = re.compile(rb"(?:\x1b|\\{1,4}(?:u001b|x1b|033))\[[0-9;]{0,20}[A-Za-z]")
+_WORDY: Final = re.compile(rb"[A-Za-z]{0,7}|-.*", re.DOTALL)
+
+
+_BARE: Final = frozenset(("secret", "secrets", "token", "credential", "credentials", "auth"))
+"""Names that refer to a secret by its name, where only words are beside them."""
+
+
+class Secret(NamedTuple):
+    """Where a secret is in the bytes of a text, and of which kind it is."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def secrets_in(data: bytes) -> Iterator[Secret]:
+    """Yield the secrets of a text by their names and shapes, in order, none within another."""
+    data = _blanked(data)
+    find = _scan().search
+    at = after = 0
+    while found := find(data, at):
+        secret, at = _look(data, found.start(), after)
+        if secret:
+            while at < len(data) and data[at] & 0xC0 == 0x80:  # never within a character
+                at += 1
+            after = at
+            yield secret._replace(end=at)
+
+
+def _blanked(data: bytes) -> bytes:
+    """Return the text with white space for each escaped line end and color, of the same length.
+
+    A word begins behind these: their last letter would hide that.
+    """
+    escaped = b"\\" in data
+    if not escaped and b"\x1b" not in data:  # most lines: two looks are all they cost
+        return data
+    for escape, space in _ESCAPES if escaped else ():
+        data = data.replace(escape, space)
+    if b"[" in data and (b"\x1b" in data or b"1b[" in data or b"033[" in data):
+        data = _COLOR.sub(lambda found: b" " * len(found[0]), data)
+    return data
+
+
+Found = tuple[Secret | None, int]
+"""A secret, or None, and where the search continues."""
+
+
+def _masked(data: bytes, start: int, _after: int) -> Found | None:
+    found = _MARK_FORM.match(data, start)
+    return found and (None, found.end())
+
+
+def _named(data: bytes, start: int, _after: int) -> Found | None:
+    found = _NAMED_FORM.match(data, start)
+    if not found:
+        return None
+    before = data[max(0, start - 60) : start]
+    name = (before[len(before.rstrip(_NAME_CHARS)) :] + found["name"]).decode("ascii")
+    kind = secret_kind(name)
+    begin, end = value_span(data, found.end(), found["quote"] or b"")
+    if kind and not is_harmless(data[begin:end], kind) and _is_assigned(data, found, name, end):
+        return Secret(begin, end, kind), end
+    return None, found.end("name")  # a shape may begin with the sign of equality
+
+
+def _is_assigned(data: bytes, found: "re.Match[bytes]", name: str, end: int) -> bool:
+    """Say whether a name has this value: no sentence continues, no closing tag is missing."""
+    if found["sep"] == b">":
+        return data.startswith(b"</", end)
+    if found["quote"] or b":" not in found["sep"]:
+        return True
+    begin = found.end()
+    return not is_prose(data, begin, end) and not (name in _BARE and is_reference(data[begin:end]))
+
+
+def _option(data: bytes, start: int, _after: int) -> Found | None:
+    found = _OPTION_FORM.match(data, start)
+    if not found:
+        return None
+    kind = secret_kind(found["name"].decode("ascii"))
+    begin, end = value_span(data, found.end(), found["quote"] or b"")
+    value = data[begin:end]
+    if not kind or is_harmless(value, kind) or _WORDY.fullmatch(value):
+        return None, found.end("name")
+    return Secret(begin, end, kind), end
+
+
+def _shaped(data: bytes, start: int, after: int) -> Found:
+    for index in sorted(_prefix_set().Match(data[start : start + _LONGEST]) or ()):
+        kind, pattern = SHAPES[index][0], _shape(index)
+        group = min(1, pattern.groups)
+        begin = _begin(data, start, 0 if group else after, _prefixes()[index])
+        found = None if begin is None else pattern.match(data, begin, start + _LONGEST)
+        if found:
+            begin, end = found.span(group)
+            if not group or _is_beside(data, begin, end, kind):
+                return Secret(begin, end, kind), end
+    return None, start + 1
+
+
+def _begin(data: bytes, start: int, after: int, before: Prefix) -> int | None:
+    """Return where a shape begins whose prefix is at `start` and whose lead is behind `after`."""
+    if not before.lead:
+        return start
+    first = max(after, start - before.lead_length)
+    margin = min(1, first)  # whether a word begins there depends on what is before it
+    found = _lead(before.lead).search(data[first - margin : start], margin)
+    return found and first - margin + int(found.start())
+
+
+def _is_beside(data: bytes, begin: int, end: int, kind: str) -> bool:
+    """Whether the text beside its name is a secret: "the password is required" is none."""
+    if is_harmless(data[begin:end], "password"):
+        return False
+    return kind != "password" or has_signs(data, begin, end)
+
+
+def _look(data: bytes, start: int, after: int) -> Found:
+    """Look closer at what the scan found: a mark of ours, a name with its value, a shape."""
+    go_on = start + 1
+    for form in _FORMS.get(data[start], _OTHERS):
+        secret, at = form(data, start, after) or (None, start)
+        go_on = max(go_on, at)
+        if secret or (form is _masked and at > start):
+            return secret, at
+    return None, go_on
+
+
+_OTHERS: Final = (_named, _shaped)
+_FORMS: Final = {ord("["): (_masked, _shaped), ord("-"): (_option, _shaped)}
+"""What may begin with a character."""
+
+
+def _options(*, capture: bool) -> Any:
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    options.never_capture = not capture
+    options.max_mem = MEMORY
+    return options
+
+
+@cache
+def _scan() -> Any:
+    """Return the pattern of all that may be a secret."""
+    shapes = (f"(?:{each.pattern})" for each in _prefixes())
+    every = "|".join((_MARK, _OPTION, _NAMED, _COUNTED, *shapes))
+    return re2.compile(every.encode(), _options(capture=False))
+
+
+@cache
+def _prefix_set() -> Any:
+    """Return the set that finds the shapes whose prefixes are at the beginning of a text."""
+    shapes = re2.Set.MatchSet(_options(capture=False))
+    for each in _prefixes():
+        shapes.Add(each.pattern.encode())
+    shapes.Compile()
+    return shapes
+
+
+@cache
+def _prefixes() -> tuple[Prefix, ...]:
+    return tuple(prefix(pattern) for _, pattern in SHAPES)
+
+
+@cache
+def _shape(index: int) -> Any:
+    """Return the whole pattern of a shape, compiled when a text has its prefix."""
+    return re2.compile(SHAPES[index][1].encode(), _options(capture=True))
+
+
+@cache
+def _lead(pattern: str) -> Any:
+    return re2.compile(rf"{pattern}\z".encode(), _options(capture=False))

@@ -1,0 +1,192 @@
+"""The cooldown: how often a service may be acted upon, and what has been used of that."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from lamplighter.domain.services.service import ActionKind, fold
+from lamplighter.domain.text import clock
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most so many uses within any window of this length."""
+
+    uses: int
+    window: timedelta
+
+
+LIMITS: Final[Mapping[ActionKind, Limit]] = {
+    ActionKind.RESTART: Limit(2, timedelta(hours=4)),
+    ActionKind.REDEPLOYMENT: Limit(1, timedelta(hours=24)),
+}
+HEALTHY_ROUNDS: Final = 2
+"""After so many healthy scheduled rounds in a row nothing counts as used any more."""
+
+RESET_AFTER: Final = timedelta(minutes=30)
+"""For how long a service has to be healthy besides, before nothing counts as used."""
+
+ATTEMPTS: Final = 2
+"""A first attempt that is known to fail is repeated at once: the pair is one use."""
+
+
+SEEN_TWICE: Final = 2
+_FIRST: Final = r"first (?:re)?(?:start|deploy(?:ment)?|attempt|try)\b"
+_FAILS: Final = (
+    r"(?:fails?|crash(?:es)?|hangs?|times? out|does not (?:work|help|come up)"
+    r"|never (?:works|helps|comes up))\b"
+)
+# in one clause: "the first restart fails", "crashes on its first start"
+_FIRST_FAILS: Final = re.compile(
+    rf"\b{_FIRST}(?: (?!never\b|no\b|not\b|works?\b|helps?\b)\w+){{0,4}} {_FAILS}"
+    rf"|(?<!never )(?<!not )\b{_FAILS} (?:on|at) (?:the |its |a )?{_FIRST}",
+    re.IGNORECASE,
+)
+
+
+class Outcome(StrEnum):
+    """What became of a use; `refused`, `unneeded` and `would` (in a dry run) used nothing.
+
+    An action that ran is a success once the checks that failed before it pass; until
+    then, and without such a check, it is `unconfirmed`.
+    """
+
+    RESERVED = "reserved"
+    SUCCESS = "success"
+    UNCONFIRMED = "unconfirmed"
+    FAILURE = "failure"
+    ABANDONED = "abandoned"
+    REFUSED = "refused"
+    WOULD = "would"
+    UNNEEDED = "unneeded"
+
+
+SPENT: Final = (
+    Outcome.RESERVED,
+    Outcome.SUCCESS,
+    Outcome.UNCONFIRMED,
+    Outcome.FAILURE,
+    Outcome.ABANDONED,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One use of a kind of action on a service, reserved before it ran.
+
+    `name` is the declared action, empty where a session acted by itself and
+    said so in a marker. `healthy_after` is how many seconds the service took to
+    be healthy. `cleared_by` is `healthy` or `operator`: it counts no more.
+    """
+
+    id: int
+    service: str
+    action: ActionKind
+    outcome: Outcome
+    created_at: datetime
+    name: str = ""
+    text: str = ""
+    attempts: int = 0
+    session_id: int | None = None
+    tier: int = 0
+    marked: bool = False
+    healthy_after: float | None = None
+    settled_at: datetime | None = None
+    cleared_at: datetime | None = None
+    cleared_by: str | None = None
+    version: int = 1
+
+    @property
+    def spent(self) -> bool:
+        """Whether it used a slot that nobody has given back; one nobody settled counts too."""
+        return self.outcome in SPENT and self.cleared_at is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How much of a cooldown is used now; `frees_at` tells when a slot is free again."""
+
+    service: str
+    action: ActionKind
+    used: int
+    limit: Limit
+    frees_at: datetime | None = None
+    last_at: datetime | None = None
+
+    @property
+    def free(self) -> bool:
+        """Whether one more use is allowed now."""
+        return self.used < self.limit.uses
+
+    def of(self, service: str, action: ActionKind) -> bool:
+        """Whether it tells of this cooldown, and by the limit that holds."""
+        same = fold(self.service) == fold(service) and self.action is action
+        return same and self.limit == LIMITS[action]
+
+
+def standing(service: str, action: ActionKind, uses: Iterable[Use], *, now: datetime) -> Standing:
+    """Count the uses of a service's cooldown that lie in its window.
+
+    A use from the future counts: a clock that was set back gives no slot free.
+    """
+    limit = LIMITS[action]
+    spent = [use for use in uses if use.action is action and use.spent]
+    counted = sorted(use.created_at for use in spent if now - use.created_at < limit.window)
+    frees_at = None
+    if len(counted) >= limit.uses:
+        frees_at = counted[len(counted) - limit.uses] + limit.window
+    return Standing(
+        service=service,
+        action=action,
+        used=len(counted),
+        limit=limit,
+        frees_at=frees_at,
+        last_at=max((use.created_at for use in spent), default=None),
+    )
+
+
+def refusal(found: Standing, *, now: datetime) -> str:
+    """Say why one more use is not allowed."""
+    hours = found.limit.window // timedelta(hours=1)
+    words = f"{found.used} of {found.limit.uses} in {hours} h are used"
+    return f"{words}; free again at {clock(found.frees_at, now)}" if found.frees_at else words
+
+
+def in_words(found: Standing, *, now: datetime) -> str:
+    """Say how many slots are left, as a session is told."""
+    left = max(0, found.limit.uses - found.used)
+    words = f"{left} of {found.limit.uses} {found.action} slots left"
+    return f"{words}, the next at {clock(found.frees_at, now)}" if found.frees_at else words
+
+
+def fails_first(uses: Sequence[Use]) -> bool:
+    """Whether the last two times a failed attempt was followed by one that helped.
+
+    `uses` come newest first.
+    """
+    settled = [use for use in uses if use.outcome in (Outcome.SUCCESS, Outcome.FAILURE)]
+    seen: list[bool] = []
+    while settled and len(seen) < SEEN_TWICE:
+        use = settled.pop(0)
+        helped = use.outcome is Outcome.SUCCESS
+        if helped and use.attempts < ATTEMPTS and settled:
+            helped = _led_to(settled[0], use)
+            settled = settled[1:] if helped else settled
+        elif use.attempts < ATTEMPTS:
+            helped = False
+        seen.append(helped)
+    return seen == [True] * SEEN_TWICE
+
+
+def _led_to(before: Use, after: Use) -> bool:
+    """Whether a failure was soon followed by what helped: months later it tells nothing."""
+    soon = after.created_at - before.created_at <= LIMITS[after.action].window
+    return before.outcome is Outcome.FAILURE and soon
+
+
+def says_first_fails(observation: str) -> bool:
+    """Whether a memory says that a first attempt fails."""
+    return bool(_FIRST_FAILS.search(observation))

@@ -1,0 +1,74 @@
+"""Density: how many events fell into each stretch of time, by level."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from lamplighter.domain.services.event import Level
+
+MONDAY: Final = datetime(1970, 1, 5, tzinfo=UTC)
+"""Where stretches are counted from, so that a week begins on a Monday and a day at midnight UTC."""
+
+DAY: Final = 86_400
+UNITS: Final = (DAY, 3_600, 600, 60, 10, 1)
+"""What stretches are made of, in seconds: each is told by how a moment's text begins."""
+
+WIDTHS: Final = (
+    *(1, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 10_800, 21_600, 43_200),
+    *(DAY, 2 * DAY, 7 * DAY, 28 * DAY),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Stretches of one width, in seconds, that hold a range of time between them."""
+
+    start: datetime
+    seconds: int
+    count: int
+
+    @property
+    def unit(self) -> int:
+        """The longest unit that the width is a multiple of."""
+        return next(unit for unit in UNITS if self.seconds % unit == 0)
+
+    def moments(self) -> list[datetime]:
+        """Return when each stretch begins."""
+        return [self.start + timedelta(seconds=self.seconds * at) for at in range(self.count)]
+
+    def place(self, moment: datetime) -> int:
+        """Return in which stretch a moment lies; one outside is put into the nearest."""
+        at = int((moment - self.start).total_seconds() // self.seconds)
+        return min(max(0, at), self.count - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How many events of a level there were in one unit of time."""
+
+    at: datetime
+    level: Level
+    count: int
+
+
+def axis(since: datetime, until: datetime, *, most: int) -> Axis:
+    """Return the narrowest stretches of which at most `most`, two or more, hold a range of time."""
+    longest = WIDTHS[-1]
+    span = (until - since).total_seconds()
+    wider = range(2 * longest, int(span) + 4 * longest, longest)
+    for seconds in (*WIDTHS, *wider):
+        first = int((since - MONDAY).total_seconds() // seconds)
+        last = int(-(-(until - MONDAY).total_seconds() // seconds))
+        if last - first <= most:
+            start = MONDAY + timedelta(seconds=first * seconds)
+            return Axis(start, seconds, max(1, last - first))
+    raise ValueError("no width is wide enough")  # one that is longer than the range holds it in two
+
+
+def spread(counts: Iterable[Count], along: Axis) -> Sequence[dict[Level, int]]:
+    """Return how many events of each level there were in each stretch."""
+    found = [dict.fromkeys(Level, 0) for _ in range(along.count)]
+    for each in counts:
+        found[along.place(each.at)][each.level] += each.count
+    return found

@@ -1,0 +1,136 @@
+"""The service: something we operate, how it is looked at, and what may be done to it."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Final
+
+from lamplighter.domain.services.check import Check
+
+GENERAL: Final = "general"
+"""The reserved name that means: of no service in particular."""
+
+NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""What a service, a check and an action may be called: what a marker can carry."""
+
+NO_ANSWER: Final = "no-answer"
+"""The failure that an action repairs unless it names others: the service does not answer."""
+
+ACTION_SECONDS: Final = 60.0
+WAIT_SECONDS: Final = 60.0
+
+LISTED: Final = 5
+_GAPS: Final = re.compile(r"[\s_]+")
+
+
+def fold(name: str) -> str:
+    """Return the form of a service's name that is compared: case and gaps do not matter."""
+    return _GAPS.sub("-", name.strip().casefold())
+
+
+def undeclared(name: str, declared: Sequence[str]) -> str:
+    """Return the error for a name that no declared service has, with the nearest name.
+
+    Empty for a declared name, and where nothing is declared that it could be compared with.
+    """
+    names = {fold(each): each for each in declared}
+    if not names or fold(name) in (GENERAL, *names):
+        return ""
+    near = get_close_matches(fold(name), names, n=1)
+    if near:
+        return f"{name} is not a declared service; did you mean {names[near[0]]}?"
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return (
+        f"{name} is not a declared service; declared: {', '.join([*names.values()][:LISTED])}{more}"
+    )
+
+
+class ActionKind(StrEnum):
+    """What an action is to a service; each kind has its own cooldown."""
+
+    RESTART = "restart"
+    REDEPLOYMENT = "redeployment"
+
+
+class Approve(StrEnum):
+    """Whether a person is asked before an action.
+
+    Each time; until one yes was given to exactly this command; or not at all.
+    """
+
+    ALWAYS = "always"
+    FIRST = "first"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """What may be done to a service, exactly as a person declared it: never through a shell.
+
+    For `wait` seconds at least the service may take to be healthy after it.
+    Where `approve` is left out, the rule of its service holds. `repairs` are the
+    failures that it may repair: names or kinds of checks, or `no-answer`.
+    """
+
+    name: str
+    kind: ActionKind
+    argv: tuple[str, ...]
+    directory: str | None = None
+    timeout: float = ACTION_SECONDS
+    wait: float = WAIT_SECONDS
+    approve: Approve | None = None
+    repairs: tuple[str, ...] = (NO_ANSWER,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """Something we operate."""
+
+    name: str
+    description: str = ""
+    checks: tuple[Check, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    actions: tuple[Action, ...] = ()
+    approve: Approve = Approve.NEVER
+
+    def approval_of(self, action: Action) -> Approve:
+        """Return the rule of approval that holds for one of its actions."""
+        return self.approve if action.approve is None else action.approve
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """All that we operate, and the file that says so.
+
+    `shell` are the commands that people allow beyond those that only look, one
+    pattern a word.
+    """
+
+    items: tuple[Service, ...] = ()
+    path: str = ""
+    shell: tuple[tuple[str, ...], ...] = ()
+
+    def __iter__(self) -> Iterator[Service]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def find(self, name: str) -> Service | None:
+        """Return the service of this name, in whatever spelling."""
+        folded = fold(name)
+        return next((item for item in self.items if fold(item.name) == folded), None)
+
+    def with_needs(self, some: Iterable[Service]) -> list[Service]:
+        """Return some services and all that they depend on, by whatever way."""
+        found = {each.name: each for each in some}
+        rest = list(found.values())
+        while rest:
+            for name in rest.pop().depends_on:
+                needed = self.find(name)
+                if needed is not None and needed.name not in found:
+                    found[needed.name] = needed
+                    rest.append(needed)
+        return list(found.values())

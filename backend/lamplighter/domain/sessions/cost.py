@@ -1,0 +1,188 @@
+"""Price: what a model's tokens cost. What is not known here stays unknown; it is never 0."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import fsum
+from typing import Final
+
+from lamplighter.domain.sessions.transcript import Spent, Usage
+from lamplighter.domain.text import clock
+
+TOKENS: Final = 1_000_000
+_SNAPSHOT: Final = re.compile(r"[-@](?:\d{8}|latest)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """Dollars for a million tokens: given, given by a model, read from a cache, written to one.
+
+    `beyond` prices a request whose prompt is longer than `long` tokens, caches counted.
+    """
+
+    given: float
+    gave: float
+    cache_read: float
+    cache_write: float
+    long: int = 0
+    beyond: "Price | None" = None
+
+    def of(self, usage: Usage) -> float:
+        """Return what one request cost."""
+        asked = usage.given + usage.cache_read + usage.cache_write
+        if self.beyond is not None and asked > self.long:
+            return self.beyond.of(usage)
+        dollars = (
+            usage.given * self.given
+            + usage.gave * self.gave
+            + usage.cache_read * self.cache_read
+            + usage.cache_write * self.cache_write
+        )
+        return dollars / TOKENS
+
+
+Prices = Mapping[str, Price]
+
+
+def _price(given: float, *, read: float = 0.1, long: int = 0, beyond: Price | None = None) -> Price:
+    """Return a price as the list has it: five times as much for what a model gives."""
+    return Price(
+        given=given,
+        gave=given * 5,
+        cache_read=given * read,
+        cache_write=given * 1.25,
+        long=long,
+        beyond=beyond,
+    )
+
+
+LIST: Final[Prices] = {
+    "claude-fable-5": _price(10.0),
+    "claude-fable-5-1": _price(10.0, read=0.025),
+    "claude-haiku-3-5": _price(0.8),
+    "claude-3-5-haiku": _price(0.8),
+    "claude-haiku-4-5": _price(1.0),
+    "claude-haiku-5-5": _price(0.1, long=100_000, beyond=_price(0.5)),
+    "claude-mythos-5": _price(10.0),
+    "claude-mythos-5-1": _price(10.0, read=0.025),
+    "claude-opus-4": _price(15.0),
+    "claude-opus-4-0": _price(15.0),
+    "claude-opus-4-1": _price(15.0),
+    "claude-opus-4-5": _price(5.0),
+    "claude-opus-4-6": _price(5.0),
+    "claude-opus-4-7": _price(5.0),
+    "claude-opus-4-8": _price(5.0),
+    "claude-opus-5": _price(5.0),
+    "claude-opus-5-5": _price(4.0, read=0.05),
+    "claude-3-7-sonnet": _price(3.0),
+    "claude-sonnet-4": _price(3.0),
+    "claude-sonnet-4-0": _price(3.0),
+    "claude-sonnet-4-5": _price(3.0),
+    "claude-sonnet-4-6": _price(3.0),
+    "claude-sonnet-5": _price(2.0),
+    "claude-sonnet-5-5": _price(2.0, read=0.05),
+}
+"""The vendor's published list as of October 2026, with caches that are kept for five minutes.
+
+It is an estimate: discounts, other vendors and later lists differ. `prices.toml`
+in the home goes before it.
+"""
+
+
+def price_of(model: str, own: Prices | None = None) -> Price | None:
+    """Return the price of a model, a dated snapshot being priced as its family; None: unknown.
+
+    `own` are an operator's prices, which go before the list.
+    """
+    family = _SNAPSHOT.sub("", model)
+    every = {**LIST, **(own or {})}
+    return (own or {}).get(model) or every.get(family)
+
+
+def cost(model: str, usage: Usage, own: Prices | None = None) -> float | None:
+    """Return what one request to a model cost in dollars; None where its price is not known."""
+    price = price_of(model, own)
+    return None if price is None else price.of(usage)
+
+
+DAY: Final = timedelta(hours=24)
+MAX_TURNS: Final = 50
+LEAST_USD: Final = 0.0001
+"""What is left below this is nothing: no model answers for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """How many dollars may be spent; None is no limit."""
+
+    session: float | None = None
+    chain: float | None = None
+    day: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What one session counts for, and when it began."""
+
+    at: datetime
+    dollars: float
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a session may cost, None without a limit; `why_not` says why it may not begin."""
+
+    budget_usd: float | None = None
+    why_not: str | None = None
+
+
+def allowance(caps: Caps, *, chain: float, day: Sequence[Charge], now: datetime) -> Allowance:
+    """Say what is left for a session whose chain has cost `chain`; `day` is oldest first."""
+    spent = fsum(each.dollars for each in day)
+    left = {
+        "session": caps.session,
+        "chain": None if caps.chain is None else caps.chain - chain,
+        "day": None if caps.day is None else caps.day - spent,
+    }
+    limits = {name: dollars for name, dollars in left.items() if dollars is not None}
+    if not limits:
+        return Allowance()
+    least = min(limits, key=lambda name: limits[name])
+    if limits[least] >= LEAST_USD:
+        return Allowance(round(limits[least], 6))
+    return Allowance(0.0, _why_not(least, caps, day, now=now))
+
+
+def _why_not(which: str, caps: Caps, day: Sequence[Charge], *, now: datetime) -> str:
+    if which == "session":
+        return "No dollar may be spent on a session: LAMPLIGHTER_SESSION_DOLLARS is 0."
+    if which == "chain":
+        return f"This chain's {_spent(caps.chain)}; the next round begins another."
+    free = free_at(caps.day or 0.0, day)
+    again = f"; free again at {clock(free, now)}" if free else ""
+    return f"Today's {_spent(caps.day)}{again}."
+
+
+def free_at(cap: float, day: Sequence[Charge]) -> datetime | None:
+    """Return when enough of what was spent is 24 hours old; None when that is never."""
+    left = fsum(each.dollars for each in day)
+    for each in day:
+        left -= each.dollars
+        if cap - left >= LEAST_USD:
+            return each.at + DAY
+    return None
+
+
+def _spent(amount: float | None) -> str:
+    return "1 dollar is spent" if amount == 1 else f"{amount or 0:g} dollars are spent"
+
+
+def overspent(spent: Spent, *, turns: int, dollars: float | None) -> str | None:
+    """Say why a session that has spent so much may not go on; None while it may."""
+    if spent.turns > turns > 0:
+        return f"It took {spent.turns} turns; {turns} are allowed."
+    cost = spent.cost_usd
+    if dollars is not None and cost is not None and cost > 0 and cost >= dollars:
+        return f"It spent {cost:.4f} dollars; it had {dollars:g}."
+    return None

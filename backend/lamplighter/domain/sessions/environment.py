@@ -1,0 +1,79 @@
+"""What a session is told of its surroundings: scope, rights, and what was handed to it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from lamplighter.domain.services.cooldown import Standing, in_words
+from lamplighter.domain.services.service import NO_ANSWER, Action, Approve, Service
+from lamplighter.domain.sessions.handoff import Handoff
+from lamplighter.domain.sessions.session import MAX_TIER, TIERS, Plan
+from lamplighter.domain.text import one_line
+
+Used = Mapping[str, Sequence[Standing]]
+
+
+def build_env_context(
+    plan: Plan,
+    services: Sequence[Service],
+    *,
+    now: datetime,
+    used: Used | None = None,
+    handoff: Handoff | None = None,
+) -> str:
+    """Describe a session's surroundings: time, tier, dry run and the services in scope.
+
+    Each service comes with its declared actions and what `used` leaves of its
+    cooldowns. A handoff follows in a section of its own.
+    """
+    lines = [
+        "## Environment",
+        "",
+        f"- Time: {now:%Y-%m-%d %H:%M} UTC",
+        f"- Tier: {plan.tier} of {MAX_TIER} ({TIERS[plan.tier]})",
+        f"- Dry run: {'yes, nothing may be changed' if plan.dry_run else 'no'}",
+        f"- Services in scope: {len(services)}",
+        *(_service_line(service, used or {}, now) for service in services),
+    ]
+    if handoff is not None:
+        lines += _handed(handoff)
+    return "\n".join(lines) + "\n"
+
+
+def _service_line(service: Service, used: Used, now: datetime) -> str:
+    checks = ", ".join(f"{check.name} ({check.target})" for check in service.checks) or "no checks"
+    after = f"; depends on {', '.join(service.depends_on)}" if service.depends_on else ""
+    actions = _actions(service, used.get(service.name, ()), now)
+    return f"  - {service.name}: {one_line(checks)}{after}; actions: {actions}"
+
+
+def _actions(service: Service, used: Sequence[Standing], now: datetime) -> str:
+    if not service.actions:
+        return "none declared"
+    kinds = {action.kind for action in service.actions}
+    names = ", ".join(_named(service, action) for action in service.actions)
+    slots = [in_words(each, now=now) for each in used if each.action in kinds]
+    return "; ".join([names, *slots])
+
+
+def _named(service: Service, action: Action) -> str:
+    kind = "" if action.name == action.kind else str(action.kind)
+    asks = "" if service.approval_of(action) is Approve.NEVER else "a person is asked"
+    repairs = "" if action.repairs == (NO_ANSWER,) else f"for {' and '.join(action.repairs)}"
+    beside = "; ".join(filter(None, (kind, repairs, asks)))
+    return f"{action.name} ({beside})" if beside else action.name
+
+
+def _handed(handoff: Handoff) -> Iterator[str]:
+    yield from ("", "## Handoff", "")
+    yield f"Session {handoff.session_id} (tier {handoff.tier - 1}) hands on:"
+    for each in handoff.escalations:
+        yield f"- {each.service}: {one_line(each.reason)}"
+    for look in handoff.looks:
+        seen = one_line(look.detail) or ("passed" if look.ok else "failed")
+        yield f"- seen: {look.service}/{look.name} {'ok' if look.ok else 'failing'}: {seen}"
+    for found in handoff.findings:
+        cause = f", caused by {found.cause}" if found.cause else ""
+        yield f"- found: {found.service} fails at {found.stage}{cause}: {one_line(found.detail)}"
+    for use in handoff.tried:
+        when = f"at {use.created_at:%H:%M} UTC"
+        yield f"- tried: {use.action} of {use.service} {when}, {use.outcome}: {one_line(use.text)}"

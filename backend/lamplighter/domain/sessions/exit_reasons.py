@@ -1,0 +1,137 @@
+"""Ends: why a session of a model failed, in words that say what an operator can do about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.text import one_line, shortened
+
+WORDS_CHARS: Final = 300
+SERVER_FAILS: Final = 500
+CUT: Final = "token limit"
+"""What an engine's own words hold when it asks a model to go on after its answer was cut off."""
+
+_CUT_KINDS: Final = frozenset({"max_output_tokens", "max_tokens"})
+_LATER: Final = "Nothing here is wrong; the next round tries again."
+_STATUSES: Final = {
+    401: "The API did not accept the key: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.",
+    403: "The API accepts the key, but does not let it do this: {words}",
+    404: (
+        "The API does not have the model, or the key may not use it: check LAMPLIGHTER_MODEL_TIER1"
+        " to LAMPLIGHTER_MODEL_TIER3 and ANTHROPIC_BASE_URL."
+    ),
+    413: "More was sent than the API takes in one request: the session's tools answered too much.",
+    429: f"The API took no more requests for the time being (429). {_LATER}",
+    529: f"The API was overloaded (529). {_LATER}",
+}
+_NO_CREDIT: Final = "The account of the key has no credit left: {words}"
+_NO_KEY: Final = (
+    "There is no key for the model: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN where"
+    " Lamplighter is started."
+)
+_ENDS: Final = {
+    "max_turns": "It used all the turns it may take (LAMPLIGHTER_MAX_TURNS): {words}",
+    "budget_exhausted": "It cost all that it may: {words}",
+    "prompt_too_long": (
+        "More was said than the model can take in. A lower LAMPLIGHTER_MEMORY_BUDGET or fewer"
+        " turns keep it short: {words}"
+    ),
+    "connection_failed": (
+        "The API cannot be reached: check the network, the proxy and ANTHROPIC_BASE_URL. {words}"
+    ),
+    "max_output_tokens": (
+        "The model's answers were cut off at their limit again and again"
+        " (CLAUDE_CODE_MAX_OUTPUT_TOKENS)."
+    ),
+    "output_tokens": (
+        "The model's answers were cut off at their limit again and again"
+        " (LAMPLIGHTER_OUTPUT_TOKENS)."
+    ),
+    "refusal": "The model refused to answer: {words}",
+    "aborted_streaming": "It was interrupted while the model answered.",
+    "aborted_tools": "It was interrupted while a tool ran.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """What an engine tells of its failure: the words, and those by which programs know it.
+
+    `status` is the HTTP status of the API's answer, `kinds` what names the case.
+    """
+
+    words: str = ""
+    status: int | None = None
+    kinds: tuple[str, ...] = ()
+
+
+def reason(end: End) -> str:
+    """Say why a session failed and what to do about it; empty for what is not known here."""
+    said = end.words.lower()
+    if "credit balance" in said:
+        return _filled(_NO_CREDIT, end)
+    if end.status is None and "not logged in" in said:
+        return _NO_KEY
+    named = next((_ENDS[kind] for kind in end.kinds if kind in _ENDS), None)
+    sentence = named or _of(end.status)
+    return _filled(sentence, end) if sentence else ""
+
+
+def cut_off(words: str) -> bool:
+    """Whether an engine's own words tell a model to go on where its answer was cut off."""
+    return CUT in words.lower()
+
+
+def _of(status: int | None) -> str | None:
+    if status is None:
+        return None
+    if status in _STATUSES:
+        return _STATUSES[status]
+    if status >= SERVER_FAILS:
+        return f"The API failed ({status}). {_LATER}"
+    return f"The API did not take the request ({status}): {{words}}"
+
+
+def _filled(sentence: str, end: End) -> str:
+    words = shortened(one_line(end.words), WORDS_CHARS)
+    told = sentence.replace("{words}", words).rstrip(" :")
+    return told if told.endswith((".", "!", "?")) else f"{told}."
+
+
+def at_token_limit(kinds: tuple[str, ...]) -> bool:
+    """Whether the last answer of a session was cut off at its limit."""
+    return not _CUT_KINDS.isdisjoint(kinds)
+
+
+def known_as(message: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the words by which a result's line names its case, the most telling first."""
+    names = ("api_error", "terminal_reason", "stop_reason")
+    found = (message.get(name) for name in names)
+    return tuple(each for each in found if isinstance(each, str))
+
+
+_SAID: Final = {
+    126: "its command may not be run",
+    127: "its command was not found",
+    130: "interrupted",
+    131: "quit by SIGQUIT",
+    132: "an illegal instruction",
+    134: "aborted by itself",
+    135: "a bus error",
+    137: "killed, by somebody or because memory ran out",
+    139: "a segmentation fault",
+    141: "nobody read what it wrote",
+    143: "asked to end by somebody else",
+    152: "it used up its CPU time",
+    153: "its file grew too large",
+}
+
+
+def in_words(status: int | None) -> str:
+    """Say how a program ended: its exit status, and what that means where it is known."""
+    if status is None:
+        return "exit not known"
+    meaning = _SAID.get(status)
+    if meaning is None and 128 < status < 128 + 65:
+        meaning = f"ended by signal {status - 128}"
+    return f"exit {status}: {meaning}" if meaning else f"exit {status}"

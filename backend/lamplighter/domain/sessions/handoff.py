@@ -1,0 +1,152 @@
+"""The handoff: what a session gives to the next tier, and how a chain of them goes on or ends."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, Protocol
+
+from lamplighter.domain.services.cooldown import Use
+from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.session import MAX_TIER, Session, Status
+
+REASON_CHARS: Final = 1_000
+NO_ACTION: Final = "no declared action repairs this"
+"""Why a person was asked at once: trying again would change nothing."""
+
+
+class EscalationState(StrEnum):
+    """Where an escalation stands; `open` and `accepted` are not final, `person` waits for one."""
+
+    OPEN = "open"
+    ACCEPTED = "accepted"
+    TAKEN = "taken"
+    DROPPED = "dropped"
+    DRY = "dry"
+    PERSON = "person"
+    CLOSED = "closed"
+
+
+class Checked(Protocol):
+    """A result of a check: whether it passed, and when."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it passed."""
+
+    @property
+    def at(self) -> datetime | None:
+        """When it was made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Escalation:
+    """A session's wish that the next tier takes a service on, `tier` being that next one."""
+
+    id: int
+    session_id: int
+    tier: int
+    service: str
+    reason: str
+    state: EscalationState
+    created_at: datetime
+    why: str = ""
+    child_id: int | None = None
+    closed_at: datetime | None = None
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What an investigation found: the stage that fails, and the service that failed first."""
+
+    service: str
+    stage: str
+    cause: str | None = None
+    check: str = ""
+    detail: str = ""
+    session_id: int | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handoff:
+    """All that the next tier is given: services and reasons, what was seen, found and tried."""
+
+    session_id: int
+    tier: int
+    escalations: tuple[Escalation, ...]
+    looks: tuple[Look, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    tried: tuple[Use, ...] = ()
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        """The services that are handed on, in the order they were named."""
+        return tuple(dict.fromkeys(each.service for each in self.escalations))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How a chain goes on from a session that ended.
+
+    `state` is what becomes of its escalations, None when it has none; `status`
+    and `reason` are those of the session.
+    """
+
+    status: Status
+    reason: str
+    state: EscalationState | None = None
+
+
+def step(
+    session: Session,
+    escalations: Sequence[Escalation],
+    *,
+    status: Status,
+    reason: str,
+    max_tier: int,
+) -> Step:
+    """Decide how a chain goes on: always to the next tier, never past the highest, or not at all.
+
+    Only a session that completed hands on; after any other one the next round
+    looks again.
+    """
+    waiting = [each for each in escalations if each.state is EscalationState.OPEN]
+    asked = [each for each in escalations if each.state is EscalationState.PERSON]
+    if status is not Status.COMPLETED:
+        return Step(status, reason, EscalationState.DROPPED if waiting else None)
+    following = session.tier + 1
+    if not waiting:
+        return Step(status, _person(asked) if asked else reason)
+    names = named(each.service for each in waiting)
+    last = following > min(max_tier, MAX_TIER)
+    if session.dry_run:
+        who = "a person would be asked for" if last else f"tier {following} would take"
+        return Step(status, f"Dry run: {who} {names}.", EscalationState.DRY)
+    if last:
+        return Step(status, _person([*asked, *waiting]), EscalationState.PERSON)
+    return Step(Status.ESCALATED, f"Handed {names} to tier {following}.", EscalationState.ACCEPTED)
+
+
+def is_new_failure(past: Iterable[Checked], since: datetime) -> bool:
+    """Whether a check that fails now had passed when a person was asked, and ever since.
+
+    `past` are the results of the check before this one, newest first.
+    """
+    results = [(each.ok, each.at) for each in past if each.at is not None]
+    later = [ok for ok, at in results if at > since]
+    before = [ok for ok, at in results if at <= since][:1]
+    return len(later) + len(before) > 1 and all([*later, *before])
+
+
+def named(services: Iterable[str]) -> str:
+    """Return some names as one says them."""
+    names = list(dict.fromkeys(services))
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _person(asked: Sequence[Escalation]) -> str:
+    return f"Needs a person: {named(each.service for each in asked)}."

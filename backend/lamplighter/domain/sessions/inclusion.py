@@ -1,0 +1,235 @@
+"""Inclusion: whether a prompt includes a memory, why, and what would include it.
+
+Nothing is decided here: a prospect follows the packing of the prompt and asks it, at each
+place that the memory could have, whether there is room for it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from lamplighter.domain.memory.memory import (
+    ACTIVE_THRESHOLD,
+    NO_KEY,
+    OPERATIONAL,
+    OPERATIONS,
+    PROJECT,
+    Category,
+    Edit,
+    InactiveReason,
+    Memory,
+    edited,
+)
+from lamplighter.domain.sessions.context import TOO_LONG, TURNED_OFF, Packing
+
+MOST_BUDGET: Final = 1_000_000
+NO_EDIT: Final = Edit()
+_CENTS: Final = 100
+_CHANGED: Final = ("project", "scope", "active", "confidence")
+_LONGEST: Final = max(OPERATIONAL, key=len)
+
+
+class Reason(StrEnum):
+    """Why a memory is in a prompt or not."""
+
+    INCLUDED = "included"
+    KNOWLEDGE = "knowledge"
+    CONFIDENCE = "confidence"
+    INACTIVE = "inactive"
+    WITHOUT = "without"
+    OFF = "off"
+    LENGTH = "length"
+    BUDGET = "budget"
+
+
+INACTIVE: Final = {
+    InactiveReason.SUPERSEDED: "Superseded by another memory.",
+    InactiveReason.ARCHIVED: "Inactive: it was archived.",
+    InactiveReason.EXPIRED: "Inactive: it expired.",
+    InactiveReason.DELETED: "Inactive: it was deleted.",
+    InactiveReason.OPERATOR: "Inactive: a person deactivated it.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """One way to include a memory: everything in it is done together.
+
+    Where the edit has a category any operational one serves; `service` is what a session
+    would have to be about.
+    """
+
+    edit: Edit = NO_EDIT
+    budget: int | None = None
+    service: str | None = None
+
+    @property
+    def words(self) -> str:
+        """Describe it to a person."""
+        edit, sure = self.edit, self.edit.confidence or 0.0
+        parts = {
+            f"an operational category ({', '.join(OPERATIONAL)})": edit.category,
+            f"the project {edit.project}": edit.project,
+            f"the scope {edit.scope}": edit.scope,
+            "no topic key": edit.topic_key,
+            "activating it": edit.active,
+            f"a confidence of {sure:.2f}{' or more' if sure < 1.0 else ''}": edit.confidence,
+            f"a budget of {self.budget or 0:,} tokens or more": self.budget,
+            f"a session about {self.service}": self.service,
+        }
+        return " and ".join(words for words, given in parts.items() if given is not None)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what has to be done, with its words."""
+        done = {
+            "words": self.words,
+            "categories": list(OPERATIONAL) if self.edit.category else None,
+            **{name: getattr(self.edit, name) for name in _CHANGED},
+            "budget": self.budget,
+            "service": self.service,
+        }
+        found = {name: each for name, each in done.items() if each is not None}
+        return {**found, "topic_key": None} if self.edit.topic_key is not None else found
+
+
+@dataclass(slots=True)
+class Prospect:
+    """Follows the packing of a prompt for one memory.
+
+    `memory` is the memory as it would have to be to be chosen among, `required` what that
+    takes of `held`, the memory as it is. `confidence` is the lowest that is enough with any
+    higher one.
+    """
+
+    held: Memory
+    now: datetime
+    memory: Memory = field(init=False)
+    required: Edit = field(init=False)
+    why: str = ""
+    fits: bool | None = None
+    confidence: float | None = None
+    _levels: list[Memory] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.required = _requirement(self.held, self.now)
+        self.memory = edited(self.held, self.required, now=self.now)
+        least = round(self.memory.confidence * _CENTS) + (self.required.confidence is None)
+        self._levels = [
+            edited(self.memory, Edit(confidence=cents / _CENTS), now=self.now)
+            for cents in range(least, _CENTS + 1)
+        ]
+
+    @property
+    def eligible(self) -> bool:
+        """Whether prompts choose among memories like this one as it is."""
+        return self.required == NO_EDIT
+
+    def before(self, packing: Packing, other: Memory) -> None:
+        """Test every place that the memory could have before another one is offered."""
+        while self._levels and _precedes(self._levels[-1], other):
+            self._test(packing, self._levels.pop())
+        if self.fits is None and (other.id == self.memory.id or _precedes(self.memory, other)):
+            self._place(packing)
+
+    def behind(self, packing: Packing) -> None:
+        """Test the places behind all that were offered."""
+        while self._levels:
+            self._test(packing, self._levels.pop())
+        if self.fits is None:
+            self._place(packing)
+
+    def _place(self, packing: Packing) -> None:
+        self.fits = packing.fits(self.memory)
+        self.why = "" if self.fits else packing.why_out
+
+    def _test(self, packing: Packing, level: Memory) -> None:
+        if packing.fits(level):
+            self.confidence = level.confidence
+        else:
+            self._levels.clear()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inclusion:
+    """Whether a prompt includes a memory.
+
+    `rank` counts from 0 in the order of choice, of `total`; None for a memory that prompts
+    do not choose among. `position` and `line` are those in the prompt.
+    """
+
+    memory: Memory
+    reason: Reason
+    words: str
+    budget: int
+    total: int
+    rank: int | None = None
+    position: int | None = None
+    line: str = ""
+    tokens: int = 0
+    included: int = 0
+    ways: tuple[Way, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "id": self.memory.id,
+            "version": self.memory.version,
+            "included": self.reason is Reason.INCLUDED,
+            "reason": self.reason.value,
+            "words": self.words,
+            "rank": self.rank,
+            "position": self.position,
+            "line": self.line,
+            "tokens": self.tokens,
+            "lines": self.included,
+            "total": self.total,
+            "budget": self.budget,
+            "ways": [way.as_json() for way in self.ways],
+        }
+
+
+def reason_of(prospect: Prospect) -> tuple[Reason, str]:
+    """Return why a memory is in the prompt or not, and that in words but for its place."""
+    held = prospect.held
+    if prospect.required.category is not None:
+        return Reason.KNOWLEDGE, (
+            f"Knowledge ({held.category}) is included in the context of clients, not in the "
+            "prompts of Lamplighter's own sessions."
+        )
+    if prospect.required.confidence is not None:
+        least = f"{ACTIVE_THRESHOLD:.2f}"
+        return Reason.CONFIDENCE, f"Its confidence of {held.confidence:.2f} is below {least}."
+    if prospect.required.active:
+        return Reason.INACTIVE, INACTIVE.get(held.inactive_reason, "Inactive.")  # type: ignore[arg-type]
+    if prospect.fits:
+        return Reason.INCLUDED, "Within the budget."
+    whys: Mapping[str, tuple[Reason, str]] = {
+        TURNED_OFF: (Reason.OFF, "Memories are turned off: the budget is 0."),
+        TOO_LONG: (Reason.LENGTH, "Its line is longer than what was left of the budget."),
+    }
+    return whys.get(prospect.why, (Reason.BUDGET, "Below the budget line."))
+
+
+def _requirement(held: Memory, now: datetime) -> Edit:
+    """Return the least edit after which prompts choose among memories like this one."""
+    edit = Edit(confidence=None if held.confidence >= ACTIVE_THRESHOLD else ACTIVE_THRESHOLD)
+    if held.category not in OPERATIONAL:
+        edit = replace(
+            edit,
+            category=Category(_LONGEST),
+            project=None if held.project == OPERATIONS else OPERATIONS,
+            scope=None if held.scope == PROJECT else PROJECT,
+            topic_key=None if held.topic_key is None else NO_KEY,
+        )
+    return edit if edited(held, edit, now=now).active else replace(edit, active=True)
+
+
+def _precedes(one: Memory, other: Memory) -> bool:
+    """Whether a memory is chosen before another one: the surest first, then the newest."""
+    return (-one.confidence, -one.updated_at.timestamp(), one.id) < (
+        -other.confidence,
+        -other.updated_at.timestamp(),
+        other.id,
+    )

@@ -1,0 +1,55 @@
+"""What became of each marker of a session, and each look at a service."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from lamplighter.domain.sessions.markers import Reading, What
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One marker as it was dealt with.
+
+    `offset` is the byte at which its line begins in the session's file, `item`
+    which of that line's entries it stood in, `line` the line within the entry.
+    """
+
+    id: int
+    session_id: int
+    offset: int
+    item: int
+    line: int
+    what: What
+    state: Reading
+    outcome: str
+    reason: str
+    text: str
+    service: str | None
+    category: str | None
+    memory_id: int | None
+    event_id: int | None
+    created_at: datetime
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """The result of one check in one round; `latency_ms` of the last attempt.
+
+    `warned` when it passed but not as it should: slowly, after a retry, near a threshold.
+    `answered` says whether the service answered at all; None where the check cannot tell.
+    """
+
+    service: str
+    name: str
+    kind: str
+    ok: bool
+    status: int | None = None
+    latency_ms: float | None = None
+    attempts: int = 1
+    flapped: bool = False
+    warned: bool = False
+    detail: str = ""
+    at: datetime | None = None
+    session_id: int | None = None
+    answered: bool | None = None

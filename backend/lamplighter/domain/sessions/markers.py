@@ -1,0 +1,250 @@
+r"""Markers: what an agent writes in its own text for us to keep.
+
+The forms are SPEC-0015's and CONFORMANCE's, read line by line: the spec's `\s*`
+would otherwise cross a line end and take the next line for an observation.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
+from operator import itemgetter
+from typing import Final
+
+from lamplighter.domain.memory.memory import OPERATIONAL
+from lamplighter.domain.text import shortened
+
+MEMORY: Final = re.compile(
+    r"\[MEMORY:(timing|dependency|behavior|remediation|maintenance)(?::([a-zA-Z0-9_-]+))?\]\s*(.+)"
+)
+EVENT: Final = re.compile(r"\[EVENT:([a-zA-Z0-9_-]+)(?::([a-zA-Z0-9_-]+))?\]\s*(.+)")
+COOLDOWN: Final = re.compile(
+    r"\[COOLDOWN:(restart|redeployment):([a-zA-Z0-9_-]+)\]\s*(success|failure)\s*[—–-]\s*(.+)"
+)
+ESCALATE: Final = re.compile(r"\[ESCALATE:([a-zA-Z0-9_-]+)\]\s*(.+)")
+
+_START: Final = re.compile(r"\[(MEMORY|EVENT|COOLDOWN|ESCALATE):")
+_FENCE: Final = re.compile(
+    r"^\s*(?:[-*+]\s+|\d{1,9}[.)]\s+|>\s*)*(`{3,}(?=[^`]*$)|~{3,})\s*(.*)$", re.DOTALL
+)
+_TICKS: Final = re.compile(r"`+")
+_OPENED: Final = re.compile(r"(\*{1,3}|_{1,3})\s*$")
+_OPENED_CHARS: Final = 8  # how far before a marker its emphasis may begin
+_NAMED_CHARS: Final = 60
+_QUOTED_LINE: Final = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*>")
+_OPENING: Final = re.compile(r"""[“„«‘]|(?<!\w)["'](?=\S)""")
+_CLOSING: Final = re.compile(r"""[”“»’](?!\w)|(?<=\S)["'](?!\w)""")
+_QUOTES: Final = re.compile("[\"'“”„«»‘’]")
+_OPENED_BY: Final = {'"': '"', "'": "'", "”": "“„", "“": "„", "»": "«", "’": "‘"}
+
+
+class What(StrEnum):
+    """Which kind of marker it is."""
+
+    MEMORY = "memory"
+    EVENT = "event"
+    COOLDOWN = "cooldown"
+    ESCALATE = "escalate"
+
+
+class Reading(StrEnum):
+    """What became of the words: taken, left alone on purpose, or not understood."""
+
+    TAKEN = "taken"
+    IGNORED = "ignored"
+    REFUSED = "refused"
+
+
+IN_CODE: Final = "in code"
+QUOTED: Final = "quoted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marker:
+    """One marker as it was written.
+
+    `line` counts from 0 in its text block, `text` is the marker's own part of
+    that line. `category` is a memory's category, an event's level word, or a
+    cooldown's action; `body` is what it says; `outcome` a cooldown's success or
+    failure. `reason` tells why it was ignored or refused.
+    """
+
+    what: What
+    reading: Reading
+    line: int
+    text: str
+    category: str | None = None
+    service: str | None = None
+    body: str = ""
+    outcome: str | None = None
+    reason: str = ""
+
+
+def ends_within(text: str) -> bool:
+    """Whether a text ends in a line with a marker: what was cut off there is not what was meant."""
+    return _START.search(text.rpartition("\n")[2]) is not None
+
+
+def read(text: str) -> Iterator[Marker]:
+    """Yield the markers of one assistant text block, in reading order."""
+    fence = ""
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", text)):
+        mark = _FENCE.match(line)
+        toggles = mark is not None and _toggles(fence, mark[1], mark[2])
+        if "[" in line:
+            yield from _in_line(number, line, fenced=bool(fence) or toggles)
+        if mark is not None and toggles:
+            fence = "" if fence else mark[1]
+
+
+def defused(text: str) -> str:
+    """Return words that can be told, and quoted, without being taken for a marker."""
+    return _START.sub(r"[ \1:", text)
+
+
+def again(text: str) -> Marker | None:
+    """Read one marker's own text as if it had not been in code, nor quoted."""
+    found = next(_in_line(0, text.strip().strip("`"), fenced=False), None)
+    return found if found and found.reading is Reading.TAKEN else None
+
+
+def _toggles(fence: str, mark: str, behind: str) -> bool:
+    return not fence or (mark[0] == fence[0] and len(mark) >= len(fence) and not behind)
+
+
+def _in_line(number: int, line: str, *, fenced: bool) -> Iterator[Marker]:
+    starts = [found.start() for found in _START.finditer(line)]
+    if not starts:
+        return
+    code = [(0, len(line))] if fenced else list(_code_spans(line))
+    quotations, rest = _quotations(line), len(line) if _QUOTED_LINE.match(line) else None
+    in_code = {at: _end_within(code, at) for at in starts}
+    quoted = {at: _end_within(quotations, at) or rest for at in starts}
+    plain = [*(at for at in starts if in_code[at] is quoted[at] is None), len(line)]
+    for at, following in pairwise([*starts, len(line)]):
+        before = line[max(0, at - _OPENED_CHARS) : at]
+        if (end := in_code[at]) is not None:
+            yield _ignored(number, line[at : min(end, following)].strip().strip("`"), IN_CODE)
+        elif (end := quoted[at]) is not None:
+            segment = _trimmed(line[at : min(end, following)], before=before)
+            yield _ignored(number, segment, QUOTED)
+        else:
+            segment = line[at : plain[bisect_right(plain, at)]]
+            yield _marker(number, _trimmed(segment, before=before))
+
+
+def _code_spans(line: str) -> Iterator[tuple[int, int]]:
+    """Yield where code stands: a run of back-ticks ends with the next one of its length."""
+    runs = [found.span() for found in _TICKS.finditer(line)]
+    following: dict[int, int] = {}
+    closing: list[int | None] = [None] * len(runs)
+    for at in range(len(runs) - 1, -1, -1):
+        size = runs[at][1] - runs[at][0]
+        closing[at], following[size] = following.get(size), at
+    at = 0
+    while at < len(runs):
+        close = closing[at]
+        if close is not None:
+            yield runs[at][0], runs[close][1]
+        at = at + 1 if close is None else close + 1
+
+
+def _quotations(line: str) -> list[tuple[int, int]]:
+    """Return what is between quotation marks, in order; one quotation may contain others."""
+    found: list[tuple[int, int]] = []
+    for begin, end in sorted(_between_quotes(line)):
+        if found and begin < found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((begin, end))
+    return found
+
+
+def _between_quotes(line: str) -> Iterator[tuple[int, int]]:
+    """Yield the text between two quotation marks; an apostrophe is none."""
+    opened: dict[str, int] = {}
+    for found in _QUOTES.finditer(line):
+        mark, at = found[0], found.start()
+        opener = next((each for each in _OPENED_BY.get(mark, "") if each in opened), "")
+        if opener and _CLOSING.match(line, at):
+            yield opened.pop(opener), at
+        elif _OPENING.match(line, at):
+            opened.setdefault(mark, at)
+
+
+def _end_within(spans: list[tuple[int, int]], at: int) -> int | None:
+    """Return where the span ends that a place is in."""
+    place = bisect_right(spans, at, key=itemgetter(0)) - 1
+    return spans[place][1] if place >= 0 and at < spans[place][1] else None
+
+
+def _trimmed(segment: str, *, before: str) -> str:
+    """Drop the closing half of emphasis that was opened before the marker."""
+    segment = segment.strip()
+    opened = _OPENED.search(before)
+    if opened is None:
+        return segment
+    tag, bracket, said = segment.partition("]")
+    said = said.removeprefix(opened[1]) if said.startswith(opened[1]) else _closed(said, opened[1])
+    return tag + bracket + said
+
+
+def _closed(said: str, emphasis: str) -> str:
+    bare = said.removesuffix(emphasis)
+    return said if bare.endswith(emphasis[0]) else bare.rstrip()
+
+
+def _ignored(number: int, text: str, reason: str) -> Marker:
+    return replace(_marker(number, text), reading=Reading.IGNORED, reason=reason)
+
+
+def _marker(number: int, text: str) -> Marker:
+    start = _START.match(text)
+    what = What(start[1].lower()) if start else What.MEMORY
+    category, service, outcome, body = _parts(what, text)
+    if not body:
+        return Marker(
+            what=what, reading=Reading.REFUSED, line=number, text=text, reason=_why_not(what, text)
+        )
+    return Marker(
+        what=what,
+        reading=Reading.TAKEN,
+        line=number,
+        text=text,
+        category=category,
+        service=service,
+        outcome=outcome,
+        body=body,
+    )
+
+
+def _parts(what: What, text: str) -> tuple[str | None, str | None, str | None, str]:
+    match what:
+        case What.MEMORY if found := MEMORY.match(text):
+            return found[1], found[2], None, found[3].strip()
+        case What.EVENT if found := EVENT.match(text):
+            return found[1], found[2], None, found[3].strip()
+        case What.COOLDOWN if found := COOLDOWN.match(text):
+            return found[1], found[2], found[3], found[4].strip()
+        case What.ESCALATE if found := ESCALATE.match(text):
+            return None, found[1], None, found[2].strip()
+    return None, None, None, ""
+
+
+def _why_not(what: What, text: str) -> str:
+    inside = text[1:].partition("]")[0]
+    if "]" not in text:
+        return "no closing bracket"
+    parts = inside.split(":")[1:]
+    if what is What.MEMORY and parts[0] not in OPERATIONAL:
+        word = shortened(parts[0], _NAMED_CHARS)
+        return f"unknown category {word!r}; it is one of {', '.join(OPERATIONAL)}"
+    name = parts[-1] if what is What.ESCALATE or len(parts) > 1 else ""
+    if name and not re.fullmatch(r"[a-zA-Z0-9_-]+", name):
+        word = shortened(name, _NAMED_CHARS)
+        return f"{word!r} is not a service name: letters, digits, - and _ only"
+    if not text.partition("]")[2].strip():
+        return "nothing is said after it"
+    return f"not in the form of [{what.upper()}:…]"

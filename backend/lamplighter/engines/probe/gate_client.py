@@ -1,0 +1,54 @@
+"""Asking the gate: the probe names an action, the supervisor decides and runs it."""
+
+import asyncio
+from typing import Final
+
+import msgspec
+
+from lamplighter.domain.actions.approval import ApprovalState
+from lamplighter.domain.services.cooldown import Outcome
+
+ANSWER_BYTES: Final = 1024 * 1024
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What the gate answers: what became of the wish, in words, and which use it was.
+
+    Where a person was asked, `asked` is what that came to.
+    """
+
+    outcome: Outcome
+    words: str
+    use: int | None = None
+    attempts: int = 0
+    exit_code: int | None = None
+    asked: ApprovalState | None = None
+
+    @property
+    def turned_down(self) -> bool:
+        """Whether a person was asked and did not agree."""
+        return self.asked not in (None, ApprovalState.APPROVED)
+
+
+async def run_action(
+    gate: str, service: str, action: str, *, again: int | None = None, reason: str = ""
+) -> Verdict:
+    """Ask the gate to run a declared action; an answer that does not come is a refusal.
+
+    It may take as long as a person takes to agree.
+    """
+    if not gate:
+        return Verdict(Outcome.REFUSED, "this session has no gate to ask")
+    asked = msgspec.json.encode(
+        {"service": service, "action": action, "again": again, "reason": reason}
+    )
+    try:
+        reader, writer = await asyncio.open_unix_connection(gate, limit=ANSWER_BYTES)
+        try:
+            writer.write(asked + b"\n")
+            await writer.drain()
+            return msgspec.json.decode(await reader.readline(), type=Verdict)
+        finally:
+            writer.close()
+    except (OSError, ValueError) as error:
+        return Verdict(Outcome.REFUSED, f"the gate does not answer: {error}")

@@ -1,0 +1,36 @@
+"""Alerts: what a monitor outside tells us, whatever its form, as one value."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from lamplighter.domain.errors import NotFound
+from lamplighter.formats.alerts import alertmanager, generic, healthchecks, uptime_kuma
+from lamplighter.formats.alerts.alert import Alert as Alert
+from lamplighter.formats.alerts.alert import Held as Held
+from lamplighter.formats.alerts.alert import State as State
+
+MAX_ALERTS: Final = 1_000
+SOURCE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}", re.ASCII)
+
+Parse = Callable[[Mapping[str, Any]], list[Alert]]
+PARSERS: Final[Mapping[str, Parse]] = {
+    "alertmanager": alertmanager.parse,
+    "uptime-kuma": uptime_kuma.parse,
+    "healthchecks": healthchecks.parse,
+}
+
+
+def source_of(word: str) -> str:
+    """Return the name of a source; raises NotFound for what is none."""
+    if not SOURCE.fullmatch(word):
+        raise NotFound("A source is named by small letters, digits, - and _, 40 at most.")
+    return word
+
+
+def parse(source: str, payload: Mapping[str, Any]) -> list[Alert]:
+    """Return the alerts of a delivery; none where it only says that it works.
+
+    Raises Invalid naming what is missing.
+    """
+    return PARSERS.get(source, generic.parse)(payload)[:MAX_ALERTS]

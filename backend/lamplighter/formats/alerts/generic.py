@@ -1,0 +1,52 @@
+"""Any other sender: the fields that most of them have, by the names most of them use."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.formats.alerts import alertmanager
+from lamplighter.formats.alerts import payload as words
+from lamplighter.formats.alerts.alert import Alert, State
+
+OVER: Final = frozenset(
+    {"resolved", "ok", "up", "recovered", "recovery", "closed", "normal", "good", "healthy"}
+)
+TITLES: Final = ("title", "summary", "message", "msg", "text", "subject", "description", "name")
+SERVICES: Final = ("service", "app", "monitor", "host", "hostname", "name")
+MARKS: Final = ("fingerprint", "id", "key", "uid")
+STATES: Final = ("state", "status")
+SEVERITIES: Final = ("severity", "level", "priority")
+TIMES: Final = ("at", "time", "timestamp", "startsAt", "date")
+INCIDENTS: Final = ("incident", "incident_id")
+_KNOWN: Final = (*MARKS, *STATES, *SEVERITIES, *TIMES, *INCIDENTS, "service")
+
+
+def parse(payload: Mapping[str, Any]) -> list[Alert]:
+    """Return the alert of a payload, or those of one that has Alertmanager's form."""
+    given = payload.get("alerts")
+    if isinstance(given, list) and any("labels" in words.mapping(each) for each in given):
+        return alertmanager.parse(payload)
+    inner = {
+        **words.mapping(payload.get("labels")),
+        **words.mapping(payload.get("details")),
+    }
+    title = words.first(payload, *TITLES) or words.first(inner, *TITLES)
+    if not title:
+        raise Invalid(Wrong("title", "is missing, and so is every other word"))
+    state = words.first(payload, *STATES).lower()
+    service = words.first(payload, *SERVICES) or words.first(inner, *SERVICES)
+    incident = words.first(payload, *INCIDENTS)
+    times = [words.moment(payload.get(name)) for name in TIMES]
+    return [
+        Alert(
+            fingerprint=words.key(words.first(payload, *MARKS) or words.key(service, title)),
+            incident=words.key(incident) if incident else None,
+            state=State.RESOLVED if state in OVER else State.FIRING,
+            at=next((each for each in times if each), None),
+            title=title,
+            names=words.names([service]),
+            severity=words.severity(words.first(payload, *SEVERITIES)),
+            tier=words.tier(payload.get("tier")),
+            details=words.details({**payload, **inner}, without=_KNOWN),
+        )
+    ]

@@ -1,0 +1,156 @@
+"""Audit: all that is believed on a topic, and what each belief rests on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from lamplighter.domain.memory.decay import falls_inactive
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.formats import serialize
+
+NAMED: Final = 20
+"""So many sessions, links and reviews of a belief are named; their numbers are always whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """A session that did something to a belief, or was told it; None is a person."""
+
+    session_id: int | None
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often something happened, and the last of it, newest first."""
+
+    count: int = 0
+    voices: tuple[Voice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tie:
+    """A link to or (`inward`) from another memory; `observation` None when that was deleted."""
+
+    what: str
+    inward: bool
+    memory_id: int
+    observation: str | None
+    active: bool
+    session_id: int | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCase:
+    """An open review that a memory is part of, and the other memory of it."""
+
+    review_id: int
+    kind: str
+    other_id: int
+    said: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """The links, or the open reviews, of a memory: how many, and the newest."""
+
+    count: int = 0
+    links: tuple[Tie, ...] = ()
+    cases: tuple[OpenCase, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounds:
+    """What some beliefs rest on, by the numbers of their memories."""
+
+    confirmed: Mapping[int, Tally] = field(default_factory=dict)
+    contradicted: Mapping[int, Tally] = field(default_factory=dict)
+    told: Mapping[int, Tally] = field(default_factory=dict)
+    links: Mapping[int, Ties] = field(default_factory=dict)
+    cases: Mapping[int, Ties] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Belief:
+    """One memory, and what it rests on; from `falls` on it is inactive unless confirmed."""
+
+    memory: Memory
+    confirmed: Tally
+    contradicted: Tally
+    told: Tally
+    links: Ties
+    cases: Ties
+    falls: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What is believed on a topic: some of it (the active first), and how much there is."""
+
+    topic: str
+    service: str | None
+    beliefs: tuple[Belief, ...]
+    active: int
+    inactive: int
+    position: tuple[Any, ...] | None = None
+
+
+def beliefs(memories: Sequence[Memory], grounds: Grounds) -> tuple[Belief, ...]:
+    """Put each memory together with what it rests on."""
+    return tuple(
+        Belief(
+            memory=memory,
+            confirmed=grounds.confirmed.get(memory.id, Tally()),
+            contradicted=grounds.contradicted.get(memory.id, Tally()),
+            told=grounds.told.get(memory.id, Tally()),
+            links=grounds.links.get(memory.id, Ties()),
+            cases=grounds.cases.get(memory.id, Ties()),
+            falls=falls_inactive(memory),
+        )
+        for memory in memories
+    )
+
+
+def as_json(each: Belief) -> dict[str, Any]:
+    """Return a belief as JSON."""
+    return {
+        "memory": serialize.memory(each.memory),
+        "confirmed": _tally(each.confirmed),
+        "contradicted": _tally(each.contradicted),
+        "told": _tally(each.told),
+        "links": {"count": each.links.count, "items": [_tie(tie) for tie in each.links.links]},
+        "reviews": {"count": each.cases.count, "items": [_case(case) for case in each.cases.cases]},
+        "inactive_from": serialize.at(each.falls),
+    }
+
+
+def _tally(each: Tally) -> dict[str, Any]:
+    voices = [
+        {"session_id": voice.session_id, "at": serialize.at(voice.at)} for voice in each.voices
+    ]
+    return {"count": each.count, "sessions": voices}
+
+
+def _tie(each: Tie) -> dict[str, Any]:
+    return {
+        "what": each.what,
+        "direction": "from" if each.inward else "to",
+        "memory_id": each.memory_id,
+        "observation": each.observation,
+        "active": each.active,
+        "session_id": each.session_id,
+        "at": serialize.at(each.at),
+    }
+
+
+def _case(each: OpenCase) -> dict[str, Any]:
+    return {
+        "id": each.review_id,
+        "kind": each.kind,
+        "memory_id": each.other_id,
+        "said": each.said,
+        "at": serialize.at(each.at),
+    }

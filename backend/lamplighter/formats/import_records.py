@@ -1,0 +1,188 @@
+"""Records: rows of another system, or of another home, as an import takes them in."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from lamplighter.domain.memory.knowledge import as_said, revised
+from lamplighter.domain.memory.memory import (
+    ACTIVE_THRESHOLD,
+    Candidate,
+    InactiveReason,
+    Memory,
+    MemoryId,
+)
+from lamplighter.domain.text import content_hash
+from lamplighter.formats import serialize
+
+WORDS: Final = ("category", "title", "observation", "tags", "scope", "topic_key")
+STANDING: Final = ("confidence", "active", "inactive_reason", "pinned", "trust", "kind")
+MANUAL: Final = "lamplighter"
+"""The session that an export names for what no client's session kept."""
+
+
+_NATIVE: Final = re.compile(rf"{MANUAL}:(\d{{1,18}})@(\d{{4}}-\S+Z)", re.ASCII)
+
+
+def ref_of(memory: Memory) -> str:
+    """Return what a memory that was first kept here is called everywhere."""
+    return f"{MANUAL}:{memory.id}@{serialize.at(memory.created_at)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A memory that an import brings; `ref` is what it was called where it was first kept.
+
+    `number` is the one it has there, `session` the client's name of its session. `whole` is
+    the memory as it stood there, where all of it is told; else it is knowledge that nobody
+    here thought over.
+    """
+
+    ref: str
+    candidate: Candidate
+    number: int = 0
+    session: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    last_seen_at: datetime | None = None
+    revision_count: int = 1
+    duplicate_count: int = 1
+    deleted: bool = False
+    whole: Memory | None = None
+
+    @property
+    def native(self) -> tuple[int, datetime] | None:
+        """The number and the moment of the memory of a home that it is an export of."""
+        found = _NATIVE.fullmatch(self.ref)
+        if found is None:
+            return None
+        try:
+            return int(found[1]), datetime.fromisoformat(found[2])
+        except ValueError:
+            return None
+
+    @property
+    def _source(self) -> Candidate | Memory:
+        return self.candidate if self.whole is None else self.whole
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """What it tells of a memory: other systems know no services."""
+        return WORDS if self.whole is None else (*WORDS, "service", "project", *STANDING)
+
+    @property
+    def said(self) -> str:
+        """What tells whether a record says the same as when it came the last time."""
+        told = [getattr(self._source, name) for name in self._names]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+    def admitted(self, candidate: Candidate) -> "Record":
+        """Return the record with the words that may be kept of it."""
+        if self.whole is None:
+            return replace(self, candidate=as_said(candidate))
+        words = {name: getattr(candidate, name) for name in (*WORDS, "service")}
+        whole = replace(
+            self.whole,
+            **words,
+            project=candidate.project,
+            content_hash=content_hash(candidate.observation),
+        )
+        return replace(self, candidate=candidate, whole=whole)
+
+    def memory(self, session_id: int | None, *, now: datetime) -> Memory:
+        """Return the memory that it makes where it is new."""
+        if self.whole is not None:
+            return replace(self.whole, session_id=session_id)
+        said, began = self.candidate, self.created_at or now
+        return Memory(
+            **{name: getattr(said, name) for name in WORDS},
+            service=said.service,
+            id=MemoryId(0),
+            confidence=said.confidence,
+            active=True,
+            tier=said.tier,
+            session_id=session_id,
+            created_at=began,
+            updated_at=self.updated_at or began,
+            kind=said.kind,
+            trust=said.trust,
+            project=said.project,
+            content_hash=content_hash(said.observation),
+            revision_count=self.revision_count,
+            duplicate_count=self.duplicate_count,
+            source=said.source,
+            source_ref=said.source_ref,
+            last_seen_at=self.last_seen_at,
+            distilled=said.distilled,
+        )
+
+    def revised(self, memory: Memory, *, now: datetime) -> Memory:
+        """Return a memory as the record says it; the same one where it says nothing else."""
+        if not self.differs(memory):
+            return memory
+        if self.whole is None:
+            said = self.candidate
+            newer = revised(memory, said, now=now)
+            return replace(newer, scope=said.scope, topic_key=said.topic_key)
+        told = {name: getattr(self.whole, name) for name in self._names}
+        return replace(
+            memory,
+            **told,
+            content_hash=self.whole.content_hash,
+            updated_at=self.whole.updated_at,
+            decayed_weeks=self.whole.decayed_weeks,
+            version=memory.version + 1,
+        )
+
+    def differs(self, memory: Memory) -> bool:
+        """Whether it says something else than a memory does."""
+        return any(getattr(self._source, name) != getattr(memory, name) for name in self._names)
+
+    def behind(self, memory: Memory) -> bool:
+        """Whether a memory has moved on since the record was written."""
+        if self.whole is not None and self.native == (memory.id, memory.created_at):
+            return memory.version > self.whole.version
+        return self.updated_at is None or memory.updated_at > self.updated_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRecord:
+    """A client's session that an import brings; `owned` says that whose it is is told, too."""
+
+    external_id: str
+    owned: bool = False
+    project: str
+    agent: str | None = None
+    directory: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    summary: str = ""
+    prompt: str = ""
+    messages: int | None = None
+    prompts: tuple["PromptRecord", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRecord:
+    """What a person asked in a client's session."""
+
+    session: str
+    content: str
+    created_at: datetime | None = None
+
+
+AnyRecord = Record | SessionRecord | PromptRecord
+
+
+def standing_of(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is told of a memory, its activity as the rule of 0.30 has it."""
+    confidence = round(told["confidence"], 2)
+    low = confidence < ACTIVE_THRESHOLD
+    active = told["active"] and not low
+    usual = InactiveReason.LOW if low else InactiveReason.OPERATOR
+    reason = None if active else told["inactive_reason"] or usual
+    return {**told, "confidence": confidence, "active": active, "inactive_reason": reason}

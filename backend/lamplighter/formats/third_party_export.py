@@ -1,0 +1,205 @@
+"""Exports of AgentOps' memory service and of engram: what their rows are to us, and ours to them.
+
+Both are one JSON object with `sessions` and `observations`; engram has `prompts` and a
+`sync_id` for each row as well.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from lamplighter.domain.memory.knowledge import title_of
+from lamplighter.domain.memory.memory import (
+    OPERATIONAL,
+    PROJECT,
+    Candidate,
+    Category,
+    Memory,
+    Source,
+    Trust,
+)
+from lamplighter.domain.project import project_of
+from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.text import content_hash
+from lamplighter.formats import serialize
+from lamplighter.formats.import_records import (
+    MANUAL,
+    AnyRecord,
+    PromptRecord,
+    Record,
+    SessionRecord,
+)
+from lamplighter.formats.json_fields import Fields
+
+ENGRAM: Final = "engram:"
+GLOBAL: Final = "global"
+PERSONAL: Final = "personal"
+"""What is found from every project, in engram's words."""
+
+VERSION: Final = "0.1.0"
+TYPES: Final = {
+    **{category.value: category for category in Category if category not in OPERATIONAL},
+    **dict.fromkeys(("design", "adr", "refactor"), Category.ARCHITECTURE),
+    **dict.fromkeys(("bug", "fix", "hotfix", "incident"), Category.BUGFIX),
+    **dict.fromkeys(("convention", "guideline"), Category.PATTERN),
+    **dict.fromkeys(("setup", "infra", "infrastructure", "ci"), Category.CONFIG),
+    **dict.fromkeys(("learn", "passive"), Category.LEARNING),
+}
+"""What their types are to us; any other is a discovery, with its word as a tag."""
+
+
+LISTS: Final = frozenset(("sessions", "observations", "prompts"))
+"""What such an export has; one that has none of them is something else."""
+
+
+def record(name: str, given: Any, project: str) -> AnyRecord | None:
+    """Return what a row of a list of such an export brings; None for what is not ours to keep.
+
+    Raises Invalid naming each wrong field.
+    """
+    match name:
+        case "sessions":
+            return _session(Fields.of(given), project)
+        case "observations":
+            return _observation(Fields.of(given), project)
+        case "prompts":
+            return _prompt(Fields.of(given))
+    return None
+
+
+def category_of(word: str) -> tuple[Category, tuple[str, ...]]:
+    """Return the category that a type of theirs is, and the tags that keep its word."""
+    word = word.strip().lower()
+    known = TYPES.get(word)
+    return (known, ()) if known else (Category.DISCOVERY, (word,) if word else ())
+
+
+def _observation(row: Fields, project: str) -> Record:
+    category, tags = category_of(row.text("type"))
+    created, number = row.moment("created_at"), row.count("id", 0)
+    sync = row.text("sync_id")
+    ref = row.text("ref") or (f"{ENGRAM}{sync}" if sync else "")
+    said = Candidate(
+        category=category,
+        service=None,
+        observation=row.text("content", needed=True),
+        tier=0,
+        session_id=None,
+        source=Source.IMPORTED,
+        source_ref=f"engram {sync}" if sync else f"observation {number}",
+        trust=Trust.UNVERIFIED,
+        title=row.text("title"),
+        tags=(*row.texts("tags"), *tags),
+        project=row.text("project").strip() or project,
+        scope=GLOBAL if row.text("scope") in (GLOBAL, PERSONAL) else PROJECT,
+        topic_key=row.text("topic_key") or None,
+    )
+    found = Record(
+        ref=ref or f"observation:{number or _hash(said)}@{serialize.at(created) or ''}",
+        candidate=said,
+        number=number,
+        session=_session_of(row.text("session_id")),
+        created_at=created,
+        updated_at=row.moment("updated_at") or created,
+        last_seen_at=row.moment("last_seen_at"),
+        revision_count=row.count("revision_count"),
+        duplicate_count=row.count("duplicate_count"),
+        deleted=row.given.get("deleted_at") is not None,
+    )
+    row.check()
+    return found
+
+
+def _hash(said: Candidate) -> str:
+    """Return what stands for a row that has no number: its words, and the project of them."""
+    return content_hash(f"{project_of(said.project)}\n{said.observation}")
+
+
+def _session(row: Fields, project: str) -> SessionRecord | None:
+    name = row.text("id", needed=True)
+    found = SessionRecord(
+        external_id=name,
+        project=row.text("project").strip() or project,
+        directory=row.text("directory") or None,
+        started_at=row.moment("started_at"),
+        ended_at=row.moment("ended_at"),
+        summary=row.text("summary"),
+        messages=row.count("message_count", 0) or None,
+    )
+    row.check()
+    return None if name == MANUAL else found
+
+
+def _prompt(row: Fields) -> PromptRecord | None:
+    found = PromptRecord(row.text("session_id"), row.text("content"), row.moment("created_at"))
+    row.check()
+    return found if _session_of(found.session) and found.content.strip() else None
+
+
+def _session_of(name: str) -> str | None:
+    return None if name in ("", MANUAL) else name
+
+
+def session_row(each: Session) -> dict[str, Any]:
+    """Return a client's session as AgentOps and engram write one."""
+    row = {
+        "id": each.external_id,
+        "project": each.project,
+        "directory": each.directory or "",
+        "started_at": serialize.at(each.started_at),
+        "ended_at": serialize.at(each.ended_at),
+        "summary": each.summary or None,
+        "message_count": each.messages or 0,
+    }
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def no_session(project: str, *, now: datetime) -> dict[str, Any]:
+    """Return the session that stands for what no client's session kept: theirs all have one."""
+    return {"id": MANUAL, "project": project, "directory": "", "started_at": serialize.at(now)}
+
+
+def observation_row(each: Memory, session: str | None, ref: str) -> dict[str, Any]:
+    """Return a memory of knowledge as AgentOps writes an observation; `ref` is ours alone."""
+    row: Mapping[str, Any] = {
+        "id": each.id,
+        "session_id": session or MANUAL,
+        "type": each.category,
+        "title": title_of(each),
+        "content": each.observation,
+        "tags": list(each.tags),
+        "project": each.project,
+        "scope": each.scope,
+        "topic_key": each.topic_key,
+        "normalized_hash": each.content_hash,
+        "revision_count": each.revision_count,
+        "duplicate_count": each.duplicate_count,
+        "last_seen_at": serialize.at(each.last_seen_at or each.updated_at),
+        "created_at": serialize.at(each.created_at),
+        "updated_at": serialize.at(each.updated_at),
+        "ref": ref,
+    }
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def synced_row(each: Memory, session: str | None, ref: str) -> dict[str, Any]:
+    """Return a memory of knowledge as engram writes an observation."""
+    stamp = f"{each.created_at:%Y%m%d%H%M%S%f}"
+    scope = PERSONAL if each.scope == GLOBAL else each.scope
+    own = f"obs-{MANUAL}-{each.id}-{stamp}"
+    sync = ref.removeprefix(ENGRAM) if ref.startswith(ENGRAM) else own
+    return {**observation_row(each, session, ref), "scope": scope, "sync_id": sync}
+
+
+def prompt_row(number: int, each: Session, content: str, at: datetime) -> dict[str, Any]:
+    """Return what was asked in a client's session as engram writes a prompt; `number` is its place.
+
+    Not its number here: that tells what was deleted before it.
+    """
+    return {
+        "id": number,
+        "session_id": each.external_id,
+        "content": content,
+        "project": each.project,
+        "created_at": serialize.at(at),
+    }

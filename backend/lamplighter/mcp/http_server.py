@@ -1,0 +1,118 @@
+"""The server behind the door: HTTP on loopback, one JSON answer to each question.
+
+Without the token of a session nothing is answered. Host and Origin are checked as well:
+no page in a browser reaches it, whatever name it makes point here.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import uvicorn
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from lamplighter.mcp.session_server import Guest
+from lamplighter.mcp.wire import Context, server
+
+PATH: Final = "/mcp"
+QUESTION_BYTES: Final = 256 * 1024
+AT_ONCE: Final = 64
+SHUTDOWN_SECONDS: Final = 1
+
+Find = Callable[[bytes], Guest | None]
+
+
+class Served:
+    """The one server of a supervisor."""
+
+    def __init__(self, find: Find) -> None:
+        self._find = find
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        place = f"127.0.0.1:{self._socket.getsockname()[1]}"
+        self.url = f"http://{place}{PATH}"
+        # no origin is allowed: no page has business here
+        security = TransportSecuritySettings(allowed_hosts=[place], allowed_origins=[])
+        self._sessions = StreamableHTTPSessionManager(
+            app=server(_guest),
+            json_response=True,
+            stateless=True,
+            security_settings=security,
+            max_request_body_size=QUESTION_BYTES,
+        )
+        config = uvicorn.Config(
+            self._answer,
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            interface="asgi3",
+            lifespan="off",
+            ws="none",
+            limit_concurrency=AT_ONCE,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        )
+        self._server = _Quiet(config)
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it answers no more."""
+        return self._task is not None and self._task.done()
+
+    def start(self) -> None:
+        """Begin to answer; who asks before that waits a moment."""
+        self._task = asyncio.create_task(self._serve())
+
+    async def end(self) -> None:
+        """Answer no more."""
+        self._server.should_exit = True
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._socket.close()
+
+    async def _serve(self) -> None:
+        async with self._sessions.run():
+            await self._server.serve(sockets=[self._socket])
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"].rstrip("/") != PATH:
+            await _no(404, "There is nothing here.")(scope, receive, send)
+            return
+        guest = self._find(_shown(Headers(scope=scope)))
+        if guest is None:
+            await _no(401, "The token of a running session opens this.")(scope, receive, send)
+        elif scope["method"] != "POST":  # there is nothing to listen to: each answer is one
+            await _no(405, "Questions are posted.")(scope, receive, send)
+        else:
+            scope["state"] = {"guest": guest}
+            await self._sessions.handle_request(scope, receive, send)
+
+
+class _Quiet(uvicorn.Server):
+    """A server inside another process: the signals are not its own."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _shown(headers: Headers) -> bytes:
+    scheme, _, token = ", ".join(headers.getlist("authorization")).partition(" ")
+    return token.strip().encode() if scheme.lower() == "bearer" else b""
+
+
+def _no(status: int, words: str) -> PlainTextResponse:
+    more = {401: {"WWW-Authenticate": "Bearer"}, 405: {"Allow": "POST"}}.get(status)
+    return PlainTextResponse(words, status, headers=more)
+
+
+async def _guest(context: Context) -> Guest:
+    assert context.request is not None
+    guest: Guest = context.request.scope["state"]["guest"]
+    return guest

@@ -1,0 +1,117 @@
+"""The door: the tools of each session over MCP, behind a token that is that session's own.
+
+One HTTP server on loopback in the supervisor's own process serves all sessions; it is
+started with the first that needs it. Which tools there are, and for which session they
+are used, comes from the token alone: nothing that a model says can change it.
+"""
+
+import asyncio
+import hmac
+import secrets
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from lamplighter.engines import ToolDoor
+from lamplighter.mcp.types import Box, Offered, Said
+
+if TYPE_CHECKING:  # it takes a second to load, and most supervisors never need it
+    from lamplighter.mcp.http_server import Served
+
+TOKEN_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """What is answered when a session ends before its tool does."""
+
+    text: str = "The session has ended."
+    is_error: bool = True
+    found: None = None
+
+
+class Guest:
+    """A session that is let in, and what it uses now."""
+
+    def __init__(self, box: Box, token: str) -> None:
+        self.box = box
+        self._token = token.encode()
+        self._using: set[asyncio.Task[Said]] = set()
+
+    def shows(self, token: bytes) -> bool:
+        """Whether this is the token of the session."""
+        return hmac.compare_digest(self._token, token)
+
+    @property
+    def tools(self) -> Sequence[Offered]:
+        """What the session has."""
+        return self.box.tools
+
+    async def use(self, name: str, given: Mapping[str, Any]) -> Said:
+        """Use a tool, unless the session ends before it answers."""
+        task = asyncio.create_task(_used(self.box, name, given))
+        self._using.add(task)
+        try:
+            await asyncio.wait({task})
+        finally:
+            task.cancel()
+            self._using.discard(task)
+        return Over() if task.cancelled() else task.result()
+
+    async def leave(self) -> None:
+        """End what is still used."""
+        using = list(self._using)
+        for task in using:
+            task.cancel()
+        await asyncio.gather(*using, return_exceptions=True)
+
+
+class Doors:
+    """Opens the tools of sessions over MCP; the server that answers ends with the context."""
+
+    def __init__(self) -> None:
+        self._guests: list[Guest] = []
+        self._served: Served | None = None
+        self._starting = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._served is not None:
+            await self._served.end()
+
+    @asynccontextmanager
+    async def open(self, box: Box) -> AsyncIterator[ToolDoor]:
+        """Let a session in, for as long as the context lasts."""
+        url = await self._listening()
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        guest = Guest(box, token)
+        self._guests.append(guest)
+        try:
+            yield ToolDoor(url, token)
+        finally:
+            self._guests.remove(guest)
+            await guest.leave()
+
+    def guest(self, token: bytes) -> Guest | None:
+        """Return the session whose token this is; all are compared, so no time tells which."""
+        found = [each for each in self._guests if each.shows(token)]
+        return found[0] if found else None
+
+    async def _listening(self) -> str:
+        async with self._starting:
+            if self._served is None or self._served.ended:
+                self._served = await asyncio.to_thread(self._made)
+                self._served.start()
+            return self._served.url
+
+    def _made(self) -> "Served":
+        from lamplighter.mcp.http_server import Served
+
+        return Served(self.guest)
+
+
+async def _used(box: Box, name: str, given: Mapping[str, Any]) -> Said:
+    return await box.use(name, given)

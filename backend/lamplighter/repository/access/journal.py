@@ -1,0 +1,157 @@
+"""The journal: what operators did, each act by its number, and which act undid which."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import NUMBER
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.statements import Statement, inserting
+from lamplighter.repository.store.tables import acts, history, links
+
+UNDO: Final = "undo"
+OPERATOR: Final = "operator"
+
+_ABOUT: Final = ("actor", "value", "undoes", "memory_id", "review_id", "service", "subject")
+_INSERT: Final = inserting(acts, "action", "created_at", *_ABOUT, returning=True)
+_OF_ACT: Final = Statement(
+    sa.select(history.c.id, history.c.memory_id, history.c.cause)
+    .where(history.c.act_id == sa.bindparam("act", type_=NUMBER))
+    .order_by(history.c.id),
+    long=True,
+)
+_LATER: Final = history.alias("later")
+_STEP: Final = history.alias("step")
+
+
+def stands(later: Any) -> sa.ColumnElement[bool]:
+    """Whether a change of a memory is in effect: it is no undo, and was not undone."""
+    act, again, undone = acts.alias("act"), acts.alias("again"), history.alias("undone")
+    is_undo = sa.exists().where(act.c.id == later.c.act_id, act.c.action == UNDO)
+    was_undone = (
+        sa.exists()
+        .where(again.c.undoes == later.c.act_id)
+        .where(undone.c.memory_id == later.c.memory_id, undone.c.act_id == again.c.id)
+    )
+    return sa.or_(later.c.act_id.is_(None), sa.and_(~is_undo, ~was_undone))
+
+
+_SINCE: Final = Statement(
+    sa.select(_STEP.c.memory_id, sa.func.max(_LATER.c.id).label("entry"))
+    .join(_LATER, (_LATER.c.memory_id == _STEP.c.memory_id) & (_LATER.c.id > _STEP.c.id))
+    .where(_STEP.c.act_id == sa.bindparam("act", type_=NUMBER))
+    .where(_LATER.c.act_id.is_distinct_from(_STEP.c.act_id), stands(_LATER))
+    .group_by(_STEP.c.memory_id),
+    long=True,
+)
+
+
+@dataclass(slots=True)
+class Steps:
+    """What an act made of one memory: its first change, and the causes of the first and last."""
+
+    memory_id: int
+    first: int
+    began: str
+    ended: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalEntry:
+    """One act of an operator.
+
+    `undoes` is the act that it undid. `changed` is how many rows it changed, None
+    while it is running, or where its process ended first. `subject` names what an act
+    was about that cannot be undone.
+    """
+
+    id: int
+    action: str
+    actor: str
+    created_at: datetime
+    value: float | None = None
+    undoes: int | None = None
+    memory_id: int | None = None
+    review_id: int | None = None
+    service: str | None = None
+    changed: int | None = None
+    subject: str | None = None
+    undone_by: int | None = None
+
+
+async def insert(db: Database, action: str, *, now: datetime, **about: Any) -> int:
+    """Record an act and return its number; call it within `writing`, before what it does.
+
+    `about` are further columns: actor, value, undoes, memory_id, review_id, service, subject.
+    """
+    given = {**dict.fromkeys(_ABOUT), "actor": OPERATOR, **about}
+    row: Any = await db.fetch_one(_INSERT(action=action, created_at=now, **given))
+    return int(row["id"])
+
+
+async def finish(db: Database, act_id: int, changed: int, *, memory_id: int | None = None) -> None:
+    """Record how many rows an act changed, and of which memory it is: it is complete."""
+    values = {"changed": changed, **({} if memory_id is None else {"memory_id": memory_id})}
+    await db.execute(sa.update(acts).where(acts.c.id == act_id).values(**values))
+
+
+async def withdraw(db: Database, act_id: int) -> None:
+    """Remove an act that changed nothing."""
+    await db.execute(sa.delete(acts).where(acts.c.id == act_id))
+
+
+async def get(db: Database, act_id: int) -> JournalEntry | None:
+    """Return one act, with what undid it."""
+    row = await db.fetch_one(_query().where(acts.c.id == act_id))
+    return None if row is None else _entry(row)
+
+
+async def page(
+    db: Database, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[JournalEntry]:
+    """Return one page of the journal, newest first."""
+    found = await newest_first(db, _query(), acts.c.id, limit=limit, position=position)
+    return Page([_entry(row) for row in found.items], found.position)
+
+
+async def resolution(db: Database, review_id: int) -> JournalEntry | None:
+    """Return the newest act that resolved a review."""
+    query = _query().where(acts.c.review_id == review_id, acts.c.action != UNDO)
+    row = await db.fetch_one(query.order_by(acts.c.id.desc()).limit(1))
+    return None if row is None else _entry(row)
+
+
+async def steps(db: Database, act_id: int) -> list[Steps]:
+    """Return what an act made of each memory, by the numbers of the memories."""
+    found: dict[int, Steps] = {}
+    for row in await db.fetch_all(_OF_ACT(act=act_id)):
+        number, cause = row["memory_id"], row["cause"]
+        held = found.setdefault(number, Steps(number, row["id"], cause, cause))
+        held.ended = cause
+    return [found[number] for number in sorted(found)]
+
+
+async def changed_since(db: Database, act_id: int) -> dict[int, int]:
+    """Return the memories that changed since an act, each with its newest change in effect."""
+    return {row["memory_id"]: row["entry"] for row in await db.fetch_all(_SINCE(act=act_id))}
+
+
+async def unlink(db: Database, act_id: int) -> None:
+    """Remove the links that an act made."""
+    await db.execute(sa.delete(links).where(links.c.act_id == act_id))
+
+
+def _query() -> Any:
+    again = acts.alias("again")
+    undone = sa.select(sa.func.max(again.c.id)).where(
+        again.c.undoes == acts.c.id, again.c.changed.is_not(None)
+    )
+    return sa.select(acts, undone.scalar_subquery().label("undone_by"))
+
+
+def _entry(row: Any) -> JournalEntry:
+    return JournalEntry(**dict(row))

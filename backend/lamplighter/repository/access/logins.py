@@ -1,0 +1,112 @@
+"""Queries on logins, and on the one-time codes that they begin with."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.access.access import Login
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import codes, logins
+
+_HELD: Final = Statement(sa.select(logins).where(logins.c.id == sa.bindparam("login")))
+
+
+async def insert(
+    db: Database, secret_hash: str, agent: str, *, expires_at: datetime, now: datetime
+) -> Login:
+    """Keep a login."""
+    statement = (
+        sa.insert(logins)
+        .values(
+            secret_hash=secret_hash,
+            agent=agent,
+            created_at=now,
+            seen_at=now,
+            expires_at=expires_at,
+        )
+        .returning(logins)
+    )
+    return _login(await db.fetch_one(statement))
+
+
+async def held(db: Database, login_id: int) -> tuple[Login, str] | None:
+    """Return a login and the hash of its secret."""
+    row = await db.fetch_one(_HELD(login=login_id))
+    return None if row is None else (_login(row), row["secret_hash"])
+
+
+async def living(db: Database, *, now: datetime) -> bool:
+    """Whether anybody is logged in."""
+    query = (
+        sa.select(logins.c.id)
+        .where(logins.c.ended_at.is_(None))
+        .where(logins.c.expires_at > now)
+        .limit(1)
+    )
+    return await db.fetch_val(query) is not None
+
+
+async def end(db: Database, login_id: int, *, now: datetime) -> None:
+    """Let a login in no more."""
+    statement = (
+        sa.update(logins)
+        .where(logins.c.id == login_id)
+        .where(logins.c.ended_at.is_(None))
+        .values(ended_at=now)
+    )
+    await db.execute(statement)
+
+
+async def seen(db: Database, login_ids: Sequence[int], *, now: datetime) -> None:
+    """Note that logins have been used."""
+    await db.execute(sa.update(logins).where(logins.c.id.in_(login_ids)).values(seen_at=now))
+
+
+async def insert_code(
+    db: Database, secret_hash: str, *, expires_at: datetime, now: datetime
+) -> None:
+    """Keep a one-time code."""
+    values = {"secret_hash": secret_hash, "created_at": now, "expires_at": expires_at}
+    await db.execute(sa.insert(codes).values(**values))
+
+
+async def void_codes(db: Database, *, now: datetime) -> None:
+    """Let the codes that nobody has used expire now."""
+    statement = (
+        sa.update(codes)
+        .where(codes.c.used_at.is_(None))
+        .where(codes.c.expires_at > now)
+        .values(expires_at=now)
+    )
+    await db.execute(statement)
+
+
+async def is_usable(db: Database, secret_hash: str, *, now: datetime) -> bool:
+    """Whether a code exists that was neither used nor has expired."""
+    query = (
+        sa.select(codes.c.id)
+        .where(codes.c.secret_hash == secret_hash)
+        .where(codes.c.used_at.is_(None))
+        .where(codes.c.expires_at > now)
+    )
+    return await db.fetch_one(query) is not None
+
+
+async def use_code(db: Database, secret_hash: str, *, now: datetime) -> bool:
+    """Use a code up; False when it is none, was used before, or has expired."""
+    statement = (
+        sa.update(codes)
+        .where(codes.c.secret_hash == secret_hash)
+        .where(codes.c.used_at.is_(None))
+        .where(codes.c.expires_at > now)
+        .values(used_at=now)
+        .returning(codes.c.id)
+    )
+    return await db.fetch_one(statement) is not None
+
+
+def _login(row: Any) -> Login:
+    return Login(**{name: value for name, value in dict(row).items() if name != "secret_hash"})

@@ -1,0 +1,105 @@
+"""Queries on tokens. No change tells of them: the feed is read by callers of lesser scopes."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.access.access import Token
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import tokens
+
+_COLUMNS: Final = [column for column in tokens.c if column.name != "secret_hash"]
+_HELD: Final = Statement(sa.select(tokens).where(tokens.c.id == sa.bindparam("token")))
+
+
+async def insert(
+    db: Database,
+    name: str,
+    scopes: Sequence[str],
+    secret_hash: str,
+    *,
+    session_id: int | None,
+    expires_at: datetime | None,
+    agent: str | None = None,
+    now: datetime,
+) -> Token:
+    """Keep a token."""
+    statement = (
+        sa.insert(tokens)
+        .values(
+            name=name,
+            scopes=list(scopes),
+            secret_hash=secret_hash,
+            session_id=session_id,
+            created_at=now,
+            expires_at=expires_at,
+            agent=agent,
+        )
+        .returning(*_COLUMNS)
+    )
+    return _token(await db.fetch_one(statement))
+
+
+async def held(db: Database, token_id: int) -> tuple[Token, str] | None:
+    """Return a token and the hash of its secret."""
+    row = await db.fetch_one(_HELD(token=token_id))
+    if row is None:
+        return None
+    given = dict(row)
+    return _token(given), given["secret_hash"]
+
+
+async def page(db: Database, *, limit: int, position: Sequence[Any] | None = None) -> Page[Token]:
+    """Return one page of the tokens that were made for programs, newest first."""
+    query = sa.select(*_COLUMNS).where(tokens.c.session_id.is_(None))
+    found = await newest_first(db, query, tokens.c.id, limit=limit, position=position)
+    return Page([_token(row) for row in found.items], found.position)
+
+
+async def revoke(db: Database, token_id: int, *, now: datetime) -> Token | None:
+    """Let a token in no more; None when it is not there or was revoked before."""
+    statement = (
+        sa.update(tokens)
+        .where(tokens.c.id == token_id)
+        .where(tokens.c.revoked_at.is_(None))
+        .values(revoked_at=now, version=tokens.c.version + 1)
+        .returning(*_COLUMNS)
+    )
+    row = await db.fetch_one(statement)
+    return None if row is None else _token(row)
+
+
+async def revoke_named(db: Database, name: str, *, now: datetime) -> None:
+    """Let the tokens of a name in no more."""
+    statement = (
+        sa.update(tokens)
+        .where(tokens.c.name == name)
+        .where(tokens.c.revoked_at.is_(None))
+        .values(revoked_at=now, version=tokens.c.version + 1)
+    )
+    await db.execute(statement)
+
+
+async def revoke_of(db: Database, session_id: int, *, now: datetime) -> None:
+    """Let the token of a session in no more."""
+    statement = (
+        sa.update(tokens)
+        .where(tokens.c.session_id == session_id)
+        .where(tokens.c.revoked_at.is_(None))
+        .values(revoked_at=now, version=tokens.c.version + 1)
+    )
+    await db.execute(statement)
+
+
+async def used(db: Database, token_ids: Sequence[int], *, now: datetime) -> None:
+    """Note that tokens have been used."""
+    await db.execute(sa.update(tokens).where(tokens.c.id.in_(token_ids)).values(used_at=now))
+
+
+def _token(row: Any) -> Token:
+    kept = {name: value for name, value in dict(row).items() if name != "secret_hash"}
+    return Token(**{**kept, "scopes": tuple(kept["scopes"])})

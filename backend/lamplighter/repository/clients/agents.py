@@ -1,0 +1,66 @@
+"""What agents did here: when each was last seen, its sessions, and what these saved."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.tables import memories, sessions, tokens
+
+
+@dataclass(slots=True)
+class Seen:
+    """What one agent did here."""
+
+    last: datetime | None = None
+    sessions: int = 0
+    running: int = 0
+    saved: int = 0
+
+    def at(self, moment: datetime | None) -> None:
+        """Note a moment at which it was here."""
+        if moment is not None and (self.last is None or moment > self.last):
+            self.last = moment
+
+
+async def seen(db: Database) -> dict[str, Seen]:
+    """Return by name every agent that a session or a token is of, and what it did."""
+    found: dict[str, Seen] = {}
+    for row in await db.fetch_all(_SESSIONS):
+        each = found.setdefault(row["agent"], Seen())
+        each.sessions, each.running = row["count"], row["running"]
+        each.at(row["started"])
+        each.at(row["ended"])
+    for row in await db.fetch_all(_SAVED):
+        found.setdefault(row["agent"], Seen()).saved = row["count"]
+    for row in await db.fetch_all(_TOKENS):
+        found.setdefault(row["agent"], Seen()).at(row["used"])
+    return found
+
+
+_SESSIONS = (
+    sa.select(
+        sessions.c.agent,
+        sa.func.count().label("count"),
+        sa.func.sum(sa.case((sessions.c.status == "running", 1), else_=0)).label("running"),
+        sa.func.max(sessions.c.started_at).label("started"),
+        sa.func.max(sessions.c.ended_at).label("ended"),
+    )
+    .where(sessions.c.agent.is_not(None))
+    .group_by(sessions.c.agent)
+    .order_by(sessions.c.agent)
+)
+_SAVED = (
+    sa.select(sessions.c.agent, sa.func.count().label("count"))
+    .select_from(memories.join(sessions, memories.c.session_id == sessions.c.id))
+    .where(sessions.c.agent.is_not(None))
+    .group_by(sessions.c.agent)
+    .order_by(sessions.c.agent)
+)
+_TOKENS = (
+    sa.select(tokens.c.agent, sa.func.max(tokens.c.used_at).label("used"))
+    .where(tokens.c.agent.is_not(None))
+    .group_by(tokens.c.agent)
+    .order_by(tokens.c.agent)
+)

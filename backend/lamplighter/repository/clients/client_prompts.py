@@ -1,0 +1,100 @@
+"""What the users of clients asked, so that later sessions know what it was about."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.clients.client_prompt import ClientPrompt
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.tables import client_prompts
+
+WORDS: Final = 8
+_HELD: Final = client_prompts.c
+_TOLD: Final = _HELD.deleted_at.is_(None)
+
+
+async def insert(
+    db: Database, session_id: int, project: str, content: str, *, now: datetime
+) -> ClientPrompt:
+    """Keep a prompt."""
+    statement = (
+        sa.insert(client_prompts)
+        .values(session_id=session_id, project=project, content=content, created_at=now)
+        .returning(client_prompts)
+    )
+    return _prompt(await db.fetch_one(statement))
+
+
+async def get(db: Database, prompt_id: int) -> ClientPrompt | None:
+    """Return one prompt, one that was taken back too."""
+    row = await db.fetch_one(sa.select(client_prompts).where(_HELD.id == prompt_id))
+    return None if row is None else _prompt(row)
+
+
+async def of(db: Database, session_id: int) -> list[ClientPrompt]:
+    """Return what was asked in a session, oldest first."""
+    query = _of(None).where(_HELD.session_id == session_id).order_by(_HELD.id)
+    return [_prompt(row) for row in await db.fetch_all(query)]
+
+
+async def ever(db: Database, session_id: int) -> set[tuple[str, datetime]]:
+    """Return all that was ever asked in a session and when, what was taken back too."""
+    query = sa.select(_HELD.content, _HELD.created_at).where(_HELD.session_id == session_id)
+    return {(row["content"], row["created_at"]) for row in await db.fetch_all(query)}
+
+
+async def forget(db: Database, prompt_id: int, *, now: datetime) -> None:
+    """Take a prompt back: it is told to nobody any more."""
+    await db.execute(sa.update(client_prompts).where(_HELD.id == prompt_id).values(deleted_at=now))
+
+
+async def delete(db: Database, prompt_id: int) -> None:
+    """Remove a prompt for good."""
+    await db.execute(sa.delete(client_prompts).where(_HELD.id == prompt_id))
+
+
+async def newest(db: Database, project: str | None, *, limit: int) -> list[ClientPrompt]:
+    """Return the last prompts, of one project or of all, newest first."""
+    query = _of(project).order_by(_HELD.id.desc()).limit(limit)
+    return [_prompt(row) for row in await db.fetch_all(query)]
+
+
+async def matching(
+    db: Database, words: Sequence[str], project: str | None, *, limit: int
+) -> list[ClientPrompt]:
+    """Return the prompts that hold any of some words: those with most of them first."""
+    held = [_HELD.content.icontains(word, autoescape=True) for word in words[:WORDS]]
+    score = sum((sa.case((each, 1), else_=0) for each in held), sa.literal(0))
+    query = _of(project).where(sa.or_(sa.false(), *held))
+    rows = await db.fetch_all(query.order_by(score.desc(), _HELD.id.desc()).limit(limit))
+    return [_prompt(row) for row in rows]
+
+
+async def count(db: Database, project: str | None) -> int:
+    """Return how many prompts there are."""
+    query = sa.select(sa.func.count()).select_from(client_prompts).where(_TOLD)
+    if project is not None:
+        query = query.where(_HELD.project == project)
+    return int(await db.fetch_val(query))
+
+
+async def move(db: Database, old: str, new: str) -> int:
+    """Let the prompts of one project be another's, and return how many they are."""
+    statement = (
+        sa.update(client_prompts)
+        .where(_HELD.project == old)
+        .values(project=new)
+        .returning(_HELD.id)
+    )
+    return len(await db.fetch_all(statement))
+
+
+def _of(project: str | None) -> Any:
+    query = sa.select(client_prompts).where(_TOLD)
+    return query if project is None else query.where(_HELD.project == project)
+
+
+def _prompt(row: Any) -> ClientPrompt:
+    return ClientPrompt(**dict(row))

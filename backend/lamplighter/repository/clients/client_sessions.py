@@ -1,0 +1,200 @@
+"""Queries on the sessions of clients, which are known by their own names."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.sessions.session import Session, Status, Trigger
+from lamplighter.repository.feed import indexing
+from lamplighter.repository.sessions.sessions import from_row, tell
+from lamplighter.repository.store import database
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import KNOWLEDGE, client_prompts, memories, sessions
+
+ENGINE: Final = "client"
+# in the words of the indexes, which no parameter is of
+_OF_CLIENTS: Final = sessions.c.trigger == sa.literal_column(f"'{Trigger.CLIENT}'")
+# as the index of them is written
+_SESSION: Final = sa.func.coalesce(memories.c.session_id, 0)
+
+_NAMING: Final = (
+    sa.select(sessions)
+    .where(sessions.c.external_id == sa.bindparam("external_id"))
+    .where(_OF_CLIENTS)
+    .order_by(sessions.c.id.desc())
+    .limit(1)
+)
+_NAMED: Final = Statement(_NAMING)
+_NAMED_IN: Final = Statement(_NAMING.where(sessions.c.project == sa.bindparam("project")))
+
+
+async def of(db: Database, external_id: str, project: str | None = None) -> Session | None:
+    """Return the session that some client calls so, of one project or of any: the newest."""
+    prepared = _NAMED if project is None else _NAMED_IN
+    values = {} if project is None else {"project": project}
+    row = await db.fetch_one(prepared(external_id=external_id, **values))
+    return None if row is None else from_row(row)
+
+
+async def begun_by(db: Database, external_id: str, agent: str | None) -> Session | None:
+    """Return the session that an agent calls so, or for None a program of no agent."""
+    query = (
+        sa.select(sessions)
+        .where(sessions.c.external_id == external_id)
+        .where(sessions.c.agent.is_not_distinct_from(agent))
+        .where(_OF_CLIENTS)
+        .order_by(sessions.c.id.desc())
+        .limit(1)
+    )
+    row = await db.fetch_one(query)
+    return None if row is None else from_row(row)
+
+
+async def insert(
+    db: Database,
+    external_id: str,
+    *,
+    project: str,
+    agent: str | None,
+    directory: str | None,
+    token_id: int | None = None,
+    now: datetime,
+) -> Session:
+    """Open a client's session."""
+    values = {
+        "external_id": external_id,
+        "project": project,
+        "agent": agent,
+        "directory": directory,
+        "token_id": token_id,
+        "tier": 0,
+        "engine": ENGINE,
+        "trigger": Trigger.CLIENT,
+        "status": Status.RUNNING,
+        "started_at": now,
+    }
+    session = from_row(await database.insert(db, values))
+    await tell(db, session, Op.CREATED, now=now)
+    return session
+
+
+async def end(
+    db: Database,
+    session_id: int,
+    status: Status,
+    *,
+    reason: str = "",
+    summary: str = "",
+    messages: int = 0,
+    now: datetime,
+) -> Session:
+    """End a session, for the first time or again; what it brings no words for stays."""
+    values: dict[str, Any] = {"status": status, "ended_at": now, "reason": reason}
+    if summary:
+        values["summary"] = summary
+    if messages:
+        values["messages"] = messages
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(**values, version=sessions.c.version + 1)
+        .returning(sessions)
+    )
+    session = from_row(await db.fetch_one(statement))
+    await indexing.summarized(db, session)
+    await tell(db, session, Op.UPDATED, now=now)
+    return session
+
+
+async def recent(db: Database, project: str, *, limit: int) -> list[Session]:
+    """Return the last sessions of a project that have a summary, newest first."""
+    query = (
+        sa.select(sessions)
+        .where(sessions.c.project == project)
+        .where(_OF_CLIENTS)
+        .where(sessions.c.summary != "")
+        .order_by(sessions.c.id.desc())
+        .limit(limit)
+    )
+    return [from_row(row) for row in await db.fetch_all(query)]
+
+
+async def newest(db: Database, project: str | None, *, limit: int) -> list[Session]:
+    """Return the last sessions of clients, of one project or of all, newest first."""
+    query = sa.select(sessions).where(_OF_CLIENTS)
+    if project is not None:
+        query = query.where(sessions.c.project == project)
+    rows = await db.fetch_all(query.order_by(sessions.c.id.desc()).limit(limit))
+    return [from_row(row) for row in rows]
+
+
+async def names(db: Database, ids: Sequence[int]) -> dict[int, str]:
+    """Return what clients call some sessions; those of ours have no such name."""
+    if not ids:
+        return {}
+    query = (
+        sa.select(sessions.c.id, sessions.c.external_id)
+        .where(sessions.c.id.in_(ids))
+        .where(_OF_CLIENTS)
+    )
+    return {row["id"]: row["external_id"] for row in await db.fetch_all(query)}
+
+
+async def kept(db: Database, ids: Sequence[int]) -> dict[int, int]:
+    """Return how much knowledge each of some sessions left that is still told."""
+    if not ids:
+        return {}
+    query = (
+        sa.select(memories.c.session_id, sa.func.count().label("count"))
+        .where(_SESSION.in_(ids))
+        .where(memories.c.active == 1)
+        .where(sa.text(KNOWLEDGE))
+        .group_by(memories.c.session_id)
+    )
+    return {row["session_id"]: row["count"] for row in await db.fetch_all(query)}
+
+
+async def silent(db: Database, *, since: datetime, limit: int) -> list[int]:
+    """Return sessions that have not ended and brought nothing since a moment, oldest first."""
+    said = sa.exists().where(sessions.c.id == _SESSION).where(memories.c.created_at > since)
+    asked = (
+        sa.exists()
+        .where(client_prompts.c.session_id == sessions.c.id)
+        .where(client_prompts.c.created_at > since)
+    )
+    query = (
+        sa.select(sessions.c.id)
+        .where(sessions.c.status == Status.RUNNING)
+        .where(_OF_CLIENTS)
+        .where(sessions.c.started_at <= since)
+        .where(~said)
+        .where(~asked)
+        .order_by(sessions.c.id)
+        .limit(limit)
+    )
+    return [int(row["id"]) for row in await db.fetch_all(query)]
+
+
+async def count(db: Database, project: str) -> int:
+    """Return how many sessions clients had in a project."""
+    query = sa.select(sa.func.count()).select_from(sessions).where(_OF_CLIENTS)
+    return int(await db.fetch_val(query.where(sessions.c.project == project)))
+
+
+async def move(db: Database, old: str, new: str, *, now: datetime) -> int:
+    """Let the sessions of one project be another's, and return how many they are."""
+    statement = (
+        sa.update(sessions)
+        .where(_OF_CLIENTS)
+        .where(sessions.c.project == old)
+        .values(project=new, version=sessions.c.version + 1)
+        .returning(sessions)
+    )
+    moved = [from_row(row) for row in await db.fetch_all(statement)]
+    for session in moved:
+        await tell(db, session, Op.UPDATED, now=now)
+    return len(moved)

@@ -1,0 +1,78 @@
+"""What an export tells: memories and the sessions of clients, in the order of their numbers."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.sessions.session import Session, Trigger
+from lamplighter.repository.memory.knowledge import ACTIVE_KNOWLEDGE
+from lamplighter.repository.memory.memories import from_row
+from lamplighter.repository.sessions.sessions import from_row as session_from
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.tables import memories, sessions
+from lamplighter.repository.store.unreadable import is_readable
+
+AT_ONCE: Final = 500
+
+
+async def all_memories(
+    db: Database, *, project: str | None = None, told: bool = False
+) -> AsyncIterator[list[Memory]]:
+    """Give every memory, some at a time; with `told` only knowledge that is active.
+
+    Rows that nothing can be read from are passed over.
+    """
+    query = sa.select(memories).order_by(memories.c.id).limit(AT_ONCE)
+    if project is not None:
+        query = query.where(memories.c.project == project)
+    if told:
+        query = query.where(sa.text(ACTIVE_KNOWLEDGE))
+    async for rows in _pages(db, query, memories.c.id):
+        yield [from_row(row) for row in rows if is_readable(dict(row))]
+
+
+async def count(db: Database, *, project: str | None = None, told: bool = False) -> int:
+    """Return how many memories that are."""
+    query = sa.select(sa.func.count()).select_from(memories)
+    if project is not None:
+        query = query.where(memories.c.project == project)
+    return int(await db.fetch_val(query.where(sa.text(ACTIVE_KNOWLEDGE)) if told else query))
+
+
+async def client_sessions(
+    db: Database, *, project: str | None = None
+) -> AsyncIterator[list[Session]]:
+    """Give every session of a client, some at a time."""
+    query = (
+        sa.select(sessions)
+        .where(sessions.c.trigger == Trigger.CLIENT)
+        .where(sessions.c.external_id.is_not(None))
+        .order_by(sessions.c.id)
+        .limit(AT_ONCE)
+    )
+    if project is not None:
+        query = query.where(sessions.c.project == project)
+    async for rows in _pages(db, query, sessions.c.id):
+        yield [session_from(row) for row in rows]
+
+
+async def names_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
+    """Return what clients call those of these sessions that are theirs."""
+    query = (
+        sa.select(sessions.c.id, sessions.c.external_id)
+        .where(sessions.c.id.in_(ids))
+        .where(sessions.c.trigger == Trigger.CLIENT)
+        .where(sessions.c.external_id.is_not(None))
+    )
+    return {row["id"]: row["external_id"] for row in await db.fetch_all(query)}
+
+
+async def _pages(
+    db: Database, query: sa.Select[Any], number: sa.Column[int]
+) -> AsyncIterator[list[Any]]:
+    last = 0
+    while rows := list(await db.fetch_all(query.where(number > last))):
+        last = rows[-1]["id"]
+        yield rows

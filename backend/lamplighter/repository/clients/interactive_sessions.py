@@ -1,0 +1,118 @@
+"""Sessions of interactive agents, which tell us by hooks what happens in them."""
+
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.memory.memory import Source
+from lamplighter.domain.sessions.session import Session, Status, Trigger
+from lamplighter.repository.feed import indexing
+from lamplighter.repository.sessions.sessions import from_row, tell
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.tables import client_prompts, memories, sessions
+
+BEGINNING_CHARS: Final = 1_000
+
+
+async def reopen(db: Database, session_id: int, *, now: datetime) -> Session:
+    """Let a session that has ended run again: it was resumed."""
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(
+            status=Status.RUNNING,
+            ended_at=None,
+            resumed=sessions.c.resumed + 1,
+            version=sessions.c.version + 1,
+        )
+        .returning(sessions)
+    )
+    return await _told(db, statement, now=now)
+
+
+async def answered(db: Database, session_id: int, words: str, *, now: datetime) -> Session:
+    """Count an answer of the agent and keep its words in the place of those before."""
+    turns = sa.func.coalesce(sessions.c.turns, 0) + 1
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(turns=turns, response=words, version=sessions.c.version + 1)
+        .returning(sessions)
+    )
+    return await _told(db, statement, now=now)
+
+
+async def summarize(
+    db: Database, session_id: int, summary: str, *, messages: int, now: datetime
+) -> Session:
+    """Keep a session's summary as it is now, so that it can be found."""
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(summary=summary, messages=messages, version=sessions.c.version + 1)
+        .returning(sessions)
+    )
+    session = await _told(db, statement, now=now)
+    await indexing.summarized(db, session)
+    return session
+
+
+async def asked(db: Database, session_id: int) -> list[str]:
+    """Return how what a person asked in a session begins, oldest first."""
+    query = (
+        sa.select(sa.func.substr(client_prompts.c.content, 1, BEGINNING_CHARS).label("words"))
+        .where(client_prompts.c.session_id == session_id)
+        .where(client_prompts.c.deleted_at.is_(None))
+        .order_by(client_prompts.c.id)
+    )
+    return [row["words"] for row in await db.fetch_all(query)]
+
+
+async def caught(db: Database, session_id: int) -> int:
+    """Count what rules caught of a session."""
+    query = (
+        sa.select(sa.func.count())
+        .select_from(memories)
+        .where(memories.c.session_id == session_id)
+        .where(memories.c.source == Source.CAPTURED)
+    )
+    return int(await db.fetch_val(query))
+
+
+async def _told(db: Database, statement: Any, *, now: datetime) -> Session:
+    session = from_row(await db.fetch_one(statement))
+    await tell(db, session, Op.UPDATED, now=now)
+    return session
+
+
+async def newest(
+    db: Database, project: str, agent: str | None, *, token_id: int | None
+) -> Session | None:
+    """Return the newest session that a token of an agent, or of none, has open in a project."""
+    query = (
+        sa.select(sessions)
+        .where(sessions.c.project == project)
+        .where(sessions.c.agent.is_not_distinct_from(agent))
+        .where(sessions.c.token_id.is_not_distinct_from(token_id))
+        .where(sessions.c.trigger == Trigger.CLIENT)
+        .where(sessions.c.status == Status.RUNNING)
+        .order_by(sessions.c.id.desc())
+        .limit(1)
+    )
+    row = await db.fetch_one(query)
+    return None if row is None else from_row(row)
+
+
+async def set_summary(db: Database, session_id: int, summary: str, *, now: datetime) -> Session:
+    """Give a session the summary that its client wrote."""
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(summary=summary, version=sessions.c.version + 1)
+        .returning(sessions)
+    )
+    session = from_row(await db.fetch_one(statement))
+    await tell(db, session, Op.UPDATED, now=now)
+    return session

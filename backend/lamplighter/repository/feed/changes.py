@@ -1,0 +1,107 @@
+"""The change feed: what every screen hears, written in the transaction it tells of."""
+
+import json
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Change, Op
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import inserting
+from lamplighter.repository.store.tables import changes
+
+PAGE: Final = 500
+_INSERT: Final = inserting(changes, "entity", "entity_id", "op", "version", "row", "at")
+
+
+async def append(
+    db: Database,
+    entity: str,
+    entity_id: int,
+    op: Op,
+    *,
+    now: datetime,
+    version: int = 0,
+    row: dict[str, Any] | None = None,
+) -> None:
+    """Record a change; call it within `writing`, beside the change itself."""
+    await db.execute(
+        _INSERT(
+            entity=entity,
+            entity_id=entity_id,
+            op=op,
+            version=version,
+            row=None if row is None else json.dumps(row, ensure_ascii=False, separators=(",", ":")),
+            at=now,
+        )
+    )
+    db.changed = True
+
+
+async def since(db: Database, seq: int, *, limit: int = PAGE) -> list[Change]:
+    """Return the changes after `seq`, oldest first."""
+    query = sa.select(changes).where(changes.c.seq > seq).order_by(changes.c.seq).limit(limit)
+    return [_change(row) for row in await db.fetch_all(query)]
+
+
+async def last(db: Database) -> int:
+    """Return the number of the newest change, 0 before the first."""
+    return int(await db.fetch_val(sa.select(sa.func.max(changes.c.seq))) or 0)
+
+
+async def first(db: Database) -> int:
+    """Return the number of the oldest change still kept, 0 when there is none."""
+    return int(await db.fetch_val(sa.select(sa.func.min(changes.c.seq))) or 0)
+
+
+async def missed(db: Database, seq: int) -> bool:
+    """Whether somebody who last saw `seq` has missed changes that are no longer kept."""
+    if seq > await last(db):
+        return True  # a number from another database: start anew
+    return seq + 1 < await first(db)
+
+
+async def forget_row(db: Database, entity: str, entity_id: int) -> None:
+    """Blank the payloads of a row that was deleted for good."""
+    statement = (
+        sa.update(changes)
+        .where(changes.c.entity == entity)
+        .where(changes.c.entity_id == entity_id)
+        .values(row=None)
+    )
+    await db.execute(statement)
+
+
+async def forget_rows(db: Database, entity: str, ids: sa.Select[tuple[int]]) -> None:
+    """Blank the payloads of those rows that a query tells the numbers of."""
+    statement = (
+        sa.update(changes)
+        .where(changes.c.entity == entity)
+        .where(changes.c.entity_id.in_(ids))
+        .values(row=None)
+    )
+    await db.execute(statement)
+
+
+async def prune(db: Database, *, before: datetime) -> int:
+    """Remove changes from before a moment and return how many; the newest always stays.
+
+    It carries the number that the feed goes on from.
+    """
+    newest = sa.select(sa.func.max(changes.c.seq)).scalar_subquery()
+    statement = sa.delete(changes).where(changes.c.at < before).where(changes.c.seq < newest)
+    return int(await db.execute(statement))
+
+
+def _change(row: Any) -> Change:
+    payload = None if row["row"] is None else json.loads(row["row"])
+    return Change(
+        row["seq"],
+        row["entity"],
+        row["entity_id"],
+        Op(row["op"]),
+        row["version"],
+        payload,
+        row["at"],
+    )

@@ -1,0 +1,263 @@
+"""How one process learns at once that another has committed a change.
+
+After a commit a datagram to each listener's socket says "look". It may be lost:
+`PRAGMA data_version` every 250 ms is the safety net, on a connection of its own
+(it does not move for a connection's own writes or within its transaction).
+"""
+
+import asyncio
+import logging
+import os
+import socket
+import stat
+import tempfile
+from contextlib import closing, suppress
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol
+
+import asyncpg
+
+from lamplighter.domain.errors import Unavailable
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import CHANNEL, file_of, is_postgres
+from lamplighter.repository.store.driver import OperationalError
+from lamplighter.repository.store.postgres import connect, our_errors
+
+logger = logging.getLogger(__name__)
+
+CHECK_SECONDS: Final = 5.0
+AGAIN_SECONDS: Final = 0.5
+ANSWER_SECONDS: Final = 5.0
+
+
+class PostgresListener:
+    """Wakes when the database may hold something new."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._woken = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._connection: asyncpg.Connection | None = None
+
+    async def __aenter__(self) -> "PostgresListener":
+        await self._listen()
+        self._keeping = asyncio.create_task(self._keep())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._keeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._keeping
+        self._drop()
+
+    def wake(self) -> None:
+        """Wake whoever waits, from within this process."""
+        self._woken.set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until there may be something new; False when `seconds` passed without."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+        except TimeoutError:
+            return False
+        self._woken.clear()
+        return True
+
+    async def _keep(self) -> None:
+        """Keep a connection that lives, for as long as somebody listens."""
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._lost.wait(), CHECK_SECONDS)
+            if await self._lives():
+                continue
+            self._drop()
+            try:
+                await self._listen()
+            except OperationalError as error:
+                logger.warning("The change feed is cut off (%s); trying again.", error)
+                self._lost.set()
+                await asyncio.sleep(AGAIN_SECONDS)
+            self.wake()
+
+    async def _listen(self) -> None:
+        connection = await connect(self._url)
+        self._lost.clear()
+        connection.add_termination_listener(lambda _: self._lost.set())
+        async with our_errors():
+            await connection.add_listener(CHANNEL, self._heard)
+        self._connection = connection
+
+    async def _lives(self) -> bool:
+        if self._connection is None or self._connection.is_closed():
+            return False
+        try:
+            async with our_errors():
+                await self._connection.execute("SELECT 1", timeout=ANSWER_SECONDS)
+        except OperationalError:
+            return False
+        return True
+
+    def _heard(self, *_: Any) -> None:
+        self._woken.set()
+
+    def _drop(self) -> None:
+        held, self._connection = self._connection, None
+        if held is not None:
+            held.terminate()
+
+
+POLL_SECONDS: Final = 0.25
+BASE_CHARS: Final = 32  # leaves room for a directory and a socket of ours within 104 bytes
+
+
+class Waking(Protocol):
+    """What wakes when the database may hold something new."""
+
+    def wake(self) -> None:
+        """Wake whoever waits, from within this process."""
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until there may be something new; False when `seconds` passed without."""
+
+    async def __aenter__(self) -> "Waking":
+        """Begin to listen."""
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Listen no more."""
+
+
+def listening(url: str, directory: Path) -> Waking:
+    """Return what hears of the commits of a database; `directory` is the home's for sockets."""
+    if is_postgres(url):
+        return PostgresListener(url)
+    return Listener(url, directory)
+
+
+def run_directory(home: Path, *, make: bool = True) -> Path:
+    """Return the directory of a home's sockets: short, because their names may be 107 bytes.
+
+    Raises Unavailable when somebody else owns it, or when it cannot be made.
+    """
+    name = f"lamplighter-{os.getuid()}-{sha256(str(home.resolve()).encode()).hexdigest()[:12]}"
+    base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+    if not base.is_dir() or not os.access(base, os.W_OK) or len(os.fsencode(base)) > BASE_CHARS:
+        base = Path("/tmp")  # shared, so whose it is is checked below
+    directory = base / name
+    try:
+        if make:
+            with suppress(FileExistsError):
+                directory.mkdir(mode=0o700)
+        elif not directory.is_symlink() and not directory.exists():
+            return directory
+        found = directory.lstat()
+    except OSError as error:
+        raise Unavailable(f"{directory} cannot be made: {error.strerror}.") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise Unavailable(
+            f"{directory} belongs to somebody else; remove it, or set XDG_RUNTIME_DIR."
+        )
+    if make:
+        directory.chmod(0o700)
+    return directory
+
+
+class Announcer:
+    """Tells every listener of a home that there is something new."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+
+    def __call__(self) -> None:
+        """Send the hint; whoever cannot take it now finds out by polling."""
+        with suppress(OSError):  # the commit that it tells of has been made
+            for entry in os.scandir(self._directory):
+                if entry.name.startswith("feed-"):
+                    self._send(entry.path)
+
+    def _send(self, path: str) -> None:
+        try:
+            self._socket.sendto(b"look", path)
+        except (ConnectionRefusedError, FileNotFoundError):
+            with suppress(OSError):  # its listener is dead
+                os.unlink(path)
+        except OSError:
+            return  # its queue is full: it will look anyway
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+
+class Listener:
+    """Wakes when the database may hold something new."""
+
+    def __init__(self, url: str, directory: Path) -> None:
+        self._path = str(file_of(url))
+        self._address = directory / f"feed-{os.getpid()}-{id(self):x}.sock"
+        self._woken = asyncio.Event()
+
+    async def __aenter__(self) -> "Listener":
+        self._connection = driver.connect(self._path, readonly=True)
+        self._seen = self._version()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+        with suppress(FileNotFoundError):
+            self._address.unlink()
+        self._socket.bind(str(self._address))
+        asyncio.get_running_loop().add_reader(self._socket.fileno(), self._drain)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        asyncio.get_running_loop().remove_reader(self._socket.fileno())
+        self._socket.close()
+        with suppress(OSError):
+            self._address.unlink()
+        self._connection.close()
+
+    def wake(self) -> None:
+        """Wake whoever waits, from within this process."""
+        self._woken.set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until there may be something new; False when `seconds` passed without."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while not self._woken.is_set():
+            left = deadline - loop.time()
+            if left <= 0:
+                return False
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), min(POLL_SECONDS, left))
+            if self._moved():
+                break
+        self._woken.clear()
+        return True
+
+    def _drain(self) -> None:
+        with suppress(BlockingIOError):
+            while True:
+                self._socket.recv(64)
+                self._woken.set()
+
+    def _moved(self) -> bool:
+        version = self._version()
+        moved, self._seen = version != self._seen, version
+        return moved
+
+    def _version(self) -> int:
+        with (
+            suppress(driver.OperationalError),
+            closing(self._connection.execute("PRAGMA data_version")) as cursor,
+        ):
+            return int(cursor.fetchone()[0])
+        return -1

@@ -1,0 +1,403 @@
+"""Acts of an operator on many memories: each row as if it were changed alone."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.memory.memory import ACTIVE_THRESHOLD, InactiveReason, clamp
+from lamplighter.repository.access.journal import stands
+from lamplighter.repository.feed import changes, indexing
+from lamplighter.repository.memory.history import Why
+from lamplighter.repository.memory.memories import ENTITY, Filter, conditions, some
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import (
+    NUMBER,
+    NoText,
+    Object,
+    OneOf,
+    Picked,
+    Stamp,
+    Truth,
+    UTCDateTime,
+)
+from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import CONFIDENCE, history, memories, unindexed
+
+Values = Mapping[str, Any]
+
+
+def given(name: str, kind: Any) -> sa.BindParameter[Any]:
+    """Return a value that is given when the statement runs."""
+    return sa.bindparam(name, type_=kind, required=False)
+
+
+NOW: Final = given("now", UTCDateTime)
+IDS: Final = given("ids", sa.Text)
+CHOSEN: Final = OneOf(memories.c.id, IDS)
+_ENTRY: Final = (
+    *("memory_id", "version", "at", "actor", "cause", "reason", "before", "after", "act_id"),
+)
+
+
+def canonical(column: Any) -> sa.ColumnElement[str]:
+    """Return a moment in our text form; NULL when it was written by hand in a rare one."""
+    text = sa.type_coerce(column, Stamp)
+    rest = sa.func.substr(text, 20)
+    day, time = sa.func.substr(text, 1, 10), sa.func.substr(text, 12, 8)
+    whole = day.concat("T").concat(time)
+    usual = text.like("____-__-__T__:__:__%") | text.like("____-__-__ __:__:__%")
+    return sa.case(
+        (text.like("____-__-__T__:__:__.______Z"), text),
+        (sa.not_(usual), sa.null()),
+        (rest.in_(["", "Z", "+00:00"]), whole.concat(".000000Z")),
+        (rest.like(".___Z"), whole.concat(sa.func.substr(rest, 1, 4)).concat("000Z")),
+        (rest.in_([".", ".Z"]), sa.null()),
+        (
+            rest.like(".______+00:00") | rest.like(".______"),
+            whole.concat(sa.func.substr(rest, 1, 7)).concat("Z"),
+        ),
+        else_=sa.null(),
+    )
+
+
+def rounded(value: Any) -> sa.ColumnElement[float]:
+    """Return a confidence to two decimals, in [0, 1]."""
+    clamped = sa.case((value < 0.0, 0.0), (value > 1.0, 1.0), else_=value)
+    return sa.cast(sa.func.round(sa.cast(clamped, sa.Numeric), 2), CONFIDENCE)
+
+
+_TEXTS: Final = ("observation", "service", "category", "title", "tags", "scope", "topic_key")
+STAMP: Final = canonical(memories.c.updated_at)
+ODD: Final = (
+    STAMP.is_(None)
+    | (memories.c.confidence != rounded(memories.c.confidence))
+    | sa.or_(*(NoText(memories.c[name]) for name in _TEXTS))
+)
+"""Rows written by hand in a form that is left to the rules of the domain, one by one."""
+
+
+def with_confidence(confidence: Any) -> dict[str, Any]:
+    """Return what a confidence makes of a row, as the domain's `with_confidence` does."""
+    held = memories.c.inactive_reason
+    low = confidence < ACTIVE_THRESHOLD
+    ours = held.is_(None) | held.in_([InactiveReason.LOW, InactiveReason.OPERATOR])
+    return {
+        "confidence": confidence,
+        "active": sa.case((low, 0), (ours, 1), else_=memories.c.active),
+        "inactive_reason": sa.case(
+            (low, sa.func.coalesce(held, InactiveReason.LOW)), (ours, sa.null()), else_=held
+        ),
+    }
+
+
+def state_of(values: Values) -> Object:
+    """Return what an entry keeps of a row, in the shape of `history.state`."""
+    held = memories.c
+    now: dict[str, Any] = {"confidence": held.confidence, "updated_at": STAMP, **values}
+    return Object(
+        *_pair("observation", held.observation),
+        # of a whole number PostgreSQL would leave out the point
+        *_pair("confidence", sa.func.round(sa.cast(now["confidence"], sa.Numeric), 2)),
+        *_pair("active", Truth(now.get("active", held.active))),
+        *_pair("category", held.category),
+        *_pair("service", held.service),
+        *_pair("inactive_reason", now.get("inactive_reason", held.inactive_reason)),
+        *_pair("pinned", Truth(held.pinned)),
+        *_pair("trust", held.trust),
+        *_pair("updated_at", now["updated_at"]),
+        *_pair("decayed_weeks", now.get("decayed_weeks", held.decayed_weeks)),
+        *_pair("title", held.title),
+        *_pair("tags", sa.type_coerce(held.tags, sa.Text)),
+        *_pair("project", held.project),
+        *_pair("scope", held.scope),
+        *_pair("topic_key", held.topic_key),
+        *_pair("kind", held.kind),
+        *_pair("distilled", Truth(held.distilled)),
+        *_pair("revision_count", held.revision_count),
+    )
+
+
+NOTHING: Final = sa.literal("")
+UNKNOWN: Final = sa.null()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What the history says of an act on many rows."""
+
+    cause: str
+    actor: str
+    reason: Any = NOTHING
+    act: Any = UNKNOWN
+
+    def of(self, to: Values) -> sa.Select[Any]:
+        """Ask for an entry a row."""
+        cause, actor = sa.literal(self.cause), sa.literal(self.actor)
+        states = (state_of({}), state_of(to))
+        return sa.select(
+            *(memories.c.id, memories.c.version + 1, NOW, actor, cause, self.reason),
+            *(*states, self.act),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """How many rows a change is of, and how many of those turn inactive and active."""
+
+    changed: int
+    falling: int
+    rising: int
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A change of many rows: which of the chosen it is of, and what becomes of each.
+
+    `sure` is for when it is of all of them: it does not ask of each again.
+    """
+
+    record: Statement
+    sure: Sequence[Statement]
+    careful: Sequence[Statement]
+    by_id: bool
+    survey: Statement
+
+    async def foresee(self, db: Database, ids: Sequence[int], **more: Any) -> Survey:
+        """Return what `do` would do to these, and change nothing."""
+        (row,) = await db.fetch_all(self.survey(ids=numbers(ids), **more))
+        return Survey(*(int(row[name]) for name in ("changed", "falling", "rising")))
+
+    async def do(
+        self, db: Database, ids: Sequence[int], *, now: datetime, **more: Any
+    ) -> list[int]:
+        """Change those of `ids` that it is of, and return them; call it within `writing`."""
+        values = {"ids": numbers(ids), "now": now, **more}
+        recorded = await db.execute(self.record(**values))
+        if not recorded:
+            return []
+        sure = recorded == len(ids)
+        *before, last = self.sure if sure else self.careful
+        for statement in before:
+            await db.execute(statement(**values))
+        if sure and self.by_id:
+            await db.execute(last(**values))
+            changed = list(ids)
+        else:
+            changed = sorted(row["id"] for row in await db.fetch_all(last(**values)))
+        await tell(db, changed, Op.UPDATED, now=now)
+        return changed
+
+
+def recording(entry: Entry, where: Sequence[Any], to: Values) -> sa.Insert:
+    """Prepare the history of a change of the rows that `where` is true of."""
+    return sa.insert(history).from_select(_ENTRY, entry.of(to).where(*where))
+
+
+def act(
+    where: Sequence[Any], to: Values, entry: Entry, *, chosen: Any = None, switches: Any = None
+) -> Act:
+    """Prepare a change of those of the chosen rows that `where` is true of.
+
+    `chosen` are the rows that the numbers choose when they are not their own;
+    `switches` is true at least of those that turn active or inactive.
+    """
+    rows = (CHOSEN,) if chosen is None else chosen
+    record = Statement(recording(entry, (*rows, *where), to), long=True)
+    by_id = chosen is None
+    sure = _updates(rows, to, switches, returning=not by_id)
+    careful = _updates((*rows, *where), to, switches, returning=True)
+    return Act(record, sure, careful, by_id, Statement(_surveying((*rows, *where), to), long=True))
+
+
+def _surveying(where: Sequence[Any], to: Values) -> sa.Select[Any]:
+    held, then = memories.c.active, to.get("active", memories.c.active)
+    falling, rising = (held == 1) & (then == 0), (held == 0) & (then == 1)
+    sums = [
+        sa.func.coalesce(sa.func.sum(sa.case((each, 1), else_=0)), 0) for each in (falling, rising)
+    ]
+    return sa.select(
+        sa.func.count(memories.c.id).label("changed"),
+        sums[0].label("falling"),
+        sums[1].label("rising"),
+    ).where(*where)
+
+
+def _updates(
+    where: Sequence[Any], to: Values, switches: Any, *, returning: bool
+) -> list[Statement]:
+    """Change rows; `where` may hang on `active` only when `to` does not set the confidence.
+
+    Whether a row is active is in several indexes, and SQLite rewrites them all for
+    each row whose `active` is set, changed or not: it is set where it changes only.
+    """
+    statements: list[Any] = []
+    values = dict(to)
+    if "confidence" in to:
+        switch = {name: values.pop(name) for name in ("active", "inactive_reason")}
+        differs = [memories.c[name].is_distinct_from(value) for name, value in switch.items()]
+        first = where if switches is None else (*where, switches)
+        statements.append(sa.update(memories).where(*first, sa.or_(*differs)).values(**switch))
+    update = sa.update(memories).where(*where).values(**values, version=memories.c.version + 1)
+    statements.append(update.returning(memories.c.id) if returning else update)
+    return [Statement(statement, long=True) for statement in statements]
+
+
+async def tell(db: Database, ids: Sequence[int], op: Op, *, now: datetime) -> None:
+    """Tell the feed of many rows at once."""
+    if ids:
+        if op is Op.UPDATED and len(ids) <= indexing.AT_ONCE:  # of more the search takes care
+            await take_noted(db, ids)
+        row = {"ids": list(ids), "op": op}
+        await changes.append(db, ENTITY, 0, Op.BATCH, now=now, row=row)
+
+
+def listing(key: Any, *where: Any) -> sa.Select[Any]:
+    """Ask for the numbers of the rows that `where` is true of, and for a key of each."""
+    keys, ids = (
+        sa.func.aggregate_strings(sa.cast(each, sa.Text), ",") for each in (key, memories.c.id)
+    )
+    query: Any = sa.select(keys.label("keys"), ids.label("ids"))
+    return query.where(*where)  # type: ignore[no-any-return]
+
+
+async def found(db: Database, query: Any) -> dict[int, list[int]]:
+    """Return the numbers that a `listing` asks for, by their key."""
+    row = await db.fetch_one(query)
+    lists: dict[int, list[int]] = {}
+    if row is not None and row["ids"]:
+        for key, number in zip(row["keys"].split(","), row["ids"].split(","), strict=True):
+            lists.setdefault(int(key), []).append(int(number))
+    return {key: sorted(lists[key]) for key in sorted(lists)}
+
+
+def numbers(ids: Sequence[int]) -> str:
+    """Return numbers as the JSON list that `IDS` takes."""
+    return json.dumps(list(ids), separators=(",", ":"))
+
+
+def _pair(name: str, value: Any) -> tuple[Any, Any]:
+    return sa.literal_column(f"'{name}'", sa.Text), value
+
+
+async def take_noted(db: Database, ids: Sequence[int]) -> None:
+    """Index those of some memories that a statement for many of them changed."""
+    noted = sa.delete(unindexed).where(unindexed.c.id.in_(ids)).returning(unindexed.c.id)
+    changed = await db.fetch_all(noted) if ids else []
+    if changed:
+        await indexing.put_memories(db, await some(db, [row["id"] for row in changed]))
+
+
+OPERATOR: Final = "operator"
+
+_HELD: Final = memories.c
+_ACT: Final = given("act", NUMBER)
+_UNDOES: Final = given("undoes", NUMBER)
+_VALUE: Final = given("value", CONFIDENCE)
+_ADJUSTED: Final = rounded(_HELD.confidence + _VALUE)
+_WORDS: Final = given("reason", sa.Text)
+_BY_OPERATOR: Final = Entry(cause="edited", actor=OPERATOR, reason=_WORDS, act=_ACT)
+_CONFIRMED: Final = {"updated_at": NOW, "decayed_weeks": sa.literal(0, NUMBER)}
+_OFF: Final = {
+    "active": sa.literal(0, NUMBER),
+    "inactive_reason": sa.literal(InactiveReason.OPERATOR, sa.Text),
+}
+_ON: Final = {"active": sa.literal(1, NUMBER), "inactive_reason": sa.null()}
+
+ACTS: Final[dict[str, Act]] = {
+    "confidence": act((), {**with_confidence(_VALUE), **_CONFIRMED}, _BY_OPERATOR),
+    "adjust": act(
+        (_HELD.confidence != _ADJUSTED,),
+        {**with_confidence(_ADJUSTED), **_CONFIRMED},
+        _BY_OPERATOR,
+    ),
+    "deactivate": act((_HELD.active == 1,), _OFF, _BY_OPERATOR),
+    "activate": act((_HELD.active == 0, _HELD.confidence >= ACTIVE_THRESHOLD), _ON, _BY_OPERATOR),
+}
+
+
+async def matching(db: Database, *where: Any) -> tuple[list[int], list[int]]:
+    """Return the memories that `where` is true of: the plain ones, then the odd."""
+    lists = await found(db, listing(sa.case((ODD, 1), else_=0), *where))
+    return lists.get(0, []), lists.get(1, [])
+
+
+def among(ids: Sequence[int]) -> Any:
+    """Return what is true of the memories with these numbers."""
+    return OneOf(_HELD.id, sa.literal(numbers(ids), sa.Text))
+
+
+async def change(
+    db: Database, ids: Sequence[int], action: str, value: float, *, act: int, now: datetime
+) -> list[int]:
+    """Do to each of these what an act does, where it changes something; return those."""
+    value, reason = _taken(action, value), why(act).reason
+    return await ACTS[action].do(db, ids, value=value, act=act, reason=reason, now=now)
+
+
+async def foresee(db: Database, ids: Sequence[int], action: str, value: float) -> Survey:
+    """Return what `change` would do to these."""
+    return await ACTS[action].foresee(db, ids, value=_taken(action, value))
+
+
+def _taken(action: str, value: float) -> float:
+    return clamp(value) if action == "confidence" else round(value, 2)
+
+
+def why(number: int) -> Why:
+    """Return what the history says of one row of an act on many."""
+    return Why(cause="edited", actor=OPERATOR, reason=f"part of bulk {number}", act_id=number)
+
+
+async def refused(db: Database, ids: Sequence[int]) -> int:
+    """Return how many of these are too low to be switched on."""
+    return int(await db.fetch_val(_TOO_LOW(ids=numbers(ids))))
+
+
+def those(chosen: Sequence[int] | Filter) -> list[Any]:
+    """Return what is true of the memories that were chosen."""
+    return conditions(chosen, _HELD) if isinstance(chosen, Filter) else [among(chosen)]
+
+
+async def undo(
+    db: Database, entries: Sequence[int], *, undoes: int, act: int, reason: str, now: datetime
+) -> list[int]:
+    """Put back what an act changed, where nothing has changed since.
+
+    `entries` are its first change of each memory.
+    """
+    return await _UNDO.do(db, entries, undoes=undoes, act=act, reason=reason, now=now)
+
+
+def _before(name: str, kind: Any, *, flag: bool = False) -> Any:
+    return Picked(history.c.before, name, kind, flag=flag)
+
+
+_PAST: Final = history.alias("past")
+_SINCE: Final = (
+    sa.exists()
+    .where(_PAST.c.memory_id == _HELD.id, _PAST.c.id > history.c.id, stands(_PAST))
+    .where(_PAST.c.act_id.is_distinct_from(_UNDOES))
+)
+_UNDO: Final = act(
+    (~_SINCE, history.c.before.is_not(None)),
+    {
+        "confidence": _before("confidence", CONFIDENCE),
+        "active": _before("active", NUMBER, flag=True),
+        "inactive_reason": _before("inactive_reason", sa.Text),
+        "updated_at": _before("updated_at", sa.Text),
+        "decayed_weeks": _before("decayed_weeks", NUMBER),
+    },
+    Entry(cause="undone", actor=OPERATOR, reason=_WORDS, act=_ACT),
+    chosen=(OneOf(history.c.id, IDS), history.c.memory_id == _HELD.id),
+)
+_TOO_LOW: Final = Statement(
+    sa.select(sa.func.count())
+    .select_from(memories)
+    .where(CHOSEN, _HELD.active == 0, _HELD.confidence < ACTIVE_THRESHOLD),
+    long=True,
+)

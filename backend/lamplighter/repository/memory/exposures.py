@@ -1,0 +1,310 @@
+"""What each session was told: the exact text, and why each memory was in or out of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.memory.memory import Memory, MemoryId, Trust
+from lamplighter.domain.services.service import fold
+from lamplighter.domain.sessions.context import Lines, Placement
+from lamplighter.repository.memory.as_of import parts
+from lamplighter.repository.memory.listing import surest_first
+from lamplighter.repository.memory.memories import Tellable, eligible
+from lamplighter.repository.store.database import Database, writing
+from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.store.paging import after
+from lamplighter.repository.store.tables import exposures, memories, prompts, retellings
+
+_OWN: Final = ("id", "session_id", "retelling")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What a session was given: the tier's prompt, what was injected, the request's words."""
+
+    system: str
+    injected: str
+    message: str
+    tokens: int
+    budget: int
+
+
+NO_PROMPT: Final = Prompt(system="", injected="", message="", tokens=0, budget=0)
+"""What a client was given at the beginning of its session: that is its own business."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exposure:
+    """One memory in or out of a session's prompt; `position` None is out."""
+
+    memory_id: int
+    version: int
+    position: int | None
+    why: str
+    line: str
+
+
+async def insert(
+    db: Database, session_id: int, prompt: Prompt, placements: Sequence[Placement]
+) -> None:
+    """Keep what a session is told at its beginning."""
+    await db.execute(
+        sa.insert(prompts).values(
+            session_id=session_id,
+            system=prompt.system,
+            injected=prompt.injected,
+            message=prompt.message,
+            tokens=prompt.tokens,
+            budget=prompt.budget,
+        )
+    )
+    await _expose(db, session_id, placements, retelling=None)
+
+
+async def expose_more(
+    db: Database, session_id: int, placements: Sequence[Placement], *, retelling: int
+) -> None:
+    """Keep which further memories a session was told while it ran."""
+    before = await told_of(db, session_id, [each.memory.id for each in placements])
+    fresh = [each for each in placements if each.included and each.memory.id not in before]
+    await _expose(db, session_id, fresh, retelling=retelling)
+
+
+async def prompt(db: Database, session_id: int) -> Prompt | None:
+    """Return what a session was given."""
+    row = await db.fetch_one(sa.select(prompts).where(prompts.c.session_id == session_id))
+    if row is None:
+        return None
+    return Prompt(**{name: row[name] for name in row if name != "session_id"})
+
+
+async def of(db: Database, session_id: int) -> list[Exposure]:
+    """Return the memories that were chosen among at a session's beginning, those told first."""
+    query = (
+        sa.select(exposures)
+        .where(exposures.c.session_id == session_id)
+        .where(exposures.c.retelling.is_(None))
+        .order_by(exposures.c.position.is_(None), exposures.c.position, exposures.c.id)
+    )
+    return [_exposure(row) for row in await db.fetch_all(query)]
+
+
+async def told(db: Database, memory_id: int, *, limit: int) -> list[int]:
+    """Return the sessions that were told a memory, newest first."""
+    query = (
+        sa.select(exposures.c.session_id)
+        .where(exposures.c.memory_id == memory_id)
+        .where(exposures.c.position.is_not(None))
+        .order_by(exposures.c.id.desc())
+        .limit(limit)
+    )
+    return [row["session_id"] for row in await db.fetch_all(query)]
+
+
+async def told_count(db: Database, memory_id: int) -> int:
+    """Return how many sessions were told a memory."""
+    query = (
+        sa.select(sa.func.count())
+        .select_from(exposures)
+        .where(exposures.c.memory_id == memory_id)
+        .where(exposures.c.position.is_not(None))
+    )
+    return int(await db.fetch_val(query))
+
+
+async def told_of(db: Database, session_id: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
+    """Return which of these memories were told to a session."""
+    query = (
+        sa.select(exposures.c.memory_id)
+        .where(exposures.c.session_id == session_id)
+        .where(exposures.c.memory_id.in_(ids))
+        .where(exposures.c.position.is_not(None))
+    )
+    return {MemoryId(row["memory_id"]) for row in await db.fetch_all(query)}
+
+
+async def about(db: Database, session_id: int, service: str) -> list[int]:
+    """Return the memories of a service that a session was told, in the order it was told them."""
+    query = (
+        sa.select(exposures.c.memory_id, memories.c.service)
+        .join(memories, memories.c.id == exposures.c.memory_id)
+        .where(exposures.c.session_id == session_id)
+        .where(exposures.c.position.is_not(None))
+        .where(memories.c.service.is_not(None))
+        .order_by(exposures.c.position, exposures.c.id)
+    )
+    found = [(row["memory_id"], row["service"]) for row in await db.fetch_all(query)]
+    return [number for number, name in found if fold(name) == fold(service)]
+
+
+async def _expose(
+    db: Database, session_id: int, placements: Sequence[Placement], *, retelling: int | None
+) -> None:
+    rows = [
+        {
+            "session_id": session_id,
+            "memory_id": each.memory.id,
+            "version": each.memory.version,
+            "position": each.position,
+            "why": each.why,
+            "line": each.line if each.included else "",
+            "retelling": retelling,
+        }
+        for each in placements
+    ]
+    if rows:
+        await db.execute_many(sa.insert(exposures), rows)
+
+
+def _exposure(row: Any) -> Exposure:
+    return Exposure(**{name: row[name] for name in row if name not in _OWN})
+
+
+_BRACKET: Final = "["
+_MARKER: Final = len("[EVENT:")
+
+
+async def lines(
+    db: Database, memory: Memory, own: Tellable, before: Sequence[Tellable] = ()
+) -> list[Lines]:
+    """Return by service the lines before a memory in its `own` circle and in those `before`."""
+    found: dict[str | None, Lines] = {}
+    for rows in parts(own.at):
+        ahead = [sa.and_(*eligible(own, rows.c), _precede(memory, rows.c))]
+        ahead += [sa.and_(*eligible(each, rows.c)) for each in before]
+        query = (
+            sa.select(rows.c.service, *_sums(rows.c))
+            .where(sa.or_(*ahead))
+            .group_by(rows.c.service)
+            .order_by(rows.c.service)
+        )
+        for row in await db.fetch_all(query):
+            held = found.get(row["service"], Lines(row["service"], 0, 0, 0))
+            found[row["service"]] = Lines(
+                row["service"],
+                held.count + int(row["count"]),
+                held.chars + int(row["chars"]),
+                held.doubtful + int(row["doubtful"]),
+            )
+    return list(found.values())
+
+
+def _precede(memory: Memory, columns: Any) -> sa.ColumnElement[bool]:
+    """Ask for those that stand before a memory in the order of choice."""
+    turned = [replace(key, descending=not key.descending) for key in surest_first(columns)]
+    ahead = after(turned, [memory.confidence, stamp(memory.updated_at), memory.id])
+    # said beside it, for SQLite searches no index by alternatives
+    return sa.and_(columns.confidence >= memory.confidence, ahead)
+
+
+def _sums(columns: Any) -> list[sa.ColumnElement[Any]]:
+    """Sum up what lines have at most: a marker in a text, of seven characters, grows by one."""
+    length = sa.func.length(columns.observation)
+    grown = sa.case((columns.observation.contains(_BRACKET), length // _MARKER), else_=0)
+    doubtful = sa.case((columns.trust == Trust.UNVERIFIED.value, 1), else_=0)
+    return [
+        sa.func.count().label("count"),
+        sa.func.sum(length + grown + sa.func.length(columns.category)).label("chars"),
+        sa.func.sum(doubtful).label("doubtful"),
+    ]
+
+
+AT_ONCE: Final = 500
+
+
+async def count(db: Database, ids: Iterable[int], now: datetime) -> None:
+    """Count that each of these memories was read once, now.
+
+    No version, no history, no change of the feed: a screen hears of it when it reads anew.
+    """
+    known = sorted(set(ids))
+    if not known:
+        return
+    async with writing(db):
+        for at in range(0, len(known), AT_ONCE):
+            statement = (
+                sa.update(memories)
+                .where(memories.c.id.in_(known[at : at + AT_ONCE]))
+                .values(access_count=memories.c.access_count + 1, accessed_at=now)
+            )
+            await db.execute(statement)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retelling:
+    """What a session was told in the place of what it was told before.
+
+    `placements` say of each memory that was chosen among why it is in or out.
+    """
+
+    id: int
+    session_id: int
+    query: str
+    injected: str
+    tokens: int
+    placements: tuple[dict[str, Any], ...]
+    at: datetime
+
+
+async def insert_update(
+    db: Database,
+    session_id: int,
+    injected: str,
+    placements: Sequence[Placement],
+    *,
+    query: str,
+    tokens: int,
+    now: datetime,
+) -> Retelling:
+    """Keep what a session is told now, and which memories it was not told before."""
+    statement = (
+        sa.insert(retellings)
+        .values(
+            session_id=session_id,
+            query=query,
+            injected=injected,
+            tokens=tokens,
+            placements=[_placed(each) for each in placements],
+            at=now,
+        )
+        .returning(retellings)
+    )
+    found = _retelling(await db.fetch_one(statement))
+    await expose_more(db, session_id, placements, retelling=found.id)
+    return found
+
+
+async def last(db: Database, session_id: int) -> Retelling | None:
+    """Return what a session was told last; None when it was told nothing anew."""
+    query = (
+        sa.select(retellings)
+        .where(retellings.c.session_id == session_id)
+        .order_by(retellings.c.id.desc())
+        .limit(1)
+    )
+    row = await db.fetch_one(query)
+    return None if row is None else _retelling(row)
+
+
+async def updates_of(db: Database, session_id: int) -> list[Retelling]:
+    """Return all that a session was told anew, oldest first."""
+    query = (
+        sa.select(retellings).where(retellings.c.session_id == session_id).order_by(retellings.c.id)
+    )
+    return [_retelling(row) for row in await db.fetch_all(query)]
+
+
+def _placed(each: Placement) -> dict[str, Any]:
+    return {
+        "memory_id": each.memory.id,
+        "version": each.memory.version,
+        "position": each.position,
+        "why": each.why,
+    }
+
+
+def _retelling(row: Any) -> Retelling:
+    return Retelling(**{**row, "placements": tuple(row["placements"])})

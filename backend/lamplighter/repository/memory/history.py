@@ -1,0 +1,297 @@
+"""Every change of a memory: who, when, why, and what it was before. Also the audit log."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.memory.memory import Memory, MemoryId
+from lamplighter.domain.memory.undo import REVIEW, UNDOING
+from lamplighter.formats import serialize
+from lamplighter.repository.memory.links import CONTRADICTS
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import Json, stamp
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.statements import Statement, inserting
+from lamplighter.repository.store.tables import history, links
+
+REINFORCED: Final = "reinforced"
+CONTRADICTED: Final = "contradicted"
+DELETED: Final = "deleted"
+RESTORED: Final = "restored"
+PURGED: Final = "purged"
+SAYING: Final = ("created", "learned", REINFORCED)
+"""The causes of changes that somebody made by saying what the memory says."""
+
+_INSERT: Final = inserting(
+    history,
+    *("memory_id", "version", "at", "actor", "session_id", "cause", "reason", "before", "after"),
+    *("review_id", "act_id"),
+)
+_MOVED_BY: Final = Statement(
+    sa.select(history.c.memory_id, history.c.cause)
+    .where(history.c.session_id == sa.bindparam("session"))
+    .where((history.c.cause == REINFORCED) | (history.c.cause == CONTRADICTED))
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One change of a memory; `before` and `after` hold what `state` tells of it.
+
+    Entries of earlier versions hold less. `review_id` is the review whose
+    resolution made the change, or that a contradiction asks a person with; `act_id`
+    the act on many memories that it was part of.
+    """
+
+    id: int
+    memory_id: MemoryId
+    version: int
+    at: datetime
+    actor: str
+    session_id: int | None
+    cause: str
+    reason: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    review_id: int | None = None
+    act_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Why a memory changed: what it was, who did it, in words, and what it was part of."""
+
+    cause: str
+    actor: str
+    reason: str = ""
+    session_id: int | None = None
+    review_id: int | None = None
+    act_id: int | None = None
+
+
+Step = tuple[Memory | None, Memory | None, Why]
+"""What a memory was and is, and why."""
+
+
+def plainly(each: Entry) -> dict[str, Any]:
+    """Return a change of a memory as JSON, as every door tells it."""
+    return {
+        "id": each.id,
+        "version": each.version,
+        "at": serialize.at(each.at),
+        "actor": each.actor,
+        "session_id": each.session_id,
+        "cause": each.cause,
+        "reason": each.reason,
+        "before": each.before,
+        "after": each.after,
+    }
+
+
+async def append(
+    db: Database, before: Memory | None, now_is: Memory | None, why: Why, *, now: datetime
+) -> None:
+    """Record what became of a memory; `before` None is a new one, `now_is` None a deleted one."""
+    await db.execute(_INSERT(**_kept(before, now_is, why, now=now)))
+
+
+async def append_all(db: Database, steps: Sequence[Step], *, now: datetime) -> None:
+    """Record what became of many memories, in the order of the steps."""
+    await db.run_many(_INSERT, [_kept(*each, now=now) for each in steps])
+
+
+def _kept(
+    before: Memory | None, now_is: Memory | None, why: Why, *, now: datetime
+) -> dict[str, Any]:
+    memory = now_is or before
+    assert memory is not None
+    return {
+        "memory_id": memory.id,
+        "version": memory.version if now_is else memory.version + 1,
+        "at": now,
+        "actor": why.actor,
+        "session_id": why.session_id,
+        "cause": why.cause,
+        "reason": why.reason,
+        "before": state(before),
+        "after": state(now_is),
+        "review_id": why.review_id,
+        "act_id": why.act_id,
+    }
+
+
+async def of(
+    db: Database, memory_id: int, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Entry]:
+    """Return the changes of a memory, newest first."""
+    query = sa.select(history).where(history.c.memory_id == memory_id)
+    found = await newest_first(db, query, history.c.id, limit=limit, position=position)
+    return Page([_entry(row) for row in found.items], found.position)
+
+
+async def newest(db: Database) -> datetime | None:
+    """Return the latest moment at which a memory changed; None while none has."""
+    query = sa.select(history.c.at).order_by(history.c.at.desc()).limit(1)
+    found: datetime | None = await db.fetch_val(query)
+    return found
+
+
+async def get(db: Database, memory_id: int, number: int) -> Entry | None:
+    """Return one change of a memory."""
+    mine = history.c.memory_id == memory_id
+    found = await _fetch(db, sa.select(history).where(history.c.id == number, mine))
+    return found[0] if found else None
+
+
+async def later(db: Database, memory_id: int, number: int) -> list[Entry]:
+    """Return the changes of a memory after one of them, oldest first."""
+    query = sa.select(history).where(history.c.memory_id == memory_id, history.c.id > number)
+    return await _fetch(db, query.order_by(history.c.id))
+
+
+async def undos(db: Database, memory_id: int, number: int) -> list[Entry]:
+    """Return the changes of a memory after one of them that may have taken others back."""
+    query = (
+        sa.select(history)
+        .where(history.c.memory_id == memory_id, history.c.id > number)
+        .where(history.c.cause.in_(UNDOING))
+    )
+    return await _fetch(db, query.order_by(history.c.id))
+
+
+async def of_review(db: Database, review_id: int) -> list[Entry]:
+    """Return the changes that the resolutions of a review made, oldest first."""
+    query = sa.select(history).where(history.c.review_id == review_id)
+    query = query.where(history.c.cause == REVIEW)
+    return await _fetch(db, query.order_by(history.c.id))
+
+
+async def of_act(db: Database, memory_id: int, act_id: int) -> list[Entry]:
+    """Return the changes that an operator's act made of a memory, oldest first."""
+    query = sa.select(history).where(history.c.memory_id == memory_id)
+    return await _fetch(db, query.where(history.c.act_id == act_id).order_by(history.c.id))
+
+
+async def contradicted(
+    db: Database, memory_id: int, *, review_id: int, session_id: int | None, at: datetime | None
+) -> list[Entry]:
+    """Return by which changes a memory lost confidence to the other one of a review, in order.
+
+    Older entries do not tell the review: of those it is what a session said at a moment.
+    """
+    first = (
+        history.c.review_id.is_(None)
+        & history.c.session_id.is_not_distinct_from(session_id)
+        & (history.c.at == at)
+    )
+    query = (
+        sa.select(history)
+        .where(history.c.memory_id == memory_id)
+        .where(history.c.cause == CONTRADICTED)
+        .where((history.c.review_id == review_id) | first)
+    )
+    return await _fetch(db, query.order_by(history.c.id))
+
+
+async def said(db: Database, memory_id: int, *, limit: int) -> list[Entry]:
+    """Return the changes by which somebody said what a memory says, oldest first."""
+    query = sa.select(history).where(history.c.memory_id == memory_id)
+    query = query.where(history.c.cause.in_(SAYING))
+    return await _fetch(db, query.order_by(history.c.id).limit(limit))
+
+
+async def contradictions(db: Database, sessions: Sequence[int]) -> dict[int, int]:
+    """Return how many memories each of these sessions contradicted, where there were any."""
+    if not sessions:
+        return {}
+    query = (
+        sa.select(history.c.session_id, sa.func.count().label("count"))
+        .where(history.c.session_id.in_(sessions))
+        .where(history.c.cause == CONTRADICTED)
+        .group_by(history.c.session_id)
+        .order_by(history.c.session_id)
+    )
+    return {row["session_id"]: row["count"] for row in await db.fetch_all(query)}
+
+
+async def moved_by(db: Database, session_id: int) -> tuple[set[MemoryId], set[MemoryId]]:
+    """Return the memories that a session has reinforced and contradicted so far."""
+    found: dict[str, set[MemoryId]] = {REINFORCED: set(), CONTRADICTED: set()}
+    for row in await db.fetch_all(_MOVED_BY(session=session_id)):
+        found[row["cause"]].add(MemoryId(row["memory_id"]))
+    return found[REINFORCED], found[CONTRADICTED]
+
+
+async def forget_quotes(db: Database, ids: Sequence[MemoryId]) -> None:
+    """Blank what the histories of others quote of memories that were deleted for good.
+
+    It is the reason of each contradiction by one of them, which names its number.
+    """
+    by_them = (links.c.memory_id.in_(ids), links.c.what == CONTRADICTS)
+    names = sa.literal("memory ").concat(sa.cast(links.c.memory_id, sa.Text)).concat(" %")
+    quotes = sa.exists().where(
+        *by_them, links.c.target_id == history.c.memory_id, history.c.reason.like(names)
+    )
+    statement = (
+        sa.update(history)
+        .where(history.c.memory_id.in_(sa.select(links.c.target_id).where(*by_them)))
+        .where(history.c.cause == CONTRADICTED, quotes)
+        .values(reason="")
+    )
+    await db.execute(statement)
+
+
+def state(memory: Memory | None) -> dict[str, Any] | None:
+    """Return what an entry keeps of a memory: all that a change of it can change."""
+    if memory is None:
+        return None
+    return {
+        "observation": memory.observation,
+        "confidence": memory.confidence,
+        "active": memory.active,
+        "category": memory.category,
+        "service": memory.service,
+        "inactive_reason": memory.inactive_reason,
+        "pinned": memory.pinned,
+        "trust": memory.trust,
+        "updated_at": stamp(memory.updated_at),
+        "decayed_weeks": memory.decayed_weeks,
+        "title": memory.title,
+        "tags": Json.written(list(memory.tags)),  # as its column holds it
+        "project": memory.project,
+        "scope": memory.scope,
+        "topic_key": memory.topic_key,
+        "kind": memory.kind,
+        "distilled": memory.distilled,
+        "revision_count": memory.revision_count,
+    }
+
+
+async def _fetch(db: Database, query: sa.Select[Any]) -> list[Entry]:
+    return [_entry(row) for row in await db.fetch_all(query)]
+
+
+def _entry(row: Any) -> Entry:
+    fields = {name: row[name] for name in row}
+    for side in ("before", "after"):
+        fields[side] = _read(fields[side])
+    return Entry(**fields)
+
+
+def _read(kept: dict[str, Any] | None) -> dict[str, Any] | None:
+    if kept is None or "tags" not in kept:
+        return kept
+    return {**kept, "tags": _tags(kept["tags"])}
+
+
+def _tags(text: str) -> list[str]:
+    """Read tags as an entry keeps them; of what a person broke there are none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return []
+    return found if isinstance(found, list) else []

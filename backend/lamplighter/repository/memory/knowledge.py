@@ -1,0 +1,210 @@
+"""Queries on what was captured: whether we hold it already, and how often it was said again."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.memory.knowledge import Timeline
+from lamplighter.domain.memory.memory import Candidate, Category, Memory, MemoryId, Source
+from lamplighter.domain.text import content_hash
+from lamplighter.repository.memory.memories import from_row
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import NUMBER, Json
+from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import KNOWLEDGE, memories
+from lamplighter.repository.store.unreadable import fetched, is_readable
+
+AT_MOST: Final = 20
+"""How many of one hash are looked at: they are as good as always of the same words."""
+
+
+async def held(db: Database, wanted: Candidate, *, since: datetime) -> Memory | None:
+    """Return the newest active memory of the same words and project since a moment.
+
+    What rules caught is told apart by its category and scope too: each rule has its say.
+    """
+    caught, words = wanted.source is Source.CAPTURED, content_hash(wanted.observation)
+    query = (
+        sa.select(memories)
+        .where(memories.c.content_hash == words)
+        .where(memories.c.project == wanted.project)
+        .where(memories.c.category == wanted.category if caught else sa.text(KNOWLEDGE))
+        .where(memories.c.scope == wanted.scope if caught else sa.true())
+        .where(memories.c.active == 1)
+        .where(memories.c.created_at > since)
+        .order_by(memories.c.id.desc())
+        .limit(AT_MOST)
+    )
+    found = [from_row(row) for row in await db.fetch_all(query) if is_readable(dict(row))]
+    # one that was written by hand may hold other words than its hash is of
+    return next((each for each in found if content_hash(each.observation) == words), None)
+
+
+async def count_again(db: Database, memory: Memory, *, now: datetime) -> Memory:
+    """Count that a memory was said once more; its version and its history stay."""
+    again = memories.c.duplicate_count + 1
+    await db.execute(
+        sa.update(memories)
+        .where(memories.c.id == memory.id)
+        .values(duplicate_count=again, last_seen_at=now)
+    )
+    return replace(memory, duplicate_count=memory.duplicate_count + 1, last_seen_at=now)
+
+
+GLOBAL: Final = "global"
+ACTIVE_KNOWLEDGE: Final = f"active = 1 AND {KNOWLEDGE}"
+"""In the words of the indexes, so that both databases take them."""
+
+
+async def newest_in_project(
+    db: Database, project: str, *, without: Sequence[int] = (), limit: int
+) -> list[Memory]:
+    """Return the active knowledge of a project, and the global one of all, newest first."""
+    others = memories.c.id.not_in(list(without))
+    own = memories.c.project == project
+    wide = memories.c.scope == GLOBAL
+    found = [
+        *await _newest_rows(db, [own, others], limit),
+        *await _newest_rows(db, [wide, memories.c.project != project, others], limit),
+    ]
+    return sorted(found, key=lambda each: (each.updated_at, each.id), reverse=True)[:limit]
+
+
+async def recent(
+    db: Database,
+    *,
+    project: str | None = None,
+    category: Category | None = None,
+    scope: str | None = None,
+    limit: int,
+) -> list[Memory]:
+    """Return the active knowledge that is asked for, newest first; None asks for all."""
+    asked = {"project": project, "category": category, "scope": scope}
+    wanted = [memories.c[name] == value for name, value in asked.items() if value is not None]
+    return await _newest_rows(db, wanted, limit)
+
+
+async def _newest_rows(
+    db: Database, wanted: Sequence[sa.ColumnElement[bool]], limit: int
+) -> list[Memory]:
+    if limit < 1:
+        return []
+    query: sa.Select[Any] = (
+        sa.select(memories)
+        .where(sa.text(ACTIVE_KNOWLEDGE))
+        .where(*wanted)
+        .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
+    )
+    return [from_row(row) for row in await fetched(db, query, limit)]
+
+
+ACTIVE_UNINDEXED: Final = f"+active = 1 AND {KNOWLEDGE}"
+"""Most memories are active: the sign keeps SQLite from an index that finds them by that."""
+
+
+async def newest(
+    db: Database,
+    project: str | None,
+    *,
+    category: str | None = None,
+    scope: str | None = None,
+    tags: Sequence[str] = (),
+    without: Sequence[str] = (),
+    limit: int,
+) -> list[Memory]:
+    """Return the last active knowledge of a project and the global one of all, newest first.
+
+    It has all of some `tags`, and none that begins as one of `without` does.
+    """
+    query = sa.select(memories).where(sa.text(ACTIVE_UNINDEXED))
+    if category is not None:
+        query = query.where(memories.c.category == category)
+    if scope is not None:
+        query = query.where(memories.c.scope == scope)
+    for tag in tags:
+        query = query.where(_listed().contains(Json.written(tag), autoescape=True))
+    for prefix in without:
+        query = query.where(~_listed().contains(f'"{prefix}', autoescape=True))
+    query = query.order_by(memories.c.id.desc())
+    found = [
+        from_row(row)
+        for places in _places(project)
+        for row in await fetched(db, query.where(*places), limit)
+    ]
+    return sorted(found, key=lambda each: each.id, reverse=True)[:limit]
+
+
+def _places(project: str | None) -> list[list[sa.ColumnElement[bool]]]:
+    """Return where to look, each by an index of its own: in a project, and in the global."""
+    if project is None:
+        return [[]]
+    own = memories.c.project == project
+    return [[own], [memories.c.scope == GLOBAL, memories.c.project != project]]
+
+
+def _listed() -> Any:
+    return sa.type_coerce(memories.c.tags, sa.Text)
+
+
+async def of_project(db: Database, project: str, *, limit: int) -> list[Memory]:
+    """Return knowledge of a project, active or not, oldest first."""
+    query = (
+        sa.select(memories)
+        .where(sa.text(KNOWLEDGE))
+        .where(memories.c.project == project)
+        .order_by(memories.c.id)
+    )
+    return [from_row(row) for row in await fetched(db, query, limit)]
+
+
+async def around(db: Database, focus: Memory, *, before: int, after: int) -> Timeline:
+    """Return the active knowledge around a memory: of its session, else of its project.
+
+    By number, which is the order in which it was kept, whatever a clock said meanwhile.
+    """
+    number = memories.c.id
+    earlier = await _near(db, focus, number < focus.id, number.desc(), before)
+    later = await _near(db, focus, number > focus.id, number.asc(), after)
+    return Timeline(tuple(reversed(earlier)), focus, tuple(later))
+
+
+async def _near(
+    db: Database, focus: Memory, side: sa.ColumnElement[bool], order: Any, limit: int
+) -> list[Memory]:
+    if limit < 1:
+        return []
+    of_session = memories.c.session_id == focus.session_id
+    query = (
+        sa.select(memories)
+        .where(sa.text(KNOWLEDGE))
+        .where(memories.c.active == 1)
+        .where(side)
+        .where(memories.c.project == focus.project if focus.session_id is None else of_session)
+        .order_by(order)
+    )
+    return [from_row(row) for row in await fetched(db, query, limit)]
+
+
+_HOLDER: Final = Statement(
+    sa.select(memories.c.id)
+    .where(sa.text(KNOWLEDGE))  # few rows have a key, and these have an index
+    .where(memories.c.topic_key == sa.bindparam("topic_key"))
+    .where(memories.c.project == sa.bindparam("project"))
+    .where(memories.c.scope == sa.bindparam("scope"))
+    .where(memories.c.active == 1)
+    .where(memories.c.id != sa.bindparam("other_than", type_=NUMBER))
+    .order_by(memories.c.id.desc())
+    .limit(1)
+)
+
+
+async def holder(
+    db: Database, topic_key: str, *, project: str, scope: str, without: MemoryId | None = None
+) -> MemoryId | None:
+    """Return the active memory that holds a key in its project and scope: the newest of them."""
+    place = {"topic_key": topic_key, "project": project, "scope": scope}
+    row = await db.fetch_one(_HOLDER(**place, other_than=without or 0))
+    return None if row is None else MemoryId(row["id"])

@@ -1,0 +1,197 @@
+"""Lists of memories in pages, of all that is asked for, in one order."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from itertools import chain
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.repository.memory.as_of import parts
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import Stamp
+from lamplighter.repository.store.paging import Key, Page, after
+from lamplighter.repository.store.tables import memories
+from lamplighter.repository.store.unreadable import fetched
+
+NAMELESS: Final = "\U0010ffff"
+UPDATED: Final = "updated_text"
+_PLACING: Final = (
+    *("id", "confidence", "service", "updated_at", "category", "active", "session_id"),
+)
+
+Conditions = Callable[[Any], Sequence[sa.ColumnElement[bool]]]
+
+
+class Sort(StrEnum):
+    """By what a list of memories is put into order."""
+
+    CONFIDENCE = "confidence"
+    UPDATED = "updated"
+    CREATED = "created"
+    SERVICE = "service"
+    CATEGORY = "category"
+    STATE = "state"
+    SOURCE = "source"
+
+    @property
+    def falling(self) -> bool:
+        """Whether it runs downward unless it is asked otherwise: the surest, the newest first."""
+        return self in (Sort.CONFIDENCE, Sort.UPDATED, Sort.CREATED, Sort.SOURCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """In which order a list of memories comes; `grouped` keeps those of a service together."""
+
+    sort: Sort
+    backward: bool = False
+    grouped: bool = False
+
+    def keys(self, columns: Any) -> list[Key]:
+        """Return what the rows are compared by; it ends in their number."""
+        keys = _order(self.sort, columns)
+        if self.backward:
+            whole = self.sort not in _IN_GROUPS
+            keys = [_turned(key) if whole or at == 0 else key for at, key in enumerate(keys)]
+        groups = self.grouped and self.sort is not Sort.SERVICE
+        return [Key(_named(columns)), *keys] if groups else keys
+
+    def position(self, row: Any) -> list[Any]:
+        """Return where a row stands in it."""
+        names = _POSITIONS[self.sort]
+        groups = self.grouped and self.sort is not Sort.SERVICE
+        return [_placed(name, row[name]) for name in (("service", *names) if groups else names)]
+
+
+async def page(
+    db: Database,
+    at: datetime | None,
+    wanted: Conditions,
+    order: Order,
+    *,
+    limit: int,
+    position: Sequence[Any] | None,
+) -> Page[Any]:
+    """Return one page of the rows as they stand or (`at`) stood; `wanted` says of which columns.
+
+    What has to be rebuilt is put into order by as few of its columns as that takes.
+    """
+    whole = at is None
+    found = [
+        await _rows(db, rows, wanted, order, limit=limit + 1, position=position, whole=whole)
+        for rows in parts(at)
+    ]
+    merged = found[0] if at is None else _merged(list(chain(*found)), order)
+    behind = order.position(merged[limit - 1]) if len(merged) > limit else None
+    return Page(merged[:limit] if at is None else await _rebuilt(db, merged[:limit], at), behind)
+
+
+async def _rows(
+    db: Database,
+    rows: sa.FromClause,
+    wanted: Conditions,
+    order: Order,
+    *,
+    limit: int,
+    position: Sequence[Any] | None,
+    whole: bool,
+) -> list[Any]:
+    keys = order.keys(rows.c)
+    columns = [rows] if whole else [rows.c[name] for name in _PLACING]
+    query = sa.select(*columns, _stamp(rows.c).label(UPDATED)).where(*wanted(rows.c))
+    if position is not None:
+        query = query.where(after(keys, position))
+    query = query.order_by(*(key.ordered() for key in keys))
+    return list(await fetched(db, query, limit))
+
+
+async def _rebuilt(db: Database, placed: Sequence[Any], at: datetime) -> list[Any]:
+    """Return the whole rows of those that were put into order."""
+    ids = [row["id"] for row in placed]
+    found: dict[int, Any] = {}
+    for rows in parts(at, only=ids):
+        query = sa.select(rows).where(rows.c.id.in_(ids))
+        found.update({row["id"]: row for row in await db.fetch_all(query)})
+    return [found[number] for number in ids]
+
+
+def _merged(rows: list[Any], order: Order) -> list[Any]:
+    """Bring rows of several parts into the order that each of them has."""
+    downward = [key.descending for key in order.keys(memories.c)]
+    placed = [(order.position(row), row) for row in rows]
+    for at, descending in reversed(list(enumerate(downward))):
+        placed.sort(key=lambda each: each[0][at], reverse=descending)
+    return [row for _, row in placed]
+
+
+def _stamp(columns: Any) -> sa.ColumnElement[str]:
+    """Return the moment as it is stored, to page by: by hand it may have no fraction."""
+    return sa.type_coerce(columns.updated_at, Stamp)
+
+
+def surest_first(columns: Any) -> list[Key]:
+    """Return the order in which sessions are told."""
+    return [
+        Key(columns.confidence, descending=True),
+        Key(_stamp(columns), descending=True),
+        Key(columns.id),
+    ]
+
+
+def _order(sort: Sort, columns: Any) -> list[Key]:
+    surest, newest, number = surest_first(columns)
+    match sort:
+        case Sort.CONFIDENCE:
+            return [surest, newest, number]
+        case Sort.UPDATED:
+            return [newest, Key(columns.id, descending=True)]
+        case Sort.CREATED:
+            return [Key(columns.id, descending=True)]
+        case Sort.SERVICE:
+            return [Key(_named(columns)), surest, number]
+        case Sort.CATEGORY:
+            return [Key(columns.category), surest, number]
+        case Sort.STATE:
+            active = sa.type_coerce(columns.active, sa.Integer)
+            return [Key(active, descending=True), surest, number]
+        case Sort.SOURCE:
+            # what a person wrote has no session, and comes last
+            # in the words of its index
+            session = sa.func.coalesce(columns.session_id, sa.literal_column("0"))
+            return [Key(session, descending=True), Key(columns.id, descending=True)]
+
+
+def _named(columns: Any) -> sa.ColumnElement[str]:
+    """Return the service to sort by: general, which has no name, comes last."""
+    return sa.func.coalesce(columns.service, NAMELESS)
+
+
+def _turned(key: Key) -> Key:
+    return replace(key, descending=not key.descending)
+
+
+def _placed(name: str, value: Any) -> Any:
+    match name:
+        case "service":
+            return value or NAMELESS
+        case "session_id":
+            return value or 0
+        case "active":
+            return int(value)
+    return value
+
+
+_IN_GROUPS: Final = (Sort.SERVICE, Sort.CATEGORY, Sort.STATE)
+"""Of many rows alike the surest come first, whichever way these run."""
+_POSITIONS: Final[dict[Sort, tuple[str, ...]]] = {
+    Sort.CONFIDENCE: ("confidence", UPDATED, "id"),
+    Sort.UPDATED: (UPDATED, "id"),
+    Sort.CREATED: ("id",),
+    Sort.SERVICE: ("service", "confidence", "id"),
+    Sort.CATEGORY: ("category", "confidence", "id"),
+    Sort.STATE: ("active", "confidence", "id"),
+    Sort.SOURCE: ("session_id", "id"),
+}

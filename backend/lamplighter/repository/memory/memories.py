@@ -1,0 +1,458 @@
+"""Queries on memories, one function each."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.memory.decay import GRACE, WEEK, WEEKLY_DECAY
+from lamplighter.domain.memory.memory import (
+    ACTIVE_THRESHOLD,
+    GENERAL,
+    OPERATIONAL,
+    Candidate,
+    Category,
+    InactiveReason,
+    Kind,
+    Memory,
+    MemoryId,
+    Source,
+    Trust,
+    clamp,
+)
+from lamplighter.domain.services.service import fold
+from lamplighter.domain.text import content_hash
+from lamplighter.formats import serialize
+from lamplighter.repository.feed import changes, indexing
+from lamplighter.repository.memory import listing
+from lamplighter.repository.memory.as_of import parts
+from lamplighter.repository.memory.listing import UPDATED
+from lamplighter.repository.memory.listing import Order as Order
+from lamplighter.repository.memory.listing import Sort as Sort
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import NUMBER, Seconds
+from lamplighter.repository.store.paging import Page
+from lamplighter.repository.store.statements import Statement, inserting
+from lamplighter.repository.store.tables import KNOWLEDGE, exposures, history, memories, reviews
+from lamplighter.repository.store.unreadable import Unreadable, fault, is_readable
+
+_CENTS: Final = 100
+_NOBODY: Final[sa.ColumnElement[int]] = sa.literal_column("0")  # as the index by source has it
+
+
+class View(StrEnum):
+    """A question that operators ask of their memories."""
+
+    FADING = "fading"
+    UNUSED = "unused"
+    SINGLE = "single"
+    EDITED = "edited"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which memories are asked for; None asks for all. `service` "general" means NULL.
+
+    `by` is until when those of the view `fading` are to fall inactive. `finds` is a project
+    that finds its own and the global ones alone, deleted ones not.
+    """
+
+    q: str | None = None
+    service: str | None = None
+    category: Category | None = None
+    kind: Kind | None = None
+    operational: bool | None = None
+    project: str | None = None
+    scope: str | None = None
+    session_id: int | None = None
+    active: bool | None = None
+    in_review: bool = False
+    view: View | None = None
+    by: datetime | None = None
+    ids: tuple[int, ...] = ()
+    finds: str | None = None
+
+    @property
+    def everything(self) -> bool:
+        """Whether every memory is asked for."""
+        return replace(self, q=self.q or None, by=None) == Filter()
+
+
+def conditions(wanted: Filter, columns: Any) -> list[sa.ColumnElement[bool]]:
+    """Return what is true of the memories that are asked for."""
+    found: list[sa.ColumnElement[bool]] = []
+    if wanted.q:
+        texts = (columns.observation, columns.title)
+        found.append(sa.or_(*(each.icontains(wanted.q, autoescape=True) for each in texts)))
+    if wanted.service is not None:
+        service = None if wanted.service == GENERAL else wanted.service
+        found.append(columns.service.is_not_distinct_from(service))
+    if wanted.active is not None:
+        found.append(columns.active == int(wanted.active))
+    asked = {name: getattr(wanted, name) for name in ("category", "kind", "project", "scope")}
+    found += [columns[name] == value for name, value in asked.items() if value is not None]
+    if wanted.session_id is not None:
+        found.append(sa.func.coalesce(columns.session_id, _NOBODY) == wanted.session_id)
+    if wanted.in_review:
+        found.append(_in_review(columns))
+    if wanted.ids:
+        found.append(columns.id.in_(wanted.ids))
+    if wanted.view is not None:
+        found.append(_VIEWS[wanted.view](wanted, columns))
+    return [*found, *_section(wanted.operational, columns), *_walls(wanted.finds, columns)]
+
+
+def _section(operational: bool | None, columns: Any) -> list[sa.ColumnElement[bool]]:
+    """Ask for the operational memories, or for knowledge."""
+    if operational is None:
+        return []
+    chosen = columns.category.in_(OPERATIONAL)
+    return [chosen if operational else ~chosen]
+
+
+def _walls(project: str | None, columns: Any) -> list[sa.ColumnElement[bool]]:
+    """Ask for those that a project finds, as `usecases.walls.finds` says."""
+    if project is None:
+        return []
+    mine = (columns.project == project) | (columns.scope == "global")
+    return [mine, columns.inactive_reason.is_distinct_from(InactiveReason.DELETED.value)]
+
+
+def _in_review(columns: Any) -> sa.ColumnElement[bool]:
+    """Ask for those that stand in an open review, on either side."""
+    sides = (sa.select(side).where(reviews.c.state == "open") for side in _SIDES)
+    return columns.id.in_(sa.union_all(*sides))  # type: ignore[no-any-return]
+
+
+def _fading(wanted: Filter, columns: Any) -> sa.ColumnElement[bool]:
+    """Ask for those that fall inactive in time, as `domain.decay.falls_inactive` says."""
+    cents = sa.cast(sa.func.round(columns.confidence * _CENTS), NUMBER)
+    spare = (cents - round(ACTIVE_THRESHOLD * _CENTS)) // round(WEEKLY_DECAY * _CENTS)
+    weeks = columns.decayed_weeks + spare + 1
+    begun = Seconds(sa.type_coerce(columns.updated_at, sa.Text)) + int(GRACE.total_seconds())
+    until = 0 if wanted.by is None else int(wanted.by.timestamp())
+    return sa.and_(
+        columns.active == 1,
+        columns.pinned == 0,
+        columns.category.in_(OPERATIONAL),
+        begun + weeks * int(WEEK.total_seconds()) <= until,
+    )
+
+
+def _unused(wanted: Filter, columns: Any) -> sa.ColumnElement[bool]:
+    """Ask for those that no session was told."""
+    told = sa.select(1).where(
+        exposures.c.memory_id == columns.id, exposures.c.position.is_not(None)
+    )
+    return ~told.exists()
+
+
+def _single(wanted: Filter, columns: Any) -> sa.ColumnElement[bool]:
+    """Ask for those that nobody but the one who said them first has said."""
+    again = sa.select(1).where(
+        history.c.memory_id == columns.id,
+        history.c.cause == "reinforced",
+        history.c.session_id.is_distinct_from(columns.session_id),
+    )
+    return ~again.exists()
+
+
+def _edited(wanted: Filter, columns: Any) -> sa.ColumnElement[bool]:
+    """Ask for those that a person changed."""
+    by_hand = sa.select(1).where(
+        history.c.memory_id == columns.id,
+        history.c.cause == "edited",
+        history.c.actor == "operator",
+    )
+    return by_hand.exists()
+
+
+_SIDES: Final = (reviews.c.old_id, reviews.c.new_id)
+_VIEWS: Final[dict[View, Callable[[Filter, Any], sa.ColumnElement[bool]]]] = {
+    View.FADING: _fading,
+    View.UNUSED: _unused,
+    View.SINGLE: _single,
+    View.EDITED: _edited,
+}
+
+
+ENTITY: Final = "memory"
+
+_INSERT: Final = inserting(
+    memories,
+    *("service", "category", "observation", "confidence", "active", "created_at", "updated_at"),
+    *("session_id", "tier", "kind", "trust", "title", "tags", "project", "scope"),
+    *("topic_key", "content_hash", "source", "source_ref", "inactive_reason", "distilled"),
+    returning=True,
+)
+_SPELLED: Final = Statement(
+    sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
+)
+_COUNT: Final = sa.select(sa.func.count()).select_from(memories)
+_TOLD: Final = Statement(
+    _COUNT.where(memories.c.active == 1).where(memories.c.confidence >= ACTIVE_THRESHOLD),
+    long=True,
+)
+# in the words of its index, and so that SQLite takes none that all the others are in too
+_UNTOLD: Final = Statement(
+    _COUNT.where(sa.text(KNOWLEDGE))
+    .where(sa.func.coalesce(memories.c.active, 0) == 1)
+    .where(memories.c.confidence + 0.0 >= ACTIVE_THRESHOLD),
+    long=True,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tellable:
+    """Which memories sessions may be told, as they stand or (`at`) stood.
+
+    `services` None means all; else those of these services (`inside`) or all the others.
+    `longest` leaves out observations of more characters than that, `without` these memories.
+    """
+
+    services: Sequence[str] | None = None
+    inside: bool = True
+    longest: int | None = None
+    without: tuple[int, ...] = ()
+    at: datetime | None = None
+
+    def holds(self, service: str | None) -> bool:
+        """Whether memories of a service are among them."""
+        return self.services is None or (service in self.services) is self.inside
+
+
+async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Memory | None:
+    """Return one memory; with `at` as it stood then, as in all that follows."""
+    for rows in parts(at, only=[memory_id]):
+        row = await db.fetch_one(sa.select(rows).where(rows.c.id == memory_id))
+        if row is not None:
+            return from_row(row) if at is None else _as_it_was(row)
+    return None
+
+
+async def existing(
+    db: Database, ids: Sequence[int], *, at: datetime | None = None
+) -> set[MemoryId]:
+    """Return those of these memories that are there."""
+    found: set[MemoryId] = set()
+    for rows in parts(at, only=ids) if ids else ():
+        query = sa.select(rows.c.id).where(rows.c.id.in_(ids))
+        found |= {MemoryId(row["id"]) for row in await db.fetch_all(query)}
+    return found
+
+
+async def several(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
+    """Return those of some memories that are there."""
+    return {memory.id: memory for memory in await some(db, ids)} if ids else {}
+
+
+async def some(db: Database, ids: Sequence[int]) -> list[Memory]:
+    """Return those of some memories that are there, in the order of their ids."""
+    query = sa.select(memories).where(memories.c.id.in_(ids)).order_by(memories.c.id)
+    return [from_row(row) for row in await db.fetch_all(query) if is_readable(dict(row))]
+
+
+async def spelling(db: Database, service: str) -> str | None:
+    """Return how a service is spelled in the memories we hold, whatever its case here."""
+    if await db.fetch_val(_SPELLED(service=service)) is not None:
+        return service
+    query = sa.select(memories.c.service).distinct().order_by(memories.c.service)
+    names = [row["service"] for row in await db.fetch_all(query)]
+    names = [name for name in names if name and isinstance(name, str)]
+    return next((name for name in names if fold(name) == fold(service)), None)
+
+
+async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory:
+    """Keep a candidate as a new memory."""
+    confidence = clamp(candidate.confidence)
+    active = confidence >= ACTIVE_THRESHOLD
+    statement = _INSERT(
+        service=candidate.service,
+        category=candidate.category,
+        observation=candidate.observation,
+        confidence=confidence,
+        active=active,
+        created_at=now,
+        updated_at=now,
+        session_id=candidate.session_id,
+        tier=candidate.tier,
+        kind=candidate.kind,
+        trust=candidate.trust,
+        title=candidate.title,
+        tags=list(candidate.tags),
+        project=candidate.project,
+        scope=candidate.scope,
+        topic_key=candidate.topic_key,
+        content_hash=content_hash(candidate.observation),
+        source=candidate.source,
+        source_ref=candidate.source_ref,
+        inactive_reason=None if active else InactiveReason.LOW,
+        distilled=candidate.distilled,
+    )
+    memory = from_row(await db.fetch_one(statement))
+    await indexing.written(db, memory)
+    await _tell(db, memory, Op.CREATED, now=now)
+    return memory
+
+
+async def update(db: Database, memory: Memory, *, now: datetime) -> None:
+    """Store a memory as it now is."""
+    statement = sa.update(memories).where(memories.c.id == memory.id).values(**_changeable(memory))
+    await db.execute(statement)
+    await indexing.written(db, memory)
+    await _tell(db, memory, Op.UPDATED, now=now)
+
+
+async def page(
+    db: Database,
+    wanted: Filter,
+    *,
+    sort: Sort | Order,
+    limit: int,
+    position: Sequence[Any] | None = None,
+    at: datetime | None = None,
+) -> Page[Memory]:
+    """Return one page of memories, behind `position` when it is given."""
+    asked = partial(conditions, wanted)
+    order = sort if isinstance(sort, Order) else Order(sort)
+    found = await listing.page(db, at, asked, order, limit=limit, position=position)
+    return _memories(found, at)
+
+
+async def count(db: Database, wanted: Filter, *, at: datetime | None = None) -> int:
+    """Return how many memories there are."""
+    return await _counted(db, partial(conditions, wanted), at)
+
+
+async def tellable(
+    db: Database, wanted: Tellable, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Memory]:
+    """Return active operational memories in the order sessions are told them."""
+    asked, order = partial(eligible, wanted), Order(Sort.CONFIDENCE)
+    found = await listing.page(db, wanted.at, asked, order, limit=limit, position=position)
+    return _memories(found, wanted.at)
+
+
+async def shortest(db: Database, *, at: datetime | None = None) -> int:
+    """Return how many characters the shortest active observation has."""
+    found: list[int | None] = []
+    for rows in parts(at):
+        length = sa.func.min(sa.func.length(rows.c.observation))
+        found.append(await db.fetch_val(sa.select(length).where(rows.c.active == 1)))
+    return min((each for each in found if each is not None), default=0)
+
+
+async def count_tellable(db: Database, wanted: Tellable) -> int:
+    """Return how many memories sessions could be told.
+
+    Of all as they are now: all but knowledge, for to ask the category of each row would
+    take five times as long.
+    """
+    if wanted != Tellable():
+        return await _counted(db, partial(eligible, wanted), wanted.at)
+    return int(await db.fetch_val(_TOLD())) - int(await db.fetch_val(_UNTOLD()))
+
+
+async def _counted(db: Database, asked: listing.Conditions, at: datetime | None) -> int:
+    queries = [
+        sa.select(sa.func.count()).select_from(rows).where(*asked(rows.c)) for rows in parts(at)
+    ]
+    return sum([int(await db.fetch_val(query)) for query in queries])
+
+
+def eligible(wanted: Tellable, columns: Any) -> list[sa.ColumnElement[bool]]:
+    """Return what is true of the memories that sessions may be told."""
+    found: list[sa.ColumnElement[bool]] = [
+        columns.active == 1,
+        columns.confidence >= ACTIVE_THRESHOLD,
+        columns.category.in_(OPERATIONAL),
+    ]
+    if wanted.without:
+        found.append(columns.id.not_in(wanted.without))
+    if wanted.services is not None:
+        own = columns.service.in_(wanted.services)
+        found.append(own if wanted.inside else columns.service.is_(None) | ~own)
+    if wanted.longest is not None:
+        found.append(sa.func.length(columns.observation) <= wanted.longest)
+    return found
+
+
+def _memories(found: Page[Any], at: datetime | None) -> Page[Memory]:
+    return Page(
+        [
+            _placed(row) if at is None else _as_it_was(row)
+            for row in found.items
+            if at is None or is_readable(dict(row))
+        ],
+        found.position,
+    )
+
+
+def _placed(row: dict[str, Any]) -> Memory:
+    """Return the memory of a row of a page, which holds readable ones only."""
+    return of_fields({name: value for name, value in row.items() if name != UPDATED})
+
+
+async def _tell(db: Database, memory: Memory, op: Op, *, now: datetime) -> None:
+    row = serialize.memory(memory)
+    await changes.append(db, ENTITY, memory.id, op, now=now, version=memory.version, row=row)
+
+
+def _changeable(memory: Memory) -> dict[str, Any]:
+    return {
+        "service": memory.service,
+        "category": memory.category,
+        "observation": memory.observation,
+        "confidence": memory.confidence,
+        "active": memory.active,
+        "updated_at": memory.updated_at,
+        "kind": memory.kind,
+        "trust": memory.trust,
+        "title": memory.title,
+        "tags": list(memory.tags),
+        "project": memory.project,
+        "scope": memory.scope,
+        "topic_key": memory.topic_key,
+        "content_hash": content_hash(memory.observation),
+        "revision_count": memory.revision_count,
+        "duplicate_count": memory.duplicate_count,
+        "last_seen_at": memory.last_seen_at,
+        "distilled": memory.distilled,
+        "inactive_reason": memory.inactive_reason,
+        "decayed_weeks": memory.decayed_weeks,
+        "pinned": memory.pinned,
+        "version": memory.version,
+    }
+
+
+def from_row(row: Any) -> Memory:
+    """Return the memory that a row holds; raises Unreadable."""
+    fields = dict(row)
+    fields.pop(UPDATED, None)
+    column = fault(fields)
+    if column is not None:
+        raise Unreadable(fields["id"], column, fields[column])
+    return of_fields(fields)
+
+
+def of_fields(fields: dict[str, Any]) -> Memory:
+    """Return the memory of a row's columns, which have been found to be readable."""
+    fields["id"] = MemoryId(fields["id"])
+    fields["category"] = Category(fields["category"])
+    fields["kind"] = Kind(fields["kind"])
+    fields["trust"] = Trust(fields["trust"])
+    fields["source"] = Source(fields["source"])
+    fields["tags"] = tuple(fields["tags"])
+    if fields["inactive_reason"] is not None:
+        fields["inactive_reason"] = InactiveReason(fields["inactive_reason"])
+    return Memory(**fields)
+
+
+def _as_it_was(row: Any) -> Memory:
+    was = from_row(row)
+    return replace(was, content_hash=content_hash(was.observation))

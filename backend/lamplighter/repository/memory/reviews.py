@@ -1,0 +1,308 @@
+"""Reviews: the cases that wait for a person, and what was decided on them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.memory.memory import GENERAL, Category, InactiveReason, Memory, MemoryId
+from lamplighter.domain.memory.review import DELETION, Resolution, Review, ReviewKind, ReviewState
+from lamplighter.domain.text import same_words
+from lamplighter.formats import serialize
+from lamplighter.repository.feed import changes
+from lamplighter.repository.memory import memories
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.paging import Key, Page, after
+from lamplighter.repository.store.tables import memories as memories_table
+from lamplighter.repository.store.tables import reviews
+
+ENTITY: Final = "review"
+_REOPENED: Final[dict[str, Any]] = {
+    "state": ReviewState.OPEN,
+    "resolution": None,
+    "resolved_by": None,
+    "resolved_at": None,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which reviews are asked for; None asks for all. `service` "general" means NULL."""
+
+    state: ReviewState | None = None
+    service: str | None = None
+    kind: ReviewKind | None = None
+    session: int | None = None
+
+
+async def insert(
+    db: Database,
+    kind: ReviewKind,
+    old: Memory,
+    new_id: MemoryId,
+    *,
+    said: str,
+    reason: str,
+    session_id: int | None,
+    now: datetime,
+) -> Review:
+    """Open a review of two memories; the one that is open for this pair already stays."""
+    held = await open_for(db, old.id, new_id)
+    if held is not None:
+        return held
+    statement = (
+        sa.insert(reviews)
+        .values(
+            kind=kind,
+            state=ReviewState.OPEN,
+            old_id=old.id,
+            new_id=new_id,
+            service=old.service,
+            category=old.category,
+            reason=reason,
+            said=said,
+            session_id=session_id,
+            created_at=now,
+        )
+        .returning(reviews)
+    )
+    (review,) = await _fetch(db, statement)
+    await _tell(db, [review], Op.CREATED, now=now)
+    return review
+
+
+async def get(db: Database, number: int) -> Review | None:
+    """Return one review."""
+    found = await _fetch(db, sa.select(reviews).where(reviews.c.id == number))
+    return found[0] if found else None
+
+
+async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | None:
+    """Return the review that is open for a pair, whichever of them is the old one."""
+    query = (
+        sa.select(reviews)
+        .where(reviews.c.state == ReviewState.OPEN)
+        .where(reviews.c.old_id.in_([one, other]))
+        .where(reviews.c.new_id.in_([one, other]))
+        .order_by(reviews.c.id)
+        .limit(1)
+    )
+    found = await _fetch(db, query)
+    return found[0] if found else None
+
+
+async def between(db: Database, one: MemoryId, others: Sequence[MemoryId]) -> list[Review]:
+    """Return the reviews of a memory and any of some others, oldest first."""
+    pairs = [
+        (mine == one) & its.in_(others)
+        for mine, its in (
+            (reviews.c.old_id, reviews.c.new_id),
+            (reviews.c.new_id, reviews.c.old_id),
+        )
+    ]
+    query = sa.select(reviews).where(sa.or_(*pairs)).order_by(reviews.c.id)
+    return await _fetch(db, query)
+
+
+async def settled_among(db: Database, ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
+    """Return the pairs of these memories of which a person said that both stand.
+
+    Of a memory that says something else since then nothing was said.
+    """
+    query = (
+        sa.select(reviews.c.old_id, reviews.c.new_id, reviews.c.resolved_at)
+        .where(reviews.c.resolution.in_([Resolution.BOTH, Resolution.DISMISS]))
+        .where(reviews.c.old_id.in_(ids))
+        .where(reviews.c.new_id.in_(ids))
+    )
+    found: set[frozenset[MemoryId]] = set()
+    for row in await db.fetch_all(query):
+        pair = [MemoryId(row["old_id"]), MemoryId(row["new_id"])]
+        if await _says(db, pair) == await _says(db, pair, at=row["resolved_at"]):
+            found.add(frozenset(pair))
+    return found
+
+
+async def refused(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]:
+    """Return which of these memories a person put aside for another one, while that is believed."""
+    aside, kept = memories_table.alias("aside"), memories_table.alias("kept")
+    decided = [
+        (reviews.c.resolution == resolution) & (aside.c.id == other) & (kept.c.id == one)
+        for resolution, one, other in (
+            (Resolution.KEEP_OLD, reviews.c.old_id, reviews.c.new_id),
+            (Resolution.KEEP_NEW, reviews.c.new_id, reviews.c.old_id),
+        )
+    ]
+    query = (
+        sa.select(aside.c.id)
+        .distinct()
+        .select_from(reviews, aside, kept)
+        .where(sa.or_(*decided))
+        .where(reviews.c.old_id.in_(ids) | reviews.c.new_id.in_(ids))
+        .where(aside.c.id.in_(ids), aside.c.inactive_reason == InactiveReason.SUPERSEDED)
+        .where(kept.c.active == 1)
+    )
+    return {MemoryId(row["id"]) for row in await db.fetch_all(query)}
+
+
+async def page(
+    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Review]:
+    """Return one page of reviews: those that wait the longest first, else the newest first."""
+    key = Key(reviews.c.id, descending=wanted.state is not ReviewState.OPEN)
+    query = sa.select(reviews).where(*_conditions(wanted))
+    if position is not None:
+        query = query.where(after([key], position))
+    found = await _fetch(db, query.order_by(key.ordered()).limit(limit + 1))
+    behind = [found[limit - 1].id] if len(found) > limit else None
+    return Page(found[:limit], behind)
+
+
+async def count(db: Database, wanted: Filter) -> int:
+    """Return how many reviews there are."""
+    query = sa.select(sa.func.count()).select_from(reviews).where(*_conditions(wanted))
+    return int(await db.fetch_val(query))
+
+
+async def newest(db: Database, wanted: Filter) -> datetime | None:
+    """Return when the newest of some reviews was opened."""
+    query = sa.select(reviews.c.created_at).where(*_conditions(wanted))
+    row = await db.fetch_one(query.order_by(reviews.c.id.desc()).limit(1))
+    return None if row is None else row["created_at"]
+
+
+async def settle(
+    db: Database, review: Review, resolution: Resolution, *, by: str, now: datetime
+) -> Review:
+    """Record what was decided on a review."""
+    values = {
+        "state": ReviewState.RESOLVED,
+        "resolution": resolution,
+        "resolved_by": by,
+        "resolved_at": now,
+    }
+    (found,) = await _changed(db, reviews.c.id == review.id, values, now=now)
+    return found
+
+
+async def reopen(db: Database, review: Review, *, now: datetime) -> Review:
+    """Let a review wait for a person again."""
+    (found,) = await _changed(db, reviews.c.id == review.id, _REOPENED, now=now)
+    return found
+
+
+async def close(db: Database, ids: Sequence[MemoryId] | Sequence[int], *, now: datetime) -> None:
+    """End the open reviews of memories that were deleted; call it when the rows are gone."""
+    gone = {
+        "state": ReviewState.RESOLVED,
+        "resolution": Resolution.GONE,
+        "resolved_by": DELETION,
+        "resolved_at": now,
+    }
+    for each in await _fetch(db, sa.select(reviews).where(_of(ids)).order_by(reviews.c.id)):
+        await changes.forget_row(db, ENTITY, each.id)  # it holds the memories' words
+        if each.state is ReviewState.OPEN:
+            await _changed(db, reviews.c.id == each.id, gone, now=now)
+        else:
+            await _tell(db, [each], Op.UPDATED, now=now)
+
+
+async def reopen_of(db: Database, ids: Sequence[int], *, now: datetime) -> None:
+    """Open the reviews again that ended with a deletion, where both memories are back."""
+    query = sa.select(reviews).where(_of(ids)).order_by(reviews.c.id)
+    for each in await _fetch(db, query):
+        both = await memories.existing(db, [each.old_id, each.new_id])
+        ended = each.resolution is Resolution.GONE and len(both) == len({each.old_id, each.new_id})
+        waits = ended and await open_for(db, each.old_id, each.new_id) is None
+        if waits:
+            await reopen(db, each, now=now)
+        else:
+            await _tell(db, [each], Op.UPDATED, now=now)
+
+
+async def forget(db: Database, ids: Sequence[int], *, now: datetime) -> None:
+    """Blank what reviews say of memories that were deleted permanently.
+
+    That there was a case, and what was decided, stays.
+    """
+    values = {
+        "reason": "",
+        "said": sa.case((reviews.c.new_id.in_(ids), ""), else_=reviews.c.said),
+    }
+    for each in await _fetch(db, sa.select(reviews).where(_of(ids)).order_by(reviews.c.id)):
+        await changes.forget_row(db, ENTITY, each.id)
+        await _changed(db, reviews.c.id == each.id, values, now=now)
+
+
+def _of(ids: Sequence[int]) -> sa.ColumnElement[bool]:
+    return reviews.c.old_id.in_(ids) | reviews.c.new_id.in_(ids)
+
+
+async def as_json(db: Database, found: Sequence[Review]) -> list[dict[str, Any]]:
+    """Return reviews as JSON, each with both memories as they are now."""
+    beside = await memories.several(db, _sides(found))
+    return [
+        serialize.review(each, beside.get(each.old_id), beside.get(each.new_id)) for each in found
+    ]
+
+
+async def _says(
+    db: Database, ids: Sequence[MemoryId], *, at: datetime | None = None
+) -> list[str | None]:
+    held = [await memories.get(db, number, at=at) for number in ids]
+    return [None if each is None else same_words(each.observation) for each in held]
+
+
+def _sides(found: Iterable[Review]) -> list[MemoryId]:
+    return list(dict.fromkeys(number for each in found for number in (each.old_id, each.new_id)))
+
+
+def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+    found: list[sa.ColumnElement[bool]] = []
+    if wanted.state is not None:
+        found.append(reviews.c.state == wanted.state)
+    if wanted.kind is not None:
+        found.append(reviews.c.kind == wanted.kind)
+    if wanted.session is not None:
+        found.append(reviews.c.session_id == wanted.session)
+    if wanted.service is not None:
+        service = None if wanted.service == GENERAL else wanted.service
+        found.append(reviews.c.service.is_not_distinct_from(service))
+    return found
+
+
+async def _changed(
+    db: Database, which: sa.ColumnElement[bool], values: dict[str, Any], *, now: datetime
+) -> list[Review]:
+    statement = (
+        sa.update(reviews)
+        .where(which)
+        .values(**values, version=reviews.c.version + 1)
+        .returning(reviews)
+    )
+    found = await _fetch(db, statement)
+    await _tell(db, found, Op.UPDATED, now=now)
+    return found
+
+
+async def _tell(db: Database, found: Sequence[Review], op: Op, *, now: datetime) -> None:
+    for each, row in zip(found, await as_json(db, found), strict=True):
+        await changes.append(db, ENTITY, each.id, op, now=now, version=each.version, row=row)
+
+
+async def _fetch(db: Database, query: Any) -> list[Review]:
+    return [_review(row) for row in await db.fetch_all(query)]
+
+
+def _review(row: Any) -> Review:
+    fields = {name: row[name] for name in row}
+    fields["kind"] = ReviewKind(fields["kind"])
+    fields["state"] = ReviewState(fields["state"])
+    fields["category"] = Category(fields["category"])
+    fields["old_id"], fields["new_id"] = MemoryId(fields["old_id"]), MemoryId(fields["new_id"])
+    if fields["resolution"] is not None:
+        fields["resolution"] = Resolution(fields["resolution"])
+    return Review(**fields)

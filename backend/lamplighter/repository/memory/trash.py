@@ -1,0 +1,288 @@
+"""The trash: memories that were deleted, as they were, until they are restored or purged.
+
+A row goes there and back within the database, byte for byte. What hangs on it by its number
+(history, links, markers, exposures) stays where it is; search terms, vectors and analyses are
+made again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.memory.memory import Memory, MemoryId
+from lamplighter.formats import serialize
+from lamplighter.repository.feed import changes, indexing
+from lamplighter.repository.memory import reviews
+from lamplighter.repository.memory.bulk import CHOSEN, IDS, NOW, given, numbers, tell
+from lamplighter.repository.memory.history import DELETED, PURGED, RESTORED, Why, forget_quotes
+from lamplighter.repository.memory.memories import ENTITY, from_row, some
+from lamplighter.repository.sessions import marker_results
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import NUMBER, OneOf
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import (
+    acts,
+    analyses,
+    history,
+    imports,
+    links,
+    memories,
+    trash,
+    trash_imports,
+)
+from lamplighter.repository.store.tables import changes as feed
+from lamplighter.repository.store.unreadable import is_readable
+
+TRASH: Final = "trash"
+_COLUMNS: Final = tuple(each.name for each in memories.columns)
+_IMPORTED: Final = tuple(each.name for each in imports.columns)
+_ADDED: Final = ("deleted_at", "deleted_by", "act_id")
+_EARLIER: Final = history.alias()
+_IN_TRASH: Final = OneOf(trash.c.id, IDS)
+_ACTOR: Final = given("actor", sa.Text)
+_ACT: Final = given("act", NUMBER)
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """A memory in the trash; `memory` is None where a person left a row that cannot be read."""
+
+    id: MemoryId
+    memory: Memory | None
+    deleted_at: datetime
+    deleted_by: str
+    act_id: int | None
+
+
+async def move(
+    db: Database, ids: Sequence[int], why: Why, *, now: datetime, alone: bool = False
+) -> list[int]:
+    """Move memories into the trash and return which; call it within `writing`.
+
+    `alone` tells the feed of one row, else of many at once.
+    """
+    values = _values(ids, why, now=now)
+    there = {row["id"]: row["version"] for row in await db.fetch_all(_THERE(**values))}
+    for statement in _MOVE:
+        await db.execute(statement(**{**values, "ids": numbers(list(there))}))
+    moved = list(there)
+    if alone:
+        for number, version in there.items():
+            await changes.append(db, ENTITY, number, Op.DELETED, now=now, version=version + 1)
+    else:
+        await tell(db, moved, Op.DELETED, now=now)
+    await reviews.close(db, moved, now=now)
+    return moved
+
+
+async def restore(
+    db: Database, ids: Sequence[int], why: Why, *, now: datetime, alone: bool = False
+) -> list[int]:
+    """Put memories back as they were and return which; call it within `writing`."""
+    values = _values(ids, why, now=now)
+    there = [row["id"] for row in await db.fetch_all(_DISCARDED(**values))]
+    for statement in _RESTORE:
+        await db.execute(statement(**{**values, "ids": numbers(there)}))
+    if alone:
+        for memory in await some(db, there):
+            await indexing.written(db, memory)
+            row = serialize.memory(memory)
+            await changes.append(
+                db, ENTITY, memory.id, Op.CREATED, now=now, version=memory.version, row=row
+            )
+    else:
+        await tell(db, there, Op.CREATED, now=now)
+    await reviews.reopen_of(db, there, now=now)
+    return there
+
+
+async def as_before(db: Database, memory_id: int, entry: int) -> None:
+    """Let a memory in the trash be deleted when and by whom it was before a change of it.
+
+    A deletion that only undid a restore is not the one that counts.
+    """
+    restored = sa.select(_EARLIER.c.act_id).where(
+        _EARLIER.c.memory_id == memory_id, _EARLIER.c.cause == RESTORED
+    )
+    again = sa.exists().where(acts.c.id == history.c.act_id, acts.c.undoes.in_(restored))
+    query = (
+        sa.select(history.c.at, history.c.actor, history.c.act_id)
+        .where(history.c.memory_id == memory_id, history.c.id < entry)
+        .where(history.c.cause == DELETED, ~again)
+        .order_by(history.c.id.desc())
+        .limit(1)
+    )
+    row: Any = await db.fetch_one(query)
+    values = {"deleted_at": row["at"], "deleted_by": row["actor"], "act_id": row["act_id"]}
+    await db.execute(sa.update(trash).where(trash.c.id == memory_id).values(**values))
+
+
+async def purge(db: Database, ids: Sequence[int], why: Why, *, now: datetime) -> list[int]:
+    """Remove memories from the trash, with their words everywhere but in prompts that were sent.
+
+    Who deleted them, when, and their numbers stay in the history.
+    """
+    values = _values(ids, why, now=now)
+    there = [row["id"] for row in await db.fetch_all(_DISCARDED(**values))]
+    for statement in _PURGE:
+        await db.execute(statement(**{**values, "ids": numbers(there)}))
+    await forget_quotes(db, [MemoryId(each) for each in there])
+    await marker_results.forget(db, there)
+    await reviews.forget(db, there, now=now)
+    if there:
+        row = {"ids": there, "op": Op.DELETED}
+        await changes.append(db, TRASH, 0, Op.BATCH, now=now, row=row)
+    return there
+
+
+async def get(db: Database, memory_id: int) -> Discarded | None:
+    """Return one memory of the trash."""
+    row = await db.fetch_one(sa.select(trash).where(trash.c.id == memory_id))
+    return None if row is None else _discarded(row)
+
+
+async def several(db: Database, ids: Sequence[int]) -> list[Discarded]:
+    """Return those of some memories that are in the trash."""
+    rows = await db.fetch_all(_SEVERAL(ids=numbers(ids)))
+    return [_discarded(row) for row in rows]
+
+
+async def page(
+    db: Database, *, q: str = "", limit: int, position: Sequence[Any] | None = None
+) -> Page[Discarded]:
+    """Return one page of the trash, the highest number first."""
+    query = sa.select(trash).where(*_says(q))
+    found = await newest_first(db, query, trash.c.id, limit=limit, position=position)
+    return Page([_discarded(row) for row in found.items], found.position)
+
+
+async def count(db: Database, *, q: str = "") -> int:
+    """Return how many memories are in the trash."""
+    query = sa.select(sa.func.count()).select_from(trash).where(*_says(q))
+    return int(await db.fetch_val(query))
+
+
+async def belongings(db: Database, ids: Sequence[int]) -> dict[int, dict[str, int]]:
+    """Return for each memory how many entries of its history and links belong to it."""
+    found = {number: {"changes": 0, "links": 0} for number in ids}
+    owners = (
+        ("changes", history.c.memory_id),
+        ("links", links.c.memory_id),
+        ("links", links.c.target_id),
+    )
+    for name, owner in owners:
+        count = sa.func.count().label("n")
+        query = sa.select(owner.label("owner"), count).where(owner.in_(ids)).group_by(owner)
+        for row in await db.fetch_all(query):
+            found[row["owner"]][name] += row["n"]
+    return found
+
+
+async def of_act(db: Database, act_id: int) -> list[int]:
+    """Return the memories in the trash that an act deleted."""
+    query = sa.select(trash.c.id).where(trash.c.act_id == act_id).order_by(trash.c.id)
+    return [row["id"] for row in await db.fetch_all(query)]
+
+
+async def expired(db: Database, *, before: datetime) -> list[int]:
+    """Return the memories that were deleted before a moment, the oldest deletion first."""
+    query = sa.select(trash.c.id).where(trash.c.deleted_at < before)
+    rows = await db.fetch_all(query.order_by(trash.c.deleted_at, trash.c.id))
+    return [row["id"] for row in rows]
+
+
+def _says(q: str) -> list[Any]:
+    return [trash.c.observation.icontains(q, autoescape=True)] if q else []
+
+
+def _values(ids: Sequence[int], why: Why, *, now: datetime) -> dict[str, Any]:
+    return {
+        "ids": numbers(ids),
+        "now": now,
+        "actor": why.actor,
+        "act": why.act_id,
+        "session": why.session_id,
+        "reason": why.reason,
+    }
+
+
+def _discarded(row: Any) -> Discarded:
+    fields = dict(row)
+    at, by, act = (fields.pop(name) for name in _ADDED)
+    memory = from_row(fields) if is_readable(fields) else None
+    return Discarded(MemoryId(row["id"]), memory, at, by, act)
+
+
+def _recording(table: sa.Table, version: Any, cause: str, where: Any) -> sa.Insert:
+    """Record what became of rows; their words stay in the trash, not here."""
+    names = ("memory_id", "version", "at", "actor", "session_id", "cause", "reason", "act_id")
+    session, reason = given("session", NUMBER), given("reason", sa.Text)
+    said = sa.literal(cause, sa.Text)
+    query = sa.select(table.c.id, version, NOW, _ACTOR, session, said, reason, _ACT).where(where)
+    return sa.insert(history).from_select(names, query)
+
+
+def _moving(source: sa.Table, target: sa.Table, names: Sequence[str], *where: Any) -> sa.Insert:
+    query = sa.select(*(source.c[name] for name in names)).where(*where)
+    return sa.insert(target).from_select(names, query)
+
+
+def _discarding() -> sa.Insert:
+    held = (memories.c[name] for name in _COLUMNS)
+    query = sa.select(*held, NOW, _ACTOR, _ACT).where(CHOSEN)
+    return sa.insert(trash).from_select((*_COLUMNS, *_ADDED), query)
+
+
+_OF_IMPORTS: Final = OneOf(imports.c.memory_id, IDS)
+_OF_TRASHED: Final = OneOf(trash_imports.c.memory_id, IDS)
+_CAME_AGAIN: Final = sa.exists().where(imports.c.ref == trash_imports.c.ref)
+_FEED: Final = (
+    feed.c.entity == ENTITY,
+    OneOf(feed.c.entity_id, IDS),
+    feed.c.row.is_not(None),
+)
+
+_THERE: Final = Statement(
+    sa.select(memories.c.id, memories.c.version).where(CHOSEN).order_by(memories.c.id), long=True
+)
+_DISCARDED: Final = Statement(
+    sa.select(trash.c.id).where(_IN_TRASH).order_by(trash.c.id), long=True
+)
+_SEVERAL: Final = Statement(sa.select(trash).where(_IN_TRASH).order_by(trash.c.id))
+_MOVE: Final = tuple(
+    Statement(statement, long=True)
+    for statement in (
+        _recording(memories, memories.c.version + 1, DELETED, CHOSEN),
+        _discarding(),
+        _moving(imports, trash_imports, _IMPORTED, _OF_IMPORTS),
+        sa.delete(analyses).where(OneOf(analyses.c.memory_id, IDS)),
+        sa.update(feed).where(*_FEED).values(row=sa.null()),
+        sa.delete(memories).where(CHOSEN),
+    )
+)
+_RESTORE: Final = tuple(
+    Statement(statement, long=True)
+    for statement in (
+        _moving(trash, memories, _COLUMNS, _IN_TRASH),
+        _moving(trash_imports, imports, _IMPORTED, _OF_TRASHED, ~_CAME_AGAIN),
+        sa.delete(trash_imports).where(_OF_TRASHED),
+        sa.delete(trash).where(_IN_TRASH),
+        _recording(memories, memories.c.version, RESTORED, CHOSEN),
+    )
+)
+_PURGE: Final = tuple(
+    Statement(statement, long=True)
+    for statement in (
+        sa.update(history)
+        .where(OneOf(history.c.memory_id, IDS))
+        .values(before=sa.null(), after=sa.null(), reason=""),
+        _recording(trash, trash.c.version + 1, PURGED, _IN_TRASH),
+        sa.delete(trash_imports).where(_OF_TRASHED),
+        sa.delete(trash).where(_IN_TRASH),
+    )
+)

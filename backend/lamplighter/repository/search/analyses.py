@@ -1,0 +1,320 @@
+"""What each observation says, analysed once; and which of a group have most in common with one."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.memory.memory import OPERATIONAL, Candidate, Category, Memory, MemoryId
+from lamplighter.domain.relate import Analysis, Lexicon, analyse
+from lamplighter.domain.relate.nearest import Nearest, terms
+from lamplighter.domain.text import content_hash
+from lamplighter.repository.feed.changes import last
+from lamplighter.repository.memory import memories as memories_
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import OneOf
+from lamplighter.repository.store.statements import Statement, inserting
+from lamplighter.repository.store.tables import analyses, changes, memories
+from lamplighter.repository.store.unreadable import is_readable
+
+MEMORY: Final = "memory"
+STALE_AT_ONCE: Final = 500
+REREAD: Final = 500
+LIKELY_TERMS: Final = 30
+_decode: Final = msgspec.json.Decoder(Analysis).decode
+_encode: Final = msgspec.json.Encoder().encode
+
+Group = tuple[str | None, Category]
+
+
+def _stale(lexicon: str | sa.BindParameter[str]) -> sa.ColumnElement[bool]:
+    """Whether a memory was not analysed yet, or in other words or by another lexicon."""
+    return sa.or_(
+        analyses.c.memory_id.is_(None),
+        analyses.c.lexicon != lexicon,
+        analyses.c.observation != memories.c.content_hash,
+    )
+
+
+_HELD: Final = (
+    sa.select(
+        memories.c.id,
+        memories.c.service,
+        memories.c.observation,
+        memories.c.content_hash,
+        analyses.c.lexicon,
+        analyses.c.observation.label("of"),
+        analyses.c.terms,
+    )
+    .select_from(memories.outerjoin(analyses, analyses.c.memory_id == memories.c.id))
+    .where(memories.c.active == 1)
+)
+_GROUP: Final = Statement(
+    _HELD.where(memories.c.category == sa.bindparam("category"))
+    .where(memories.c.service.is_not_distinct_from(sa.bindparam("service")))
+    .where(memories.c.id > sa.bindparam("newest"))
+    .order_by(memories.c.id)
+)
+_HEARD: Final = (
+    sa.select(changes.c.seq, changes.c.entity, changes.c.entity_id, changes.c.op)
+    .where(changes.c.seq > sa.bindparam("seq"))
+    .order_by(changes.c.seq)
+    .limit(sa.bindparam("most"))
+    .subquery()
+)
+# what is new in the feed; a row written by hand is not in it, but is the newest
+_CHANGED: Final = Statement(
+    sa.select(
+        sa.literal(0).label("seq"),
+        sa.literal("").label("entity"),
+        sa.func.coalesce(sa.func.max(memories.c.id), 0).label("entity_id"),
+        sa.literal("").label("op"),
+    ).union_all(sa.select(*_HEARD.c))
+)
+_BESIDE: Final = Statement(
+    sa.select(
+        memories,
+        analyses.c.lexicon.label("by"),
+        analyses.c.observation.label("of"),
+        analyses.c.analysis,
+    )
+    .select_from(memories.outerjoin(analyses, analyses.c.memory_id == memories.c.id))
+    .where(
+        # each by its index: of which group a row is, is asked afterwards
+        sa.or_(
+            OneOf(memories.c.id, sa.bindparam("ids", type_=sa.Text)),
+            memories.c.content_hash == sa.bindparam("hash"),
+            # a row written by hand has no hash yet
+            sa.and_(memories.c.content_hash == "", memories.c.observation == sa.bindparam("said")),
+        )
+    )
+    .order_by(memories.c.id)
+)
+_PUT: Final = inserting(analyses, "memory_id", "lexicon", "observation", "terms", "analysis")
+_UNREAD: Final = Statement(
+    _HELD.where(sa.or_(*(memories.c.category == each for each in OPERATIONAL)))
+    .where(_stale(sa.bindparam("lexicon")))
+    .where(memories.c.id > sa.bindparam("newest"))
+    .order_by(memories.c.id)
+    .limit(sa.bindparam("most"))
+)
+
+
+@dataclass(slots=True)
+class Known:
+    """What this process knows of a group: its index, and up to where it has followed changes.
+
+    `unread` are those that the lexicon has not read yet; each call reads some of them.
+    """
+
+    lexicon: str
+    index: Nearest = field(default_factory=Nearest)
+    unread: set[int] = field(default_factory=set)
+    newest: int = 0
+    seq: int = 0
+
+    def add(self, number: int, found: Iterable[str]) -> None:
+        """Take in a memory that is newer than all that are known, or one that changed."""
+        self.newest = max(self.newest, number)
+        self.index.add(number, found)
+
+
+async def put(db: Database, memory: Memory, analysis: Analysis) -> None:
+    """Keep what a new observation says, with the version of the lexicon it was read by."""
+    await db.execute(_PUT(**_row(memory.id, memory.observation, analysis)))
+    known = db.groups.get((memory.service, memory.category))
+    if known is not None and known.lexicon == analysis.lexicon:
+        known.add(memory.id, terms(analysis))
+
+
+async def beside(
+    db: Database, ids: Sequence[int], candidate: Candidate, lexicon: Lexicon
+) -> list[tuple[Memory, Analysis | None]]:
+    """Return some memories, and those that say the same words, with what they say.
+
+    None is one whose analysis is not of these words or of this lexicon.
+    """
+    rows = await db.fetch_all(
+        _BESIDE(
+            ids=json.dumps(ids),
+            hash=content_hash(candidate.observation),
+            said=candidate.observation,
+        )
+    )
+    group = (candidate.service, candidate.category)
+    own = [dict(row) for row in rows if (row["service"], row["category"]) == group]
+    return [_said(row, lexicon) for row in own if is_readable(row)]
+
+
+async def likely(
+    db: Database, candidate: Candidate, wanted: Iterable[str], lexicon: Lexicon, *, limit: int
+) -> list[tuple[Memory, Analysis | None]]:
+    """Return active memories of a candidate's group that may be related, with what they say.
+
+    Those that share most of the `wanted` terms come first, then those that nobody has read
+    yet; without terms it is those that say the same words. It writes nothing and keeps
+    nothing in memory, so that it may be asked at any time, beside whoever writes.
+    """
+    given = sorted(wanted, key=lambda term: (-len(term), term))[:LIKELY_TERMS]
+    spaced = " " + sa.func.coalesce(analyses.c.terms, "") + " "
+    has = [spaced.contains(f" {term} ", autoescape=True) for term in given]
+    shared = [sa.case((each, 1), else_=0) for each in has]
+    same = sa.or_(
+        memories.c.content_hash == content_hash(candidate.observation),
+        sa.and_(memories.c.content_hash == "", memories.c.observation == candidate.observation),
+    )
+    score = sa.case((same, LIKELY_TERMS + 1), else_=sum(shared, sa.literal(0)))
+    rows = (
+        sa.select(
+            memories,
+            analyses.c.lexicon.label("by"),
+            analyses.c.observation.label("of"),
+            analyses.c.analysis,
+            score.label("score"),
+            (_stale(lexicon.version) if given else sa.false()).label("stale"),
+        )
+        .select_from(memories.outerjoin(analyses, analyses.c.memory_id == memories.c.id))
+        .where(memories.c.active == 1)
+        .where(memories.c.category == candidate.category)
+        .where(memories.c.service.is_not_distinct_from(candidate.service))
+        .subquery("scored")
+    )
+    query = (
+        sa.select(*(column for column in rows.c if column.name not in ("score", "stale")))
+        .where(sa.or_(rows.c.score > 0, rows.c.stale))
+        .order_by(rows.c.score.desc(), rows.c.confidence.desc(), rows.c.id)
+        .limit(limit)
+    )
+    own = [dict(row) for row in await db.fetch_all(query)]
+    return [_said(row, lexicon) for row in own if is_readable(row)]
+
+
+def _said(fields: dict[str, Any], lexicon: Lexicon) -> tuple[Memory, Analysis | None]:
+    by, of, analysis = (fields.pop(name) for name in ("by", "of", "analysis"))
+    memory = memories_.of_fields(fields)
+    fresh = by == lexicon.version and of == content_hash(memory.observation)
+    return memory, _decode(analysis) if fresh else None
+
+
+async def nearest(
+    db: Database, group: Group, analysis: Analysis, lexicon: Lexicon, *, limit: int
+) -> list[MemoryId]:
+    """Return the active memories of a group that have most in common with an observation.
+
+    The index of a group is kept in memory and follows the feed: what other
+    processes write is read before it is asked. Call it within `writing`.
+    """
+    known = await _followed(db, group, lexicon)
+    return [MemoryId(number) for number in known.index.search(terms(analysis), limit)]
+
+
+def leave_out(db: Database, group: Group, numbers: Iterable[int]) -> None:
+    """Leave out memories of a group that turned out to be inactive, elsewhere or gone."""
+    known = db.groups.get(group)
+    if known is not None:
+        _drop(known, numbers)
+
+
+async def remove(db: Database, ids: Sequence[int]) -> None:
+    """Remove the analyses of memories that are deleted: they hold their words."""
+    await db.execute(sa.delete(analyses).where(analyses.c.memory_id.in_(ids)))
+
+
+async def unread(db: Database, lexicon: Lexicon, *, newest: int, limit: int) -> list[Any]:
+    """Return active operational memories that this lexicon has not analysed yet, by their ids."""
+    return await db.fetch_all(_UNREAD(lexicon=lexicon.version, newest=newest, most=limit))
+
+
+async def store(db: Database, rows: Sequence[Any], found: Mapping[int, Analysis]) -> None:
+    """Keep what rows say that `unread` returned."""
+    await remove(db, list(found))
+    given = [_row(row["id"], row["observation"], found[row["id"]]) for row in rows]
+    await db.execute_many(sa.insert(analyses), given)
+    for row in rows:
+        if row["content_hash"] != (true := content_hash(row["observation"])):
+            statement = sa.update(memories).where(memories.c.id == row["id"])
+            await db.execute(statement.values(content_hash=true))  # it was written by hand
+
+
+def _row(number: int, observation: str, analysis: Analysis) -> dict[str, Any]:
+    return {
+        "memory_id": number,
+        "lexicon": analysis.lexicon,
+        "observation": content_hash(observation),
+        "terms": " ".join(sorted(terms(analysis))),
+        "analysis": _encode(analysis).decode(),
+    }
+
+
+async def _followed(db: Database, group: Group, lexicon: Lexicon) -> Known:
+    known: Known | None = db.groups.get(group)
+    if known is None or known.lexicon != lexicon.version:
+        return await _read(db, group, lexicon)
+    newest, *heard = await db.fetch_all(_CHANGED(seq=known.seq, most=REREAD + 1))
+    heard.sort(key=lambda each: each["seq"])
+    ours = [each for each in heard if each["entity"] == MEMORY]
+    missed = bool(heard) and heard[0]["seq"] != known.seq + 1  # they are no longer kept
+    if missed or len(heard) > REREAD or any(each["op"] == Op.BATCH for each in ours):
+        return await _read(db, group, lexicon)
+    changed = {
+        each["entity_id"]
+        for each in ours
+        if each["op"] != Op.CREATED and each["entity_id"] <= known.newest
+    }
+    again = changed.union(sorted(known.unread)[:STALE_AT_ONCE])
+    if again or newest["entity_id"] > known.newest:
+        await _add(db, group, known, lexicon, also=again)
+        known.newest = max(known.newest, newest["entity_id"])
+    known.seq = heard[-1]["seq"] if heard else known.seq
+    return known
+
+
+async def _read(db: Database, group: Group, lexicon: Lexicon) -> Known:
+    known = db.groups[group] = Known(lexicon.version)
+    known.seq = await last(db)
+    await _add(db, group, known, lexicon)
+    return known
+
+
+async def _add(
+    db: Database, group: Group, known: Known, lexicon: Lexicon, *, also: Set[int] = frozenset()
+) -> None:
+    service, category = group
+    rows = await db.fetch_all(_GROUP(category=category, service=service, newest=known.newest))
+    if also:
+        again = _HELD.where(memories.c.id.in_(sorted(also)), memories.c.category == category)
+        again = again.where(memories.c.service.is_not_distinct_from(service))
+        rows = [*await db.fetch_all(again), *rows]
+    rows = [row for row in rows if is_readable(dict(row))]
+    _drop(known, also - {row["id"] for row in rows})
+    stale = [row for row in rows if not _fresh(row, lexicon)]
+    fresh = {
+        row["id"]: analyse(row["observation"], lexicon, service=row["service"])
+        for row in stale[:STALE_AT_ONCE]
+    }
+    if fresh:
+        await store(db, stale[:STALE_AT_ONCE], fresh)
+    known.unread.difference_update(also)  # others may have read them meanwhile
+    known.unread.update(row["id"] for row in stale)
+    known.unread.difference_update(fresh)
+    for row in rows:
+        if row["id"] in fresh:
+            known.add(row["id"], terms(fresh[row["id"]]))
+        elif row["terms"] is not None:
+            known.add(row["id"], row["terms"].split(" "))
+
+
+def _drop(known: Known, numbers: Iterable[int]) -> None:
+    """Leave out what is inactive, elsewhere or gone."""
+    for number in numbers:
+        known.index.drop(number)
+        known.unread.discard(number)
+
+
+def _fresh(row: Any, lexicon: Lexicon) -> bool:
+    of = row["content_hash"] or content_hash(row["observation"])
+    return bool(row["lexicon"] == lexicon.version and row["of"] == of)

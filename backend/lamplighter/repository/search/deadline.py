@@ -1,0 +1,61 @@
+"""Reading that ends in time: what is late is given up, on the side of the database too."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.driver import OperationalError
+
+
+class Late(Exception):
+    """The time is over; what was read until then stands."""
+
+
+class Deadline:
+    """A moment by which an answer is wanted."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = _clock() + seconds
+
+    @property
+    def left(self) -> float:
+        """How many seconds are left; none when it is over."""
+        return max(0.0, self._until - _clock())
+
+
+@asynccontextmanager
+async def by(db: Database, deadline: Deadline) -> AsyncIterator[None]:
+    """Read until a deadline; raises Late. Within a transaction that one goes on afterwards."""
+    if not deadline.left:
+        raise Late
+    try:
+        async with _bounded(db, deadline.left):
+            yield
+    except TimeoutError as error:
+        raise Late from error
+    except OperationalError as error:
+        if db.notifies and _was_cancelled(error):
+            raise Late from error
+        raise
+
+
+@asynccontextmanager
+async def _bounded(db: Database, seconds: float) -> AsyncIterator[None]:
+    if not db.notifies:  # the statement is interrupted; the connection lives on
+        async with asyncio.timeout(seconds):
+            yield
+        return
+    async with db.transaction(readonly=True):  # within another one a savepoint
+        await db.execute(f"SET LOCAL statement_timeout = {max(1, round(seconds * 1_000))}")
+        yield
+
+
+def _was_cancelled(error: OperationalError) -> bool:
+    from asyncpg import QueryCanceledError  # 3 MB that no process on SQLite needs
+
+    return isinstance(error.__cause__, QueryCanceledError)
+
+
+def _clock() -> float:
+    return asyncio.get_running_loop().time()

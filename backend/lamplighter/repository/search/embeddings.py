@@ -1,0 +1,220 @@
+"""Queries on the vectors of memories, one function each."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.search.semantic import Placed, Progress
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import NoText, OneOf
+from lamplighter.repository.store.statements import Statement, inserting
+from lamplighter.repository.store.tables import changes, embeddings, memories
+
+MEMORY: Final = "memory"
+GLOBAL: Final = "global"
+IDS: Final = sa.bindparam("ids", type_=sa.Text)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A memory whose vector is missing or of other words; `of` names the words it has now."""
+
+    id: int
+    service: str | None
+    title: str
+    observation: str
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What has changed: of which memories, whether it is too much to follow, and up to where."""
+
+    ids: frozenset[int]
+    anew: bool
+    seq: int
+
+
+# of which words a vector is: when one of them changes it is stale
+_OF: Final = (
+    memories.c.content_hash.concat("\n")
+    .concat(sa.func.coalesce(memories.c.service, ""))
+    .concat("\n")
+    .concat(memories.c.title)
+)
+_WITH: Final = memories.outerjoin(embeddings, embeddings.c.memory_id == memories.c.id)
+_FRESH: Final = sa.and_(embeddings.c.model == sa.bindparam("model"), embeddings.c.of == _OF)
+_ODD: Final = sa.or_(
+    *(NoText(memories.c[name]) for name in ("observation", "service", "title", "content_hash"))
+)
+_UNREAD: Final = (
+    sa.select(
+        memories.c.id,
+        memories.c.service,
+        memories.c.title,
+        memories.c.observation,
+        _OF.label("of"),
+    )
+    .select_from(_WITH)
+    .where(sa.or_(embeddings.c.id.is_(None), sa.not_(_FRESH)))
+    .where(sa.not_(_ODD))
+)
+_OLDER: Final = Statement(
+    _UNREAD.where(memories.c.id < sa.bindparam("before"))
+    .order_by(memories.c.id.desc())
+    .limit(sa.bindparam("most")),
+    long=True,
+)
+_AMONG: Final = Statement(_UNREAD.where(OneOf(memories.c.id, IDS)).order_by(memories.c.id))
+_KEPT: Final = (
+    sa.select(
+        embeddings.c.id,
+        embeddings.c.memory_id,
+        embeddings.c.code,
+        memories.c.active,
+        sa.case((memories.c.scope == GLOBAL, 1), else_=0).label("everywhere"),
+        memories.c.project,
+        memories.c.service,
+        memories.c.category,
+    )
+    .select_from(embeddings.join(memories, embeddings.c.memory_id == memories.c.id))
+    .where(_FRESH)
+)
+_NEWER: Final = Statement(
+    _KEPT.where(embeddings.c.id > sa.bindparam("newest"))
+    .order_by(embeddings.c.id)
+    .limit(sa.bindparam("most"))
+)
+_ANEW: Final = Statement(_KEPT.where(OneOf(embeddings.c.memory_id, IDS)).order_by(embeddings.c.id))
+_VECTORS: Final = Statement(
+    sa.select(embeddings.c.memory_id, embeddings.c.vector)
+    .where(OneOf(embeddings.c.memory_id, IDS))
+    .where(embeddings.c.model == sa.bindparam("model"))
+    .order_by(embeddings.c.memory_id)
+)
+_DROP: Final = Statement(sa.delete(embeddings).where(OneOf(embeddings.c.memory_id, IDS)))
+_PROGRESS: Final = Statement(
+    sa.select(
+        sa.func.count().label("total"),
+        sa.func.count(sa.case((_FRESH, 1))).label("kept"),
+    )
+    .select_from(_WITH)
+    .where(sa.not_(_ODD)),
+    long=True,
+)
+_PUT: Final = inserting(embeddings, "memory_id", "model", "of", "code", "vector", "at")
+_HEARD: Final = Statement(
+    sa.select(changes.c.seq, changes.c.entity, changes.c.entity_id, changes.c.op)
+    .where(changes.c.seq > sa.bindparam("seq"))
+    .order_by(changes.c.seq)
+    .limit(sa.bindparam("most"))
+)
+
+
+async def unread(
+    db: Database,
+    model: str,
+    *,
+    before: int | None = None,
+    limit: int = 0,
+    among: Sequence[int] = (),
+) -> list[Unread]:
+    """Return memories without a vector of the words they have now.
+
+    The newest below `before` come first; or they are those of some memories.
+    """
+    query = (
+        _AMONG(model=model, ids=json.dumps(list(among)))
+        if before is None
+        else _OLDER(model=model, before=before, most=limit)
+    )
+    return [Unread(**dict(row)) for row in await db.fetch_all(query)]
+
+
+async def put(
+    db: Database,
+    model: str,
+    found: Sequence[tuple[Unread, bytes, bytes]],
+    *,
+    now: datetime,
+) -> int:
+    """Keep the codes and vectors of memories that still are what was read; return of how many."""
+    still = set(await unread(db, model, among=[each.id for each, _, _ in found]))
+    kept = [row for row in found if row[0] in still]
+    await db.execute(_DROP(ids=json.dumps([each.id for each, _, _ in kept])))
+    for each, code, vector in kept:
+        await db.execute(
+            _PUT(memory_id=each.id, model=model, of=each.of, code=code, vector=vector, at=now)
+        )
+    return len(kept)
+
+
+async def newer(db: Database, model: str, *, after: int, limit: int) -> list[Placed]:
+    """Return memories whose vectors were kept `after` one, the oldest first."""
+    return _placed(await db.fetch_all(_NEWER(model=model, newest=after, most=limit)))
+
+
+async def again(db: Database, model: str, ids: Sequence[int]) -> list[Placed]:
+    """Return those of some memories that have a vector of the words they have now."""
+    return _placed(await db.fetch_all(_ANEW(model=model, ids=json.dumps(list(ids)))))
+
+
+async def vectors(db: Database, model: str, ids: Sequence[int]) -> list[tuple[int, bytes]]:
+    """Return the vectors of those of some memories that have one."""
+    rows = await db.fetch_all(_VECTORS(model=model, ids=json.dumps(list(ids))))
+    return [(row["memory_id"], row["vector"]) for row in rows]
+
+
+async def heard(db: Database, seq: int, *, most: int) -> Heard:
+    """Return which memories have changed since a change of the feed."""
+    rows = await db.fetch_all(_HEARD(seq=seq, most=most + 1))
+    if not rows:
+        return Heard(frozenset(), anew=False, seq=seq)
+    ours = [row for row in rows if row["entity"] == MEMORY]
+    missed = rows[0]["seq"] != seq + 1  # they are no longer kept
+    many = len(rows) > most or any(row["op"] == Op.BATCH for row in ours)
+    ids = frozenset(row["entity_id"] for row in ours)
+    return Heard(ids, anew=missed or many, seq=rows[-1]["seq"])
+
+
+async def progress(db: Database, model: str) -> Progress:
+    """Return of how many memories there is a vector of the words they have now."""
+    (row,) = await db.fetch_all(_PROGRESS(model=model))
+    return Progress(row["kept"], row["total"])
+
+
+async def total(db: Database) -> int:
+    """Return how many memories there are."""
+    return int(await db.fetch_val(sa.select(sa.func.count()).select_from(memories)))
+
+
+async def newest(db: Database) -> int:
+    """Return the number of the newest memory, 0 before the first."""
+    return int(await db.fetch_val(sa.select(sa.func.max(memories.c.id))) or 0)
+
+
+async def sweep(db: Database) -> None:
+    """Remove vectors of memories that were deleted by hand: they hold their words."""
+    there = sa.select(memories.c.id)
+    await db.execute(sa.delete(embeddings).where(embeddings.c.memory_id.not_in(there)))
+
+
+def _placed(rows: Sequence[Any]) -> list[Placed]:
+    return [
+        Placed(
+            id=row["id"],
+            memory_id=row["memory_id"],
+            code=bytes(row["code"]),
+            active=bool(row["active"]),
+            everywhere=bool(row["everywhere"]),
+            project=str(row["project"]),
+            service=None if row["service"] is None else str(row["service"]),
+            category=str(row["category"]),
+        )
+        for row in rows
+    ]

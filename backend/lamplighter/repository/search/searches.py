@@ -1,0 +1,72 @@
+"""What sessions search for among the memories, and what they were shown of them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from lamplighter.domain.memory.memory import MemoryId
+from lamplighter.domain.search.search import Hit, Search
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.session_tables import searches
+
+
+async def insert(
+    db: Database,
+    session_id: int | None,
+    tool: str,
+    query: str,
+    hits: Sequence[Hit],
+    *,
+    now: datetime,
+) -> Search:
+    """Keep that a session searched, and what it was shown."""
+    statement = (
+        sa.insert(searches)
+        .values(
+            session_id=session_id,
+            tool=tool,
+            query=query,
+            hits=[{"id": each.memory_id, "rank": each.rank} for each in hits],
+            at=now,
+        )
+        .returning(searches)
+    )
+    return _search(await db.fetch_one(statement))
+
+
+async def of(db: Database, session_id: int) -> list[Search]:
+    """Return what a session searched for, oldest first."""
+    query = sa.select(searches).where(searches.c.session_id == session_id).order_by(searches.c.id)
+    return [_search(row) for row in await db.fetch_all(query)]
+
+
+async def count(db: Database, session_id: int) -> int:
+    """Return how often a session searched."""
+    query = (
+        sa.select(sa.func.count()).select_from(searches).where(searches.c.session_id == session_id)
+    )
+    return int(await db.fetch_val(query))
+
+
+async def shown_of(db: Database, session_id: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
+    """Return which of these memories a session was shown because it searched."""
+    wanted = set(ids)
+    return {
+        MemoryId(hit.memory_id)
+        for search in await of(db, session_id)
+        for hit in search.hits
+        if hit.memory_id in wanted
+    }
+
+
+def _search(row: Any) -> Search:
+    return Search(
+        id=row["id"],
+        session_id=row["session_id"],
+        tool=row["tool"],
+        query=row["query"],
+        hits=tuple(Hit(each["id"], each["rank"]) for each in row["hits"]),
+        at=row["at"],
+    )

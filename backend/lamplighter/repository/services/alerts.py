@@ -1,0 +1,141 @@
+"""Queries on alerts: one row an incident, however often it was delivered."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.formats import serialize as plain
+from lamplighter.formats.alerts import Alert, Held, State
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.session_tables import alerts
+from lamplighter.repository.store.statements import Statement
+
+ENTITY: Final = "alert"
+LOOKED_AT: Final = 200
+_OF: Final = Statement(
+    sa.select(alerts)
+    .where(alerts.c.source == sa.bindparam("source"))
+    .where(alerts.c.fingerprint == sa.bindparam("fingerprint"))
+    .order_by(alerts.c.id.desc())
+    .limit(LOOKED_AT)
+)
+_NAMED: Final = Statement(
+    sa.select(alerts)
+    .where(alerts.c.source == sa.bindparam("source"))
+    .where(alerts.c.fingerprint == sa.bindparam("fingerprint"))
+    .where(alerts.c.incident == sa.bindparam("incident"))
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which alerts are asked for; None asks for all."""
+
+    state: State | None = None
+    source: str | None = None
+    service: str | None = None
+
+
+async def insert(
+    db: Database,
+    source: str,
+    alert: Alert,
+    *,
+    incident: str,
+    service: str | None,
+    deliveries: int,
+    now: datetime,
+    **more: Any,
+) -> Held:
+    """Keep an incident that is new; `more` are its request and its end."""
+    values = {
+        "source": source,
+        "fingerprint": alert.fingerprint,
+        "incident": incident,
+        "state": alert.state,
+        "service": service,
+        "severity": alert.severity,
+        "title": alert.title,
+        "details": dict(alert.details),
+        "deliveries": deliveries,
+        "created_at": now,
+        "last_at": now,
+        **more,
+    }
+    held = _held(await db.fetch_one(sa.insert(alerts).values(**values).returning(alerts)))
+    await _tell(db, held, Op.CREATED, now=now)
+    return held
+
+
+async def near(db: Database, source: str, alert: Alert) -> list[Held]:
+    """Return the incidents that an alert may tell of, the newest first."""
+    key = {"source": source, "fingerprint": alert.fingerprint}
+    query = _OF(**key) if alert.incident is None else _NAMED(**key, incident=alert.incident)
+    return [_held(row) for row in await db.fetch_all(query)]
+
+
+async def again(
+    db: Database, held: Held, *, deliveries: int, request_id: int | None, now: datetime
+) -> Held:
+    """Count that an incident was told of again; `request_id` is who looks into it."""
+    counted = {
+        "deliveries": alerts.c.deliveries + deliveries,
+        "last_at": now,
+        "request_id": request_id,
+    }
+    return await _change(db, held, counted, now=now)
+
+
+async def resolve(
+    db: Database, held: Held, *, at: datetime, deliveries: int, now: datetime
+) -> Held:
+    """Keep that an incident is over."""
+    over = {
+        "state": State.RESOLVED,
+        "resolved_at": at,
+        "deliveries": alerts.c.deliveries + deliveries,
+        "last_at": now,
+    }
+    return await _change(db, held, over, now=now)
+
+
+async def page(
+    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Held]:
+    """Return one page of alerts, newest first."""
+    query = sa.select(alerts)
+    if wanted.state is not None:
+        query = query.where(alerts.c.state == wanted.state)
+    if wanted.source is not None:
+        query = query.where(alerts.c.source == wanted.source)
+    if wanted.service is not None:
+        query = query.where(alerts.c.service == wanted.service)
+    found = await newest_first(db, query, alerts.c.id, limit=limit, position=position)
+    return Page([_held(row) for row in found.items], found.position)
+
+
+async def _change(db: Database, held: Held, values: Mapping[str, Any], *, now: datetime) -> Held:
+    statement = (
+        sa.update(alerts)
+        .where(alerts.c.id == held.id)
+        .values(**values, version=alerts.c.version + 1)
+        .returning(alerts)
+    )
+    changed = _held(await db.fetch_one(statement))
+    await _tell(db, changed, Op.UPDATED, now=now)
+    return changed
+
+
+async def _tell(db: Database, held: Held, op: Op, *, now: datetime) -> None:
+    row = plain.alert(held)
+    await changes.append(db, ENTITY, held.id, op, now=now, version=held.version, row=row)
+
+
+def _held(row: Any) -> Held:
+    return Held(**{**row, "state": State(row["state"])})

@@ -1,0 +1,221 @@
+"""Each look at a service: the evidence behind what a probe says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.session import Status, Trigger
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import checks, days, sessions
+
+ROUND_TIER: Final = 1
+WHOLE: Final = (Status.RUNNING, Status.COMPLETED, Status.ESCALATED)
+"""A round that broke off may not have looked at all of a service: it tells only what fails."""
+
+
+_OWN: Final = (
+    checks.c.service == sa.bindparam("service"),
+    checks.c.name == sa.bindparam("name"),
+)
+_LATEST: Final = Statement(sa.select(checks).where(*_OWN).order_by(checks.c.id.desc()).limit(1))
+_OTHER: Final = sa.select(sa.func.max(checks.c.id)).where(
+    *_OWN, checks.c.ok == sa.bindparam("other", type_=sa.Integer())
+)
+_BEGAN: Final = Statement(
+    sa.select(checks.c.at)
+    .where(*_OWN)
+    .where(checks.c.id > sa.func.coalesce(_OTHER.scalar_subquery(), 0))
+    .order_by(checks.c.id)
+    .limit(1)
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """How a service was on one day: how often it was looked at, and how often not well."""
+
+    day: date
+    looks: int = 0
+    failed: int = 0
+    warned: int = 0
+
+
+async def insert(db: Database, session_id: int, look: Look, *, now: datetime) -> None:
+    """Keep the result of a check, and count it in its day."""
+    statement = sa.insert(checks).values(
+        session_id=session_id,
+        service=look.service,
+        name=look.name,
+        kind=look.kind,
+        ok=look.ok,
+        status=look.status,
+        latency_ms=look.latency_ms,
+        attempts=look.attempts,
+        flapped=look.flapped,
+        warned=look.warned,
+        detail=look.detail,
+        at=now,
+    )
+    await db.execute(statement)
+    await _count(db, look, stamp(now)[:10])
+
+
+async def recent(db: Database, service: str, name: str, *, limit: int) -> list[Look]:
+    """Return the last results of one check, newest first."""
+    query = (
+        sa.select(checks)
+        .where(checks.c.service == service)
+        .where(checks.c.name == name)
+        .order_by(checks.c.id.desc())
+        .limit(limit)
+    )
+    return [_look(row) for row in await db.fetch_all(query)]
+
+
+async def latest(db: Database, service: str, name: str) -> Look | None:
+    """Return the last result of one check."""
+    row = await db.fetch_one(_LATEST(service=service, name=name))
+    return None if row is None else _look(row)
+
+
+async def of(db: Database, session_id: int, services: Sequence[str] | None = None) -> list[Look]:
+    """Return what a session saw, of some services or of all, oldest first."""
+    query = sa.select(checks).where(checks.c.session_id == session_id).order_by(checks.c.id)
+    if services is not None:
+        query = query.where(checks.c.service.in_(list(services)))
+    return [_look(row) for row in await db.fetch_all(query)]
+
+
+async def looked_at(db: Database, session_id: int, service: str) -> bool:
+    """Whether a session looked at a service."""
+    query = (
+        sa.select(checks.c.id)
+        .where(checks.c.session_id == session_id)
+        .where(checks.c.service == service)
+        .limit(1)
+    )
+    return await db.fetch_val(query) is not None
+
+
+async def began(db: Database, service: str, name: str, *, ok: bool) -> datetime | None:
+    """Return when a check came to be as it is now, `ok` or not: its first look since the other."""
+    found: datetime | None = await db.fetch_val(
+        _BEGAN(service=service, name=name, other=int(not ok))
+    )
+    return found
+
+
+async def healthy_since(db: Database, service: str, *, after: datetime) -> datetime | None:
+    """Return the first result after a moment since which no check of a service failed."""
+    failed = sa.select(sa.func.max(checks.c.id)).where(
+        checks.c.service == service, checks.c.ok == sa.literal(0, sa.Integer())
+    )
+    query = (
+        sa.select(checks.c.at)
+        .where(checks.c.service == service)
+        .where(checks.c.at > after)
+        .where(checks.c.id > sa.func.coalesce(failed.scalar_subquery(), 0))
+        .order_by(checks.c.id)
+        .limit(1)
+    )
+    found: datetime | None = await db.fetch_val(query)
+    return found
+
+
+async def failures(db: Database, service: str, name: str, *, since: datetime) -> int:
+    """Return how often a check came to fail since a moment; failing on is the same failure."""
+    before = sa.func.lag(checks.c.ok).over(order_by=checks.c.id)
+    results = (
+        sa.select(checks.c.ok, before.label("before"))
+        .where(checks.c.service == service)
+        .where(checks.c.name == name)
+        .where(checks.c.at > since)
+        .subquery()
+    )
+    failed, passed = sa.literal(0, sa.Integer()), sa.literal(1, sa.Integer())
+    query = (
+        sa.select(sa.func.count())
+        .select_from(results)
+        .where(results.c.ok == failed)
+        .where(sa.func.coalesce(results.c.before, passed) == passed)
+    )
+    return int(await db.fetch_val(query))
+
+
+async def rounds(
+    db: Database, service: str, *, after: datetime, limit: int, scheduled: bool = False
+) -> list[bool]:
+    """Return whether each of the last rounds found a service healthy, the newest first.
+
+    `scheduled` leaves out the rounds that a person, a webhook or the API started.
+    """
+    healthy_now = sa.func.min(checks.c.ok)
+    query = (
+        sa.select(checks.c.session_id, healthy_now.label("healthy"))
+        .join(sessions, sessions.c.id == checks.c.session_id)
+        .where(checks.c.service == service)
+        .where(checks.c.at > after)
+        .where(sessions.c.tier == ROUND_TIER)
+        .group_by(checks.c.session_id, sessions.c.status)
+        .having(sessions.c.status.in_(WHOLE) | (healthy_now == 0))
+        .order_by(checks.c.session_id.desc())
+        .limit(limit)
+    )
+    if scheduled:
+        query = query.where(sessions.c.trigger == Trigger.SCHEDULED)
+    return [bool(row["healthy"]) for row in await db.fetch_all(query)]
+
+
+async def page(
+    db: Database, service: str, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Look]:
+    """Return one page of a service's results, newest first."""
+    query = sa.select(checks).where(checks.c.service == service)
+    found = await newest_first(db, query, checks.c.id, limit=limit, position=position)
+    return Page([_look(row) for row in found.items], found.position)
+
+
+async def strips(db: Database, *, first: date) -> dict[str, list[Day]]:
+    """Return each service's days from `first` on, oldest first."""
+    query = (
+        sa.select(days).where(days.c.day >= first.isoformat()).order_by(days.c.service, days.c.day)
+    )
+    found: dict[str, list[Day]] = {}
+    for row in await db.fetch_all(query):
+        day = Day(
+            day=date.fromisoformat(row["day"]),
+            looks=row["looks"],
+            failed=row["failed"],
+            warned=row["warned"],
+        )
+        found.setdefault(row["service"], []).append(day)
+    return found
+
+
+async def prune(db: Database, *, before: datetime) -> int:
+    """Remove looks from before a moment; their days stay counted."""
+    return int(await db.execute(sa.delete(checks).where(checks.c.at < before)))
+
+
+async def _count(db: Database, look: Look, day: str) -> None:
+    more = {"looks": 1, "failed": int(not look.ok), "warned": int(look.ok and look.warned)}
+    statement = (
+        sa.update(days)
+        .where(days.c.service == look.service)
+        .where(days.c.day == day)
+        .values({name: days.c[name] + count for name, count in more.items()})
+        .returning(days.c.looks)
+    )
+    if await db.fetch_val(statement) is None:
+        await db.execute(sa.insert(days).values(service=look.service, day=day, **more))
+
+
+def _look(row: Any) -> Look:
+    return Look(**{name: row[name] for name in row if name != "id"})

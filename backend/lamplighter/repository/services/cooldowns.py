@@ -1,0 +1,263 @@
+"""What was done to a service and when, from the reservation of each use to its outcome."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.services.cooldown import SPENT, Outcome, Use
+from lamplighter.domain.services.service import ActionKind, fold
+from lamplighter.domain.sessions.session import Session
+from lamplighter.formats import serialize
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.tables import cooldowns
+
+ENTITY: Final = "cooldown"
+OPERATOR: Final = "operator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which uses are asked for; None asks for all."""
+
+    service: str | None = None
+    action: ActionKind | None = None
+
+
+async def insert(
+    db: Database,
+    service: str,
+    action: ActionKind,
+    outcome: Outcome,
+    *,
+    session_id: int | None,
+    tier: int,
+    now: datetime,
+    **found: Any,
+) -> Use:
+    """Record a use. `found` are further columns: name, text, attempts, marked, settled_at."""
+    statement = (
+        sa.insert(cooldowns)
+        .values(
+            service=service,
+            action=action,
+            outcome=outcome,
+            session_id=session_id,
+            tier=tier,
+            created_at=now,
+            **{"text": "", "attempts": 0, "marked": False, **found},
+        )
+        .returning(cooldowns)
+    )
+    use = _use(await db.fetch_one(statement))
+    await _tell(db, use, Op.CREATED, now=now)
+    return use
+
+
+async def settled(
+    db: Database,
+    session: Session,
+    service: str,
+    action: ActionKind,
+    outcome: Outcome,
+    *,
+    name: str,
+    text: str,
+    now: datetime,
+) -> Use:
+    """Record what a session asked for and did not get to run: the outcome is known at once."""
+    return await insert(
+        db,
+        service,
+        action,
+        outcome,
+        session_id=session.id,
+        tier=session.tier,
+        name=name,
+        text=text,
+        settled_at=now,
+        now=now,
+    )
+
+
+async def change(db: Database, use_id: int, *, now: datetime, **values: Any) -> Use:
+    """Change a use: its outcome, text, attempts, healthy_after, or that a marker told of it."""
+    (use,) = await _changed(db, [cooldowns.c.id == use_id], values, now=now)
+    return use
+
+
+async def get(db: Database, use_id: int) -> Use | None:
+    """Return one use."""
+    row = await db.fetch_one(sa.select(cooldowns).where(cooldowns.c.id == use_id))
+    return None if row is None else _use(row)
+
+
+async def measured(
+    db: Database, use_id: int, seconds: float, *, session_id: int, now: datetime
+) -> None:
+    """Confirm a use of this session's, and keep how long its service took to be healthy."""
+    conditions = [cooldowns.c.id == use_id, cooldowns.c.session_id == session_id]
+    confirmed = sa.case(
+        (cooldowns.c.outcome == Outcome.UNCONFIRMED, sa.literal(Outcome.SUCCESS.value)),
+        else_=cooldowns.c.outcome,
+    )
+    await _changed(db, conditions, {"healthy_after": seconds, "outcome": confirmed}, now=now)
+
+
+async def clear(
+    db: Database,
+    service: str,
+    action: ActionKind | None,
+    *,
+    by: str,
+    now: datetime,
+    act_id: int | None = None,
+) -> list[Use]:
+    """Let what was used of a service's cooldowns (of one, or of all) count no more.
+
+    In whatever case it was spelled when it was used: that is how it is counted.
+    """
+    conditions = [
+        cooldowns.c.service.in_(await _spellings(db, service)),
+        cooldowns.c.outcome.in_(SPENT),
+        cooldowns.c.outcome != Outcome.RESERVED,
+        cooldowns.c.cleared_at.is_(None),
+    ]
+    if action is not None:
+        conditions.append(cooldowns.c.action == action)
+    return await _changed(db, conditions, _cleared(now, by, act_id), now=now)
+
+
+async def restore(db: Database, act_id: int, *, now: datetime) -> list[Use]:
+    """Let what an operator's act cleared count again."""
+    return await _changed(db, [cooldowns.c.act_id == act_id], _cleared(None, None, None), now=now)
+
+
+def _cleared(at: datetime | None, by: str | None, act_id: int | None) -> dict[str, Any]:
+    return {"cleared_at": at, "cleared_by": by, "act_id": act_id}
+
+
+async def abandon(db: Database, session_id: int, text: str, *, now: datetime) -> list[Use]:
+    """Settle what a session that is over has left reserved: it counts as used."""
+    conditions = [
+        cooldowns.c.session_id == session_id,
+        cooldowns.c.outcome == Outcome.RESERVED,
+    ]
+    values = {"outcome": Outcome.ABANDONED, "text": text, "settled_at": now}
+    return await _changed(db, conditions, values, now=now)
+
+
+async def unmarked(
+    db: Database, session_ids: Sequence[int], service: str, action: ActionKind
+) -> Use | None:
+    """Return the newest use of some sessions that no marker has annotated."""
+    query = (
+        sa.select(cooldowns)
+        .where(cooldowns.c.session_id.in_(session_ids))
+        .where(cooldowns.c.service == service)
+        .where(cooldowns.c.action == action)
+        .where(cooldowns.c.outcome.in_(SPENT))
+        .where(cooldowns.c.marked == 0)
+        .order_by(cooldowns.c.id.desc())
+        .limit(1)
+    )
+    row = await db.fetch_one(query)
+    return None if row is None else _use(row)
+
+
+async def since(db: Database, moment: datetime) -> list[Use]:
+    """Return every use from a moment on, oldest first."""
+    query = sa.select(cooldowns).where(cooldowns.c.created_at >= moment).order_by(cooldowns.c.id)
+    return [_use(row) for row in await db.fetch_all(query)]
+
+
+async def spent_since(db: Database, moment: datetime) -> list[Use]:
+    """Return the uses from a moment on that took a slot and still hold it, oldest first."""
+    query = (
+        sa.select(cooldowns)
+        .where(cooldowns.c.created_at >= moment)
+        .where(cooldowns.c.outcome.in_(SPENT))
+        .where(cooldowns.c.cleared_at.is_(None))
+        .order_by(cooldowns.c.id)
+    )
+    return [_use(row) for row in await db.fetch_all(query)]
+
+
+async def of(db: Database, session_ids: Sequence[int]) -> list[Use]:
+    """Return what some sessions did or were refused, oldest first."""
+    query = (
+        sa.select(cooldowns)
+        .where(cooldowns.c.session_id.in_(list(session_ids)))
+        .order_by(cooldowns.c.id)
+    )
+    return [_use(row) for row in await db.fetch_all(query)]
+
+
+async def recent(db: Database, service: str, *, limit: int) -> list[Use]:
+    """Return the last uses of a service's cooldowns that really ran, newest first."""
+    query = (
+        sa.select(cooldowns)
+        .where(cooldowns.c.service == service)
+        .where(cooldowns.c.outcome.in_(SPENT))
+        .order_by(cooldowns.c.id.desc())
+        .limit(limit)
+    )
+    return [_use(row) for row in await db.fetch_all(query)]
+
+
+async def spelling(db: Database, service: str) -> str | None:
+    """Return how a service is spelled in the uses we hold, whatever its case here."""
+    return next(iter(await _spellings(db, service)), None)
+
+
+async def page(
+    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Use]:
+    """Return one page of uses and refusals, newest first."""
+    query = sa.select(cooldowns)
+    if wanted.service is not None:
+        query = query.where(cooldowns.c.service == wanted.service)
+    if wanted.action is not None:
+        query = query.where(cooldowns.c.action == wanted.action)
+    found = await newest_first(db, query, cooldowns.c.id, limit=limit, position=position)
+    return Page([_use(row) for row in found.items], found.position)
+
+
+async def _spellings(db: Database, service: str) -> list[str]:
+    query = sa.select(cooldowns.c.service).distinct().order_by(cooldowns.c.service)
+    names = [row["service"] for row in await db.fetch_all(query)]
+    return [name for name in names if fold(name) == fold(service)]
+
+
+async def _changed(
+    db: Database,
+    conditions: Sequence[sa.ColumnElement[bool]],
+    values: dict[str, Any],
+    *,
+    now: datetime,
+) -> list[Use]:
+    statement = (
+        sa.update(cooldowns)
+        .where(*conditions)
+        .values(**values, version=cooldowns.c.version + 1)
+        .returning(cooldowns)
+    )
+    found = [_use(row) for row in await db.fetch_all(statement)]
+    for use in found:
+        await _tell(db, use, Op.UPDATED, now=now)
+    return found
+
+
+async def _tell(db: Database, use: Use, op: Op, *, now: datetime) -> None:
+    row = serialize.use(use)
+    await changes.append(db, ENTITY, use.id, op, now=now, version=use.version, row=row)
+
+
+def _use(row: Any) -> Use:
+    row = {name: row[name] for name in row if name != "act_id"}
+    return Use(**{**row, "action": ActionKind(row["action"]), "outcome": Outcome(row["outcome"])})

@@ -1,0 +1,236 @@
+"""Queries on events, one function each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.services.density import DAY, Count
+from lamplighter.domain.services.event import Event, Level
+from lamplighter.domain.services.service import GENERAL, fold
+from lamplighter.formats import serialize
+from lamplighter.repository.feed import changes
+from lamplighter.repository.services import notices
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.paging import Key, Page, after, newest_first
+from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import events
+
+ENTITY: Final = "event"
+_SPELLED: Final = Statement(
+    sa.select(events.c.service).where(events.c.service == sa.bindparam("service")).limit(1)
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which events are asked for; empty or None asks for all.
+
+    `since` is in the range and `until` is not; `same` asks for those that say what
+    the event of this number says, of the same service.
+    """
+
+    levels: tuple[Level, ...] = ()
+    service: str | None = None
+    session: int | None = None
+    q: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    same: int | None = None
+
+
+async def insert(
+    db: Database,
+    level: Level,
+    text: str,
+    *,
+    service: str | None = None,
+    session_id: int | None = None,
+    tier: int = 0,
+    source: str,
+    now: datetime,
+) -> Event:
+    """Record that something happened, and let people be told where it matters."""
+    statement = (
+        sa.insert(events)
+        .values(
+            level=level,
+            service=service,
+            text=text,
+            session_id=session_id,
+            tier=tier,
+            source=source,
+            created_at=now,
+        )
+        .returning(events)
+    )
+    event = from_row(await db.fetch_one(statement))
+    await changes.append(
+        db, ENTITY, event.id, Op.CREATED, now=now, version=event.version, row=serialize.event(event)
+    )
+    await notices.about(db, event, now=now)
+    return event
+
+
+async def recorded_after(db: Database, text: str, service: str | None, at: datetime | None) -> bool:
+    """Whether an event says these words of a service, at a time or after it."""
+    query = (
+        sa.select(events.c.id)
+        .where(events.c.text == text)
+        .where(events.c.service.is_not_distinct_from(service))
+        .limit(1)
+    )
+    if at is not None:
+        query = query.where(events.c.created_at >= at)
+    return await db.fetch_one(query) is not None
+
+
+async def get(db: Database, event_id: int) -> Event | None:
+    """Return one event."""
+    row = await db.fetch_one(sa.select(events).where(events.c.id == event_id))
+    return None if row is None else from_row(row)
+
+
+async def spelling(db: Database, service: str) -> str | None:
+    """Return how a service is spelled in the events we hold, whatever its case here."""
+    if await db.fetch_val(_SPELLED(service=service)) is not None:
+        return service
+    query = sa.select(events.c.service).distinct().order_by(events.c.service)
+    names = [row["service"] for row in await db.fetch_all(query) if row["service"]]
+    return next((name for name in names if fold(name) == fold(service)), None)
+
+
+async def page(
+    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Event]:
+    """Return one page of events, newest first."""
+    query = sa.select(events).where(*conditions(wanted))
+    found = await newest_first(db, query, events.c.id, limit=limit, position=position)
+    return Page([from_row(row) for row in found.items], found.position)
+
+
+def conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+    """Return what is true of the events that are asked for."""
+    found: list[sa.ColumnElement[bool]] = []
+    if wanted.levels:
+        found.append(events.c.level.in_(wanted.levels))
+    if wanted.service is not None:
+        service = None if wanted.service == GENERAL else wanted.service
+        found.append(events.c.service.is_not_distinct_from(service))
+    if wanted.session is not None:
+        found.append(events.c.session_id == wanted.session)
+    if wanted.q:
+        found.append(events.c.text.icontains(wanted.q, autoescape=True))
+    if wanted.since is not None:
+        found.append(events.c.created_at >= wanted.since)
+    if wanted.until is not None:
+        found.append(events.c.created_at < wanted.until)
+    if wanted.same is not None:
+        found += [
+            column.is_not_distinct_from(_of(column, wanted.same))
+            for column in (events.c.level, events.c.service, events.c.text)
+        ]
+    return found
+
+
+def _of(column: sa.Column[Any], event_id: int) -> sa.ScalarSelect[Any]:
+    other = events.alias()
+    return sa.select(other.c[column.name]).where(other.c.id == event_id).scalar_subquery()
+
+
+def from_row(row: Any) -> Event:
+    """Return the event that a row holds."""
+    return Event(**{**row, "level": Level(row["level"])})
+
+
+BEGINNINGS: Final = {1: 19, 10: 18, 60: 16, 600: 15, 3_600: 13, DAY: 10}
+"""How many characters of a moment's text tell which unit it lies in."""
+
+_COMPLETE: Final = "0001-01-01T00:00:00"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Events that say the same of the same service: how many, from when to when, by whom.
+
+    `session_id` is the last session that said it.
+    """
+
+    level: Level
+    service: str | None
+    text: str
+    count: int
+    first_id: int
+    last_id: int
+    first_at: datetime
+    last_at: datetime
+    sessions: int
+    session_id: int | None
+
+
+async def extent(db: Database) -> tuple[datetime, datetime] | None:
+    """Return when the first and the last event happened; None when nothing did."""
+    query = sa.select(
+        sa.func.min(events.c.created_at).label("first"),
+        sa.func.max(events.c.created_at).label("last"),
+    )
+    row = await db.fetch_one(query)
+    return None if row is None or row["first"] is None else (row["first"], row["last"])
+
+
+async def density(db: Database, wanted: Filter, unit: int) -> list[Count]:
+    """Return how many events of each level there were in each unit of time that had any."""
+    began: sa.Label[str] = sa.func.substr(
+        events.c.created_at, 1, BEGINNINGS[unit], type_=sa.Text()
+    ).label("began")
+    query = (
+        sa.select(began, events.c.level, sa.func.count().label("count"))
+        .where(*conditions(wanted))
+        .group_by("began", events.c.level)
+    )
+    return [
+        Count(at=_moment(row["began"]), level=Level(row["level"]), count=row["count"])
+        for row in await db.fetch_all(query)
+    ]
+
+
+async def groups(
+    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Group]:
+    """Return one page of events that say the same, what happened last first."""
+    last: sa.ColumnElement[int] = sa.func.max(events.c.id)
+    query = (
+        sa.select(
+            events.c.level,
+            events.c.service,
+            events.c.text,
+            sa.func.count().label("count"),
+            sa.func.min(events.c.id).label("first_id"),
+            last.label("last_id"),
+            sa.func.min(events.c.created_at).label("first_at"),
+            sa.func.max(events.c.created_at).label("last_at"),
+            sa.func.count(events.c.session_id.distinct()).label("sessions"),
+            sa.func.max(events.c.session_id).label("session_id"),
+        )
+        .where(*conditions(wanted))
+        .group_by(events.c.level, events.c.service, events.c.text)
+        .order_by(last.desc())
+        .limit(limit + 1)
+    )
+    if position is not None:
+        query = query.having(after([Key(last, descending=True)], position))
+    rows = await db.fetch_all(query)
+    items = [_group(row) for row in rows[:limit]]
+    return Page(items, [items[-1].last_id] if len(rows) > limit else None)
+
+
+def _group(row: Any) -> Group:
+    return Group(**{**row, "level": Level(row["level"])})
+
+
+def _moment(beginning: str) -> datetime:
+    whole = beginning + _COMPLETE[len(beginning) :]
+    return datetime.fromisoformat(whole).replace(tzinfo=UTC)

@@ -1,0 +1,50 @@
+"""What investigations found, session by session."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from lamplighter.domain.sessions.handoff import Finding
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.tables import findings
+
+
+async def insert(db: Database, session_id: int, found: Finding, *, now: datetime) -> None:
+    """Keep what a session found of a service."""
+    statement = sa.insert(findings).values(
+        session_id=session_id,
+        service=found.service,
+        check=found.check,
+        stage=found.stage,
+        cause=found.cause,
+        detail=found.detail,
+        at=now,
+    )
+    await db.execute(statement)
+
+
+async def of(db: Database, session_ids: Sequence[int]) -> list[Finding]:
+    """Return what some sessions found, oldest first."""
+    query = (
+        sa.select(findings)
+        .where(findings.c.session_id.in_(list(session_ids)))
+        .order_by(findings.c.id)
+    )
+    return [_finding(row) for row in await db.fetch_all(query)]
+
+
+async def recent(db: Database, service: str, *, limit: int) -> list[Finding]:
+    """Return what was last found of a service, newest first."""
+    query = (
+        sa.select(findings)
+        .where(findings.c.service == service)
+        .order_by(findings.c.id.desc())
+        .limit(limit)
+    )
+    return [_finding(row) for row in await db.fetch_all(query)]
+
+
+def _finding(row: Any) -> Finding:
+    return Finding(**{name: row[name] for name in row if name != "id"})

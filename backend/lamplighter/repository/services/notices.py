@@ -1,0 +1,223 @@
+"""Queries on notices: what people are to be told, written beside what it tells of."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.event import Event, Level
+from lamplighter.domain.services.notice import (
+    MAX_BODY_CHARS,
+    MAX_TITLE_CHARS,
+    SAME_FOR,
+    Kind,
+    Notice,
+    NoticeState,
+)
+from lamplighter.domain.text import abridged, one_line, several_lines, shortened
+from lamplighter.formats import serialize as plain
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.session_tables import notices
+
+ENTITY: Final = "notice"
+_OPEN: Final = (NoticeState.WAITING, NoticeState.SENDING)
+
+
+async def insert(
+    db: Database,
+    kind: Kind,
+    level: Level,
+    title: str,
+    body: str = "",
+    *,
+    now: datetime,
+    **more: Any,
+) -> Notice:
+    """Put a notice into the outbox; `more` are its service, event, state and problem."""
+    values = {
+        "kind": kind,
+        "level": level,
+        "title": shortened(one_line(title), MAX_TITLE_CHARS),
+        "body": shortened(several_lines(body), MAX_BODY_CHARS),
+        "state": NoticeState.WAITING,
+        "attempts": 0,
+        "next_at": None if db.telling is None else db.telling.due(kind, now=now),
+        "created_at": now,
+        **more,
+    }
+    notice = _notice(await db.fetch_one(sa.insert(notices).values(**values).returning(notices)))
+    await _tell(db, notice, Op.CREATED, now=now)
+    return notice
+
+
+async def about(db: Database, event: Event, *, now: datetime) -> None:
+    """Put an event that people are told of into the outbox, unless they were told lately."""
+    if db.telling is None or not db.telling.tells(event.level):
+        return
+    text = one_line(event.text)
+    title = abridged(text, MAX_TITLE_CHARS)
+    after = await _last_recovery(db, event.service) if event.service else 0
+    if await _told(db, title, event.service, since=now - SAME_FOR, after=after):
+        return
+    more = {"service": event.service, "event_id": event.id}
+    await insert(db, Kind.EVENT, event.level, title, text if text != title else "", now=now, **more)
+
+
+async def recovered(db: Database, service: str, uses: Sequence[Use], *, now: datetime) -> None:
+    """Put into the outbox that a service is healthy again, where people were alarmed for it.
+
+    `uses` are what was done to it lately; one that succeeded since is the repair.
+    """
+    if db.telling is None:
+        return
+    alarms = (
+        sa.select(notices)
+        .where(notices.c.kind == Kind.EVENT)
+        .where(notices.c.service == service)
+        .where(notices.c.level != Level.INFO)
+        .where(notices.c.id > await _last_recovery(db, service))
+        .order_by(notices.c.id)
+        .limit(1)
+    )
+    row = await db.fetch_one(alarms)
+    if row is None:
+        return
+    alarmed_at = _notice(row).created_at
+    minutes = max(1, round((now - alarmed_at).total_seconds() / 60))
+    repair = next(
+        (
+            f"; repaired by {use.name or use.action}"
+            for use in reversed(uses)
+            if use.outcome is Outcome.SUCCESS and use.created_at >= alarmed_at
+        ),
+        "",
+    )
+    title = f"{service} is healthy again after {minutes} min{repair}"
+    await insert(db, Kind.EVENT, Level.INFO, title, service=service, now=now)
+
+
+async def get(db: Database, notice_id: int) -> Notice | None:
+    """Return one notice."""
+    row = await db.fetch_one(sa.select(notices).where(notices.c.id == notice_id))
+    return None if row is None else _notice(row)
+
+
+async def due(db: Database, *, now: datetime, gap: timedelta) -> bool:
+    """Whether a message is to go out now."""
+    waiting = sa.select(notices.c.kind).where(notices.c.state == NoticeState.WAITING)
+    kinds = await db.fetch_all(waiting.where(notices.c.next_at <= now).distinct())
+    if any(row["kind"] != Kind.EVENT for row in kinds):
+        return True
+    last = await db.fetch_val(sa.select(sa.func.max(notices.c.sent_at)))
+    return bool(kinds) and (last is None or last <= now - gap or last > now)
+
+
+async def take(db: Database, *, limit: int, now: datetime) -> list[Notice]:
+    """Take the notices that wait on to be sent: all that are new, and those whose time came."""
+    chosen = (
+        sa.select(notices.c.id)
+        .where(notices.c.state == NoticeState.WAITING)
+        .where(sa.or_(notices.c.attempts == 0, notices.c.next_at <= now))
+        .order_by(notices.c.id)
+        .limit(limit)
+    )
+    values = {"state": NoticeState.SENDING, "attempts": notices.c.attempts + 1}
+    return await _change(db, notices.c.id.in_(chosen), values, now=now)
+
+
+async def put_back(db: Database, *, now: datetime) -> list[Notice]:
+    """Let those wait again that were under way when their sender died."""
+    values = {"state": NoticeState.WAITING, "next_at": now}
+    return await _change(db, notices.c.state == NoticeState.SENDING, values, now=now)
+
+
+async def settle(
+    db: Database, ids: Sequence[int], state: NoticeState, *, now: datetime, **values: Any
+) -> list[Notice]:
+    """Say what became of notices that were under way."""
+    conditions = notices.c.id.in_(ids) & notices.c.state.in_(_OPEN)
+    return await _change(db, conditions, {"state": state, **values}, now=now)
+
+
+async def troubled(db: Database, *, since: datetime) -> tuple[int, int]:
+    """Return how many were not taken yet and are tried again, and how many were given up."""
+    count = sa.select(sa.func.count()).select_from(notices)
+    tried = count.where(notices.c.state == NoticeState.WAITING).where(notices.c.attempts > 0)
+    failed = count.where(notices.c.state == NoticeState.FAILED).where(notices.c.created_at > since)
+    return int(await db.fetch_val(tried)), int(await db.fetch_val(failed))
+
+
+async def page(
+    db: Database,
+    state: NoticeState | None,
+    *,
+    limit: int,
+    position: Sequence[Any] | None = None,
+) -> Page[Notice]:
+    """Return one page of notices, newest first."""
+    query = sa.select(notices)
+    if state is not None:
+        query = query.where(notices.c.state == state)
+    found = await newest_first(db, query, notices.c.id, limit=limit, position=position)
+    return Page([_notice(row) for row in found.items], found.position)
+
+
+async def _last_recovery(db: Database, service: str) -> int:
+    """Return the number of the last notice that a service is healthy again; 0 without one."""
+    query = (
+        sa.select(sa.func.max(notices.c.id))
+        .where(notices.c.kind == Kind.EVENT)
+        .where(notices.c.service == service)
+        .where(notices.c.event_id.is_(None))
+    )
+    return int(await db.fetch_val(query) or 0)
+
+
+async def _told(
+    db: Database, title: str, service: str | None, *, since: datetime, after: int
+) -> bool:
+    query = (
+        sa.select(notices.c.id)
+        .where(notices.c.title == title)
+        .where(notices.c.service.is_not_distinct_from(service))
+        .where(notices.c.created_at > since)
+        .where(notices.c.id > after)
+        .limit(1)
+    )
+    return await db.fetch_val(query) is not None
+
+
+async def _change(
+    db: Database, conditions: sa.ColumnElement[bool], values: dict[str, Any], *, now: datetime
+) -> list[Notice]:
+    statement = (
+        sa.update(notices)
+        .where(conditions)
+        .values(**values, version=notices.c.version + 1)
+        .returning(notices)
+    )
+    found = [_notice(row) for row in await db.fetch_all(statement)]
+    for notice in sorted(found, key=lambda each: each.id):
+        await _tell(db, notice, Op.UPDATED, now=now)
+    return sorted(found, key=lambda each: each.id)
+
+
+async def _tell(db: Database, notice: Notice, op: Op, *, now: datetime) -> None:
+    row = plain.notice(notice)
+    await changes.append(db, ENTITY, notice.id, op, now=now, version=notice.version, row=row)
+
+
+def _notice(row: Any) -> Notice:
+    return Notice(
+        **{
+            **row,
+            "kind": Kind(row["kind"]),
+            "level": Level(row["level"]),
+            "state": NoticeState(row["state"]),
+        }
+    )

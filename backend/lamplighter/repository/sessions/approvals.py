@@ -1,0 +1,241 @@
+"""Approvals: who was asked whether a session may act, and what came of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.actions.approval import LIVING, Approval, ApprovalState, Wish, becomes
+from lamplighter.domain.change import Op
+from lamplighter.domain.services.service import ActionKind
+from lamplighter.domain.sessions.session import Session
+from lamplighter.formats import serialize
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.paging import Key, Page, after
+from lamplighter.repository.store.tables import approvals
+
+ENTITY: Final = "approval"
+YES: Final = (ApprovalState.APPROVED, ApprovalState.USED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which approvals are asked for; None asks for all."""
+
+    state: ApprovalState | None = None
+    session: int | None = None
+
+
+async def insert(
+    db: Database,
+    session: Session,
+    wish: Wish,
+    *,
+    shown: Sequence[str],
+    expires_at: datetime,
+    now: datetime,
+    **more: Any,
+) -> Approval:
+    """Ask a person. `more` are further columns: memories, edited, replaces, note, decided_by."""
+    statement = (
+        sa.insert(approvals)
+        .values(
+            session_id=session.id,
+            tier=session.tier,
+            service=wish.service,
+            action=wish.action,
+            name=wish.name,
+            argv=list(wish.argv),
+            shown=list(shown),
+            directory=wish.directory,
+            reason=wish.reason,
+            state=ApprovalState.OPEN,
+            created_at=now,
+            expires_at=expires_at,
+            **{"memories": [], "edited": False, "note": "", **more},
+        )
+        .returning(approvals)
+    )
+    return await _told(db, _approval(await db.fetch_one(statement)), Op.CREATED, now=now)
+
+
+async def get(db: Database, number: int) -> Approval | None:
+    """Return one approval."""
+    found = await _fetch(db, sa.select(approvals).where(approvals.c.id == number))
+    return found[0] if found else None
+
+
+async def of(db: Database, session_id: int) -> list[Approval]:
+    """Return what a session asked for, oldest first."""
+    query = sa.select(approvals).where(approvals.c.session_id == session_id)
+    return await _fetch(db, query.order_by(approvals.c.id))
+
+
+async def open_of(db: Database, service: str) -> list[Approval]:
+    """Return what waits for a person about a service, oldest first."""
+    query = (
+        sa.select(approvals)
+        .where(approvals.c.state == ApprovalState.OPEN)
+        .where(approvals.c.service == service)
+    )
+    return await _fetch(db, query.order_by(approvals.c.id))
+
+
+async def waiting_since(db: Database) -> dict[int, datetime]:
+    """Return the sessions that wait for a person, by number, and since when."""
+    query = (
+        sa.select(approvals.c.session_id, sa.func.min(approvals.c.created_at).label("since"))
+        .where(approvals.c.state == ApprovalState.OPEN)
+        .group_by(approvals.c.session_id)
+        .order_by(approvals.c.session_id)
+    )
+    return {int(row["session_id"]): row["since"] for row in await db.fetch_all(query)}
+
+
+async def denied_by(db: Database, session_id: int, service: str) -> bool:
+    """Whether a person denied what a session wanted to do to a service."""
+    asked = await of(db, session_id)
+    return any(each.state is ApprovalState.DENIED and each.service == service for each in asked)
+
+
+async def instead_of(db: Database, number: int) -> Approval | None:
+    """Return the approval that replaces another one."""
+    found = await _fetch(db, sa.select(approvals).where(approvals.c.replaces == number))
+    return found[0] if found else None
+
+
+async def newest(db: Database, session_id: int, wish: Wish) -> Approval | None:
+    """Return what was last asked for exactly this by a session."""
+    query = (
+        sa.select(approvals)
+        .where(approvals.c.session_id == session_id, *_bound(wish))
+        .where(approvals.c.replaces.is_(None))
+        .order_by(approvals.c.id.desc())
+        .limit(1)
+    )
+    found = await _fetch(db, query)
+    return found[0] if found else None
+
+
+async def given(db: Database, wish: Wish) -> bool:
+    """Whether a person ever said yes to exactly this command in this directory, by whoever."""
+    service, _, argv, directory = wish.bound
+    query = (
+        sa.select(approvals.c.id)
+        .where(approvals.c.service == service, *_same(argv, directory))
+        .where(approvals.c.state.in_(YES))
+        .order_by(approvals.c.id)
+        .limit(1)
+    )
+    return await db.fetch_one(query) is not None
+
+
+async def move(
+    db: Database,
+    number: int,
+    before: ApprovalState,
+    state: ApprovalState,
+    *,
+    now: datetime,
+    **values: Any,
+) -> Approval | None:
+    """Bring an approval from one state to another; None when it is in that state no more."""
+    assert becomes(before, state), f"{before} never becomes {state}"
+    statement = (
+        sa.update(approvals)
+        .where(approvals.c.id == number)
+        .where(approvals.c.state == before)
+        .values(state=state, **values, version=approvals.c.version + 1)
+        .returning(approvals)
+    )
+    found = await _fetch(db, statement)
+    return await _told(db, found[0], Op.UPDATED, now=now) if found else None
+
+
+async def withdraw(
+    db: Database,
+    note: str,
+    *,
+    number: int | None = None,
+    session_id: int | None = None,
+    now: datetime,
+) -> list[Approval]:
+    """Let nothing come any more of one approval, of those of a session, or of all."""
+    statement = (
+        sa.update(approvals)
+        .where(approvals.c.state.in_(LIVING))
+        .values(
+            state=ApprovalState.WITHDRAWN,
+            note=note,
+            version=approvals.c.version + 1,
+        )
+        .returning(approvals)
+    )
+    if number is not None:
+        statement = statement.where(approvals.c.id == number)
+    if session_id is not None:
+        statement = statement.where(approvals.c.session_id == session_id)
+    found = await _fetch(db, statement)
+    return [await _told(db, each, Op.UPDATED, now=now) for each in found]
+
+
+async def page(
+    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Approval]:
+    """Return one page of approvals: those that wait the longest first, else the newest first."""
+    key = Key(approvals.c.id, descending=wanted.state is not ApprovalState.OPEN)
+    query = sa.select(approvals)
+    if wanted.state is not None:
+        query = query.where(approvals.c.state == wanted.state)
+    if wanted.session is not None:
+        query = query.where(approvals.c.session_id == wanted.session)
+    if position is not None:
+        query = query.where(after([key], position))
+    found = await _fetch(db, query.order_by(key.ordered()).limit(limit + 1))
+    behind = [found[limit - 1].id] if len(found) > limit else None
+    return Page(found[:limit], behind)
+
+
+async def waiting(db: Database, *, now: datetime) -> tuple[int, datetime | None]:
+    """Return how many approvals wait for a person, and since when the oldest does."""
+    query = (
+        sa.select(sa.func.count().label("count"), sa.func.min(approvals.c.created_at).label("at"))
+        .select_from(approvals)
+        .where(approvals.c.state == ApprovalState.OPEN)
+        .where(approvals.c.expires_at > now)
+    )
+    row = await db.fetch_one(query)
+    assert row is not None
+    return int(row["count"]), row["at"]
+
+
+def _bound(wish: Wish) -> list[sa.ColumnElement[bool]]:
+    service, name, argv, directory = wish.bound
+    return [approvals.c.service == service, approvals.c.name == name, *_same(argv, directory)]
+
+
+def _same(argv: Sequence[str], directory: str | None) -> list[sa.ColumnElement[bool]]:
+    return [
+        approvals.c.argv == list(argv),
+        approvals.c.directory.is_not_distinct_from(directory),
+    ]
+
+
+async def _told(db: Database, each: Approval, op: Op, *, now: datetime) -> Approval:
+    row = serialize.approval(each)
+    await changes.append(db, ENTITY, each.id, op, now=now, version=each.version, row=row)
+    return each
+
+
+async def _fetch(db: Database, query: Any) -> list[Approval]:
+    return [_approval(row) for row in await db.fetch_all(query)]
+
+
+def _approval(row: Any) -> Approval:
+    fields = {name: row[name] for name in row}
+    lists = {name: tuple(fields[name]) for name in ("argv", "shown", "memories")}
+    kinds = {"state": ApprovalState(fields["state"]), "action": ActionKind(fields["action"])}
+    return Approval(**{**fields, **lists, **kinds})

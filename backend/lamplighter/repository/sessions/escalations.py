@@ -1,0 +1,162 @@
+"""What sessions hand to the next tier, and what became of it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.services.service import fold
+from lamplighter.domain.sessions.handoff import Escalation, EscalationState
+from lamplighter.formats import serialize
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.tables import escalations
+
+ENTITY: Final = "escalation"
+HANDLED: Final = "settled by an operator"
+
+
+async def insert(
+    db: Database,
+    session_id: int,
+    tier: int,
+    service: str,
+    reason: str,
+    *,
+    state: EscalationState,
+    why: str = "",
+    now: datetime,
+) -> Escalation:
+    """Record that a session hands a service on; once a session and service."""
+    held = await _fetch(
+        db,
+        sa.select(escalations)
+        .where(escalations.c.session_id == session_id)
+        .where(escalations.c.service == service),
+    )
+    if held:
+        return held[0]
+    statement = (
+        sa.insert(escalations)
+        .values(
+            session_id=session_id,
+            tier=tier,
+            service=service,
+            reason=reason,
+            state=state,
+            why=why,
+            created_at=now,
+        )
+        .returning(escalations)
+    )
+    (found,) = await _fetch(db, statement)
+    await _tell(db, found, Op.CREATED, now=now)
+    return found
+
+
+async def of(db: Database, session_ids: Sequence[int]) -> list[Escalation]:
+    """Return what some sessions handed on, oldest first."""
+    query = (
+        sa.select(escalations)
+        .where(escalations.c.session_id.in_(list(session_ids)))
+        .order_by(escalations.c.id)
+    )
+    return await _fetch(db, query)
+
+
+async def asked(db: Database, session_id: int, service: str) -> bool:
+    """Whether a session asked a person for a service, by itself or by the gate."""
+    people = [each for each in await of(db, [session_id]) if each.state is EscalationState.PERSON]
+    return any(fold(each.service) == fold(service) for each in people)
+
+
+async def handled_at(db: Database, service: str) -> datetime | None:
+    """Return when a person last marked a service as handled."""
+    query = sa.select(escalations).where(escalations.c.why == HANDLED)
+    held = [each for each in await _fetch(db, query) if fold(each.service) == fold(service)]
+    return max((each.closed_at for each in held if each.closed_at), default=None)
+
+
+async def unfinished(db: Database) -> list[Escalation]:
+    """Return what no session has taken on and nobody has dropped, oldest first."""
+    states = (EscalationState.OPEN, EscalationState.ACCEPTED)
+    query = sa.select(escalations).where(escalations.c.state.in_(states)).order_by(escalations.c.id)
+    return await _fetch(db, query)
+
+
+async def people(db: Database) -> list[Escalation]:
+    """Return what waits for a person, the newest of each service, oldest first."""
+    query = (
+        sa.select(escalations)
+        .where(escalations.c.state == EscalationState.PERSON)
+        .order_by(escalations.c.id)
+    )
+    newest = {fold(each.service): each for each in await _fetch(db, query)}
+    return sorted(newest.values(), key=lambda each: each.id)
+
+
+async def move(
+    db: Database,
+    session_id: int,
+    before: EscalationState,
+    after: EscalationState,
+    *,
+    why: str = "",
+    child_id: int | None = None,
+    now: datetime,
+) -> list[Escalation]:
+    """Let what a session handed on go from one state to another."""
+    conditions = [escalations.c.session_id == session_id, escalations.c.state == before]
+    values = {"state": after, "why": why, "child_id": child_id}
+    return await _changed(db, conditions, values, now=now)
+
+
+async def get(db: Database, number: int) -> Escalation | None:
+    """Return one escalation."""
+    found = await _fetch(db, sa.select(escalations).where(escalations.c.id == number))
+    return found[0] if found else None
+
+
+async def close(db: Database, service: str, *, why: str, now: datetime) -> list[Escalation]:
+    """End the waiting for a person: the service is well again, or somebody said so."""
+    waiting = escalations.c.state == EscalationState.PERSON
+    held = await _fetch(db, sa.select(escalations).where(waiting))
+    numbers = [each.id for each in held if fold(each.service) == fold(service)]
+    if not numbers:
+        return []
+    values = {"state": EscalationState.CLOSED, "why": why, "closed_at": now}
+    return await _changed(db, [escalations.c.id.in_(numbers), waiting], values, now=now)
+
+
+async def _changed(
+    db: Database,
+    conditions: Sequence[sa.ColumnElement[bool]],
+    values: dict[str, Any],
+    *,
+    now: datetime,
+) -> list[Escalation]:
+    statement = (
+        sa.update(escalations)
+        .where(*conditions)
+        .values(**values, version=escalations.c.version + 1)
+        .returning(escalations)
+    )
+    found = await _fetch(db, statement)
+    for each in found:
+        await _tell(db, each, Op.UPDATED, now=now)
+    return found
+
+
+async def _tell(db: Database, each: Escalation, op: Op, *, now: datetime) -> None:
+    row = serialize.escalation(each)
+    await changes.append(db, ENTITY, each.id, op, now=now, version=each.version, row=row)
+
+
+async def _fetch(db: Database, query: Any) -> list[Escalation]:
+    return [_escalation(row) for row in await db.fetch_all(query)]
+
+
+def _escalation(row: Any) -> Escalation:
+    return Escalation(**{**row, "state": EscalationState(row["state"])})

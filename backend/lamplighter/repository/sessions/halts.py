@@ -1,0 +1,69 @@
+"""Queries on halts: what stands still because of a person, and since when."""
+
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.actions.halt import Halt, Way
+from lamplighter.domain.change import Op
+from lamplighter.formats import serialize as plain
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.session_tables import halts
+from lamplighter.repository.store.statements import Statement
+
+ENTITY: Final = "halt"
+_STANDING: Final = Statement(
+    sa.select(halts)
+    .where(halts.c.released_at.is_(None))
+    .where(halts.c.way == sa.bindparam("way"))
+    .order_by(halts.c.id)
+    .limit(1)
+)
+
+
+async def insert(db: Database, way: Way, *, reason: str, by: str, now: datetime) -> Halt:
+    """Halt everything."""
+    values = {"way": way, "reason": reason, "pulled_by": by, "pulled_at": now}
+    statement = sa.insert(halts).values(**values).returning(halts)
+    halt = _halt(await db.fetch_one(statement))
+    await _tell(db, halt, Op.CREATED, now=now)
+    return halt
+
+
+async def standing(db: Database, way: Way = Way.ROW) -> Halt | None:
+    """Return the halt that stands, of those that were pulled in one way."""
+    row = await db.fetch_one(_STANDING(way=way))
+    return None if row is None else _halt(row)
+
+
+async def any_standing(db: Database) -> bool:
+    """Whether something stands that halts everything, in whichever way it was pulled."""
+    return await standing(db) is not None or await standing(db, Way.FILE) is not None
+
+
+async def release(db: Database, halt_id: int, *, by: str, now: datetime) -> Halt | None:
+    """Let everything go on, as far as this halt is concerned; None when it stands no more."""
+    statement = (
+        sa.update(halts)
+        .where(halts.c.id == halt_id)
+        .where(halts.c.released_at.is_(None))
+        .values(released_by=by, released_at=now, version=halts.c.version + 1)
+        .returning(halts)
+    )
+    row = await db.fetch_one(statement)
+    if row is None:
+        return None
+    halt = _halt(row)
+    await _tell(db, halt, Op.UPDATED, now=now)
+    return halt
+
+
+async def _tell(db: Database, halt: Halt, op: Op, *, now: datetime) -> None:
+    row = plain.halt(halt)
+    await changes.append(db, ENTITY, halt.id, op, now=now, version=halt.version, row=row)
+
+
+def _halt(row: Any) -> Halt:
+    return Halt(**{**row, "way": Way(row["way"])})

@@ -1,0 +1,105 @@
+"""What became of each marker of a session."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.sessions.marker_results import Mark
+from lamplighter.domain.sessions.markers import Reading, What
+from lamplighter.formats import serialize
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.paging import Key, Page, after
+from lamplighter.repository.store.statements import Statement, inserting
+from lamplighter.repository.store.tables import markers
+
+ENTITY: Final = "marker"
+_INSERT: Final = inserting(
+    markers,
+    *("session_id", "offset", "item", "line", "what", "state", "outcome", "reason", "text"),
+    *("service", "category", "memory_id", "event_id", "created_at"),
+    returning=True,
+)
+_COUNT: Final = Statement(
+    sa.select(sa.func.count())
+    .select_from(markers)
+    .where(markers.c.session_id == sa.bindparam("session"))
+)
+_SAID: Final = Statement(
+    sa.select(sa.func.count())
+    .select_from(markers)
+    .where(markers.c.session_id == sa.bindparam("session"))
+    .where(markers.c.state == Reading.TAKEN)
+    .where(markers.c.text == sa.bindparam("words"))
+)
+
+
+async def insert(db: Database, *, now: datetime, **values: Any) -> Mark:
+    """Record what became of a marker; `values` are the fields of a Mark but its id."""
+    mark = _mark(await db.fetch_one(_INSERT(**values, created_at=now)))
+    await _tell(db, mark, Op.CREATED, now=now)
+    return mark
+
+
+async def get(db: Database, mark_id: int) -> Mark | None:
+    """Return one marker."""
+    row = await db.fetch_one(sa.select(markers).where(markers.c.id == mark_id))
+    return None if row is None else _mark(row)
+
+
+async def take(db: Database, mark_id: int, *, now: datetime, **values: Any) -> Mark | None:
+    """Turn an ignored marker into a taken one; None when it is not an ignored one."""
+    statement = (
+        sa.update(markers)
+        .where(markers.c.id == mark_id)
+        .where(markers.c.state == Reading.IGNORED)
+        .values(state=Reading.TAKEN, version=markers.c.version + 1, **values)
+        .returning(markers)
+    )
+    row = await db.fetch_one(statement)
+    if row is None:
+        return None
+    mark = _mark(row)
+    await _tell(db, mark, Op.UPDATED, now=now)
+    return mark
+
+
+async def page(
+    db: Database, session_id: int, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Mark]:
+    """Return one page of the markers of a session, in the order they were printed."""
+    query = sa.select(markers).where(markers.c.session_id == session_id)
+    if position is not None:
+        query = query.where(after([Key(markers.c.id)], position))
+    rows = await db.fetch_all(query.order_by(markers.c.id).limit(limit + 1))
+    behind = [rows[limit - 1]["id"]] if len(rows) > limit else None
+    return Page([_mark(row) for row in rows[:limit]], behind)
+
+
+async def count(db: Database, session_id: int) -> int:
+    """Return how many markers a session has printed."""
+    return int(await db.fetch_val(_COUNT(session=session_id)))
+
+
+async def said(db: Database, session_id: int, text: str) -> bool:
+    """Whether a marker of these words was taken from a session already."""
+    return bool(await db.fetch_val(_SAID(session=session_id, words=text)))
+
+
+async def forget(db: Database, ids: Sequence[int]) -> None:
+    """Blank the words of the markers that memories which were deleted for good came from."""
+    theirs = markers.c.memory_id.in_(ids)
+    await changes.forget_rows(db, ENTITY, sa.select(markers.c.id).where(theirs))
+    await db.execute(sa.update(markers).where(theirs).values(text="", reason=""))
+
+
+async def _tell(db: Database, mark: Mark, op: Op, *, now: datetime) -> None:
+    row = serialize.mark(mark)
+    await changes.append(db, ENTITY, mark.id, op, now=now, version=mark.version, row=row)
+
+
+def _mark(row: Any) -> Mark:
+    return Mark(**{**row, "what": What(row["what"]), "state": Reading(row["state"])})

@@ -1,0 +1,171 @@
+"""Queries on requests for a session: filed by any door, claimed by the supervisor."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.sessions.session import Plan, Request, RequestState, Trigger
+from lamplighter.formats import serialize
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.tables import requests
+
+ENTITY = "request"
+
+
+async def insert(
+    db: Database,
+    plan: Plan,
+    *,
+    engine: str | None = None,
+    traceparent: str | None = None,
+    now: datetime,
+) -> Request:
+    """File a request; it waits its turn. `traceparent` is the span that it was filed in."""
+    statement = (
+        sa.insert(requests)
+        .values(
+            state=RequestState.QUEUED,
+            tier=plan.tier,
+            trigger=plan.trigger,
+            services=None if plan.services is None else list(plan.services),
+            prompt=plan.prompt,
+            engine=engine,
+            dry_run=plan.dry_run,
+            created_at=now,
+            traceparent=traceparent,
+        )
+        .returning(requests)
+    )
+    request = await _placed(db, _request(await db.fetch_one(statement)))
+    await _tell(db, request, Op.CREATED, now=now)
+    return request
+
+
+async def get(db: Database, request_id: int) -> Request | None:
+    """Return one request, with its place in the queue while it waits."""
+    row = await db.fetch_one(sa.select(requests).where(requests.c.id == request_id))
+    return None if row is None else await _placed(db, _request(row))
+
+
+async def trace(db: Database, session_id: int) -> str | None:
+    """Return the span that the request was filed in which a session answers."""
+    query = sa.select(requests.c.traceparent).where(requests.c.session_id == session_id).limit(1)
+    found: str | None = await db.fetch_val(query)
+    return found
+
+
+async def next_queued(db: Database) -> Request | None:
+    """Return the request that has waited longest."""
+    query = (
+        sa.select(requests)
+        .where(requests.c.state == RequestState.QUEUED)
+        .order_by(requests.c.id)
+        .limit(1)
+    )
+    row = await db.fetch_one(query)
+    return None if row is None else _request(row)
+
+
+async def waiting(db: Database, trigger: Trigger) -> int:
+    """Return how many requests wait that were filed because of one thing."""
+    query = (
+        sa.select(sa.func.count())
+        .select_from(requests)
+        .where(requests.c.state == RequestState.QUEUED)
+        .where(requests.c.trigger == trigger)
+    )
+    return int(await db.fetch_val(query))
+
+
+async def claim(db: Database, request_id: int, session_id: int, *, now: datetime) -> Request | None:
+    """Take a queued request on with a session; None when somebody was faster."""
+    values = {"state": RequestState.RUNNING, "session_id": session_id}
+    return await _move(db, request_id, RequestState.QUEUED, values, now=now)
+
+
+async def finish(db: Database, session_id: int, *, now: datetime) -> None:
+    """Mark the request that a session answered as done."""
+    query = sa.select(requests.c.id).where(requests.c.session_id == session_id)
+    request_id = await db.fetch_val(query)
+    if request_id is not None:
+        values = {"state": RequestState.DONE}
+        await _move(db, request_id, RequestState.RUNNING, values, now=now)
+
+
+async def cancel(db: Database, request_id: int, *, now: datetime) -> Request | None:
+    """Take a queued request back; None when it waits no more."""
+    values = {"state": RequestState.CANCELLED}
+    return await _move(db, request_id, RequestState.QUEUED, values, now=now)
+
+
+async def page(
+    db: Database,
+    state: RequestState | None,
+    *,
+    limit: int,
+    position: Sequence[Any] | None = None,
+) -> Page[Request]:
+    """Return one page of requests, newest first."""
+    query = sa.select(requests)
+    if state is not None:
+        query = query.where(requests.c.state == state)
+    found = await newest_first(db, query, requests.c.id, limit=limit, position=position)
+    return Page([await _placed(db, _request(row)) for row in found.items], found.position)
+
+
+async def _placed(db: Database, request: Request) -> Request:
+    if request.state is not RequestState.QUEUED:
+        return request
+    query = (
+        sa.select(sa.func.count())
+        .select_from(requests)
+        .where(requests.c.state == RequestState.QUEUED)
+        .where(requests.c.id <= request.id)
+    )
+    return replace(request, position=int(await db.fetch_val(query)))
+
+
+async def _move(
+    db: Database,
+    request_id: int,
+    waiting: RequestState,
+    values: dict[str, Any],
+    *,
+    now: datetime,
+) -> Request | None:
+    statement = (
+        sa.update(requests)
+        .where(requests.c.id == request_id)
+        .where(requests.c.state == waiting)
+        .values(**values, version=requests.c.version + 1)
+        .returning(requests)
+    )
+    row = await db.fetch_one(statement)
+    if row is None:
+        return None
+    request = _request(row)
+    await _tell(db, request, Op.UPDATED, now=now)
+    return request
+
+
+async def _tell(db: Database, request: Request, op: Op, *, now: datetime) -> None:
+    row = serialize.request(request)
+    await changes.append(db, ENTITY, request.id, op, now=now, version=request.version, row=row)
+
+
+def _request(row: Any) -> Request:
+    services = row["services"]
+    return Request(
+        **{
+            **row,
+            "state": RequestState(row["state"]),
+            "trigger": Trigger(row["trigger"]),
+            "services": None if services is None else tuple(services),
+        }
+    )

@@ -1,0 +1,380 @@
+"""Queries on sessions, one function each."""
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import Op
+from lamplighter.domain.sessions.cost import Charge
+from lamplighter.domain.sessions.session import (
+    MAX_TIER,
+    OutcomeState,
+    Plan,
+    Session,
+    Status,
+    Trigger,
+)
+from lamplighter.domain.sessions.transcript import Spent, Usage
+from lamplighter.formats import serialize
+from lamplighter.repository.feed import changes, indexing
+from lamplighter.repository.store import database
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import sessions
+
+ENTITY: Final = "session"
+UID_BYTES: Final = 6
+_RUNS: Final = sessions.c.status == Status.RUNNING
+COUNTS: Final = ("learned", "reinforced", "events", "ignored")
+_PROGRESS: Final = Statement(
+    sa.update(sessions)
+    .where(sessions.c.id == sa.bindparam("number"))
+    .values(
+        log_offset=sa.bindparam("reached"),
+        log_step=sa.bindparam("reached_step"),
+        **{name: sessions.c[name] + sa.bindparam(f"more_{name}") for name in COUNTS},
+        version=sessions.c.version + 1,
+    )
+    .returning(sessions)
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which sessions are asked for; None asks for all, `since` is in the range."""
+
+    status: Status | None = None
+    tier: int | None = None
+    trigger: Trigger | None = None
+    service: str | None = None
+    since: datetime | None = None
+    project: str | None = None
+
+
+async def insert(
+    db: Database,
+    plan: Plan,
+    *,
+    model: str | None,
+    epoch: int,
+    now: datetime,
+) -> Session:
+    """Open a session, whose output will be in the home of this process."""
+    values = {
+        "tier": plan.tier,
+        "engine": plan.engine,
+        "model": model,
+        "trigger": plan.trigger,
+        "status": Status.RUNNING,
+        "prompt": plan.prompt,
+        "parent_id": plan.parent_id,
+        "services": None if plan.services is None else list(plan.services),
+        "dry_run": plan.dry_run,
+        "started_at": now,
+        "leader_epoch": epoch,
+        "budget_usd": plan.budget_usd,
+    }
+    if db.home is not None:
+        values |= {"home": db.home.id, "host": db.home.host, "uid": secrets.token_hex(UID_BYTES)}
+    session = from_row(await database.insert(db, values))
+    await tell(db, session, Op.CREATED, now=now)
+    return session
+
+
+async def get(db: Database, session_id: int) -> Session | None:
+    """Return one session."""
+    row = await db.fetch_one(sa.select(sessions).where(sessions.c.id == session_id))
+    return None if row is None else from_row(row)
+
+
+async def child(db: Database, session_id: int) -> Session | None:
+    """Return the session that one handed on to."""
+    query = sa.select(sessions).where(sessions.c.parent_id == session_id).order_by(sessions.c.id)
+    row = await db.fetch_one(query.limit(1))
+    return None if row is None else from_row(row)
+
+
+async def progress(
+    db: Database,
+    session_id: int,
+    *,
+    log_offset: int,
+    log_step: int = 0,
+    now: datetime,
+    **brought: int,
+) -> Session:
+    """Move a session on to a step of the line at `log_offset`.
+
+    `brought` is added to its counts: learned, reinforced, events, ignored.
+    """
+    more = {f"more_{name}": brought.get(name, 0) for name in COUNTS}
+    statement = _PROGRESS(number=session_id, reached=log_offset, reached_step=log_step, **more)
+    session = from_row(await db.fetch_one(statement))
+    await tell(db, session, Op.UPDATED, now=now)
+    return session
+
+
+async def answered_by(db: Database, session_id: int, model: str) -> None:
+    """Keep which model answers a session; the `progress` that follows tells of it."""
+    await db.execute(sa.update(sessions).where(sessions.c.id == session_id).values(model=model))
+
+
+async def spend(db: Database, session_id: int, spent: Spent) -> None:
+    """Keep what a session has spent so far; the `progress` that follows tells of it."""
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(turns=spent.turns, cost_usd=spent.cost_usd, **used(spent.usage))
+    )
+    await db.execute(statement)
+
+
+def used(usage: Usage) -> dict[str, int]:
+    """Return the columns that keep how many tokens were used."""
+    return {
+        "input_tokens": usage.given,
+        "output_tokens": usage.gave,
+        "cache_read_tokens": usage.cache_read,
+        "cache_write_tokens": usage.cache_write,
+    }
+
+
+async def leave_markers(
+    db: Database, session_id: int, count: int, *, offset: int, step: int
+) -> None:
+    """Count markers that stay in the file; the `progress` that follows tells of it.
+
+    The first of them is step `step` of the line at `offset`, unless others were left before.
+    """
+    none_yet = sessions.c.markers_left == 0
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(
+            markers_left=sessions.c.markers_left + count,
+            left_offset=sa.case((none_yet, offset), else_=sessions.c.left_offset),
+            left_step=sa.case((none_yet, step), else_=sessions.c.left_step),
+        )
+    )
+    await db.execute(statement)
+
+
+async def ingest_left(db: Database, session_id: int, count: int, *, offset: int, step: int) -> None:
+    """Count markers that were left and are ingested now, up to a step of the line at `offset`."""
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(markers_left=sessions.c.markers_left - count, left_offset=offset, left_step=step)
+    )
+    await db.execute(statement)
+
+
+async def brought(db: Database, session_id: int, *, now: datetime, **counts: int) -> Session:
+    """Add to what a session has brought otherwise than by its lines; `counts` as in `progress`."""
+    more = {name: sessions.c[name] + count for name, count in counts.items()}
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(**more, version=sessions.c.version + 1)
+        .returning(sessions)
+    )
+    session = from_row(await db.fetch_one(statement))
+    await tell(db, session, Op.UPDATED, now=now)
+    return session
+
+
+async def end(
+    db: Database, session_id: int, status: Status, *, now: datetime, **found: Any
+) -> Session | None:
+    """End a running session; None when it has ended already.
+
+    `found` are further columns: exit_code, response, summary, reason, cost_usd, turns, duration_ms.
+    """
+    return await _change(db, session_id, {"status": status, "ended_at": now, **found}, now=now)
+
+
+async def request_stop(db: Database, session_id: int, *, now: datetime) -> Session | None:
+    """Ask for a running session to be stopped; None when it has ended already."""
+    return await _change(db, session_id, {"stop_requested_at": now}, now=now)
+
+
+async def resume(db: Database, session_id: int, *, epoch: int, now: datetime) -> Session | None:
+    """Let a running session go on under the leader of `epoch`; None when it has ended already."""
+    values = {"resumed": sessions.c.resumed + 1, "leader_epoch": epoch}
+    return await _change(db, session_id, values, now=now)
+
+
+async def newest(db: Database) -> datetime | None:
+    """Return when the newest session began; None while there is none."""
+    query = sa.select(sessions.c.started_at).order_by(sessions.c.id.desc()).limit(1)
+    found: datetime | None = await db.fetch_val(query)
+    return found
+
+
+async def running(db: Database) -> list[Session]:
+    """Return the sessions of ours that have not ended, oldest first; clients end their own."""
+    query = (
+        sa.select(sessions)
+        .where(sessions.c.status == Status.RUNNING)
+        .where(sessions.c.trigger != Trigger.CLIENT)
+        .order_by(sessions.c.id)
+    )
+    return [from_row(row) for row in await db.fetch_all(query)]
+
+
+async def pending(db: Database, home: str) -> list[Session]:
+    """Return the sessions whose output waits in a home to be ingested, oldest first."""
+    query = (
+        sa.select(sessions)
+        .where(sessions.c.output_pending == 1)
+        .where(sessions.c.home == home)
+        .order_by(sessions.c.id)
+    )
+    return [from_row(row) for row in await db.fetch_all(query)]
+
+
+async def complete_output(
+    db: Database, session_id: int, *, now: datetime, **found: Any
+) -> Session | None:
+    """Keep what the rest of the output of an ended session says; None when that is done already."""
+    waits = sessions.c.output_pending == 1
+    values = {"output_pending": False, **found}
+    return await _change(db, session_id, values, when=waits, now=now)
+
+
+async def outcomes(
+    db: Database, states: Sequence[OutcomeState], *, since: datetime, limit: int
+) -> list[Session]:
+    """Return the sessions that ended since a moment with one of some outcomes, newest first."""
+    query = (
+        sa.select(sessions)
+        .where(sessions.c.ended_at >= since)
+        .where(sessions.c.outcome_state.in_(states))
+        .order_by(sessions.c.id.desc())
+        .limit(limit)
+    )
+    return [from_row(row) for row in await db.fetch_all(query)]
+
+
+async def set_outcome(
+    db: Database, session_id: int, words: str, state: OutcomeState, *, now: datetime
+) -> Session | None:
+    """Keep another outcome of an ended session; None where it is the same."""
+    other = sa.and_(sessions.c.outcome != words, ~_RUNS)
+    values = {"outcome": words, "outcome_state": state}
+    return await _change(db, session_id, values, when=other, now=now)
+
+
+async def page(
+    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Session]:
+    """Return one page of sessions, newest first."""
+    query = sa.select(sessions).where(*_conditions(wanted))
+    found = await newest_first(db, query, sessions.c.id, limit=limit, position=position)
+    return Page([from_row(row) for row in found.items], found.position)
+
+
+async def linked(db: Database, items: Sequence[Session]) -> list[Session]:
+    """Return the other sessions of the chains that these stand in, oldest first."""
+    known = {each.id: each for each in items}
+    last: Sequence[Session] = items
+    for _ in range(MAX_TIER):
+        parents = {each.parent_id for each in last if each.parent_id} - known.keys()
+        handed = [each.id for each in last if each.status is Status.ESCALATED]
+        if not parents and not handed:
+            break
+        query = sa.select(sessions).where(
+            sa.or_(sessions.c.id.in_(parents), sessions.c.parent_id.in_(handed))
+        )
+        rows = await db.fetch_all(query.order_by(sessions.c.id))
+        last = [each for each in map(from_row, rows) if each.id not in known]
+        known |= {each.id: each for each in last}
+    mine = {each.id for each in items}
+    return [known[number] for number in sorted(known.keys() - mine)]
+
+
+async def _change(
+    db: Database,
+    session_id: int,
+    values: dict[str, Any],
+    *,
+    when: sa.ColumnElement[bool] = _RUNS,
+    now: datetime,
+) -> Session | None:
+    statement = (
+        sa.update(sessions)
+        .where(sessions.c.id == session_id)
+        .where(when)
+        .values(**values, version=sessions.c.version + 1)
+        .returning(sessions)
+    )
+    row = await db.fetch_one(statement)
+    if row is None:
+        return None
+    session = from_row(row)
+    if "summary" in values:
+        await indexing.summarized(db, session)
+    await tell(db, session, Op.UPDATED, now=now)
+    return session
+
+
+def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+    asked = ("status", "tier", "trigger", "project")
+    given = {name: getattr(wanted, name) for name in asked}
+    found = [sessions.c[name] == value for name, value in given.items() if value is not None]
+    if wanted.service is not None:
+        name = json.dumps(wanted.service, ensure_ascii=False)
+        listed = sa.type_coerce(sessions.c.services, sa.Text)
+        found.append(listed.contains(name, autoescape=True))
+    if wanted.since is not None:
+        found.append(sessions.c.started_at >= wanted.since)
+    return found
+
+
+async def tell(db: Database, session: Session, op: Op, *, now: datetime) -> None:
+    """Tell the feed what became of a session."""
+    row = serialize.session(session)
+    await changes.append(db, ENTITY, session.id, op, now=now, version=session.version, row=row)
+
+
+def from_row(row: Any) -> Session:
+    """Return the session that a row holds."""
+    services = row["services"]
+    return Session(
+        **{
+            **row,
+            "status": Status(row["status"]),
+            "trigger": Trigger(row["trigger"]),
+            "outcome_state": OutcomeState(row["outcome_state"]),
+            "services": None if services is None else tuple(services),
+        }
+    )
+
+
+_COUNTED: Final = sa.func.coalesce(sessions.c.cost_usd, sessions.c.budget_usd, 0.0)
+
+
+async def of(db: Database, ids: Sequence[int]) -> float:
+    """Return how many dollars some sessions count for."""
+    if not ids:
+        return 0.0
+    query = sa.select(sa.func.sum(_COUNTED)).where(sessions.c.id.in_(ids))
+    return float(await db.fetch_val(query) or 0.0)
+
+
+async def since(db: Database, at: datetime) -> list[Charge]:
+    """Return what each session since a moment counts for, oldest first; none that cost nothing."""
+    query = (
+        sa.select(sessions.c.started_at, _COUNTED.label("dollars"))
+        .where(sessions.c.started_at > at)
+        .where(_COUNTED > 0)
+        .order_by(sessions.c.started_at, sessions.c.id)
+    )
+    rows = await db.fetch_all(query)
+    return [Charge(row["started_at"], float(row["dollars"])) for row in rows]

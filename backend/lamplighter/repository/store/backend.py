@@ -1,0 +1,355 @@
+"""A pooled, cancellation-safe SQLite backend for `databases`.
+
+The stock backend opens a connection and a thread for each query, begins its
+transactions in a way that cannot wait for another process, and loses a
+connection whose transaction is cancelled. This one holds one writer and a few
+readers open. Statements outside a transaction go to a reader, which cannot
+write: whoever writes does so within `writing(db)`.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import aiosqlite
+from databases import DatabaseURL
+from databases.interfaces import DatabaseBackend
+from sqlalchemy.dialects.sqlite import pysqlite
+from sqlalchemy.sql import ClauseElement
+
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.connection import RowConnection
+from lamplighter.repository.store.file_watch import FileWatch
+from lamplighter.repository.store.statements import Bound, Columns, Compiler, Row, rows_of
+
+ACQUIRE_SECONDS: Final = 30.0
+MOST_WAITING: Final = {True: 400, False: 64}
+"""How many may wait for a connection that reads, or that writes: of more each waits too long."""
+ROLLBACK_POLL_SECONDS: Final = 0.05
+
+
+def interrupt(connection: aiosqlite.Connection) -> None:
+    """End the statement that still runs on a connection, if any: closing would wait for it."""
+    with suppress(driver.Error, ValueError):  # it is closed already
+        connection._conn.interrupt()
+
+
+class Pool:
+    """Open connections of one kind; taking one waits for it, a late one is an error."""
+
+    def __init__(self, path: str, *, size: int, readonly: bool) -> None:
+        self._path, self._size, self._readonly = path, size, readonly
+        self._free: asyncio.LifoQueue[aiosqlite.Connection] = asyncio.LifoQueue()
+        self._all: list[aiosqlite.Connection] = []
+        self._waiting = 0
+        self._ending: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Open all connections now, so that a wrong path fails at the start."""
+        try:
+            for _ in range(self._size):
+                self._all.append(await self._opened())
+                self._free.put_nowait(self._all[-1])
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Close all connections, those in use too."""
+        for connection in self._all:
+            interrupt(connection)
+        if self._ending:
+            await asyncio.wait(self._ending)
+        for connection in self._all:
+            await connection.close()
+        self._all.clear()
+        self._free = asyncio.LifoQueue()
+
+    async def take(self) -> aiosqlite.Connection:
+        """Wait for a free connection."""
+        with suppress(asyncio.QueueEmpty):
+            return self._free.get_nowait()
+        if self._waiting >= MOST_WAITING[self._readonly]:
+            raise driver.OperationalError(f"{self._waiting} others wait for a connection")
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(ACQUIRE_SECONDS):
+                return await self._free.get()
+        except TimeoutError:
+            late = f"no connection was free in {ACQUIRE_SECONDS:g} s"
+            raise driver.OperationalError(late) from None
+        finally:
+            self._waiting -= 1
+
+    def give_back(self, connection: aiosqlite.Connection, *, abandoned: bool = False) -> None:
+        """Take a connection back without waiting; an open transaction is rolled back first.
+
+        `abandoned` says that nobody waits any more for the statement it runs: that
+        one is ended. Even asking for an open transaction would wait for it.
+        """
+        if abandoned:
+            interrupt(connection)
+        elif not connection.in_transaction:
+            self._free.put_nowait(connection)
+            return
+        task = asyncio.ensure_future(self._roll_back(connection, abandoned=abandoned))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _roll_back(self, connection: aiosqlite.Connection, *, abandoned: bool) -> None:
+        rolled = asyncio.ensure_future(connection.rollback())
+        try:
+            while (
+                abandoned and not (await asyncio.wait({rolled}, timeout=ROLLBACK_POLL_SECONDS))[0]
+            ):
+                interrupt(connection)  # one that comes before its statement begins is lost
+            await rolled
+        finally:
+            self._free.put_nowait(connection)
+
+    async def _opened(self) -> aiosqlite.Connection:
+        connection = aiosqlite.Connection(self._connect, 64)
+        connection._thread.daemon = True  # or a connection left open would hang the exit
+        try:
+            return await connection
+        except BaseException:
+            await asyncio.to_thread(connection._thread.join)  # or it would outlive the loop
+            raise
+
+    def _connect(self) -> driver.Connection:
+        connection = driver.connect(self._path, readonly=self._readonly)
+        if not self._readonly:
+            driver.impatient(connection)
+        return connection
+
+
+LONGEST_BYTES: Final = 10 * 2**20  # SQLite's own checkpoints come at 8 MiB
+AGAIN_BYTES: Final = 2**20
+WAIT_MS: Final = 50
+
+
+class WriteLog:
+    """The log of one database file.
+
+    SQLite begins its log anew when a write finds no reader in it. On a busy machine readers
+    overlap, there is no such moment, and the log grows. A checkpoint that truncates copies all
+    of it first: readers that begin meanwhile need no log, and only those that run are waited for.
+    """
+
+    def __init__(self, database: Path) -> None:
+        self._path = Path(f"{database}-wal")
+        self._limit = LONGEST_BYTES
+
+    def shorten(self, connection: driver.Connection) -> None:
+        """Truncate a log that is too long; call it on the writer's connection after a commit.
+
+        It waits 50 ms at most. Where a reader runs longer, it tries again when the log has
+        grown by 1 MiB.
+        """
+        size = self._size()
+        if size < self._limit - AGAIN_BYTES:
+            self._limit = LONGEST_BYTES
+        if size < self._limit:
+            return
+        self._limit = size + AGAIN_BYTES
+        with suppress(driver.OperationalError):  # a full disk: the commit itself is done
+            connection.execute(f"PRAGMA busy_timeout={WAIT_MS}")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+        driver.impatient(connection)
+
+    def _size(self) -> int:
+        try:
+            return self._path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+
+READERS: Final = 3
+BUSY_RETRY_SECONDS: Final = 0.004
+
+T = TypeVar("T")
+
+
+class PooledBackend(DatabaseBackend):
+    """The writer and the readers of one SQLite file."""
+
+    def __init__(
+        self, database_url: DatabaseURL | str, *, watch: FileWatch | None = None, **_: Any
+    ) -> None:
+        path = DatabaseURL(database_url).database
+        self.watch = watch or FileWatch(Path(path))
+        self.log = WriteLog(Path(path))
+        self.writers = Pool(path, size=1, readonly=False)
+        self.readers = Pool(path, size=READERS, readonly=True)
+        self.compile = Compiler(pysqlite.dialect(paramstyle="qmark"))
+
+    async def connect(self) -> None:
+        """Open every connection."""
+        self.watch.open()
+        try:
+            await self.writers.open()
+            await self.readers.open()
+            self.watch.opened()
+        except BaseException:
+            await self.disconnect()
+            raise
+
+    async def disconnect(self) -> None:
+        """Close every connection."""
+        await self.readers.close()
+        await self.writers.close()
+        self.watch.close()
+
+    def connection(self) -> "PooledConnection":
+        """Return a task's connection; it takes a real one when it first needs it."""
+        return PooledConnection(self)
+
+
+class PooledConnection(RowConnection):
+    """What one task has taken of a SQLite file."""
+
+    def __init__(self, backend: PooledBackend) -> None:
+        self._backend = backend
+        self._held: aiosqlite.Connection | None = None
+        self._abandoned = False
+        self._pool = backend.readers
+
+    async def release(self) -> None:
+        """Give back what was taken. Never waits, so it cannot be cancelled half-way."""
+        held, self._held = self._held, None
+        if held is not None:
+            self._pool.give_back(held, abandoned=self._abandoned)
+
+    async def begin(self, *, readonly: bool) -> None:
+        """Begin: IMMEDIATE for the writer, which can wait for another process.
+
+        SQLite's own waiting tries every 100 ms after a while, and so is overtaken by
+        a process that writes again and again; ours tries often enough to find each gap.
+        """
+        self._pool = self._backend.readers if readonly else self._backend.writers
+        self._held = await self._pool.take()
+        if readonly:
+            await self.run("BEGIN DEFERRED")
+            return
+        deadline = time.monotonic() + driver.BUSY_SECONDS
+        while not await self._begun():
+            if time.monotonic() > deadline:
+                raise driver.OperationalError("database is locked")
+            await asyncio.sleep(BUSY_RETRY_SECONDS)
+        self._backend.watch.guard()
+
+    async def _begun(self) -> bool:
+        """Begin to write; says whether no other process does just now."""
+        try:
+            await self.run("BEGIN IMMEDIATE")
+        except driver.OperationalError as error:
+            if not driver.is_busy(error):
+                raise
+            return False
+        return True
+
+    async def run(self, statement: str) -> None:
+        """Run a statement that has neither arguments nor rows."""
+        writes = statement == "COMMIT" and self._pool is self._backend.writers
+        if writes:
+            self._backend.watch.guard()
+
+        def run(raw: driver.Connection) -> None:
+            raw.execute(statement).close()
+            if writes:
+                self._backend.log.shorten(raw)
+
+        await self._call(run)
+
+    async def fetch_all(self, query: ClauseElement) -> list[Row]:  # type: ignore[override]
+        """Return all rows."""
+        sql, arguments, columns = self._backend.compile(query)
+
+        def fetch(raw: driver.Connection) -> tuple[Any, list[Any]]:
+            cursor = raw.execute(sql, arguments)
+            rows = cursor.fetchall()
+            described = cursor.description
+            cursor.close()
+            return described, rows
+
+        described, rows = await self._call(fetch, inline=_brief(query))
+        return rows_of(rows, columns or _plain(described))
+
+    async def execute(self, query: ClauseElement) -> int:
+        """Run a statement; returns how many rows it touched."""
+        sql, arguments, _ = self._backend.compile(query)
+
+        def execute(raw: driver.Connection) -> int:
+            cursor = raw.execute(sql, arguments)
+            count = cursor.rowcount
+            cursor.close()
+            return count
+
+        return await self._call(execute, inline=_brief(query))
+
+    async def execute_many(self, queries: list[ClauseElement]) -> None:
+        """Run statements of one shape in one go."""
+        compiled = [self._backend.compile(query)[:2] for query in queries]
+
+        def execute(raw: driver.Connection) -> None:
+            for sql, arguments in compiled:
+                raw.execute(sql, arguments).close()
+
+        await self._call(execute)
+
+    async def undo(self, *statements: str) -> None:
+        """Run what undoes a transaction; one that is over already needs nothing.
+
+        It is asked on the connection's thread: asking here would wait, and hold everything up,
+        for a statement that still runs there.
+        """
+
+        def undo(raw: driver.Connection) -> None:
+            for statement in statements if raw.in_transaction else ():
+                raw.execute(statement).close()
+
+        await self._call(undo)
+
+    @property
+    def raw_connection(self) -> Any:
+        """Return the connection of the SQLite library."""
+        return self._held
+
+    async def _call(self, work: Callable[[driver.Connection], T], *, inline: bool = False) -> T:
+        """Run on the connection's thread; a prepared statement of ours that writes, right here.
+
+        Within a write transaction no other process can make it wait, and going
+        to a thread and back costs more than the statement.
+        """
+        if self._held is None:
+            self._pool = self._backend.readers
+            self._held = await self._pool.take()
+        held = self._held
+        self._abandoned = False
+        try:
+            if inline and self._pool is self._backend.writers:
+                return work(held._conn)
+            result: T = await held._execute(  # type: ignore[no-untyped-call]
+                lambda: work(held._conn)
+            )
+        except asyncio.CancelledError:
+            self._abandoned = True
+            interrupt(held)  # or on its thread it would run on
+            raise
+        except driver.DatabaseError as error:
+            if not driver.is_damage(error):
+                raise
+            self._backend.watch.doubt()
+            raise driver.Unsound(str(error)) from error
+        return result
+
+
+def _brief(query: ClauseElement) -> bool:
+    return isinstance(query, Bound) and not query.statement.long
+
+
+def _plain(described: Sequence[Sequence[Any]] | None) -> Columns:
+    return tuple(str(column[0]) for column in described or ()), ()

@@ -1,0 +1,253 @@
+"""The database: `databases` over our own backends, and the two ways to use it."""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import sqlalchemy as sa
+from databases import Database as EncodeDatabase
+from databases import DatabaseURL
+
+from lamplighter.domain.services.notice import Telling
+from lamplighter.domain.sessions.home import Home
+from lamplighter.repository.store.connection import SafeTransaction
+from lamplighter.repository.store.driver import OperationalError
+from lamplighter.repository.store.file_watch import FileWatch
+from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import sessions
+
+if TYPE_CHECKING:
+    pass
+
+
+CHANNEL: Final = "lamplighter_changes"
+NOTIFY: Final = f"NOTIFY {CHANNEL}"
+POSTGRES: Final = ("postgresql", "postgres")
+
+
+class Database(EncodeDatabase):
+    """One database; `announce` is called after each commit that changed something.
+
+    `fence`, where it is set, is asked at the beginning of each `writing` whether
+    this process may still write; it raises when it may not. `telling` says which
+    events people are told of; None tells nobody anything.
+    """
+
+    SUPPORTED_BACKENDS = {  # noqa: RUF012 - so it is declared there
+        "sqlite": "lamplighter.repository.store.backend:PooledBackend",
+        "postgresql": "lamplighter.repository.store.postgres:PostgresBackend",
+        "postgres": "lamplighter.repository.store.postgres:PostgresBackend",
+    }
+
+    def __init__(self, url: str, *, announce: Callable[[], None] = lambda: None) -> None:
+        # what looks after the file; a PostgreSQL server looks after its own
+        self.watch = None if is_postgres(url) else FileWatch(file_of(url))
+        super().__init__(url, watch=self.watch)
+        self.announce = announce
+        self.changed = False
+        self.fence: Callable[[], Awaitable[None]] | None = None
+        self.telling: Telling | None = None
+        # where this process keeps the output of sessions, and the highest number of one there
+        self.home: Home | None = None
+        self.high_water: HighWater | None = None
+        self.notifies = is_postgres(url)
+        # what this process holds in memory of groups of memories; see repository/analyses
+        self.groups: dict[Any, Any] = {}
+        # how many documents hold a word; see repository/index
+        self.counts: object = None
+        # how many imports are at work in this process; see serve/indexing
+        self.bringing = 0
+        # what a search began to index and no longer waits for; see repository/taking_in
+        self.taking_in: asyncio.Task[int] | None = None
+
+    async def disconnect(self) -> None:
+        """Close every connection; what still works by itself is ended."""
+        if self.taking_in is not None:
+            self.taking_in.cancel()
+            await asyncio.wait({self.taking_in})
+        await super().disconnect()
+
+    @property
+    def problem(self) -> str:
+        """Say why nothing may be written now; empty when nothing is wrong with the file."""
+        return self.watch.problem if self.watch else ""
+
+    @asynccontextmanager
+    async def followed(self) -> AsyncIterator[None]:
+        """Look after the file for as long as this is open."""
+        if self.watch is None:
+            yield
+            return
+        async with self.watch.followed():
+            yield
+
+    def transaction(self, *, force_rollback: bool = False, **options: Any) -> SafeTransaction:
+        """Return a transaction that survives the cancellation of its task."""
+        return SafeTransaction(self.connection, force_rollback=force_rollback, **options)
+
+    async def run_many(self, statement: Statement, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Run a prepared statement once for each of some rows, in their order."""
+        if rows:
+            await self.execute_many(statement, list(rows))  # type: ignore[arg-type]
+
+    async def __aenter__(self) -> "Database":
+        await self.connect()
+        return self
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this task is within a transaction."""
+        return bool(self.connection()._transaction_stack)
+
+
+@asynccontextmanager
+async def writing(db: Database) -> AsyncIterator[None]:
+    """Write in one transaction; within another one it is part of that.
+
+    The right to write is taken first, so that we wait for another process: what is
+    read here stays true until the commit. (On SQLite a transaction that reads and
+    then writes would fail at once with "database is locked".)
+    Start no child tasks within it: they would wait for the one writer that it holds.
+    """
+    if db.in_transaction:
+        yield
+        return
+    try:
+        async with db.transaction():
+            if db.fence is not None:
+                await db.fence()
+            yield
+            if db.changed and db.notifies:
+                await db.execute(NOTIFY)  # PostgreSQL delivers it with the commit
+    except BaseException:
+        db.groups.clear()  # they may have seen what was undone now
+        raise
+    if db.changed:
+        db.changed = False
+        db.announce()
+
+
+@asynccontextmanager
+async def reading(db: Database) -> AsyncIterator[None]:
+    """Read several things as of one moment; within a transaction it is part of that."""
+    if db.in_transaction:
+        yield
+        return
+    async with db.transaction(readonly=True):
+        yield
+
+
+def sqlite_url(path: Path) -> str:
+    """Return the address of a SQLite file, whatever its name holds."""
+    return f"sqlite:///{quote(str(path.absolute()))}"
+
+
+def file_of(url: str) -> Path:
+    """Return the file of a SQLite address."""
+    return Path(DatabaseURL(url).database)
+
+
+def is_postgres(url: str) -> bool:
+    """Whether an address is one of a PostgreSQL database, and not of a SQLite file."""
+    return DatabaseURL(url).dialect in POSTGRES
+
+
+def shown(url: str) -> str:
+    """Return what a person may read of an address: which database, and where."""
+    if not is_postgres(url):
+        return str(file_of(url))
+    address = DatabaseURL(url)
+    where = address.hostname or address.options.get("host") or "localhost"
+    return f"{address.database} at {where}"
+
+
+def password_of(url: str) -> str | None:
+    """Return the password in an address; None when it has none."""
+    if not is_postgres(url):
+        return None
+    address = DatabaseURL(url)
+    return address.password or dict(parse_qsl(urlsplit(str(address)).query)).get("password")
+
+
+FILE: Final = "last-session"
+_DIGITS: Final = 20
+_SEQUENCES: Final = sa.table("sqlite_sequence", sa.column("name"), sa.column("seq"))
+
+
+class HighWater:
+    """The highest number that a session of a home had.
+
+    It is in a file beside the session files: a database that is restored or lost does
+    not set it back.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> int:
+        """Return the highest number so far; 0 where there was none."""
+        try:
+            return int(self._path.read_text() or 0)
+        except (FileNotFoundError, ValueError):
+            return 0
+
+    def note(self, number: int) -> None:
+        """Keep a number, unless a higher one is kept already. Raises OperationalError."""
+        try:
+            with self._locked() as file:
+                if number > int(os.pread(file, _DIGITS, 0).strip() or 0):
+                    os.pwrite(file, f"{number:0{_DIGITS}}\n".encode(), 0)
+        except (OSError, ValueError) as error:
+            raise OperationalError(f"{self._path} cannot be written: {error}") from error
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+        finally:
+            os.close(file)
+
+
+async def insert(db: Database, values: dict[str, Any]) -> Any:
+    """Insert a session under a number that none had before, and return its row.
+
+    Call it within `writing`. The number is noted before the commit: one that is undone
+    is skipped.
+    """
+    await follow(db, db.high_water.read() if db.high_water else 0)
+    row = await db.fetch_one(sa.insert(sessions).values(**values).returning(sessions))
+    assert row is not None
+    if db.high_water:
+        db.high_water.note(row["id"])
+    return row
+
+
+async def follow(db: Database, mark: int) -> None:
+    """Let the next session have a number above `mark`.
+
+    On PostgreSQL it is also the one after the last that is there: after a crash its
+    sequence continues up to 32 numbers further.
+    """
+    if db.notifies:
+        highest = sa.select(sa.func.coalesce(sa.func.max(sessions.c.id), 0)).scalar_subquery()
+        last = sa.func.greatest(highest, sa.cast(mark, sa.BigInteger))
+        sequence = sa.func.pg_get_serial_sequence("sessions", "id")
+        await db.fetch_val(sa.select(sa.func.setval(sequence, sa.func.greatest(last, 1), last > 0)))
+    elif mark:
+        await _follow_in_sqlite(db, mark)
+
+
+async def _follow_in_sqlite(db: Database, mark: int) -> None:
+    ours = _SEQUENCES.c.name == sessions.name
+    if await db.fetch_one(sa.select(_SEQUENCES.c.seq).where(ours)) is None:
+        await db.execute(sa.insert(_SEQUENCES).values(name=sessions.name, seq=mark))
+        return
+    behind = _SEQUENCES.c.seq < mark
+    await db.execute(sa.update(_SEQUENCES).where(ours).where(behind).values(seq=mark))

@@ -1,0 +1,276 @@
+"""What the two databases say in different words: for statements over many rows."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeDecorator, UserDefinedType
+
+metadata: Final = sa.MetaData()
+TIME_FORM: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
+# SQLite counts rows in an INTEGER of 64 bits, and compares text by its code points: so does
+# PostgreSQL when it is asked to, whatever language its machine speaks.
+NUMBER: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+TEXT: Final = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+
+
+class UTCDateTime(TypeDecorator[datetime]):
+    """An aware UTC moment, kept as `YYYY-MM-DDTHH:MM:SS.ffffffZ`: text that sorts as time."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Any) -> str | None:
+        """Write a moment; one without a time zone is a mistake of ours."""
+        return None if value is None else stamp(value)
+
+    def process_result_value(self, value: str | None, dialect: Any) -> datetime | None:
+        """Read a moment back."""
+        return None if value is None else moment(value)
+
+
+class HandMoment(UTCDateTime):
+    """A moment where people write too: what is none is given as it stands, for others to judge."""
+
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: Any) -> Any:
+        """Read a moment back."""
+        try:
+            return super().process_result_value(value, dialect)
+        except (ValueError, TypeError, OverflowError):
+            return value
+
+
+class Named(UserDefinedType[Any]):
+    """A type that only PostgreSQL has, by its name: its whole dialect takes long to load."""
+
+    cache_ok = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get_col_spec(self, **_: Any) -> str:
+        """Return the type as SQL has it."""
+        return self.name
+
+
+class Stamp(TypeDecorator[str]):
+    """A moment as the text that is stored: to page by, for a row written by hand may differ."""
+
+    impl = sa.Text
+    cache_ok = True
+
+
+class Json(TypeDecorator[Any]):
+    """A value kept as JSON text."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    @staticmethod
+    def written(value: Any) -> str:
+        """Write a value as such a column holds it."""
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    def process_bind_param(self, value: Any, dialect: Any) -> str | None:
+        """Write a value; None is NULL."""
+        return None if value is None else self.written(value)
+
+    def process_result_value(self, value: str | None, dialect: Any) -> Any:
+        """Read a value back."""
+        return None if value is None else json.loads(value)
+
+
+class HandJson(Json):
+    """JSON where people write too: what is none is given as it stands."""
+
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: Any) -> Any:
+        """Read a value back."""
+        try:
+            return super().process_result_value(value, dialect)
+        except (ValueError, TypeError, RecursionError):
+            return value
+
+
+class Flag(TypeDecorator[bool]):
+    """Yes or no, kept as 1 or 0 and compared as a number on both databases."""
+
+    impl = NUMBER
+    cache_ok = True
+
+    def process_bind_param(self, value: bool | None, dialect: Any) -> int | None:
+        """Write a flag."""
+        return None if value is None else int(value)
+
+    def process_result_value(self, value: int | None, dialect: Any) -> bool | None:
+        """Read a flag back."""
+        return None if value is None else bool(value)
+
+
+def stamp(at: datetime) -> str:
+    """Write a moment in the one text form we use everywhere."""
+    if at.tzinfo is None:
+        raise ValueError("a moment without a time zone")
+    return at.astimezone(UTC).strftime(TIME_FORM).rjust(len("0001-01-01T00:00:00.000000Z"), "0")
+
+
+def moment(text: str) -> datetime:
+    """Read our text form; a row written by hand may leave out the fraction and the zone."""
+    read = datetime.fromisoformat(text)
+    return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+
+
+DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS = 86_400, 3_600, 60
+
+
+class OneOf(FunctionElement[Any]):
+    """Whether a number is in a JSON list: one parameter, however many numbers there are."""
+
+    type = NUMBER  # of a Boolean SQLAlchemy would ask `= 1`, which no index answers
+    inherit_cache = True
+
+
+class Object(FunctionElement[str]):
+    """A JSON object of names and values, as text."""
+
+    type = TEXT
+    inherit_cache = True
+
+
+class Truth(FunctionElement[Any]):
+    """A flag as JSON writes it."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+
+
+class NoText(FunctionElement[bool]):
+    """Whether bytes stand where text belongs: SQLite takes them, and makes no JSON of them."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+
+
+class Seconds(FunctionElement[int]):
+    """The whole seconds since 1970 of a moment in our text form; NULL when there is no such day."""
+
+    type = NUMBER
+    inherit_cache = True
+
+
+class Picked(FunctionElement[Any]):
+    """One value of a JSON object, of the type that is given; a flag as 1 or 0."""
+
+    inherit_cache = False
+
+    def __init__(self, document: Any, name: str, kind: Any, *, flag: bool = False) -> None:
+        super().__init__(document)
+        self.member, self.type, self.flag = name, kind, flag
+
+
+@compiles(OneOf, "sqlite")
+def _one_of(element: OneOf, compiler: Any, **how: Any) -> str:
+    column, given = element.clauses
+    rows: Any = sa.select(sa.column("value")).select_from(sa.func.json_each(given))
+    return _said(compiler, column.in_(rows), how)
+
+
+@compiles(OneOf, "postgresql")
+def _one_of_array(element: OneOf, compiler: Any, **how: Any) -> str:
+    """Of an array it takes the index even where it knows nothing of the table yet."""
+    column, given = element.clauses
+    array = sa.cast(sa.func.translate(given, _text("[]"), _text("{}")), sa.ARRAY(sa.BigInteger))
+    return _said(compiler, column == sa.any_(array), how)
+
+
+@compiles(Object, "sqlite")
+def _object(element: Object, compiler: Any, **how: Any) -> str:
+    return _said(compiler, sa.func.json_object(*element.clauses), how)
+
+
+@compiles(Object, "postgresql")
+def _object_built(element: Object, compiler: Any, **how: Any) -> str:
+    return _said(compiler, sa.cast(sa.func.json_build_object(*element.clauses), sa.Text), how)
+
+
+@compiles(Truth, "sqlite")
+def _truth(element: Truth, compiler: Any, **how: Any) -> str:
+    (flag,) = element.clauses
+    word = sa.case((flag == _number(1), _text("true")), else_=_text("false"))
+    return _said(compiler, sa.func.json(word), how)
+
+
+@compiles(Truth, "postgresql")
+def _truth_boolean(element: Truth, compiler: Any, **how: Any) -> str:
+    (flag,) = element.clauses
+    return _said(compiler, flag == _number(1), how)
+
+
+@compiles(NoText, "sqlite")
+def _no_text(element: NoText, compiler: Any, **how: Any) -> str:
+    (column,) = element.clauses
+    return _said(compiler, sa.func.typeof(column) == _text("blob"), how)
+
+
+@compiles(NoText, "postgresql")
+def _no_text_never(element: NoText, compiler: Any, **how: Any) -> str:
+    return "false"
+
+
+@compiles(Seconds, "sqlite")
+def _seconds(element: Seconds, compiler: Any, **how: Any) -> str:
+    (moment,) = element.clauses
+    return _said(compiler, sa.func.unixepoch(sa.func.substr(moment, _number(1), _number(19))), how)
+
+
+@compiles(Seconds, "postgresql")
+def _seconds_counted(element: Seconds, compiler: Any, **how: Any) -> str:
+    """Count them without reading a date that may not be one: reading it would be an error."""
+    (moment,) = element.clauses
+
+    def part(at: int, size: int) -> Any:
+        return sa.cast(sa.func.substr(moment, _number(at), _number(size)), sa.Integer)
+
+    first = sa.func.make_date(part(1, 4), part(6, 2), _number(1))
+    days = first - sa.literal_column("DATE '1970-01-01'") + part(9, 2) - _number(1)
+    seconds = (
+        sa.cast(sa.type_coerce(days, sa.Integer), sa.BigInteger) * _number(DAY_SECONDS)
+        + part(12, 2) * _number(HOUR_SECONDS)
+        + part(15, 2) * _number(MINUTE_SECONDS)
+        + part(18, 2)
+    )
+    form = _text("^[12][0-9]{3}-(0[1-9]|1[0-2])-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
+    return _said(compiler, sa.case((moment.regexp_match(form), seconds)), how)
+
+
+@compiles(Picked, "sqlite")
+def _picked(element: Picked, compiler: Any, **how: Any) -> str:
+    (document,) = element.clauses
+    return _said(compiler, sa.func.json_extract(document, _text(f"$.{element.member}")), how)
+
+
+@compiles(Picked, "postgresql")
+def _picked_cast(element: Picked, compiler: Any, **how: Any) -> str:
+    (document,) = element.clauses
+    value: Any = sa.cast(document, sa.JSON).op("->>")(_text(element.member))
+    if element.flag:
+        value = sa.cast(sa.cast(value, sa.Boolean), sa.Integer)
+    return _said(compiler, sa.cast(value, element.type), how)
+
+
+def _said(compiler: Any, expression: Any, how: Any) -> str:
+    return str(compiler.process(expression.self_group(), **how))
+
+
+def _text(words: str) -> sa.ColumnElement[str]:
+    return sa.literal_column(f"'{words}'", sa.Text)
+
+
+def _number(value: int) -> sa.ColumnElement[int]:
+    return sa.literal_column(str(value), sa.Integer)

@@ -1,0 +1,230 @@
+"""The file of a SQLite database while it is open: whether it is still there, the same, and sound.
+
+SQLite itself notices none of it: a process keeps writing to a file that was deleted or
+replaced, and reads its cache of one that was damaged. So the files are compared with those
+that were opened before each commit and every second, and their pages are checked from time
+to time. What was opened and has no name any more is copied to a file that has one.
+"""
+
+import asyncio
+import logging
+import os
+import shutil
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing, suppress
+from pathlib import Path
+from typing import Final
+
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.index_schema import is_of_index
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 1.0
+CHECK_SECONDS: Final = 3.0
+"""The shortest time from one check of the pages to the next."""
+UNASKED_SECONDS: Final = 600.0
+"""The longest one, for a disk that changes bytes and no time of the file."""
+SHARE: Final = 50
+"""A check takes at most one part in so many of the time."""
+BUSY_SECONDS: Final = 2.0
+SPARE_BYTES: Final = 64 * 2**20
+PARTS: Final = ("", "-wal", "-shm")
+RESCUED: Final = "rescued-"
+SIZE: Final = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+
+Identity = tuple[int, int]
+
+
+class FileWatch:
+    """Compares a database file with the one that was opened; `problem` says what is wrong."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problem = ""
+        self._files: list[Identity | None] = [None] * len(PARTS)
+        self._held: driver.Connection | None = None
+        self._checking: driver.Connection | None = None
+        self._rescued = ""
+        self._damage = ""
+        self._doubted = False
+        self._size = self._changed = 0
+        self._checked = self._next_check = 0.0
+
+    def open(self) -> None:
+        """Note which file is opened now, and hold it open.
+
+        The log and its index are noted once they are held too: until then another process that
+        closes the last connection removes them.
+        """
+        self._files[0] = self._found()[0]
+        self._held = driver.connect(str(self.path), readonly=True)
+        self._held.execute("PRAGMA schema_version").fetchone()
+        self._files[1:] = self._found()[1:]
+        self._checked = time.monotonic()
+
+    def opened(self) -> None:
+        """Make sure that every connection since `open` is to the same file."""
+        if self._found()[0] != self._files[0]:
+            raise driver.Unsound(f"{self.path} was replaced while it was opened")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        for connection in (self._checking, self._held):
+            if connection is not None:
+                with suppress(driver.Error, ValueError):
+                    connection.interrupt()
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+
+    def guard(self) -> None:
+        """Make sure that what is committed now is kept; raises Unsound."""
+        if self._held is None:
+            return
+        found = self._moved()
+        if found or self._damage:
+            raise driver.Unsound(self.problem or f"{found or self._damage} Nothing was written.")
+
+    def doubt(self) -> None:
+        """Have the pages checked soon: a statement found them malformed."""
+        self._doubted = True
+
+    @asynccontextmanager
+    async def followed(self) -> AsyncIterator[None]:
+        """Look every second, for as long as this is open."""
+        task = asyncio.create_task(self._follow())
+        try:
+            yield
+        finally:
+            task.cancel()
+            if self._checking is not None:
+                self._checking.interrupt()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _follow(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await asyncio.to_thread(self.look)
+            except Exception:
+                logger.exception("The database file could not be checked; trying again.")
+
+    def look(self) -> None:
+        """Compare the files, and check the pages when it is time."""
+        found = self._moved()
+        if found:
+            if not self._rescued:
+                self._rescued = self._rescue()
+            found = f"{found} Nothing more is written. {self._rescued}"
+        else:
+            self._rescued = ""
+            if self._due():
+                self._check()
+            if self._damage:
+                found = f"{self._damage} Nothing more is written. {REPAIR}"
+        if found != self.problem:
+            logger.error("%s", found or f"{self.path} is sound again.")
+        self.problem = found
+
+    def _found(self) -> list[Identity | None]:
+        return [_identity(Path(f"{self.path}{part}")) for part in PARTS]
+
+    def _moved(self) -> str:
+        """Say what became of the files since they were opened; the log is made a little later."""
+        for at, (part, now) in enumerate(zip(PARTS, self._found(), strict=True)):
+            if self._files[at] is None:
+                self._files[at] = now
+            elif now != self._files[at]:
+                what = "was deleted or moved" if now is None else "was replaced by another file"
+                return f"The database file {self.path}{part} {what} while it was in use."
+        return ""
+
+    def _due(self) -> bool:
+        """Whether to check the pages: when the file changed, and now and then without that."""
+        found, now = self.path.stat(), time.monotonic()
+        changed, self._changed = found.st_mtime_ns != self._changed, found.st_mtime_ns
+        shrunk, self._size = found.st_size < self._size, found.st_size
+        self._doubted = self._doubted or changed or now - self._checked > UNASKED_SECONDS
+        return shrunk or (self._doubted and now >= self._next_check)
+
+    def _check(self) -> None:
+        began, self._doubted = time.monotonic(), False
+        try:
+            if not self._size:  # to open it would make a new one of it
+                raise driver.DatabaseError("it is empty")
+            with closing(driver.connect(str(self.path), busy_seconds=BUSY_SECONDS)) as connection:
+                self._checking = connection
+                damage = _damage(connection)
+        except driver.OperationalError as error:
+            logger.info("The pages of the database could not be checked: %s", error)
+            self._doubted, damage = True, self._damage
+        except driver.DatabaseError as error:
+            damage = str(error)
+        finally:
+            self._checking = None
+        self._damage = damage and f"The database file {self.path} is damaged ({damage})."
+        self._checked = time.monotonic()
+        took = self._checked - began
+        self._next_check = self._checked + max(CHECK_SECONDS, SHARE * took)
+
+    def _rescue(self) -> str:
+        """Copy what is still open to a file of its own; say where it is, or why it is not."""
+        identity = self._files[0]
+        target = self.path.with_name(f"{RESCUED}{self.path.stem}-{identity and identity[1]}.db")
+        part = target.with_suffix(f".{os.getpid()}.part")
+        try:
+            if not target.exists():
+                self._copy(part)
+                part.replace(target)
+        except (driver.Error, OSError) as error:
+            part.unlink(missing_ok=True)
+            return f"It could not be copied: {error}. Do not stop Lamplighter before it is."
+        return (
+            f"All that was written until then is in {target}: stop Lamplighter, move that file "
+            f"to {self.path}, start again."
+        )
+
+    def _copy(self, target: Path) -> None:
+        assert self._held is not None
+        pages, size = (
+            self._held.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "page_size")
+        )
+        if shutil.disk_usage(target.parent).free < pages * size + SPARE_BYTES:
+            raise OSError(f"{pages * size / 2**20:,.0f} MB are needed in {target.parent}")
+        target.touch(0o600)
+        with closing(driver.connect(str(target), create=True)) as copy:
+            self._held.backup(copy)
+            damage = _damage(copy)
+        if damage:
+            raise OSError(damage)
+
+
+REPAIR: Final = (
+    "Stop Lamplighter and restore a backup; without one, save what can be read: "
+    "`sqlite3 lamplighter.db .recover | sqlite3 recovered.db` (docs/deploy.md, Backups)."
+)
+
+
+def rescued(path: Path) -> list[Path]:
+    """Return the copies that were rescued of a database file, the newest first."""
+    found = path.parent.glob(f"{RESCUED}{path.stem}-*.db")
+    return sorted(found, key=lambda each: each.stat().st_mtime, reverse=True)
+
+
+def _damage(connection: driver.Connection) -> str:
+    """Return the first damage of the pages; the search index is rebuilt elsewhere."""
+    found = (str(row[0]) for row in connection.execute("PRAGMA quick_check(20)").fetchall())
+    first = next((each for each in found if not is_of_index(each)), "ok")
+    return "" if first == "ok" else " ".join(first.split())
+
+
+def _identity(path: Path) -> Identity | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

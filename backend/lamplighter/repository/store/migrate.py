@@ -1,0 +1,274 @@
+"""Bring a database to the newest revision; whichever process comes first does it."""
+
+import asyncio
+import fcntl
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import asyncpg
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from lamplighter.assets import MIGRATIONS
+from lamplighter.domain.errors import Busy, Unavailable
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import file_of, is_postgres, shown
+from lamplighter.repository.store.driver import OperationalError
+from lamplighter.repository.store.postgres import MIGRATOR, OURS, connect, our_errors
+
+LOCK_SUFFIX: Final = ".migrate.lock"
+
+Steps = Callable[[Any], None]
+"""What is done to a connection of SQLAlchemy within the one transaction of a migration."""
+
+
+class Place(Protocol):
+    """Where a database is."""
+
+    def revision(self) -> str | None:
+        """Return the revision it is at; None when it has none yet."""
+
+    def migrate(self, steps: Steps) -> None:
+        """Run the steps in one transaction; others wait until it has ended."""
+
+    def cannot_use(self, error: Exception) -> str:
+        """Say in words what is wrong and what to do."""
+
+
+def upgrade(url: str, *, target: str | None = None, patience: float = 0.0) -> bool:
+    """Migrate to the newest revision (or to `target`); say whether there was anything to do.
+
+    A PostgreSQL server that is only starting is waited for, up to `patience` seconds.
+    All of it is one transaction under a lock between processes: killed at any
+    moment it leaves the database as it was. Alembic is imported only when needed.
+    Raises Unavailable when the database cannot be used or is newer than this program.
+    """
+    place, wanted = _place(url, patience), target or head()
+    did = False
+
+    def steps(connection: Any) -> None:
+        nonlocal did
+        at = _read(connection)
+        _check_known(place, at)
+        if at != wanted:
+            did = True
+            _run_alembic(connection, wanted)
+
+    try:
+        at = place.revision()
+        _check_known(place, at)
+        if at != wanted:
+            place.migrate(steps)
+    except (driver.Error, OSError) as error:
+        raise _unusable(place, error) from error
+    return did
+
+
+def head() -> str:
+    """Return the newest revision this program knows."""
+    return max(_known())
+
+
+def revision_of(url: str) -> str | None:
+    """Return the revision of the database at an address; None when it has none yet.
+
+    Raises Unavailable when the database cannot be used.
+    """
+    place = _place(url)
+    try:
+        return place.revision()
+    except (driver.Error, OSError) as error:
+        raise _unusable(place, error) from error
+
+
+def cannot_use(url: str, error: Exception) -> Unavailable:
+    """Return why the database at an address cannot be used, and what to do."""
+    return _unusable(_place(url), error)
+
+
+def revision(path: Path) -> str | None:
+    """Return the revision a database file is at; None when it has none yet."""
+    return SqliteFile(path).revision()
+
+
+class SqliteFile:
+    """A SQLite file; a lock beside it keeps other processes out while it is migrated."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def revision(self) -> str | None:
+        """Return the revision it is at; None when it has none yet."""
+        if not self._path.exists() or not self._path.stat().st_size:  # to open it would make one
+            return None
+        with closing(driver.connect(str(self._path))) as connection:
+            query = "SELECT name FROM sqlite_master WHERE name = 'alembic_version'"
+            if connection.execute(query).fetchone() is None:
+                return None
+            row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+            return str(row[0]) if row else None
+
+    def migrate(self, steps: Steps) -> None:
+        """Run the steps in one transaction; others wait until it has ended."""
+        import sqlalchemy as sa
+
+        with self._locked():
+            engine = sa.create_engine(
+                "sqlite://",
+                creator=lambda: driver.connect(str(self._path), create=True),
+                poolclass=sa.NullPool,
+            )
+
+            @sa.event.listens_for(engine, "begin")
+            def begin(connection: Any) -> None:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+            with engine.begin() as connection:
+                steps(connection)
+            engine.dispose()
+
+    def cannot_use(self, error: Exception) -> str:
+        """Say in words what is wrong and what to do."""
+        damaged = isinstance(error, driver.DatabaseError)
+        if damaged and not isinstance(error, driver.OperationalError):
+            return f"{self} is damaged or no database: {error}. Put a backup in its place."
+        return (
+            f"The database {self} cannot be used: {error}. Lamplighter needs a directory that it "
+            "may write to, and some space there; set LAMPLIGHTER_HOME to another one, or give "
+            "this user the right to write there."
+        )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        name = f"{self._path}{LOCK_SUFFIX}"
+        lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+
+def _unusable(place: Place, error: Exception) -> Unavailable:
+    kind = Busy if driver.passes(error) else Unavailable
+    return kind(place.cannot_use(error))
+
+
+def _place(url: str, patience: float = 0.0) -> Place:
+    if is_postgres(url):
+        return PostgresDatabase(url, patience=patience)
+    return SqliteFile(file_of(url))
+
+
+def _known() -> list[str]:
+    return [path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py")]
+
+
+def _check_known(place: Place, at: str | None) -> None:
+    if at is not None and at not in _known():
+        raise Unavailable(
+            f"{place} was written by a newer Lamplighter (its revision is {at}, the newest known "
+            f"here is {head()}). Nothing was changed. Start the newer version."
+        )
+
+
+def steps_to(target: str) -> Steps:
+    """Return the steps that bring the database of a connection to a revision."""
+    return lambda connection: _run_alembic(connection, target)
+
+
+def _read(connection: Any) -> str | None:
+    from alembic.runtime.migration import MigrationContext
+
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _run_alembic(connection: Any, wanted: str) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    command.upgrade(config, wanted)
+
+
+logger = logging.getLogger(__name__)
+
+AGAIN_SECONDS: Final = 1.0
+LOCK: Final = f"SELECT pg_advisory_xact_lock({OURS}, {MIGRATOR})"
+AT: Final = "SELECT version_num FROM alembic_version"
+
+
+class PostgresDatabase:
+    """A PostgreSQL database; a lock in it keeps other processes out while it is migrated."""
+
+    def __init__(self, url: str, *, patience: float = 0.0) -> None:
+        self._url, self._patience = url, patience
+
+    def __str__(self) -> str:
+        return f"The database {shown(self._url)}"
+
+    def revision(self) -> str | None:
+        """Return the revision it is at; None when it has none yet."""
+        return asyncio.run(self._revision())
+
+    def migrate(self, steps: Steps) -> None:
+        """Run the steps in one transaction; others wait until it has ended."""
+        asyncio.run(self._migrate(steps))
+
+    def cannot_use(self, error: Exception) -> str:
+        """Say in words what is wrong and what to do."""
+        return (
+            f"{self} cannot be used: {error}. Check LAMPLIGHTER_DATABASE_URL, that the server "
+            "runs and lets this user in, and that this user may create tables there."
+        )
+
+    async def _revision(self) -> str | None:
+        async with our_errors():
+            connection = await self._connected()
+            try:
+                if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
+                    return None
+                found = await connection.fetchval(AT)
+            finally:
+                await connection.close()
+        return None if found is None else str(found)
+
+    async def _connected(self) -> Any:
+        """Connect; a server that is only starting is waited for, as long as patience lasts."""
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                return await connect(self._url)
+            except OperationalError as error:
+                starting = isinstance(error.__cause__, OSError | asyncpg.CannotConnectNowError)
+                if not starting or time.monotonic() >= deadline:
+                    raise
+                logger.warning("%s is not there yet: %s", self, error)
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _migrate(self, steps: Steps) -> None:
+        async def creator() -> Any:
+            return await connect(self._url, statement_timeout="0", lock_timeout="0")
+
+        engine = create_async_engine(
+            "postgresql+asyncpg://", async_creator=creator, poolclass=sa.NullPool
+        )
+        try:
+            async with our_errors(), engine.begin() as connection:
+                await connection.execute(sa.text(LOCK))
+                await connection.run_sync(steps)
+        except sa.exc.DBAPIError as error:
+            raise OperationalError(str(error.orig)) from error
+        finally:
+            await engine.dispose()

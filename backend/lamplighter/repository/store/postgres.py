@@ -1,0 +1,306 @@
+"""A pooled, cancellation-safe PostgreSQL backend for `databases`.
+
+It keeps the rules of the one for SQLite: one writer at a time, in this process
+and among all others, a few readers that cannot write, and errors by the same
+names. So a decision that reads and then writes is as safe here as there, and
+the numbers of changes are in the order of their commits.
+"""
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import Any, Final
+
+import asyncpg
+from databases import DatabaseURL
+from databases.interfaces import DatabaseBackend
+from sqlalchemy.dialects.postgresql import asyncpg as words
+from sqlalchemy.sql import ClauseElement
+
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.connection import RowConnection
+from lamplighter.repository.store.statements import Compiler, Row, rows_of
+
+READERS: Final = 4
+ACQUIRE_SECONDS: Final = 30.0
+CONNECT_SECONDS: Final = 10.0
+COMMAND_SECONDS: Final = 60.0
+STATEMENTS_CACHED: Final = 500
+APPLICATION: Final = "lamplighter"
+OURS: Final = 0x4C414D50  # "LAMP": the first half of our advisory locks' names
+WRITER, MIGRATOR, LEADER, EMBEDDER = 1, 2, 3, 4
+
+WRITE: Final = f"BEGIN READ WRITE; SELECT pg_advisory_xact_lock({OURS}, {WRITER})"
+COMMIT: Final = "COMMIT"
+END_STUCK_WRITER: Final = (
+    "SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
+    " WHERE l.locktype = 'advisory' AND l.granted AND a.datname = current_database()"
+    " AND l.classid = $1 AND l.objid = $2"
+    " AND a.state = 'active' AND a.wait_event IN ('ClientRead', 'ClientWrite')"
+    " AND a.query_start < clock_timestamp() - interval '10 s'"
+)
+"""Ends a writer that was stopped between two messages of one statement, or before it read a result.
+
+The server takes it for active, so that neither the limit for idle transactions nor the one for
+statements ends it.
+"""
+LOOK: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+SETTINGS: Final = {
+    "default_transaction_read_only": "on",  # whoever writes does so within `writing(db)`
+    "lock_timeout": "5s",
+    "statement_timeout": "30s",
+    "idle_in_transaction_session_timeout": "10s",  # a writer that was stopped lets others go on
+    "timezone": "UTC",
+}
+LOST: Final = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+)
+GOING: Final = (asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
+"""Answers of a server after which it talks to us no more."""
+LATE: Final = asyncpg.QueryCanceledError
+"""A statement ran out of its time: of those the one after which it talks on."""
+
+NUL, REPLACEMENT = "\0", "\ufffd"
+
+
+class PostgresPool:
+    """Connections of one kind. One that is in doubt is never given to anybody again."""
+
+    def __init__(self, dsn: str, size: int) -> None:
+        self._dsn = dsn
+        self._free: asyncio.LifoQueue[asyncpg.Connection | None] = asyncio.LifoQueue()
+        self._all: set[asyncpg.Connection] = set()
+        for _ in range(size):
+            self._free.put_nowait(None)
+
+    async def take(self) -> asyncpg.Connection:
+        """Wait for a free connection; one that was lost meanwhile is made anew."""
+        async with asyncio.timeout(ACQUIRE_SECONDS):
+            held = await self._free.get()
+        if held is not None and not held.is_closed():
+            return held
+        self._all.discard(held)
+        try:
+            made = await asyncpg.connect(
+                self._dsn,
+                timeout=CONNECT_SECONDS,
+                command_timeout=COMMAND_SECONDS,
+                statement_cache_size=STATEMENTS_CACHED,
+                server_settings={"application_name": application_name(), **SETTINGS},
+            )
+        except BaseException:
+            self._free.put_nowait(None)
+            raise
+        self._all.add(made)
+        return made
+
+    def give_back(self, held: asyncpg.Connection, *, doubtful: bool) -> None:
+        """Take a connection back without waiting.
+
+        One that nobody waits for any more, that failed, or that is within a transaction is cut
+        off: the server undoes what was not committed.
+        """
+        if doubtful or held.is_closed() or held.is_in_transaction():
+            held.terminate()
+            self._all.discard(held)
+            self._free.put_nowait(None)
+        else:
+            self._free.put_nowait(held)
+
+    def close(self) -> None:
+        """Cut every connection off, those in use too."""
+        for held in self._all:
+            held.terminate()
+        self._all.clear()
+
+
+class PostgresBackend(DatabaseBackend):
+    """The writer and the readers of one PostgreSQL database."""
+
+    def __init__(self, database_url: DatabaseURL | str, **_: Any) -> None:
+        dsn = address(str(database_url))
+        self.compile = Compiler(words.dialect())  # type: ignore[no-untyped-call]
+        self.writers = PostgresPool(dsn, 1)
+        self.readers = PostgresPool(dsn, READERS)
+
+    async def connect(self) -> None:
+        """Open a connection of each kind, so that a wrong address fails at the start."""
+        try:
+            for pool in (self.writers, self.readers):
+                async with our_errors():
+                    pool.give_back(await pool.take(), doubtful=False)
+        except BaseException:
+            await self.disconnect()
+            raise
+
+    async def disconnect(self) -> None:
+        """Close every connection, those in use too."""
+        self.readers.close()
+        self.writers.close()
+
+    async def ended_stuck_writer(self) -> bool:
+        """End the writer of another process that sends no more; say whether there was one."""
+        looking = PostgresConnection(self)
+        try:
+            async with looking._using() as raw:
+                return bool(await raw.fetch(END_STUCK_WRITER, OURS, WRITER))
+        finally:
+            await looking.release()
+
+    def connection(self) -> "PostgresConnection":
+        """Return a task's connection; it takes a real one when it first needs it."""
+        return PostgresConnection(self)
+
+
+class PostgresConnection(RowConnection):
+    """What one task has taken of a PostgreSQL database."""
+
+    def __init__(self, backend: PostgresBackend) -> None:
+        self._backend = backend
+        self._held: asyncpg.Connection | None = None
+        self._pool = backend.readers
+        self._doubtful = False
+
+    async def release(self) -> None:
+        """Give back what was taken. Never waits, so it cannot be cancelled half-way."""
+        held, self._held = self._held, None
+        if held is not None:
+            self._pool.give_back(held, doubtful=self._doubtful)
+
+    async def begin(self, *, readonly: bool) -> None:
+        """Begin; the writer waits here for the writers of other processes."""
+        self._pool = self._backend.readers if readonly else self._backend.writers
+        try:
+            await self.run(LOOK if readonly else WRITE)
+        except driver.OperationalError as error:
+            waited = isinstance(error.__cause__, asyncpg.LockNotAvailableError)
+            if not waited or not await self._backend.ended_stuck_writer():
+                raise
+            await self.run("ROLLBACK")
+            await self.run(WRITE)
+
+    async def run(self, statement: str) -> None:
+        """Run a statement that has neither arguments nor rows."""
+        async with self._using() as raw:
+            status = await raw.execute(statement)
+        if statement == COMMIT and status != COMMIT:  # the server says so, and calls it no error
+            raise driver.OperationalError("a statement had failed, so nothing of it was kept")
+
+    @asynccontextmanager
+    async def _using(self) -> AsyncIterator[asyncpg.Connection]:
+        """Use what is held; whatever ends before its answer came leaves it in doubt."""
+        async with our_errors():
+            if self._held is None:
+                self._held, self._doubtful = await self._pool.take(), False
+            try:
+                yield self._held
+            except BaseException as error:
+                answered = isinstance(error, asyncpg.PostgresError) and not (
+                    isinstance(error, GOING) and not isinstance(error, LATE)
+                )
+                self._doubtful = self._doubtful or not answered
+                raise
+
+    async def fetch_all(self, query: ClauseElement) -> list[Row]:  # type: ignore[override]
+        """Return all rows."""
+        sql, arguments, columns = self._backend.compile(query)
+        async with self._using() as raw:
+            rows = await raw.fetch(sql, *_kept(arguments))
+        if columns is None:
+            columns = tuple(rows[0].keys()) if rows else (), ()
+        return rows_of(rows, columns)
+
+    async def execute(self, query: ClauseElement) -> int:
+        """Run a statement; returns how many rows it touched."""
+        sql, arguments, _ = self._backend.compile(query)
+        async with self._using() as raw:
+            status = await raw.execute(sql, *_kept(arguments))
+        return count(status)
+
+    async def execute_many(self, queries: list[ClauseElement]) -> None:
+        """Run statements of one shape in one go."""
+        compiled = [self._backend.compile(query)[:2] for query in queries]
+        async with self._using() as raw:
+            for sql in dict.fromkeys(sql for sql, _ in compiled):
+                await raw.executemany(
+                    sql, [_kept(given) for each, given in compiled if each == sql]
+                )
+
+    async def undo(self, *statements: str) -> None:
+        """Run what undoes a transaction; a connection in doubt is cut off instead."""
+        held = self._held
+        if held is None or self._doubtful or held.is_closed() or not held.is_in_transaction():
+            return
+        for statement in statements:
+            await self.run(statement)
+
+    @property
+    def raw_connection(self) -> Any:
+        """Return the connection of the PostgreSQL library."""
+        return self._held
+
+
+def address(url: str) -> str:
+    """Return an address as the PostgreSQL library takes it."""
+    scheme, colon, rest = url.partition(":")
+    return f"{scheme.partition('+')[0]}{colon}{rest}"
+
+
+async def connect(url: str, **settings: str) -> asyncpg.Connection:
+    """Open one connection that may write. Raises OperationalError."""
+    async with our_errors():
+        return await asyncpg.connect(
+            address(url),
+            timeout=CONNECT_SECONDS,
+            command_timeout=COMMAND_SECONDS,
+            server_settings={"application_name": application_name(), **settings},
+        )
+
+
+def application_name() -> str:
+    """Return the name that all connections of this process have, and those of no other process."""
+    return _application_name(os.getpid())
+
+
+@cache
+def _application_name(pid: int) -> str:
+    return f"{APPLICATION} {pid} {secrets.token_hex(4)}"  # another machine has the same numbers
+
+
+@asynccontextmanager
+async def our_errors() -> AsyncIterator[None]:
+    """Raise what the PostgreSQL library raises by the names that both databases share."""
+    try:
+        yield
+    except asyncpg.IntegrityConstraintViolationError as error:
+        raise driver.IntegrityError(str(error)) from error
+    except asyncpg.DataError:
+        raise  # a value of the wrong type is a mistake of ours
+    except LOST as error:
+        raise driver.OperationalError(_in_words(error)) from error
+
+
+def _kept(arguments: Sequence[Any]) -> list[Any]:
+    """Return values as PostgreSQL can hold them: it refuses text with a NUL."""
+    return [
+        value.replace(NUL, REPLACEMENT) if isinstance(value, str) and NUL in value else value
+        for value in arguments
+    ]
+
+
+def count(status: str) -> int:
+    """Return the number of rows that a command's answer tells of: `UPDATE 3`, `INSERT 0 1`."""
+    last = status.rpartition(" ")[2]
+    return int(last) if last.isdecimal() else 0
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "the database did not answer in time"
+    return str(error) or type(error).__name__

@@ -1,0 +1,167 @@
+"""Statements that are built once, for what runs many times a second.
+
+Building and compiling a Core statement costs more than running it. A
+`Statement` is built when its module is imported and compiled once a dialect;
+calling it with values gives what `databases` takes for a query.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ClauseElement
+from sqlalchemy.util import LRUCache
+
+Processor = Callable[[Any], Any]
+Columns = tuple[tuple[str, ...], tuple[tuple[str, Processor], ...]]
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A statement in the words of one database: its SQL, its arguments and its columns."""
+
+    sql: str
+    columns: Columns | None
+    _names: tuple[str, ...]
+    _processors: Mapping[str, Processor]
+    _fixed: Mapping[str, Any]
+
+    def arguments(self, values: Mapping[str, Any]) -> list[Any]:
+        """Return the values in the order of the statement."""
+        given = {**self._fixed, **values}
+        processors = self._processors
+        return [
+            processors[name](given[name]) if name in processors else given[name]
+            for name in self._names
+        ]
+
+
+@dataclass(slots=True)
+class Statement:
+    """A statement whose values are given when it runs.
+
+    `long` says that it touches many rows: it is not to hold up what else is done meanwhile.
+    """
+
+    statement: ClauseElement
+    names: Sequence[str] | None = None
+    long: bool = False
+    _compiled: dict[str, Compiled] = field(default_factory=dict)
+
+    def __call__(self, **values: Any) -> Any:
+        """Return the statement with its values."""
+        return Bound(self, values)
+
+    values = __call__
+    """As a statement of SQLAlchemy takes values: `run_many` runs one for many of them."""
+
+    def compiled(self, dialect: Any) -> Compiled:
+        """Return it compiled; the first time that costs."""
+        found = self._compiled.get(dialect.name)
+        if found is None:
+            found = self._compiled[dialect.name] = self._compile(dialect)
+        return found
+
+    def _compile(self, dialect: Any) -> Compiled:
+        compiled: Any = self.statement.compile(
+            dialect=dialect,
+            column_keys=None if self.names is None else list(self.names),
+            compile_kwargs={"render_postcompile": True},
+        )
+        names = tuple(compiled.positiontup or ())
+        processors = compiled._bind_processors
+        fixed = {} if self.names else dict(compiled.params)
+        return Compiled(compiled.string, columns_of(compiled, dialect), names, processors, fixed)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A statement and the values of this one run."""
+
+    statement: Statement
+    values: Mapping[str, Any]
+
+
+def inserting(table: sa.Table, *names: str, returning: bool = False) -> Statement:
+    """Prepare an insert of these columns; `returning` gives the whole row back."""
+    statement: Any = sa.insert(table)
+    return Statement(statement.returning(table) if returning else statement, names)
+
+
+def columns_of(compiled: Any, dialect: Any) -> Columns | None:
+    """Return the names of a compiled statement's columns, and what turns each into a value."""
+    if not compiled._result_columns:
+        return None
+    names = tuple(column[0] for column in compiled._result_columns)
+    processors = (
+        (column[0], column[3]._cached_result_processor(dialect, None))
+        for column in compiled._result_columns
+        if not isinstance(column[3], sa.Float)  # both libraries read it as one
+    )
+    return names, tuple((name, work) for name, work in processors if work is not None)
+
+
+STATEMENTS_CACHED: Final = 1_000
+KNOWN: Final = "_lamplighter_columns"
+
+Words = tuple[str, Sequence[Any], Columns | None]
+
+
+class Row(dict[str, Any]):
+    """One row, its values by the names of their columns."""
+
+    @property
+    def _mapping(self) -> "Row":
+        return self
+
+
+class Compiler:
+    """Turns SQL Core into the SQL and the arguments of one database."""
+
+    def __init__(self, dialect: Any) -> None:
+        self.dialect = dialect
+        self.cache: LRUCache[Any, Any] = LRUCache(STATEMENTS_CACHED)
+
+    def __call__(self, query: ClauseElement | Bound) -> Words:
+        """Return a statement's SQL, its arguments and its columns (None: those it says itself)."""
+        if isinstance(query, Bound):
+            prepared = query.statement.compiled(self.dialect)
+            return prepared.sql, prepared.arguments(query.values), prepared.columns
+        compiled: Any  # what follows is SQLAlchemy's own; a test fails when it changes
+        compiled, extracted = query._compile_w_cache(
+            dialect=self.dialect,
+            compiled_cache=self.cache,
+            column_keys=[],
+            for_executemany=False,
+            schema_translate_map=None,
+        )[:2]
+        given = compiled.construct_params(extracted_parameters=extracted, escape_names=False)
+        sql, positions, processors = (
+            compiled.string,
+            compiled.positiontup,
+            compiled._bind_processors,
+        )
+        if compiled.post_compile_params or compiled.literal_execute_params:
+            expanded = compiled._process_parameters_for_postcompile(given)
+            sql, positions = expanded.statement, expanded.positiontup
+            given = {**given, **expanded.additional_parameters}
+            processors = {**processors, **expanded.processors}
+        arguments = [
+            processors[name](given[name]) if name in processors else given[name]
+            for name in positions or ()
+        ]
+        known = compiled.__dict__
+        if KNOWN not in known:
+            known[KNOWN] = columns_of(compiled, self.dialect)
+        return sql, arguments, known[KNOWN]
+
+
+def rows_of(rows: Sequence[Sequence[Any]], columns: Columns) -> list[Row]:
+    """Return rows by the names of their columns, each value as its type reads it."""
+    names, processors = columns
+    found = [Row(zip(names, row, strict=True)) for row in rows]
+    for name, work in processors:
+        for row in found:
+            row[name] = work(row[name])
+    return found

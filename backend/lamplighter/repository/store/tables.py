@@ -1,0 +1,477 @@
+"""The tables, as SQL Core sees them. migrations/ creates them; a test compares the two."""
+
+from typing import Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.search.search import Layer
+from lamplighter.repository.store.dialect import (
+    NUMBER,
+    Flag,
+    HandJson,
+    HandMoment,
+    Json,
+    UTCDateTime,
+    metadata,
+)
+from lamplighter.repository.store.session_tables import alerts as alerts
+from lamplighter.repository.store.session_tables import approvals as approvals
+from lamplighter.repository.store.session_tables import client_prompts as client_prompts
+from lamplighter.repository.store.session_tables import halts as halts
+from lamplighter.repository.store.session_tables import imports as imports
+from lamplighter.repository.store.session_tables import notices as notices
+from lamplighter.repository.store.session_tables import retellings as retellings
+from lamplighter.repository.store.session_tables import searches as searches
+from lamplighter.repository.store.session_tables import trash_imports as trash_imports
+
+tokens = sa.Table(
+    "tokens",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("scopes", Json, nullable=False),
+    sa.Column("secret_hash", sa.Text, nullable=False),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("expires_at", UTCDateTime),
+    sa.Column("used_at", UTCDateTime),
+    sa.Column("revoked_at", UTCDateTime),
+    sa.Column("version", NUMBER, nullable=False),
+    sa.Column("agent", sa.Text),
+)
+
+logins = sa.Table(
+    "logins",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("secret_hash", sa.Text, nullable=False),
+    sa.Column("agent", sa.Text, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("seen_at", UTCDateTime, nullable=False),
+    sa.Column("expires_at", UTCDateTime, nullable=False),
+    sa.Column("ended_at", UTCDateTime),
+)
+
+codes = sa.Table(
+    "codes",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("secret_hash", sa.Text, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("expires_at", UTCDateTime, nullable=False),
+    sa.Column("used_at", UTCDateTime),
+)
+
+
+findings = sa.Table(
+    "findings",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("service", sa.Text, nullable=False),
+    sa.Column("check", sa.Text, nullable=False),
+    sa.Column("stage", sa.Text, nullable=False),
+    sa.Column("cause", sa.Text),
+    sa.Column("detail", sa.Text, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+)
+
+checks = sa.Table(
+    "checks",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("service", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("ok", Flag, nullable=False),
+    sa.Column("status", NUMBER),
+    sa.Column("latency_ms", sa.Double),
+    sa.Column("attempts", NUMBER, nullable=False),
+    sa.Column("flapped", Flag, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sa.Column("warned", Flag, nullable=False),
+)
+
+days = sa.Table(
+    "days",
+    metadata,
+    sa.Column("service", sa.Text, primary_key=True),
+    sa.Column("day", sa.Text, primary_key=True),
+    sa.Column("looks", NUMBER, nullable=False),
+    sa.Column("failed", NUMBER, nullable=False),
+    sa.Column("warned", NUMBER, nullable=False),
+)
+
+
+STEP: Final = 2**40
+"""The numbers of each part of the index begin at a multiple of this; a row's own is added."""
+
+BASES: Final = {Layer.MEMORY: 0, Layer.SESSION: STEP, Layer.EVENT: 2 * STEP}
+ASIDE: Final = 3 * STEP
+"""Memories that are told no more: searched only when somebody asks for them."""
+
+FIELDS: Final = ("title", "text", "keys", "around")
+
+terms = sa.Table(
+    "terms",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True, autoincrement=False),
+    *(sa.Column(name, sa.Text, nullable=False) for name in FIELDS),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("size", sa.Double, nullable=False),
+)
+unindexed = sa.Table(
+    "unindexed",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True, autoincrement=False),
+)
+term_totals = sa.Table(
+    "term_totals",
+    metadata,
+    sa.Column("part", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("documents", NUMBER, nullable=False),
+    sa.Column("size", sa.Double, nullable=False),
+)
+
+
+embeddings = sa.Table(
+    "embeddings",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column(
+        "memory_id",
+        NUMBER,
+        sa.ForeignKey("memories.id", ondelete="CASCADE"),
+        nullable=False,
+        unique=True,
+    ),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("of", sa.Text, nullable=False),
+    sa.Column("code", sa.LargeBinary, nullable=False),
+    sa.Column("vector", sa.LargeBinary, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+)
+
+
+KNOWLEDGE = "category NOT IN ('timing', 'dependency', 'behavior', 'remediation', 'maintenance')"
+CONFIDENCE: sa.Double[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("external_id", sa.Text),
+    sa.Column("agent", sa.Text),
+    sa.Column("project", sa.Text, nullable=False),
+    sa.Column("tier", NUMBER, nullable=False),
+    sa.Column("engine", sa.Text, nullable=False),
+    sa.Column("model", sa.Text),
+    sa.Column("trigger", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("prompt", sa.Text, nullable=False),
+    sa.Column("parent_id", NUMBER, sa.ForeignKey("sessions.id")),
+    sa.Column("services", Json),
+    sa.Column("dry_run", Flag, nullable=False),
+    sa.Column("started_at", UTCDateTime, nullable=False),
+    sa.Column("ended_at", UTCDateTime),
+    sa.Column("exit_code", NUMBER),
+    sa.Column("response", sa.Text, nullable=False),
+    sa.Column("summary", sa.Text, nullable=False),
+    sa.Column("cost_usd", sa.Double),
+    sa.Column("turns", NUMBER),
+    sa.Column("duration_ms", NUMBER),
+    sa.Column("log_offset", NUMBER, nullable=False),
+    sa.Column("learned", NUMBER, nullable=False),
+    sa.Column("reinforced", NUMBER, nullable=False),
+    sa.Column("events", NUMBER, nullable=False),
+    sa.Column("ignored", NUMBER, nullable=False),
+    sa.Column("stop_requested_at", UTCDateTime),
+    sa.Column("leader_epoch", NUMBER, nullable=False),
+    sa.Column("version", NUMBER, nullable=False),
+    sa.Column("input_tokens", NUMBER),
+    sa.Column("output_tokens", NUMBER),
+    sa.Column("cache_read_tokens", NUMBER),
+    sa.Column("cache_write_tokens", NUMBER),
+    sa.Column("budget_usd", sa.Double),
+    sa.Column("resumed", NUMBER, nullable=False),
+    sa.Column("directory", sa.Text),
+    sa.Column("messages", NUMBER),
+    sa.Column("token_id", NUMBER),
+    sa.Column("home", sa.Text),
+    sa.Column("host", sa.Text),
+    sa.Column("uid", sa.Text),
+    sa.Column("output_pending", Flag, nullable=False),
+    sa.Column("log_step", NUMBER, nullable=False),
+    sa.Column("markers_left", NUMBER, nullable=False),
+    sa.Column("left_offset", NUMBER, nullable=False),
+    sa.Column("left_step", NUMBER, nullable=False),
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("outcome_state", sa.Text, nullable=False),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("level", sa.Text, nullable=False),
+    sa.Column("service", sa.Text),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
+    sa.Column("tier", NUMBER, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("version", NUMBER, nullable=False),
+)
+
+cooldowns = sa.Table(
+    "cooldowns",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("service", sa.Text, nullable=False),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
+    sa.Column("tier", NUMBER, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("attempts", NUMBER, nullable=False),
+    sa.Column("marked", Flag, nullable=False),
+    sa.Column("healthy_after", sa.Double),
+    sa.Column("settled_at", UTCDateTime),
+    sa.Column("cleared_at", UTCDateTime),
+    sa.Column("cleared_by", sa.Text),
+    sa.Column("version", NUMBER, nullable=False),
+    sa.Column("act_id", NUMBER),
+)
+
+escalations = sa.Table(
+    "escalations",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("tier", NUMBER, nullable=False),
+    sa.Column("service", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("child_id", NUMBER, sa.ForeignKey("sessions.id")),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("closed_at", UTCDateTime),
+    sa.Column("version", NUMBER, nullable=False),
+)
+
+changes = sa.Table(
+    "changes",
+    metadata,
+    sa.Column("seq", NUMBER, primary_key=True),
+    sa.Column("entity", sa.Text, nullable=False),
+    sa.Column("entity_id", NUMBER, nullable=False),
+    sa.Column("op", sa.Text, nullable=False),
+    sa.Column("version", NUMBER, nullable=False),
+    sa.Column("row", sa.Text),
+    sa.Column("at", UTCDateTime, nullable=False),
+)
+
+memories = sa.Table(
+    "memories",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("service", sa.Text),
+    sa.Column("category", sa.Text, nullable=False),
+    sa.Column("observation", sa.Text, nullable=False),
+    sa.Column("confidence", CONFIDENCE, nullable=False),
+    sa.Column("active", Flag, nullable=False),
+    sa.Column("created_at", HandMoment, nullable=False),
+    sa.Column("updated_at", HandMoment, nullable=False),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
+    sa.Column("tier", NUMBER, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("trust", sa.Text, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("tags", HandJson, nullable=False),
+    sa.Column("project", sa.Text, nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("topic_key", sa.Text),
+    sa.Column("content_hash", sa.Text, nullable=False),
+    sa.Column("revision_count", NUMBER, nullable=False),
+    sa.Column("duplicate_count", NUMBER, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("source_ref", sa.Text),
+    sa.Column("inactive_reason", sa.Text),
+    sa.Column("decayed_weeks", NUMBER, nullable=False),
+    sa.Column("pinned", Flag, nullable=False),
+    sa.Column("version", NUMBER, nullable=False),
+    sa.Column("last_seen_at", HandMoment),
+    sa.Column("access_count", NUMBER, nullable=False),
+    sa.Column("accessed_at", HandMoment),
+    sa.Column("distilled", Flag, nullable=False),
+)
+
+history = sa.Table(
+    "history",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("memory_id", NUMBER, nullable=False),
+    sa.Column("version", NUMBER, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("session_id", NUMBER),
+    sa.Column("cause", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("before", Json),
+    sa.Column("after", Json),
+    sa.Column("review_id", NUMBER),
+    sa.Column("act_id", NUMBER),
+)
+
+acts = sa.Table(
+    "acts",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("value", sa.Double),
+    sa.Column("undoes", NUMBER),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("memory_id", NUMBER),
+    sa.Column("review_id", NUMBER),
+    sa.Column("service", sa.Text),
+    sa.Column("changed", NUMBER),
+    sa.Column("subject", sa.Text),
+)
+
+trash = sa.Table(
+    "trash",
+    metadata,
+    *(
+        sa.Column(each.name, each.type, primary_key=each.primary_key, nullable=each.nullable)
+        for each in memories.columns
+    ),
+    sa.Column("deleted_at", UTCDateTime, nullable=False),
+    sa.Column("deleted_by", sa.Text, nullable=False),
+    sa.Column("act_id", NUMBER),
+)
+
+links = sa.Table(
+    "links",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("memory_id", NUMBER, nullable=False),
+    sa.Column("target_id", NUMBER, nullable=False),
+    sa.Column("what", sa.Text, nullable=False),
+    sa.Column("session_id", NUMBER),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("act_id", NUMBER),
+)
+
+analyses = sa.Table(
+    "analyses",
+    metadata,
+    sa.Column("memory_id", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("lexicon", sa.Text, nullable=False),
+    sa.Column("observation", sa.Text, nullable=False),
+    sa.Column("terms", sa.Text, nullable=False),
+    sa.Column("analysis", sa.Text, nullable=False),
+)
+
+reviews = sa.Table(
+    "reviews",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("old_id", NUMBER, nullable=False),
+    sa.Column("new_id", NUMBER, nullable=False),
+    sa.Column("service", sa.Text),
+    sa.Column("category", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("said", sa.Text, nullable=False),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
+    sa.Column("resolution", sa.Text),
+    sa.Column("resolved_by", sa.Text),
+    sa.Column("resolved_at", UTCDateTime),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("version", NUMBER, nullable=False),
+)
+
+requests = sa.Table(
+    "requests",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("tier", NUMBER, nullable=False),
+    sa.Column("trigger", sa.Text, nullable=False),
+    sa.Column("services", Json),
+    sa.Column("prompt", sa.Text, nullable=False),
+    sa.Column("engine", sa.Text),
+    sa.Column("dry_run", Flag, nullable=False),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("version", NUMBER, nullable=False),
+    sa.Column("traceparent", sa.Text),
+)
+
+leases = sa.Table(
+    "leases",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("epoch", NUMBER, nullable=False),
+    sa.Column("pid", NUMBER, nullable=False),
+    sa.Column("engine", sa.Text, nullable=False),
+    sa.Column("interval_seconds", sa.Double, nullable=False),
+    sa.Column("dry_run", Flag, nullable=False),
+    sa.Column("session_id", NUMBER),
+    sa.Column("heartbeat_at", UTCDateTime, nullable=False),
+    sa.Column("next_round_at", UTCDateTime),
+    sa.Column("version", NUMBER, nullable=False),
+)
+
+exposures = sa.Table(
+    "exposures",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("memory_id", NUMBER, nullable=False),
+    sa.Column("version", NUMBER, nullable=False),
+    sa.Column("position", NUMBER),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("line", sa.Text, nullable=False),
+    sa.Column("retelling", NUMBER),
+)
+
+prompts = sa.Table(
+    "prompts",
+    metadata,
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), primary_key=True),
+    sa.Column("system", sa.Text, nullable=False),
+    sa.Column("injected", sa.Text, nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("tokens", NUMBER, nullable=False),
+    sa.Column("budget", NUMBER, nullable=False),
+)
+
+markers = sa.Table(
+    "markers",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("offset", NUMBER, nullable=False),
+    sa.Column("item", NUMBER, nullable=False),
+    sa.Column("line", NUMBER, nullable=False),
+    sa.Column("what", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("service", sa.Text),
+    sa.Column("category", sa.Text),
+    sa.Column("memory_id", NUMBER),
+    sa.Column("event_id", NUMBER),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("version", NUMBER, nullable=False),
+)

@@ -1,0 +1,58 @@
+"""Work on many rows as a row of short writes, between which others get their turn."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+from lamplighter.repository.store.database import Database, writing
+
+FIRST: Final = 500
+FEWEST, MOST = 200, 1_500
+LEAST_REST_SECONDS: Final = 0.003
+WORK_SECONDS: Final = 0.014
+REST_SECONDS: Final = 0.010
+"""A writer of another process on SQLite asks again after 1, 2, 5, 10 and 15 ms: one that waits
+since less than 18 ms is sure to ask within the 10 ms that we rest."""
+
+Work = Callable[[Sequence[int]], Awaitable[list[int]]]
+Prepare = Callable[[Sequence[int]], object]
+
+
+async def in_batches(
+    db: Database,
+    ids: Sequence[int],
+    work: Work,
+    *,
+    first: int = FIRST,
+    prepare: Prepare = lambda some: None,
+) -> list[int]:
+    """Do `work` on a few of the numbers at a time, each time in a write of its own.
+
+    `prepare` is called with them before: what needs no database is done while others write.
+
+    Each time on as many as take about as long as they may, whatever the machine.
+    Returns all that it returns. What was done stays done when a later batch fails.
+    """
+    done: list[int] = []
+    at, size, fewest = 0, first, min(first, FEWEST)
+    prepare(ids[:size])
+    while at < len(ids):
+        async with writing(db):
+            began = time.perf_counter()
+            done += await work(ids[at : at + size])
+            worked = time.perf_counter() - began
+        at += size
+        size = max(fewest, min(MOST, round(size * min(2.0, WORK_SECONDS / worked))))
+        if at < len(ids):
+            prepare(ids[at : at + size])
+            await _rest(db, REST_SECONDS - (time.perf_counter() - began - worked))
+    return done
+
+
+async def _rest(db: Database, seconds: float) -> None:
+    """Let others write; the end of a commit, when SQLite tidies up, has been such a time too."""
+    if db.in_transaction:
+        return
+    # PostgreSQL lets writers in by the order in which they came
+    await asyncio.sleep(0 if db.notifies else max(LEAST_REST_SECONDS, seconds))

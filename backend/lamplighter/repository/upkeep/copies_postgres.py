@@ -1,0 +1,271 @@
+"""Copies of a PostgreSQL database: one file a table, as COPY writes it."""
+
+import asyncio
+import graphlib
+import json
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import asyncpg
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from lamplighter.domain.errors import Unavailable
+from lamplighter.repository.store.database import shown
+from lamplighter.repository.store.dialect import metadata
+from lamplighter.repository.store.driver import OperationalError
+from lamplighter.repository.store.migrate import LOCK, Steps, head, steps_to
+from lamplighter.repository.store.postgres import connect, our_errors
+from lamplighter.repository.upkeep.copies import Copied, Damaged
+
+UNTIMED: Final = {
+    "statement_timeout": "0",
+    "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "0",
+}
+_TABLES: Final = (
+    "SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE n.nspname = current_schema() AND c.relkind = 'r' AND c.relname <> 'alembic_version'"
+    " ORDER BY c.relname"
+)
+_REFERENCES: Final = (
+    "SELECT t.relname AS name, r.relname AS needs FROM pg_constraint k"
+    " JOIN pg_class t ON t.oid = k.conrelid JOIN pg_class r ON r.oid = k.confrelid"
+    " JOIN pg_namespace n ON n.oid = t.relnamespace"
+    " WHERE k.contype = 'f' AND n.nspname = current_schema() AND t.oid <> r.oid"
+)
+_COLUMNS: Final = (
+    "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema()"
+    " AND table_name = $1 AND is_generated = 'NEVER' ORDER BY ordinal_position"
+)
+_KEY: Final = (
+    "SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid"
+    " AND a.attnum = ANY (i.indkey) WHERE i.indrelid = to_regclass($1) AND i.indisprimary"
+)
+_SEQUENCES: Final = (
+    "SELECT table_name AS name, column_name AS place FROM information_schema.columns"
+    " WHERE table_schema = current_schema() AND (is_identity = 'YES' OR column_default LIKE"
+    " 'nextval(%')"
+)
+_REVISION: Final = "SELECT version_num FROM alembic_version"
+_LAST: Final = "SELECT coalesce(max(id), 0) FROM sessions"
+_OTHERS: Final = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+    " AND application_name LIKE 'lamplighter%' AND pid <> pg_backend_pid()"
+)
+LEAVING_SECONDS: Final = 5.0
+_NOTE: Final = "SELECT obj_description(to_regclass('alembic_version'))"
+_TRIAL: Final = "lamplighter_trial"
+DAY_SECONDS: Final = 86_400.0
+LIST: Final = "tables.json"
+IN_USE: Final = (
+    "The database {} is in use: stop Lamplighter in every home that uses it, then try again."
+)
+
+
+class PostgresCopier:
+    """Copies a PostgreSQL database by COPY, within one transaction that reads only."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def copy(self, directory: Path) -> Copied:
+        """Copy the database into a directory."""
+        return asyncio.run(self._copy(directory))
+
+    def prove(self, directory: Path, copied: Copied) -> None:
+        """Restore a copy to nowhere and compare it with what was copied; raises Damaged.
+
+        It is loaded into a schema of its own, within a transaction that is undone.
+        """
+        asyncio.run(self._prove(directory, copied))
+
+    async def _copy(self, directory: Path) -> Copied:
+        connection = await connect(self._url, **UNTIMED)
+        try:
+            async with (
+                our_errors(),
+                connection.transaction(isolation="repeatable_read", readonly=True),
+            ):
+                return await _dump(connection, directory)
+        finally:
+            await connection.close()
+
+    async def _prove(self, directory: Path, copied: Copied) -> None:
+        with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
+            async with _transaction(self._url, undo=True) as work:
+                await work.run(f"CREATE SCHEMA {_TRIAL}", f"SET LOCAL search_path TO {_TRIAL}")
+                await work.steps(steps_to(copied.revision))
+                await _load(work.raw, directory)
+                again = await _dump(work.raw, Path(scratch))
+                await work.steps(steps_to(head()))
+            if again != copied or _hashes(Path(scratch)) != _hashes(directory):
+                raise Damaged("the restored database does not hold the rows that were copied")
+
+
+def used_by_others(url: str) -> int:
+    """Return how many connections of Lamplighter the database has."""
+    return asyncio.run(_used_by_others(url))
+
+
+def note_of(url: str) -> str:
+    """Return the note that the last restore left in the database."""
+    return str(asyncio.run(_asked(url, _NOTE)) or "")
+
+
+def last_session(url: str) -> int:
+    """Return the highest session number of a database; 0 where it has no tables yet."""
+    there = asyncio.run(_asked(url, "SELECT to_regclass('sessions')"))
+    return int(asyncio.run(_asked(url, _LAST))) if there else 0
+
+
+async def _used_by_others(url: str) -> int:
+    connection = await connect(url)
+    try:
+        async with our_errors():
+            return await _others(connection)
+    finally:
+        await connection.close()
+
+
+async def _others(connection: asyncpg.Connection) -> int:
+    """Return how many other connections of Lamplighter stay.
+
+    The server still counts the connections of a command that just ended, or was killed.
+    """
+    deadline = time.monotonic() + LEAVING_SECONDS
+    while (others := int(await connection.fetchval(_OTHERS))) and time.monotonic() < deadline:
+        await asyncio.sleep(0.1)
+        await connection.execute("SELECT pg_stat_clear_snapshot()")  # kept for a transaction
+    return others
+
+
+async def _asked(url: str, query: str) -> Any:
+    connection = await connect(url)
+    try:
+        async with our_errors():
+            return await connection.fetchval(query)
+    finally:
+        await connection.close()
+
+
+def replace(url: str, directory: Path, revision: str, note: str) -> None:
+    """Put a copy in the place of what the database holds, at the newest revision: all or nothing.
+
+    Raises Unavailable when another process uses the database.
+    """
+    asyncio.run(_replace(url, directory, revision, note))
+
+
+async def _replace(url: str, directory: Path, revision: str, note: str) -> None:
+    listed = json.loads((directory / LIST).read_text())
+    names = {*listed, *metadata.tables, "alembic_version"}
+    gone = ", ".join(f'"{name}"' for name in sorted(names))
+    async with _transaction(url) as work:
+        if await _others(work.raw):
+            raise Unavailable(IN_USE.format(shown(url)))
+        await work.run(f"DROP TABLE IF EXISTS {gone} CASCADE")
+        await work.steps(steps_to(revision))
+        await _load(work.raw, directory)
+        await work.steps(steps_to(head()))
+        await work.run(f"COMMENT ON TABLE alembic_version IS '{note}'")
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One transaction, for our own migrations and for COPY."""
+
+    connection: Any
+    raw: asyncpg.Connection
+
+    async def run(self, *statements: str) -> None:
+        for statement in statements:
+            await self.raw.execute(statement)
+
+    async def steps(self, steps: Steps) -> None:
+        await self.connection.run_sync(steps)
+
+
+@asynccontextmanager
+async def _transaction(url: str, *, undo: bool = False) -> AsyncIterator[_Work]:
+    async def creator() -> Any:
+        return await connect(url, **UNTIMED)
+
+    engine = create_async_engine(
+        "postgresql+asyncpg://", async_creator=creator, poolclass=sa.NullPool
+    )
+    try:
+        async with our_errors(), engine.connect() as connection:
+            await connection.execute(sa.text(LOCK))  # with it the transaction begins
+            raw = (await connection.get_raw_connection()).driver_connection
+            yield _Work(connection, raw)
+            await (connection.rollback() if undo else connection.commit())
+    except sa.exc.DBAPIError as error:
+        raise OperationalError(str(error.orig)) from error
+    finally:
+        await engine.dispose()
+
+
+async def _dump(connection: asyncpg.Connection, directory: Path) -> Copied:
+    listed: dict[str, list[str]] = {}
+    rows: dict[str, int] = {}
+    for name in await _ordered(connection):
+        columns = [row[0] for row in await connection.fetch(_COLUMNS, name)]
+        keys = [row[0] for row in await connection.fetch(_KEY, f'"{name}"')]
+        query = f'SELECT {_quoted(columns)} FROM "{name}" ORDER BY {_quoted(keys or columns)}'  # noqa: S608
+        status = await connection.copy_from_query(
+            query, output=str(directory / f"{name}.copy"), timeout=DAY_SECONDS
+        )
+        listed[name], rows[name] = columns, int(status.rpartition(" ")[2])
+    (directory / LIST).write_text(json.dumps(listed, indent=1))
+    return Copied(
+        kind="postgresql",
+        revision=str(await connection.fetchval(_REVISION)),
+        tables=rows,
+        last_session=await connection.fetchval(_LAST),
+    )
+
+
+async def _load(connection: asyncpg.Connection, directory: Path) -> None:
+    listed: dict[str, list[str]] = json.loads((directory / LIST).read_text())
+    await connection.execute(f"TRUNCATE {_quoted(list(listed))}")
+    for name, columns in listed.items():
+        # what its triggers would write is a table of the copy itself
+        await connection.execute(f'ALTER TABLE "{name}" DISABLE TRIGGER USER')
+        await connection.copy_to_table(
+            name,
+            source=str(directory / f"{name}.copy"),
+            columns=columns,
+            timeout=DAY_SECONDS,
+        )
+        await connection.execute(f'ALTER TABLE "{name}" ENABLE TRIGGER USER')
+    for row in await connection.fetch(_SEQUENCES):
+        name, column = row["name"], row["place"]
+        highest = await connection.fetchval(f'SELECT max("{column}") FROM "{name}"')  # noqa: S608
+        sequence = "SELECT setval(pg_get_serial_sequence($1, $2), $3, $4)"
+        await connection.fetchval(sequence, name, column, max(highest or 0, 1), bool(highest))
+
+
+async def _ordered(connection: asyncpg.Connection) -> list[str]:
+    """Return our tables, each after those that its rows refer to."""
+    graph: dict[str, set[str]] = {row["name"]: set() for row in await connection.fetch(_TABLES)}
+    for row in await connection.fetch(_REFERENCES):
+        graph[row["name"]].add(row["needs"])
+    return list(graphlib.TopologicalSorter(graph).static_order())
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def _hashes(directory: Path) -> dict[str, str]:
+    return {
+        path.name: sha256(path.read_bytes()).hexdigest()
+        for path in sorted(directory.glob("*.copy"))
+    }

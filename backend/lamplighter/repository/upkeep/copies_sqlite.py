@@ -1,0 +1,80 @@
+"""Copies of a SQLite file."""
+
+import shutil
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep.copies import Copied, Damaged
+
+FILE: Final = "lamplighter.db"
+BUSY_SECONDS: Final = 60.0
+_TABLES: Final = (
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+    " AND name NOT LIKE 'terms_index%' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
+)
+
+
+_LAST: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'sessions'"
+
+
+class SqliteCopier:
+    """Copies a SQLite file by VACUUM INTO: as of one moment, and no writer waits for it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def copy(self, directory: Path) -> Copied:
+        """Copy the database into a directory."""
+        with closing(driver.connect(str(self._path), busy_seconds=BUSY_SECONDS)) as connection:
+            connection.execute("VACUUM INTO ?", (str(directory / FILE),))
+        return counted(directory / FILE)
+
+    def prove(self, directory: Path, copied: Copied) -> None:
+        """Restore a copy to nowhere and compare it with what was copied; raises Damaged."""
+        with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
+            path = Path(scratch) / FILE
+            shutil.copyfile(directory / FILE, path)
+            if counted(path) != copied:
+                raise Damaged("the restored database does not hold the rows that were copied")
+            check(path)
+            migrate.upgrade(sqlite_url(path))
+            check(path)
+
+
+def counted(path: Path) -> Copied:
+    """Return what a database file holds."""
+    with closing(driver.connect(str(path))) as connection:
+        names = [row[0] for row in connection.execute(_TABLES)]
+        return Copied(
+            kind="sqlite",
+            revision=migrate.revision(path) or "",
+            tables={
+                name: connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]  # noqa: S608
+                for name in names
+            },
+            last_session=connection.execute(_LAST).fetchone()[0],
+        )
+
+
+def last_session(path: Path) -> int:
+    """Return the highest session number of a database file; 0 where it cannot be read."""
+    try:
+        with closing(driver.connect(str(path))) as connection:
+            return int(connection.execute(_LAST).fetchone()[0])
+    except driver.Error:
+        return 0  # it is damaged, or no database: the home knows the number too
+
+
+def check(path: Path) -> None:
+    """Check every page and every reference of a database file; raises Damaged."""
+    with closing(driver.connect(str(path))) as connection:
+        [whole] = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if whole != "ok":
+            raise Damaged(f"the database is damaged: {whole}")
+        lost = connection.execute("PRAGMA foreign_key_check").fetchone()
+        if lost is not None:
+            raise Damaged(f"a row of {lost[0]} refers to a row of {lost[2]} that is not there")

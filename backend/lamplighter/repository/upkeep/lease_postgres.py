@@ -1,0 +1,137 @@
+"""The lock that makes one supervisor the leader, held by a connection to PostgreSQL."""
+
+import asyncio
+from datetime import datetime
+from typing import Final
+
+import asyncpg
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import asyncpg as words
+
+from lamplighter.domain.services.leader import Leader
+from lamplighter.repository.store.database import Database, writing
+from lamplighter.repository.store.postgres import (
+    END_STUCK_WRITER,
+    LEADER,
+    OURS,
+    WRITER,
+    connect,
+    count,
+    our_errors,
+)
+from lamplighter.repository.store.statements import Compiler
+from lamplighter.repository.upkeep import leases
+
+TAKE: Final = f"SELECT pg_try_advisory_lock({OURS}, $1)"
+ALIVE: Final = {  # so that the server finds out within half a minute when our machine is gone
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+    "lock_timeout": "5s",
+}
+ENDING_MS: Final = 2_000
+LOCKS: Final = sa.table(
+    "pg_locks", *map(sa.column, ("pid", "locktype", "classid", "objid", "granted"))
+)
+ACTIVITY: Final = sa.table(
+    "pg_stat_activity", *map(sa.column, ("pid", "datname", "application_name"))
+)
+
+
+class PostgresLock:
+    """A lock of a session of the server: it ends with our connection, however that ends.
+
+    Then another supervisor may lead before this one knows: the lease's epoch is the
+    fence that keeps what it still writes out.
+    """
+
+    def __init__(self, url: str, what: int = LEADER) -> None:
+        self._url, self._what = url, what
+        self._connection: asyncpg.Connection | None = None
+        self._taking = asyncio.Lock()
+        self._compile = Compiler(words.dialect())  # type: ignore[no-untyped-call]
+
+    @property
+    def held(self) -> bool:
+        """Whether the lock is ours, as far as we can know."""
+        return self._connection is not None and not self._connection.is_closed()
+
+    async def take(self) -> bool:
+        """Take the lock without waiting; say whether it is ours. Raises OperationalError.
+
+        One try at a time: a second one would find the lock held, by the first.
+        """
+        async with self._taking:
+            return self.held or await self._try()
+
+    async def _try(self) -> bool:
+        connection = await connect(self._url, **ALIVE)
+        taken = False
+        try:
+            async with our_errors():
+                taken = bool(await connection.fetchval(TAKE, self._what))
+        finally:
+            if not taken:
+                connection.terminate()
+        self._connection = connection if taken else None
+        return taken
+
+    async def release(self) -> None:
+        """Let go of the lock."""
+        held, self._connection = self._connection, None
+        if held is not None:
+            held.terminate()
+
+    async def beat(self, db: Database, epoch: int, *, now: datetime) -> None:
+        """Write the heartbeat; raises Deposed.
+
+        It goes over the connection that holds the lock and waits for no writer: a leader that
+        is busy, or whose database is, is not taken for one that hangs.
+        """
+        if self._connection is None or not self.held:
+            await leases.hold(db, epoch)  # a replaced leader learns it without waiting to write
+            async with writing(db):
+                await leases.beat(db, epoch, now=now)
+            return
+        sql, arguments, _ = self._compile(leases.heartbeat(epoch, now=now))
+        async with our_errors():
+            status = await self._connection.execute(sql, *arguments)
+        if not count(status):
+            await leases.hold(db, epoch)
+
+    async def free_from(self, leader: Leader) -> bool:
+        """End the process that holds the lock, as far as the server can: what blocks others.
+
+        One statement decides, unless the leader has sent a heartbeat since, and ends each of its
+        connections that holds one of our locks or waits for one: it may hang during a write. A
+        writer that is stuck on the same machine goes too. All this needs no right but that of the
+        same database user. When it returns, the locks are free.
+        """
+        sql, arguments, _ = self._compile(self._ending(leader))
+        connection = await connect(self._url, **ALIVE)
+        try:
+            async with our_errors():
+                ended = await connection.fetch(sql, *arguments)
+                if ended:
+                    await connection.fetch(END_STUCK_WRITER, OURS, WRITER)
+        finally:
+            connection.terminate()
+        return bool(ended)
+
+    def _ending(self, leader: Leader) -> sa.Select[tuple[bool]]:
+        locks = (
+            sa.select(LOCKS.c.pid)
+            .where(LOCKS.c.locktype == "advisory")
+            .where(LOCKS.c.classid == sa.literal_column(str(OURS)))
+        )
+        lock = locks.where(LOCKS.c.objid == sa.literal_column(str(self._what)), LOCKS.c.granted)
+        here = ACTIVITY.c.datname == sa.func.current_database()
+        holder = sa.select(ACTIVITY.c.application_name).where(here, ACTIVITY.c.pid.in_(lock))
+        each = ACTIVITY.alias()
+        return (
+            sa.select(sa.func.pg_terminate_backend(each.c.pid, ENDING_MS))
+            .where(each.c.datname == sa.func.current_database())
+            .where(each.c.application_name == holder.scalar_subquery())
+            .where(each.c.pid.in_(locks))
+            .where(leases.unchanged(leader).exists())
+        )

@@ -1,0 +1,54 @@
+"""How a PostgreSQL database stands, looked at without changing it, for the doctor."""
+
+import asyncio
+from typing import Final
+
+import asyncpg
+
+from lamplighter.repository.search.index_state import of_server
+from lamplighter.repository.store.dialect import moment
+from lamplighter.repository.store.postgres import OURS, WRITER, connect, our_errors
+from lamplighter.repository.upkeep.database_state import Condition
+
+READ_ONLY: Final = (
+    "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'"
+)
+MAY_WRITE: Final = (
+    "SELECT coalesce(bool_and(has_table_privilege(oid, 'INSERT')"
+    " AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE')), true)"
+    " FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
+)
+NEWEST: Final = "SELECT at FROM changes ORDER BY seq DESC LIMIT 1"
+WAIT: Final = f"SELECT pg_advisory_xact_lock_shared({OURS}, {WRITER})"
+
+
+def condition(url: str) -> Condition:
+    """Look at a database; raises OperationalError when it cannot be read."""
+    return asyncio.run(looked_at(url))
+
+
+async def looked_at(url: str) -> Condition:
+    """Look at a database within a loop that runs already; raises as `condition` does."""
+    async with our_errors():
+        connection = await connect(url, lock_timeout="2s")
+        try:
+            if await connection.fetchval(READ_ONLY):
+                return Condition("it takes no writes (a standby, or set read-only)", False, None)
+            if not await connection.fetchval(MAY_WRITE):
+                return Condition("this user may not write to its tables", False, None)
+            held = await connection.fetchval("SELECT to_regclass('changes') IS NOT NULL")
+            newest = await connection.fetchval(NEWEST) if held else None
+            at = None if newest is None else moment(newest)
+            index = await of_server(connection)
+            return Condition("ok", await _locked(connection), at, index)
+        finally:
+            await connection.close()
+
+
+async def _locked(connection: asyncpg.Connection) -> bool:
+    """Whether nobody can write for a while: waiting for the writer's lock writes nothing."""
+    try:
+        await connection.execute(WAIT)
+    except asyncpg.LockNotAvailableError:
+        return True
+    return False

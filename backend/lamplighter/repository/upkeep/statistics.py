@@ -1,0 +1,325 @@
+"""Counts over many rows, for what is seen at one glance."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.memory.memory import InactiveReason, Memory, MemoryId
+from lamplighter.domain.memory.review import ReviewState
+from lamplighter.domain.services.cooldown import SPENT
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.notice import NoticeState
+from lamplighter.domain.sessions.session import RequestState, Status
+from lamplighter.repository.feed import changes
+from lamplighter.repository.memory import memories as memory_rows
+from lamplighter.repository.sessions import approvals, halts
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.session_tables import notices
+from lamplighter.repository.store.tables import (
+    cooldowns,
+    embeddings,
+    events,
+    history,
+    memories,
+    prompts,
+    requests,
+    retellings,
+    reviews,
+    sessions,
+    unindexed,
+)
+from lamplighter.repository.upkeep import leases, vitals
+
+LEARNED: Final = "learned"
+REINFORCED: Final = "reinforced"
+WEAKENED: Final = "contradicted"
+FADED: Final = "faded"
+CLIENTS: Final = 0
+"""The tier of the sessions of clients: none of these ran here."""
+CAUSES: Final = (LEARNED, REINFORCED, WEAKENED, FADED)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How many sessions began, by tier, and what they cost; None when that is not known."""
+
+    by_tier: Mapping[int, int]
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayRun:
+    """How many sessions of a tier began on a day and ended one way; None is not known."""
+
+    day: date
+    tier: int
+    status: Status
+    count: int
+    turns: int | None
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One change of a memory's confidence, and the memory as it is now."""
+
+    cause: str
+    at: datetime
+    reason: str
+    before: float | None
+    after: float | None
+    memory: Memory
+
+
+async def levels(db: Database, *, since: datetime) -> dict[Level, int]:
+    """Return how many events of each level there were."""
+    query = (
+        sa.select(events.c.level, sa.func.count().label("count"))
+        .where(events.c.created_at >= since)
+        .group_by(events.c.level)
+    )
+    found = {row["level"]: row["count"] for row in await db.fetch_all(query)}
+    return {level: found.get(level, 0) for level in Level}
+
+
+async def ran(db: Database, *, since: datetime) -> Ran:
+    """Return what ran since a moment."""
+    query = (
+        sa.select(
+            sessions.c.tier,
+            sa.func.count().label("count"),
+            sa.func.count(sessions.c.cost_usd).label("known"),
+            sa.func.sum(sessions.c.cost_usd).label("cost"),
+        )
+        .where(sessions.c.started_at >= since)
+        .where(sessions.c.tier != CLIENTS)
+        .group_by(sessions.c.tier)
+    )
+    rows = await db.fetch_all(query)
+    known = sum(row["known"] for row in rows)
+    cost = round(sum(row["cost"] or 0.0 for row in rows), 6) if known else None
+    return Ran({row["tier"]: row["count"] for row in rows}, cost)
+
+
+async def queued(db: Database) -> int:
+    """Return how many requests wait."""
+    query = (
+        sa.select(sa.func.count())
+        .select_from(requests)
+        .where(requests.c.state == RequestState.QUEUED)
+    )
+    return int(await db.fetch_val(query))
+
+
+async def causes(db: Database, *, since: datetime, project: str | None = None) -> dict[str, int]:
+    """Return how often memories were learned, reinforced, contradicted and faded.
+
+    With a `project`, only its memories and the global ones count.
+    """
+    query = (
+        sa.select(history.c.cause, sa.func.count().label("count"))
+        .where(history.c.at >= since)
+        .where(history.c.cause.in_(CAUSES))
+        .where(_readable(project))
+        .group_by(history.c.cause)
+    )
+    found = {row["cause"]: row["count"] for row in await db.fetch_all(query)}
+    return {cause: found.get(cause, 0) for cause in CAUSES}
+
+
+async def turns(
+    db: Database, cause: str, *, since: datetime, limit: int, project: str | None = None
+) -> list[Turn]:
+    """Return the last changes by one cause of memories that a project may read, newest first."""
+    query = (
+        _changes([cause], since)
+        .where(_readable(project))
+        .order_by(history.c.at.desc(), history.c.id.desc())
+        .limit(limit)
+    )
+    return await _turned(db, await db.fetch_all(query))
+
+
+async def page(
+    db: Database,
+    causes: Sequence[str],
+    *,
+    since: datetime,
+    limit: int,
+    position: Sequence[Any] | None = None,
+) -> Page[Turn]:
+    """Return one page of the changes of memories by some causes, newest first."""
+    query = _changes(causes, since)
+    found = await newest_first(db, query, history.c.id, limit=limit, position=position)
+    return Page(await _turned(db, found.items), found.position)
+
+
+async def days_run(db: Database, *, first: date) -> list[DayRun]:
+    """Return what ran on each day (UTC) from `first` on, by tier and how it ended."""
+    day = sa.func.substr(sessions.c.started_at, 1, 10, type_=sa.Text())
+    query = (
+        sa.select(
+            day.label("day"),
+            sessions.c.tier,
+            sessions.c.status,
+            sa.func.count().label("count"),
+            sa.func.sum(sessions.c.turns).label("turns"),
+            sa.func.sum(sessions.c.cost_usd).label("cost"),
+        )
+        .where(sessions.c.started_at >= datetime(first.year, first.month, first.day, tzinfo=UTC))
+        .where(sessions.c.tier != CLIENTS)
+        .group_by(day, sessions.c.tier, sessions.c.status)
+        .order_by(day, sessions.c.tier, sessions.c.status)
+    )
+    return [
+        DayRun(
+            day=date.fromisoformat(row["day"]),
+            tier=row["tier"],
+            status=Status(row["status"]),
+            count=row["count"],
+            turns=None if row["turns"] is None else int(row["turns"]),
+            cost_usd=row["cost"],
+        )
+        for row in await db.fetch_all(query)
+    ]
+
+
+async def open_reviews(db: Database) -> tuple[int, datetime | None]:
+    """Return how many reviews wait, and since when the oldest does."""
+    query = sa.select(
+        sa.func.count().label("count"), sa.func.min(reviews.c.created_at).label("oldest")
+    ).where(reviews.c.state == ReviewState.OPEN)
+    row = await db.fetch_one(query)
+    assert row is not None
+    return int(row["count"]), row["oldest"]
+
+
+def _changes(causes: Sequence[str], since: datetime) -> sa.Select[Any]:
+    return sa.select(history).where(history.c.cause.in_(list(causes))).where(history.c.at >= since)
+
+
+def _readable(project: str | None) -> sa.ColumnElement[bool]:
+    """Return the condition for changes of memories that a project may read; None reads all."""
+    if project is None:
+        return sa.true()
+    return history.c.memory_id.in_(
+        sa.select(memories.c.id).where(
+            (memories.c.project == project) | (memories.c.scope == "global")
+        )
+    )
+
+
+async def _turned(db: Database, rows: Sequence[Any]) -> list[Turn]:
+    """Return changes with their memories as they are now; a deleted one has no row any more."""
+    held = await memory_rows.several(db, list({MemoryId(row["memory_id"]) for row in rows}))
+    return [
+        Turn(
+            cause=row["cause"],
+            at=row["at"],
+            reason=row["reason"],
+            before=_confidence(row["before"]),
+            after=_confidence(row["after"]),
+            memory=held[MemoryId(row["memory_id"])],
+        )
+        for row in rows
+        if row["memory_id"] in held
+    ]
+
+
+def _confidence(state: Mapping[str, float] | None) -> float | None:
+    return None if state is None else state.get("confidence")
+
+
+DAY: Final = timedelta(hours=24)
+LEADS: Final = "running", "idle"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """How things stand; keys are label values, all of them from words that we know."""
+
+    memories: Mapping[tuple[str, ...], int]
+    sessions: Mapping[tuple[str, ...], int]
+    dollars: float
+    uses: Mapping[tuple[str, ...], int]
+    told: int
+    reviews: int
+    approvals: int
+    requests: int
+    outbox: int
+    unindexed: int
+    without_vector: int
+    bytes: int
+    changes: int
+    heartbeat_age: float | None
+    leads: bool
+    halted: bool
+
+
+async def figures(db: Database, *, now: datetime) -> Figures:
+    """Count everything; part of a `reading`."""
+    leader = await leases.get(db)
+    return Figures(
+        memories=await _memories(db),
+        sessions=await _grouped(db, sa.select(sessions.c.tier, sessions.c.status), sessions),
+        dollars=float(await db.fetch_val(sa.select(sa.func.sum(sessions.c.cost_usd))) or 0.0),
+        uses=await _uses(db, since=now - DAY),
+        told=await _many(db, prompts) + await _many(db, retellings),
+        reviews=(await open_reviews(db))[0],
+        approvals=(await approvals.waiting(db, now=now))[0],
+        requests=await queued(db),
+        outbox=await _outbox(db),
+        unindexed=await _many(db, unindexed),
+        without_vector=await _without_vector(db),
+        bytes=await vitals.size(db),
+        changes=await changes.last(db),
+        heartbeat_age=None if leader is None else (now - leader.heartbeat_at).total_seconds(),
+        leads=leader is not None and leader.state(now=now) in LEADS,
+        halted=await halts.any_standing(db),
+    )
+
+
+async def _memories(db: Database) -> dict[tuple[str, ...], int]:
+    reason = sa.func.coalesce(memories.c.inactive_reason, InactiveReason.LOW.value)
+    state = sa.case((memories.c.active == 1, "active"), else_=reason)
+    return await _grouped(db, sa.select(memories.c.category, state), memories)
+
+
+async def _grouped(
+    db: Database, query: sa.Select[Any], table: sa.Table
+) -> dict[tuple[str, ...], int]:
+    keys = [each.label(f"key{at}") for at, each in enumerate(query.selected_columns)]
+    counted = sa.select(*keys, sa.func.count().label("count")).select_from(table)
+    rows = await db.fetch_all(counted.group_by(*keys).order_by(*keys))
+    return {tuple(str(row[key.name]) for key in keys): int(row["count"]) for row in rows}
+
+
+async def _uses(db: Database, *, since: datetime) -> dict[tuple[str, ...], int]:
+    query = (
+        sa.select(cooldowns.c.action, sa.func.count().label("count"))
+        .where(cooldowns.c.created_at >= since)
+        .where(cooldowns.c.outcome.in_(SPENT))
+        .group_by(cooldowns.c.action)
+        .order_by(cooldowns.c.action)
+    )
+    return {(str(row["action"]),): int(row["count"]) for row in await db.fetch_all(query)}
+
+
+async def _outbox(db: Database) -> int:
+    left = (NoticeState.WAITING, NoticeState.SENDING)
+    query = sa.select(sa.func.count()).select_from(notices).where(notices.c.state.in_(left))
+    return int(await db.fetch_val(query))
+
+
+async def _without_vector(db: Database) -> int:
+    known = sa.exists().where(embeddings.c.memory_id == memories.c.id)
+    query = sa.select(sa.func.count()).select_from(memories).where(~known)
+    return int(await db.fetch_val(query))
+
+
+async def _many(db: Database, table: sa.Table) -> int:
+    return int(await db.fetch_val(sa.select(sa.func.count()).select_from(table)))

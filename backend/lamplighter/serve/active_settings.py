@@ -1,0 +1,115 @@
+"""What is in force in a running web process, for the page of the settings."""
+
+import asyncio
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from lamplighter import __version__
+from lamplighter.config import active
+from lamplighter.config.settings import FILE, Settings
+from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.formats import serialize
+from lamplighter.repository import Database
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import is_postgres, shown
+from lamplighter.repository.upkeep import leases, vitals
+from lamplighter.serve.home import SESSIONS, ServicesFile
+
+LICENSE = "Apache-2.0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """The settings that this process runs by, the files it reads, and what it is."""
+
+    settings: Settings
+    services: ServicesFile
+    lexicon: Lexicon
+    db: Database
+    redact: Redactor
+    started_at: datetime
+
+    async def shown(self) -> Mapping[str, Any]:
+        """Return all of it as JSON, without its secrets."""
+        found = await asyncio.to_thread(active.in_force, self.settings)
+        for each in found["settings"]:
+            for name in ("value", "next"):
+                each[name] = each[name] and self.redact(each[name])
+        found["warnings"] += await self._differs()
+        return {
+            **found,
+            "files": await asyncio.to_thread(self._files),
+            "about": await self._about(),
+        }
+
+    def line_of(self, name: str, text: str) -> str:
+        """Return the line of `lamplighter.toml` that sets a setting; raises Invalid."""
+        return active.line_of(name, text)
+
+    async def _differs(self) -> list[str]:
+        """Say where the supervisor runs by other settings than this process."""
+        leader, ours = await leases.get(self.db), self.settings
+        if leader is None or not leader.pid:
+            return []
+        theirs = {
+            "engine": (leader.engine, ours.engine),
+            "interval": (f"{leader.interval_seconds:g} s", f"{ours.interval:g} s"),
+            "dry_run": (_flag(leader.dry_run), _flag(ours.dry_run)),
+        }
+        return [
+            f"The supervisor runs with {name} {there}, this web process says {here}."
+            for name, (there, here) in theirs.items()
+            if there != here
+        ]
+
+    def _files(self) -> list[dict[str, Any]]:
+        settings = self.settings
+        own, words = self.services.problems(), self.lexicon
+        count = len(self.services.last_good())
+        added = len(words.heads) - len(built_in().heads)
+        says = "none of your own words" if words.version == built_in().version else _added(added)
+        places: tuple[tuple[str, Path, str, list[dict[str, object]]], ...] = (
+            ("home", settings.home, "", []),
+            ("settings", settings.home / FILE, "", []),
+            ("services", settings.services, f"{count} declared", own),
+            ("lexicon", settings.lexicon, says, []),
+            ("sessions", settings.home / SESSIONS, "", []),
+        )
+        return [_file(name, path, says, problems) for name, path, says, problems in places]
+
+    async def _about(self) -> dict[str, Any]:
+        sqlite = ".".join(map(str, driver.version()))
+        postgres = is_postgres(self.settings.database_url)
+        engine = f"PostgreSQL {await vitals.server_version(self.db)}" if postgres else sqlite
+        return {
+            "version": __version__,
+            "license": LICENSE,
+            "python": platform.python_version(),
+            "database": engine if postgres else f"SQLite {sqlite}",
+            "database_at": shown(self.settings.database_url),
+            "started_at": serialize.at(self.started_at),
+        }
+
+
+def _file(name: str, path: Path, says: str, problems: list[dict[str, object]]) -> dict[str, Any]:
+    there = path.exists()
+    return {
+        "name": name,
+        "path": str(path),
+        "exists": there,
+        "says": says if there else "",
+        "problems": problems,
+    }
+
+
+def _added(count: int) -> str:
+    return f"{count:,} words more than ours" if count > 0 else "changes words of ours"
+
+
+def _flag(value: bool) -> str:
+    return "yes" if value else "no"

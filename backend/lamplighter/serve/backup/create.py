@@ -1,0 +1,196 @@
+"""Backups: the database, the session files and what a person wrote, tried before they count."""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lamplighter import __version__, clock
+from lamplighter.config.settings import LEXICON, Settings, describe
+from lamplighter.domain.actions.halt import FILE as HALT
+from lamplighter.domain.errors import Unavailable
+from lamplighter.repository.store import database, driver, migrate
+from lamplighter.repository.upkeep import copies
+from lamplighter.repository.upkeep.copies import Copied
+from lamplighter.serve import file_replacement, home, home_lock
+from lamplighter.serve.backup import manifest
+from lamplighter.supervisor.run.files import blocks
+
+DATABASE: Final = "database"
+SETTINGS: Final = "settings.json"
+SERVICES: Final = "services.yaml"
+DIRECTORY: Final = "backups"
+LOCK: Final = ".lock"
+BUSY: Final = "Another backup is at work in {}. Try again when it has ended."
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup that was made, and the older ones that were removed for it."""
+
+    path: Path
+    manifest: manifest.Manifest
+    bytes: int
+    removed: tuple[Path, ...]
+
+
+def make(settings: Settings, directory: Path | None, *, keep: int, say: Say) -> Backup:
+    """Make a backup in a directory, try to restore it, and keep the newest `keep` of them.
+
+    Raises Unavailable where there is nothing to back up, and Damaged when the trial fails.
+    """
+    os.umask(0o077)
+    with in_reach(settings):
+        return _finished(settings, directory or settings.home / DIRECTORY, keep, say)
+
+
+@contextmanager
+def in_reach(settings: Settings) -> Iterator[None]:
+    """Raise Unavailable, in words, for what the database or the disk refuses."""
+    try:
+        yield
+    except driver.Error as error:
+        raise Unavailable(migrate.cannot_use(settings.database_url, error)) from error
+    except OSError as error:
+        where = error.filename or settings.home
+        raise Unavailable(f"{where} cannot be used: {error.strerror}.") from error
+
+
+def _finished(settings: Settings, directory: Path, keep: int, say: Say) -> Backup:
+    if not settings.home.is_dir() or migrate.revision_of(settings.database_url) is None:
+        raise Unavailable(f"There is nothing to back up: {settings.home} has no database yet.")
+    if file_replacement.interrupted(settings.home):
+        file_replacement.settle(settings)
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (
+        home_lock.shared(settings.home),
+        home_lock.alone(directory / LOCK, BUSY.format(directory)),
+    ):
+        for stale in directory.glob(f"{manifest.PARTIAL}*"):
+            shutil.rmtree(stale)
+        name = f"{manifest.NAME}{clock.now():%Y%m%dT%H%M%S%fZ}"
+        partial = directory / f"{manifest.PARTIAL}{name}"
+        try:
+            made = _make(settings, partial, say)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        path = directory / name
+        os.rename(partial, path)
+        manifest.flush(path)
+        removed = tuple(_retire(directory, made.home, keep))
+    return Backup(path, made, _size(path), removed)
+
+
+def _make(settings: Settings, partial: Path, say: Say) -> manifest.Manifest:
+    (partial / DATABASE).mkdir(parents=True)
+    copier = copies.copier(settings.database_url)
+    copied = copier.copy(partial / DATABASE)
+    say(f"Database copied: {_many(sum(copied.tables.values()), 'row')}.")
+    # after the database: what it says was read of a file is then in the copy
+    count = _copy_sessions(settings, partial / home.SESSIONS)
+    say(f"Session files copied: {count:,}.")
+    _copy_written(settings, partial)
+    copier.prove(partial / DATABASE, copied)
+    say("Restore test passed.")
+    identity = home.identity(settings)
+    made = manifest.describe(
+        partial,
+        lamplighter=__version__,
+        made_at=f"{clock.now():%Y-%m-%dT%H:%M:%SZ}",
+        home=identity.id,
+        host=identity.host,
+        database=_with_mark(settings, copied),
+    )
+    manifest.write(partial, made)
+    manifest.flush(partial)
+    return made
+
+
+def _with_mark(settings: Settings, copied: Copied) -> Copied:
+    mark = database.HighWater(settings.home / database.FILE).read()
+    return copies.replace_last(copied, max(mark, copied.last_session))
+
+
+def _copy_sessions(settings: Settings, to: Path) -> int:
+    to.mkdir()
+    masked = home.secrets(settings).masked
+    count = 0
+    for path in sorted((settings.home / home.SESSIONS).glob("*.*")):
+        if path.suffix not in (".jsonl", ".err") or not path.is_file():
+            continue
+        try:
+            _copy_output(path, to / path.name, masked)
+        except FileNotFoundError:
+            continue  # it was removed meanwhile
+        count += path.suffix == ".jsonl"
+    return count
+
+
+def _copy_output(path: Path, to: Path, masked: Callable[[bytes], bytes]) -> None:
+    """Copy what was printed, and mask the secrets in it until its own session has done so."""
+    # before the file is opened: a session's own directory is removed when its files are masked
+    is_masked = not path.with_suffix("").is_dir()
+    with path.open("rb") as source, to.open("wb") as target:
+        if is_masked:
+            shutil.copyfileobj(source, target)
+        else:
+            growing = _is_growing(path.with_suffix(".jsonl"))
+            target.writelines(map(masked, blocks(source, growing=growing)))
+
+
+def _is_growing(output: Path) -> bool:
+    """Whether a session is at work: the process that runs it has locked its output."""
+    if not output.exists():
+        return False
+    with output.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _copy_written(settings: Settings, to: Path) -> None:
+    for path, name in written(settings):
+        if path.is_file():
+            shutil.copyfile(path, to / name)
+    (to / SETTINGS).write_text(json.dumps(describe(settings), indent=1))
+
+
+def written(settings: Settings) -> Iterator[tuple[Path, str]]:
+    """Yield the files that a person writes, and their names in a backup."""
+    yield settings.services, SERVICES
+    yield settings.lexicon, LEXICON
+    yield settings.home / HALT, HALT
+
+
+def _retire(directory: Path, identity: str, keep: int) -> Iterator[Path]:
+    """Remove the oldest whole backups of a home, beyond the newest `keep`."""
+    whole = []
+    for path in sorted(directory.glob(f"{manifest.NAME}*"), reverse=True):
+        try:
+            if manifest.read(path).home == identity:
+                whole.append(path)
+        except Unavailable:
+            continue  # it is none of ours
+    for path in whole[keep:]:
+        partial = path.with_name(f"{manifest.PARTIAL}{path.name}")
+        os.rename(path, partial)  # half removed it must not be taken for a whole one
+        shutil.rmtree(partial)
+        yield path
+
+
+def _size(directory: Path) -> int:
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,179 @@
+"""Restore a backup: the home ends as the backup has it, or stays as it was."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from lamplighter import clock
+from lamplighter.config.settings import Settings
+from lamplighter.domain.actions.halt import FILE as HALT
+from lamplighter.domain.errors import Unavailable
+from lamplighter.repository.store import database as numbers
+from lamplighter.repository.store import migrate
+from lamplighter.repository.store.database import file_of, is_postgres, shown, sqlite_url
+from lamplighter.repository.upkeep import copies, copies_sqlite
+from lamplighter.serve import file_replacement, home, home_lock
+from lamplighter.serve.backup import create, manifest
+from lamplighter.serve.backup.manifest import Manifest
+from lamplighter.serve.file_replacement import Replacement
+from lamplighter.supervisor.lease import SUFFIX
+
+USED: Final = (
+    "{} holds data already. Restore into an empty home, or use --replace: what is there is "
+    "put aside."
+)
+OTHER_KIND: Final = (
+    "The backup holds a {} database, and LAMPLIGHTER_DATABASE_URL names a {} one. "
+    "Set it to a database of the same kind."
+)
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was restored, and where what it replaced was put; None where there was nothing."""
+
+    manifest: Manifest
+    revision: str
+    replaced: Path | None
+
+
+def restore(settings: Settings, path: Path, *, replace: bool, say: Say) -> Restored:
+    """Restore a backup into the home and its database; raises Unavailable where it cannot."""
+    os.umask(0o077)
+    try:
+        with create.in_reach(settings):
+            return _restore(settings, path, replace=replace, say=say)
+    except copies.Damaged as error:
+        raise Unavailable(f"The backup is damaged: {error}. Use another backup.") from error
+
+
+def _restore(settings: Settings, path: Path, *, replace: bool, say: Say) -> Restored:
+    made = manifest.read(path)
+    manifest.check(path, made)
+    say(f"Backup of {made.made_at} is whole: {len(made.files):,} files.")
+    _check_kind(settings, made)
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if file_replacement.interrupted(settings.home):
+        file_replacement.settle(settings)
+    with _alone(settings):
+        in_use = [str(each) for each in _present(settings)]
+        if in_use and not replace:
+            raise Unavailable(USED.format(in_use[0]))
+        shutil.rmtree(settings.home / file_replacement.STAGE, ignore_errors=True)
+        try:
+            replacement = _staged(settings, path, made)
+        except BaseException:
+            shutil.rmtree(settings.home / file_replacement.STAGE, ignore_errors=True)
+            raise
+        file_replacement.begin(settings.home, replacement)
+        try:
+            _load(settings, path, made, replacement)
+        except Exception:
+            if not file_replacement.resolve(settings, replacement):
+                raise
+        else:
+            file_replacement.finish(settings.home, replacement)
+    say("Restored. Start Lamplighter as usual.")
+    aside = settings.home / replacement.replaced
+    return Restored(made, migrate.head(), aside if aside.exists() else None)
+
+
+def _check_kind(settings: Settings, made: Manifest) -> None:
+    kind = copies.kind_of(settings.database_url)
+    if made.database.kind != kind:
+        raise Unavailable(OTHER_KIND.format(made.database.kind, kind))
+    if made.database.revision > migrate.head():
+        raise Unavailable(
+            f"The backup was made by a newer Lamplighter ({made.lamplighter}). "
+            "Install that version to restore it."
+        )
+
+
+@contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    """Use the home alone, its database too; raises Unavailable naming what is in use."""
+    with ExitStack() as locks:
+        locks.enter_context(home_lock.exclusive(settings.home))
+        if is_postgres(settings.database_url):
+            from lamplighter.repository.upkeep import copies_postgres
+
+            if copies_postgres.used_by_others(settings.database_url):
+                raise Unavailable(copies_postgres.IN_USE.format(shown(settings.database_url)))
+        else:
+            path = file_of(settings.database_url)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = path.with_name(f"{path.name}{SUFFIX}")
+            message = home_lock.IN_USE.format(path)
+            locks.enter_context(home_lock.alone(lock, message))
+        yield
+
+
+def _present(settings: Settings) -> Iterator[Path | str]:
+    """Yield what is there already that a restore would replace."""
+    if is_postgres(settings.database_url):
+        if migrate.revision_of(settings.database_url) is not None:
+            yield f"The database {shown(settings.database_url)}"
+    elif file_of(settings.database_url).exists():
+        yield file_of(settings.database_url)
+    if any((settings.home / home.SESSIONS).glob("*")):
+        yield settings.home / home.SESSIONS
+
+
+def _staged(settings: Settings, path: Path, made: Manifest) -> Replacement:
+    """Make the new version of every file beside its place, the database migrated and checked."""
+    places: dict[str, str] = {}
+    gone: list[str] = []
+
+    def place(target: Path) -> Path:
+        source = file_replacement.staged(target)
+        places[str(source)] = str(target)
+        return source
+
+    if not is_postgres(settings.database_url):
+        database = place(file_of(settings.database_url))
+        shutil.copyfile(path / create.DATABASE / copies_sqlite.FILE, database)
+        migrate.upgrade(sqlite_url(database))
+        copies_sqlite.check(database)
+    shutil.copytree(path / home.SESSIONS, place(settings.home / home.SESSIONS))
+    for target, name in create.written(settings):
+        if (path / name).is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path / name, place(target))
+        elif name != HALT:  # what was halted stays halted
+            gone.append(str(target))
+    mark = numbers.HighWater(settings.home / numbers.FILE).read()
+    numbers.HighWater(place(settings.home / numbers.FILE)).note(
+        max(mark, made.database.last_session, _last(settings))
+    )
+    name = f"replaced-{clock.now():%Y%m%dT%H%M%S%fZ}"
+    return Replacement(replaced=name, note=f"restore {uuid4().hex}", places=places, gone=gone)
+
+
+def _last(settings: Settings) -> int:
+    """Return the last session number of the database that is replaced, where it can be read."""
+    if is_postgres(settings.database_url):
+        from lamplighter.repository.upkeep import copies_postgres
+
+        return copies_postgres.last_session(settings.database_url)
+    path = file_of(settings.database_url)
+    return copies_sqlite.last_session(path) if path.exists() else 0
+
+
+def _load(settings: Settings, path: Path, made: Manifest, replacement: Replacement) -> None:
+    """Put the rows in place where they are in PostgreSQL; a SQLite file is a file like others."""
+    if is_postgres(settings.database_url):
+        from lamplighter.repository.upkeep import copies_postgres
+
+        copies_postgres.replace(
+            settings.database_url,
+            path / create.DATABASE,
+            made.database.revision,
+            replacement.note,
+        )

@@ -1,0 +1,257 @@
+"""The doctor: what is wrong with an installation, and what to do about it."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+import httpx2
+
+from lamplighter import clock
+from lamplighter.config.settings import Settings
+from lamplighter.domain.actions.halt import Halt
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.search.semantic import sign as told_meaning
+from lamplighter.domain.services import vitals
+from lamplighter.domain.services.vitals import Sign, judged
+from lamplighter.repository import Database
+from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store.database import file_of, is_postgres, shown
+from lamplighter.repository.store.file_watch import REPAIR
+from lamplighter.repository.store.unreadable import MEND, unreadable
+from lamplighter.repository.upkeep.database_state import Condition, condition
+from lamplighter.serve import database_file, home, semantic, web
+from lamplighter.serve.checkup import checks
+from lamplighter.serve.commands import access
+from lamplighter.usecases.sessions.halt import Brake
+from lamplighter.usecases.system import vitals as gathered
+
+UNREADABLE_SHOWN: Final = 20
+ASKING_SECONDS: Final = 5.0
+
+
+def look(settings: Settings) -> list[Sign]:
+    """Look at everything that can keep Lamplighter from working; changes nothing."""
+    every = (
+        checks.sqlite,
+        checks.home,
+        checks.permissions,
+        checks.user,
+        checks.space,
+        checks.run_directory,
+        _halt,
+        _database,
+        _memories,
+        _beliefs,
+        _meaning,
+        checks.session_files,
+        checks.services,
+        checks.lexicon,
+        checks.prices,
+        checks.programs,
+        checks.engine,
+        checks.app,
+        checks.token,
+        checks.roots,
+        checks.notifications,
+        _web,
+        _memory_service,
+        _elsewhere,
+    )
+    return [sign for each in every for sign in checks.seen(each, settings)]
+
+
+def _database(settings: Settings) -> Iterator[Sign]:
+    if is_postgres(settings.database_url):
+        yield from _postgres(settings.database_url)
+        return
+    path, lost = file_of(settings.database_url), database_file.lost(settings)
+    if lost:
+        yield judged("database", False, *lost)
+        return
+    if not path.exists():
+        yield judged("database", True, f"Database {path}: not there yet, made at the first start")
+        return
+    try:
+        at, found = migrate.revision(path), condition(path)
+    except driver.OperationalError as error:
+        advice = "Let this user write there, see that there is space, end what keeps it locked."
+        yield judged("database", False, f"Database {path}: {error}", advice)
+        return
+    except driver.Error as error:
+        yield judged("database", False, f"Database {path}: {error}", REPAIR)
+        return
+    if found.check != "ok":
+        yield judged("database", False, f"Database {path}: {found.check}", REPAIR)
+        return
+    if at is not None and at > migrate.head():
+        yield judged(
+            "database", False, f"Database {path}: revision {at}", "Start the newer Lamplighter."
+        )
+    else:
+        yield judged("database", True, f"Database {path}: sound, revision {at}")
+    yield from _at_odds(found)
+
+
+def _postgres(url: str) -> Iterator[Sign]:
+    from lamplighter.repository.upkeep.postgres_state import condition as look_at
+
+    name = f"Database {shown(url)}"
+    try:
+        at, found = migrate.revision_of(url), look_at(url)
+    except (LamplighterError, driver.Error) as error:
+        yield judged("database", False, name, str(error))
+        return
+    if found.check != "ok":
+        advice = "Give LAMPLIGHTER_DATABASE_URL a server that this user may write to."
+        yield judged("database", False, f"{name}: {found.check}", advice)
+    elif at is not None and at > migrate.head():
+        yield judged("database", False, f"{name}: revision {at}", "Start the newer Lamplighter.")
+    else:
+        yield judged(
+            "database", True, f"{name}: sound, revision {at}" if at else f"{name}: still empty"
+        )
+    yield from _at_odds(found)
+
+
+def _at_odds(found: Condition) -> Iterator[Sign]:
+    """Tell what keeps a sound database from being used as it should."""
+    if found.locked:
+        advice = "Find who holds it (`fuser` on the file, `pg_locks`): until it ends writes wait."
+        yield judged("database", False, "The database is locked by another program", advice)
+    if found.index:
+        advice = "Stop Lamplighter and run `lamplighter migrate`: it makes the index anew."
+        words = f"The index of the search is damaged: {found.index}"
+        yield judged("database", False, words, advice)
+    told = vitals.clock(found.newest, now=clock.now())
+    if not told.ok:
+        yield told
+
+
+def _halt(settings: Settings) -> Iterator[Sign]:
+    """Tell whether everything stands still, as far as the database can be asked."""
+    brake, url = home.brake(settings), settings.database_url
+    found = brake.by_file()
+    if found is None and (is_postgres(url) or file_of(url).exists()):
+        with suppress(LamplighterError, driver.Error, OSError):
+            if migrate.revision_of(url) == migrate.head():
+                found = asyncio.run(_pulled(url, brake))
+    if found is not None:
+        yield vitals.halted(found.words, brake.release(found))
+
+
+async def _pulled(url: str, brake: Brake) -> Halt | None:
+    async with Database(url) as db:
+        return await brake.pulled(db)
+
+
+def _memories(settings: Settings) -> Iterator[Sign]:
+    """Name the rows that cannot be read; of a database that is sick itself the look at it tells."""
+    url = settings.database_url
+    if not is_postgres(url) and not file_of(url).exists():
+        return
+    with suppress(LamplighterError, driver.Error, OSError):
+        for error in asyncio.run(unreadable(url, UNREADABLE_SHOWN)):
+            yield judged(
+                "database", False, str(error).removesuffix(f" {MEND}"), f"{MEND} It is passed over."
+            )
+
+
+def _beliefs(settings: Settings) -> Iterator[Sign]:
+    """Count the memories that want a second look, of a database that can be read."""
+    url = settings.database_url
+    if is_postgres(url) or file_of(url).exists():
+        with suppress(LamplighterError, driver.Error, OSError):
+            if migrate.revision_of(url) == migrate.head():
+                yield from asyncio.run(_counted(url))
+
+
+async def _counted(url: str) -> list[Sign]:
+    async with Database(url) as db:
+        return await gathered.counted(db, now=clock.now())
+
+
+def _meaning(settings: Settings) -> Iterator[Sign]:
+    """Say of how many memories the meaning is kept, of a database that can be read."""
+    why_not = semantic.why_not(settings)
+    found = None if why_not else semantic.progress(settings)
+    if why_not or found is not None:
+        yield told_meaning(found, why_not=why_not)
+
+
+def _web(settings: Settings) -> Iterator[Sign]:
+    """Ask the running web process, as a script would: with the token of the home."""
+    address = access.url(settings)
+    if not web.answers(settings):
+        yield judged("web", True, f"Web process {address}: does not run")
+        return
+    words = access.words_of(settings)
+    try:
+        answer = httpx2.get(
+            f"{address}/api/v1/supervisor",
+            headers={"Authorization": f"Bearer {words}"} if words else {},
+            trust_env=False,
+            timeout=ASKING_SECONDS,
+        )
+        found = answer.json()
+    except (httpx2.HTTPError, ValueError):
+        advice = "Something else may listen there. Set LAMPLIGHTER_PORT to a free one."
+        yield judged("web", False, f"{address} does not answer as Lamplighter does", advice)
+        return
+    if answer.status_code == 503:
+        advice = "It goes on by itself when its database does; see what is said of that."
+        yield judged("web", False, f"{address} answers, but cannot use its database now", advice)
+        return
+    if answer.status_code != 200:
+        advice = (
+            "It may serve another home: end it, or set LAMPLIGHTER_PORT to a free one. If it is "
+            "this one, its token was revoked: start it again."
+        )
+        yield judged("web", False, f"{address} does not take this home's token", advice)
+        return
+    yield from _not_ready(address)
+    leads = "a supervisor leads" if found["state"] != "away" else "no supervisor leads"
+    yield judged("web", True, f"Web process {address}: takes this home's token; {leads}")
+
+
+def _not_ready(address: str) -> Iterator[Sign]:
+    """Repeat what the web process reports of its open database file."""
+    with suppress(httpx2.HTTPError, ValueError):
+        answer = httpx2.get(f"{address}/readyz", trust_env=False, timeout=ASKING_SECONDS)
+        if answer.status_code == 503:
+            yield from vitals.database_file(answer.json()["detail"])
+
+
+def _memory_service(settings: Settings) -> Iterator[Sign]:
+    """Ask what answers on the port of the memory service whether it is ours."""
+    at = replace(settings, port=settings.memory_port)
+    address = access.url(at)
+    if not web.answers(at):
+        yield judged("memory_service", True, f"Memory service {address}: does not run")
+        return
+    advice = "Something else, perhaps engram, listens there. Set LAMPLIGHTER_MEMORY_PORT."
+    try:
+        found = httpx2.get(f"{address}/health", trust_env=False, timeout=ASKING_SECONDS).json()
+        ours = isinstance(found, dict) and found.get("service") == "lamplighter"
+    except (httpx2.HTTPError, ValueError):
+        ours = False
+    words = "answers" if ours else "does not answer as ours does"
+    yield judged("memory_service", ours, f"Memory service {address}: {words}", advice)
+
+
+def _elsewhere(settings: Settings) -> Iterator[Sign]:
+    """Ask the memory services of agents that keep their knowledge elsewhere."""
+    for agent in settings.agents:
+        if not agent.memory_url:
+            continue
+        about = f"Agent {agent.name} keeps its knowledge at {agent.memory_url}, over MCP alone: "
+        about += "its hooks keep and tell nothing here, and /agentops refuses it"
+        try:
+            url, wait = f"{agent.memory_url}/health", ASKING_SECONDS
+            well = httpx2.get(url, trust_env=False, timeout=wait).is_success
+        except (httpx2.HTTPError, httpx2.InvalidURL):
+            well = False
+        advice = "Start that service, or correct memory_url in lamplighter.toml."
+        words = about if well else f"{about}; it does not answer"
+        yield judged("elsewhere", well, words, advice)

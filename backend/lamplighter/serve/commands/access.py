@@ -1,0 +1,204 @@
+"""The home's own token, one-time links, and tokens made by hand: with or without a server."""
+
+import asyncio
+import ipaddress
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import quote
+
+from lamplighter import clock
+from lamplighter.config.settings import Settings
+from lamplighter.domain.access.access import Token
+from lamplighter.domain.errors import Busy, LamplighterError, Unavailable
+from lamplighter.repository import Database, writing
+from lamplighter.repository.access import logins, tokens
+from lamplighter.repository.store import driver
+from lamplighter.serve import home
+from lamplighter.usecases.access import access
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+FILE: Final = "token"
+OTHERS: Final = 0o077
+LOOPBACK: Final = "127.0.0.1"
+LISTED: Final = 200
+AGAIN_SECONDS: Final = 1.0
+LOGIN: Final = "`lamplighter login` prints a link to log in by."
+
+
+def token_file(settings: Settings) -> Path:
+    """Return the file with the token for this machine's scripts and commands."""
+    return settings.home / FILE
+
+
+def prepare(settings: Settings) -> None:
+    """Make the home, its database and its token ready; raises Unavailable."""
+    home.prepare(settings)
+    asyncio.run(within(settings, lambda db: keep_token(db, token_file(settings))))
+
+
+def words_of(settings: Settings) -> str:
+    """Return the home's own token; empty when there is none to read."""
+    return _read(token_file(settings))
+
+
+async def keep_token(db: Database, path: Path) -> None:
+    """See to it that the file holds a token that works, and that nobody else may read it."""
+    if await _works(db, path):
+        return
+    async with writing(db):
+        if await _works(db, path):  # another process was faster
+            return
+        whose = f"{path.parent} on {socket.gethostname()}"
+        _, words = await access.mint_for_machine(db, whose, now=clock.now())
+        try:
+            _write(path, words)
+        except OSError as error:
+            raise Unavailable(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def link(settings: Settings) -> str:
+    """Return a new one-time link to log in by."""
+    return asyncio.run(fresh_link(settings))
+
+
+async def fresh_link(settings: Settings) -> str:
+    """Return a new one-time link to log in by."""
+    return await within(settings, lambda db: _link(db, settings))
+
+
+async def _link(db: Database, settings: Settings) -> str:
+    code = await access.offer_code(db, now=clock.now())
+    return f"{url(settings)}/login?code={quote(code)}"
+
+
+def welcome(settings: Settings) -> str:
+    """Say how to log in: by a link while nobody is logged in, else how to get one.
+
+    A database that is busy is not waited for: raises Busy.
+    """
+    return asyncio.run(within(settings, lambda db: _welcome(db, settings)))
+
+
+async def _welcome(db: Database, settings: Settings) -> str:
+    await keep_token(db, token_file(settings))
+    if await logins.living(db, now=clock.now()):
+        return LOGIN
+    return f"Log in: {await _link(db, settings)}   (once, within an hour)"
+
+
+@asynccontextmanager
+async def welcomed_later(
+    settings: Settings, db: Database, say: Callable[[str], None]
+) -> AsyncIterator[None]:
+    """Make the token and say how to log in as soon as the database takes a write."""
+    task = asyncio.create_task(_welcome_later(settings, db, say))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _welcome_later(settings: Settings, db: Database, say: Callable[[str], None]) -> None:
+    while True:
+        try:
+            say(await _welcome(db, settings))
+            return
+        except (driver.OperationalError, TimeoutError) as error:
+            logger.log(driver.severity(error), "No login link can be made yet: %s", error)
+        except LamplighterError as error:
+            logger.error("No login link can be made: %s", error)
+            return
+        await asyncio.sleep(AGAIN_SECONDS)
+
+
+def create(
+    settings: Settings,
+    name: str,
+    scopes: Sequence[str],
+    *,
+    days: int | None,
+    agent: str | None = None,
+) -> tuple[Token, str]:
+    """Make a token; raises Invalid."""
+    now = clock.now()
+    return asyncio.run(
+        within(settings, lambda db: access.mint(db, name, scopes, days=days, agent=agent, now=now))
+    )
+
+
+def listed(settings: Settings) -> list[Token]:
+    """Return the tokens that were made for programs, newest first."""
+    found = asyncio.run(within(settings, lambda db: tokens.page(db, limit=LISTED)))
+    return found.items
+
+
+def revoke(settings: Settings, token_id: int) -> None:
+    """Let a token in no more; raises NotFound."""
+    now = clock.now()
+    asyncio.run(within(settings, lambda db: access.revoke(db, token_id, now=now)))
+
+
+async def within(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
+    """Do something with the home's database; raises Busy when it is locked for long."""
+    async with home.database(settings) as db:
+        try:
+            return await work(db)
+        except (driver.OperationalError, TimeoutError) as error:
+            raise Busy(f"The database cannot be used now ({error}). Try again.") from error
+
+
+def url(settings: Settings) -> str:
+    """Return the address to ask the web process at, from this machine."""
+    host = LOOPBACK if _everywhere(settings.host) else settings.host
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+
+
+def known_hosts(settings: Settings) -> tuple[str, ...]:
+    """Return the names, beside those of loopback, that this server is asked by."""
+    bound = () if _everywhere(settings.host) else (settings.host,)
+    return tuple(f"[{each}]" if ":" in each else each for each in (*bound, *settings.hosts))
+
+
+def _everywhere(host: str) -> bool:
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_unspecified
+    return False
+
+
+async def _works(db: Database, path: Path) -> bool:
+    _close_to_others(path)
+    return await access.bearer(db, _read(path), now=clock.now()) is not None
+
+
+def _close_to_others(path: Path) -> None:
+    with suppress(OSError):
+        if path.stat().st_mode & OTHERS:
+            logger.warning("%s could be read by others; now only its owner can.", path)
+            path.chmod(0o600)
+
+
+def _read(path: Path) -> str:
+    with suppress(OSError, ValueError):
+        return path.read_text(encoding="ascii").strip()
+    return ""
+
+
+def _write(path: Path, words: str) -> None:
+    """Write the file whole or not at all, and never with a wider mode."""
+    new = path.with_name(f".{path.name}-{os.getpid()}")
+    with suppress(FileNotFoundError):
+        new.unlink()
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(f"{words}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)

@@ -1,0 +1,57 @@
+"""Halting everything by a command, and letting it go on: with or without a running server."""
+
+import asyncio
+import getpass
+import os
+from contextlib import suppress
+
+from lamplighter import clock
+from lamplighter.config.settings import Settings
+from lamplighter.domain.actions.halt import FILE, Halt
+from lamplighter.domain.errors import Unavailable
+from lamplighter.repository import Database
+from lamplighter.serve import home
+from lamplighter.serve.commands.access import within
+from lamplighter.usecases.sessions import halt
+from lamplighter.usecases.sessions.halt import Brake
+
+
+def pull(settings: Settings, reason: str) -> str:
+    """Halt everything and say how: by the file at once, then by the database if it can be used."""
+    brake = home.brake(settings)
+    with suppress(OSError):  # then the database has to do
+        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        brake.write(reason, by=_who(), now=clock.now())
+    try:
+        home.prepare(settings)
+        pulled = asyncio.run(within(settings, lambda db: _pull(db, brake, reason)))
+    except Unavailable as error:
+        if brake.by_file() is None:
+            message = f"Nothing is halted: {error} Nor can {brake.file} be written."
+            raise Unavailable(message) from error
+        return f"{error} So {brake.file} was written: everything is halted while it is there."
+    return f"Everything is halted. {pulled.words if pulled else ''}"
+
+
+def release(settings: Settings) -> str:
+    """Let everything go on: remove the file, and release the row."""
+    path = settings.home / FILE
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be removed: {error.strerror}. Remove it.") from error
+    home.prepare(settings)
+    brake = home.brake(settings)
+    asyncio.run(within(settings, lambda db: halt.release(db, brake, by=_who(), now=clock.now())))
+    return "Nothing is halted."
+
+
+async def _pull(db: Database, brake: Brake, reason: str) -> Halt | None:
+    return await halt.pull(db, brake, reason, by=_who(), now=clock.now())
+
+
+def _who() -> str:
+    try:
+        return f"{getpass.getuser()} (command line)"
+    except (OSError, KeyError):  # a container may have no name for its user
+        return f"user {os.getuid()} (command line)"

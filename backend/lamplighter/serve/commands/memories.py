@@ -1,0 +1,188 @@
+"""Memories for the command line: with or without a running server, which hears of each change."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Final, TypeVar
+
+from lamplighter import clock
+from lamplighter.config.settings import Settings
+from lamplighter.domain.memory.memory import GENERAL, Candidate, Category, Edit, Kind, Memory
+from lamplighter.domain.project import project_of
+from lamplighter.domain.search import period
+from lamplighter.domain.services.service import fold
+from lamplighter.domain.sessions.inclusion import Inclusion
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.memory import history, memories, trash
+from lamplighter.repository.memory.memories import Filter, Order, Sort, View
+from lamplighter.repository.memory.trash import Discarded
+from lamplighter.serve import home
+from lamplighter.serve.commands.access import within
+from lamplighter.usecases.memory import curate, journal
+from lamplighter.usecases.memory.service_names import spelled
+from lamplighter.usecases.sessions import inclusion as include
+from lamplighter.usecases.sessions import preview as previews
+
+T = TypeVar("T")
+SOON: Final = timedelta(days=30)
+STEPS: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Which memories are asked for, in the words of the command line; None asks for all."""
+
+    q: str | None = None
+    service: str | None = None
+    category: str | None = None
+    kind: str | None = None
+    project: str | None = None
+    scope: str | None = None
+    state: str = "all"
+    view: str | None = None
+    as_of: str | None = None
+    sort: str = "confidence"
+    order: str | None = None
+    limit: int = 50
+
+    def filter(self) -> Filter:
+        """Return it as the repository takes it, but for the service."""
+        return Filter(
+            q=self.q,
+            category=None if self.category is None else Category(self.category),
+            kind=None if self.kind is None else Kind(self.kind),
+            project=None if self.project is None else project_of(self.project),
+            scope=self.scope,
+            active={"active": True, "inactive": False}.get(self.state),
+            in_review=self.state == "review",
+            view=None if self.view is None else View(self.view),
+            by=clock.now() + SOON,
+        )
+
+
+def listed(settings: Settings, asked: Asked) -> tuple[list[Memory], int]:
+    """Return the first memories of those that are asked for, and how many there are."""
+    at = period.past(asked.as_of, "as_of", now=clock.now())
+    sort = Sort(asked.sort)
+    falling = sort.falling if asked.order is None else asked.order == "desc"
+    order = Order(sort, backward=falling != sort.falling)
+
+    async def ask(db: Database) -> tuple[list[Memory], int]:
+        async with reading(db):
+            wanted = asked.filter()
+            if asked.service is not None:
+                wanted = replace(wanted, service=await _spelled(db, settings, asked.service))
+            found = await memories.page(db, wanted, sort=order, limit=asked.limit, at=at)
+            return found.items, await memories.count(db, wanted, at=at)
+
+    return _within(settings, ask)
+
+
+def add(settings: Settings, candidate: Candidate) -> Memory:
+    """Keep what a person knows; raises Invalid."""
+    return _within(
+        settings,
+        lambda db: curate.create(db, candidate, **_manner(settings)),
+    )
+
+
+def edit(settings: Settings, memory_id: int, change: Edit) -> Memory:
+    """Change a memory; raises Invalid, NotFound."""
+    return _within(
+        settings,
+        lambda db: curate.edit(db, memory_id, change, version=None, **_manner(settings)),
+    )
+
+
+def shown(settings: Settings, memory_id: int, *, trashed: bool = False) -> Memory:
+    """Return a memory, with `trashed` one of the trash too; raises NotFound."""
+
+    async def ask(db: Database) -> Memory:
+        held = await trash.get(db, memory_id) if trashed else None
+        return await curate.get(db, memory_id) if held is None or not held.memory else held.memory
+
+    return _within(settings, ask)
+
+
+def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool) -> None:
+    """Delete a memory: into the trash, or (`soft`) kept inactive; raises NotFound."""
+    now = clock.now()
+
+    async def ask(db: Database) -> None:
+        if soft:
+            await curate.set_aside(db, memory_id, now=now)
+            return
+        async with writing(db):
+            if not permanently or await trash.get(db, memory_id) is None:
+                await curate.delete(db, memory_id, version=None, now=now)
+            if permanently:
+                await journal.purge(db, memory_id, now=now)
+
+    _within(settings, ask)
+
+
+def restore(settings: Settings, memory_id: int) -> Memory:
+    """Restore a memory from the trash, or make an inactive one active; raises Invalid, NotFound."""
+
+    async def ask(db: Database) -> Memory:
+        if await trash.get(db, memory_id) is not None:
+            return await journal.restore(db, memory_id, now=clock.now())
+        change = Edit(active=True)
+        return await curate.edit(db, memory_id, change, version=None, **_manner(settings))
+
+    return _within(settings, ask)
+
+
+def trashed(settings: Settings, q: str, limit: int) -> tuple[list[Discarded], int]:
+    """Return deleted memories that contain a text, and how many there are."""
+
+    async def ask(db: Database) -> tuple[list[Discarded], int]:
+        async with reading(db):
+            found = await trash.page(db, q=q, limit=limit)
+            return found.items, await trash.count(db, q=q)
+
+    return _within(settings, ask)
+
+
+def steps(settings: Settings, memory_id: int) -> list[dict[str, Any]]:
+    """Return the newest changes of a memory as JSON, newest first; raises NotFound."""
+
+    async def ask(db: Database) -> list[dict[str, Any]]:
+        async with reading(db):
+            found = await history.of(db, memory_id, limit=STEPS)
+            if not found.items:
+                await curate.get(db, memory_id)
+            return [history.plainly(each) for each in found.items]
+
+    return _within(settings, ask)
+
+
+def inclusion(
+    settings: Settings, memory_id: int, *, services: str | None, budget: int | None
+) -> Inclusion:
+    """Return whether the next prompt includes a memory, and why; raises NotFound."""
+    known = home.ServicesFile(settings.services).last_good()
+    asked = include.Asked(
+        services=previews.focus(services, known),
+        budget=settings.memory_budget if budget is None else budget,
+    )
+    return _within(
+        settings, lambda db: include.explain(db, memory_id, asked, known, now=clock.now())
+    )
+
+
+def _manner(settings: Settings) -> Mapping[str, Any]:
+    known = [each.name for each in home.ServicesFile(settings.services).last_good()]
+    return {"now": clock.now(), "redact": home.secrets(settings), "known": known}
+
+
+async def _spelled(db: Database, settings: Settings, service: str) -> str:
+    known = [each.name for each in home.ServicesFile(settings.services).last_good()]
+    name = GENERAL if fold(service) == GENERAL else service
+    return await spelled(db, name, known) or GENERAL
+
+
+def _within(settings: Settings, ask: Callable[[Database], Awaitable[T]]) -> T:
+    home.prepare(settings)
+    return asyncio.run(within(settings, ask))

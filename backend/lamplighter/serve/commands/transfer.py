@@ -1,0 +1,274 @@
+"""Exports and imports for the command line: with or without a running server."""
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import IO, Final
+
+from lamplighter import clock
+from lamplighter.config.settings import Settings
+from lamplighter.domain.errors import Invalid, Unavailable, Wrong
+from lamplighter.domain.memory.memory import OPERATIONS
+from lamplighter.formats import markdown_notes, native_export, third_party_export
+from lamplighter.formats.import_records import AnyRecord
+from lamplighter.formats.json_items import MAX_ITEM_CHARS, Item, Items, NotJson
+from lamplighter.repository import Database, writing
+from lamplighter.serve import home
+from lamplighter.serve.commands.access import within
+from lamplighter.usecases.access.recording import note
+from lamplighter.usecases.clients.exports import Exported, Form, export
+from lamplighter.usecases.clients.imports import CHANGES, Fault, Importing, Placed
+
+STANDARD: Final = "-"
+NOTES: Final = (".md", ".markdown")
+PIECE: Final = 64 * 1024
+AT_ONCE: Final = 1_000
+
+Step = Callable[[int, int], object]
+
+
+class Kind(StrEnum):
+    """What an import reads."""
+
+    AUTO = "auto"
+    LAMPLIGHTER = "lamplighter"
+    AGENTOPS = "agentops"
+    ENGRAM = "engram"
+    MARKDOWN = "markdown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is to be imported, and how; `project` is that of what names none."""
+
+    path: str
+    kind: Kind = Kind.AUTO
+    project: str = OPERATIONS
+    by_section: bool = False
+    dry: bool = False
+    strict: bool = False
+
+
+def tell(
+    settings: Settings, form: Form, output: Path | None, *, project: str | None, step: Step
+) -> Exported:
+    """Write an export to a file, whole or not at all, or (None) to standard output."""
+    home.prepare(settings)
+
+    async def ask(db: Database) -> Exported:
+        if output is None:
+            write = sys.stdout.write
+            return await export(db, form, write, project=project, step=step, now=clock.now())
+        new = output.with_name(f".{output.name}-{os.getpid()}")
+        try:
+            with _opened(new) as file:
+                done = await export(
+                    db, form, file.write, project=project, step=step, now=clock.now()
+                )
+            new.replace(output)
+        finally:
+            with suppress(OSError):
+                new.unlink()
+        return done
+
+    try:
+        return asyncio.run(within(settings, ask))
+    except OSError as error:
+        raise Unavailable(
+            f"{output or 'The output'} cannot be written: {error.strerror}"
+        ) from error
+
+
+def bring(settings: Settings, wish: Wish, *, step: Step) -> Importing:
+    """Import what is wished for; raises Invalid for what cannot be read at all."""
+    home.prepare(settings)
+    redact = home.secrets(settings)
+    with tempfile.TemporaryDirectory() as directory:
+        path = _held(wish.path, Path(directory))
+        origin = "standard input" if wish.path == STANDARD else Path(wish.path).name
+
+        async def ask(db: Database) -> Importing:
+            done = Importing(db, redact, clock.now(), origin=origin, dry=wish.dry)
+            if wish.strict and not wish.dry:
+                tried = Importing(db, redact, clock.now(), origin=origin, dry=True)
+                await _take(tried, path, wish, lambda done, total: None)
+                if tried.faults:
+                    return tried
+            try:
+                await _take(done, path, wish, step)
+            finally:  # what came in before a fault stays
+                await _record(db, done)
+            return done
+
+        try:
+            return asyncio.run(within(settings, ask))
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+
+async def _record(db: Database, done: Importing) -> None:
+    """Note in the journal what an import has changed."""
+    changed = sum(done.counts.get(each, 0) for each in CHANGES)
+    if changed and not done.dry:
+        async with writing(db):
+            await note(db, "import", done.origin, now=clock.now(), rows=changed)
+
+
+async def _take(importing: Importing, path: Path, wish: Wish, step: Step) -> None:
+    some: list[Placed] = []
+    for found in _read(path, wish, step):
+        if isinstance(found, Fault):
+            importing.faults.append(found)
+            continue
+        some.append(found)
+        if len(some) >= AT_ONCE:
+            await importing.take(some)
+            some = []
+    await importing.take(some)
+
+
+def _read(path: Path, wish: Wish, step: Step) -> Iterator[Placed | Fault]:
+    kind = _kind(path) if wish.kind is Kind.AUTO else wish.kind
+    match kind:
+        case Kind.MARKDOWN:
+            yield from _notes(path, wish, step)
+        case Kind.LAMPLIGHTER:
+            yield from _lines(path, step)
+        case _:
+            yield from _document(path, wish, step)
+
+
+def _kind(path: Path) -> Kind:
+    if path.is_dir() or path.suffix.lower() in NOTES:
+        return Kind.MARKDOWN
+    with _text(path) as file:
+        first = file.readline(PIECE)
+    if native_export.is_header(first):
+        return Kind.LAMPLIGHTER
+    if first.lstrip().startswith("{") or not first.strip():
+        return Kind.AGENTOPS
+    said = "is neither an export nor Markdown: say which with --format"
+    raise Invalid(Wrong(str(path), said))
+
+
+def _lines(path: Path, step: Step) -> Iterator[Placed | Fault]:
+    total, done = path.stat().st_size, 0
+    with _text(path) as file:
+        number = 0
+        while line := file.readline(MAX_ITEM_CHARS):
+            number += 1
+            done += len(line.encode("utf-8", "replace"))
+            step(done, total)
+            if line.strip():
+                yield from _placed(f"line {number}", partial(native_export.record, line))
+
+
+def _document(path: Path, wish: Wish, step: Step) -> Iterator[Placed | Fault]:
+    total, done, items = path.stat().st_size, 0, Items()
+    with _text(path) as file:
+        try:
+            while piece := file.read(PIECE):
+                done += len(piece.encode("utf-8", "replace"))
+                step(done, total)
+                yield from _rows(items.feed(piece), wish.project)
+            yield from _rows(items.close(), wish.project)
+            if third_party_export.LISTS.isdisjoint(items.names):
+                yield Fault(
+                    path.name,
+                    f"is no export: it has no {', '.join(sorted(third_party_export.LISTS))}",
+                )
+        except NotJson as error:
+            yield Fault(path.name, f"{error}; what stands behind it was not read")
+
+
+def _rows(items: Iterator[Item], project: str) -> Iterator[Placed | Fault]:
+    for item in items:
+        if item.index is not None:
+            read = partial(third_party_export.record, item.name, item.value, project)
+            yield from _placed(f"{item.name} {item.index}", read)
+
+
+def _placed(place: str, read: Callable[[], AnyRecord | None]) -> Iterator[Placed | Fault]:
+    try:
+        found = read()
+    except Invalid as error:
+        yield Fault(place, str(error))
+        return
+    if found is not None:
+        yield Placed(place, found)
+
+
+def _notes(path: Path, wish: Wish, step: Step) -> Iterator[Placed | Fault]:
+    files = list(_files(path)) if path.is_dir() else [path]
+    root = path.resolve() if path.is_dir() else None
+    for done, file in enumerate(files, 1):
+        name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        try:
+            if root is not None and not file.resolve().is_relative_to(root):
+                raise ValueError("leads out of the directory: name the file itself to import it")
+            if file.stat().st_size > MAX_ITEM_CHARS:
+                raise ValueError(f"is larger than {MAX_ITEM_CHARS:,} bytes")
+            text = file.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            yield Fault(name, "is not UTF-8")
+        except (OSError, ValueError) as error:
+            yield Fault(name, str(error))
+        else:
+            place = file.resolve().as_posix()
+            for found in markdown_notes.records(
+                text, name, place=place, project=wish.project, by_section=wish.by_section
+            ):
+                yield Placed(found.candidate.source_ref or name, found)
+        step(done, len(files))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Return the notes below a directory in the order of their names, but hidden ones."""
+    for directory, below, names in os.walk(path):
+        below[:] = sorted(each for each in below if not each.startswith("."))
+        for name in sorted(names):
+            file = Path(directory, name)
+            if file.suffix.lower() in NOTES and not name.startswith(".") and file.is_file():
+                yield file
+
+
+def _held(path: str, directory: Path) -> Path:
+    """Return a file that can be read twice: what comes in by a pipe is kept meanwhile."""
+    found = Path(path)
+    if path != STANDARD and not found.exists():
+        raise Invalid(Wrong(path, "is not there"))
+    if path != STANDARD and (found.is_dir() or found.is_file()):
+        return found
+    kept = directory / "import"
+    with kept.open("wb") as file:
+        if path == STANDARD:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        else:
+            with found.open("rb") as pipe:
+                shutil.copyfileobj(pipe, file)
+    return kept
+
+
+def _text(path: Path) -> IO[str]:
+    try:
+        return path.open(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _opened(path: Path) -> IO[str]:
+    return os.fdopen(
+        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+    )
+
+
+def _unreadable(path: Path, error: OSError) -> Unavailable:
+    return Unavailable(f"{path} cannot be read: {error.strerror}")

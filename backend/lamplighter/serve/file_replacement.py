@@ -1,0 +1,123 @@
+"""Put restored files in the place of old ones: all of them or none, wherever it is cut off.
+
+New files are staged beside their places. The journal in the home is the point of no
+return: with it the rest is finished, by this process or the next one; without it the old
+files stand.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final
+
+from lamplighter.config.settings import Settings
+from lamplighter.repository.store.database import is_postgres
+from lamplighter.serve import home_lock
+
+JOURNAL: Final = "restore.json"
+STAGE: Final = ".restore"
+_BESIDE: Final = ("-wal", "-shm", "-journal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """What is put in place: staged files by their places, and what has no place any more.
+
+    `note` is what the restored PostgreSQL database holds once it is committed.
+    """
+
+    replaced: str
+    note: str = ""
+    places: dict[str, str] = field(default_factory=dict)
+    gone: list[str] = field(default_factory=list)
+
+
+def staged(target: Path) -> Path:
+    """Return where the new version of a file or directory is made."""
+    stage = target.parent / STAGE
+    stage.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return stage / target.name
+
+
+def interrupted(home: Path) -> bool:
+    """Whether a restore of a home passed its point of no return and did not end."""
+    return (home / JOURNAL).exists()
+
+
+def begin(home: Path, replacement: Replacement) -> None:
+    """Pass the point of no return (on PostgreSQL it is the commit that follows)."""
+    for each in replacement.places:
+        _flush(Path(each))
+    written = staged(home / JOURNAL)
+    written.write_text(json.dumps(asdict(replacement)))
+    _flush(written)
+    os.replace(written, home / JOURNAL)
+    _flush(home)
+
+
+def settle(settings: Settings) -> None:
+    """Finish a restore that was interrupted, or undo it where it was before its commit."""
+    with home_lock.exclusive(settings.home):
+        resolve(settings, Replacement(**json.loads((settings.home / JOURNAL).read_text())))
+
+
+def resolve(settings: Settings, replacement: Replacement) -> bool:
+    """Finish a restore whose rows are committed and undo any other; say whether they are."""
+    committed = _is_committed(settings, replacement)
+    (finish if committed else undo)(settings.home, replacement)
+    return committed
+
+
+def finish(home: Path, replacement: Replacement) -> None:
+    """Put everything in place; what is there already stays."""
+    for each in replacement.gone:
+        _put_aside(Path(each), replacement.replaced)
+    for source, target in replacement.places.items():
+        if not Path(source).exists():
+            continue  # it is in place
+        for old in (target, *(f"{target}{end}" for end in _BESIDE)):
+            _put_aside(Path(old), replacement.replaced)
+        os.replace(source, target)
+        _flush(Path(target).parent)
+    undo(home, replacement)
+
+
+def undo(home: Path, replacement: Replacement) -> None:
+    """Remove the journal and what is staged."""
+    (home / JOURNAL).unlink(missing_ok=True)
+    _flush(home)
+    for stage in {home / STAGE, *(Path(each).parent for each in replacement.places)}:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _is_committed(settings: Settings, replacement: Replacement) -> bool:
+    if not is_postgres(settings.database_url):
+        return True
+    from lamplighter.repository.upkeep import copies_postgres
+
+    return copies_postgres.note_of(settings.database_url) == replacement.note
+
+
+def _put_aside(path: Path, replaced: str) -> None:
+    if path.exists():
+        aside = path.parent / replaced
+        aside.mkdir(mode=0o700, exist_ok=True)
+        os.replace(path, aside / path.name)
+
+
+def _flush(path: Path) -> None:
+    """Let a file, or all that is in a directory, outlive a loss of power."""
+    for each in (path, *_below(path)):
+        file = os.open(each, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+
+def _below(path: Path) -> Iterator[Path]:
+    if path.is_dir() and path.parent.name == STAGE:
+        yield from path.rglob("*")

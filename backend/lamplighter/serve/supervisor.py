@@ -1,0 +1,266 @@
+"""The supervisor's process, and one session run by hand."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lamplighter import clock
+from lamplighter.config import lexicon
+from lamplighter.config.settings import Settings
+from lamplighter.domain.actions.approval import ApprovalState
+from lamplighter.domain.errors import Conflict, Halted, Unavailable
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.handoff import EscalationState
+from lamplighter.domain.sessions.session import Plan, RequestState, Session, Status
+from lamplighter.domain.sessions.transcript import shown
+from lamplighter.engines import stream
+from lamplighter.engines.tail import Tail
+from lamplighter.mcp.session_server import Doors
+from lamplighter.repository import Database
+from lamplighter.repository.feed.signals import Waking, listening, run_directory
+from lamplighter.repository.sessions import approvals, escalations, requests, sessions
+from lamplighter.repository.store.database import file_of, is_postgres
+from lamplighter.repository.store.driver import OperationalError
+from lamplighter.serve import home
+from lamplighter.serve.commands import access
+from lamplighter.serve.outbox import ApprisePost
+from lamplighter.serve.session_context import workshop
+from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
+from lamplighter.supervisor.sender import Sender
+from lamplighter.usecases.sessions import sessions as lifecycle
+
+FOLLOW_SECONDS: Final = 0.05
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A chain that was run by hand: its first and last session, and whether it needs a person."""
+
+    first: Session
+    last: Session
+    person: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Supervising:
+    """A supervisor and what wakes it."""
+
+    supervisor: Supervisor
+    listener: Waking
+
+
+def run(settings: Settings) -> None:
+    """Make the rounds until asked to end."""
+    home.prepare(settings)
+    home.write_starter(settings)
+    asyncio.run(_run(settings))
+
+
+def once(settings: Settings, plan: Plan, *, engine: str | None, say: Say) -> Ran:
+    """Run one session now, and those it hands on to; `say` gets each line of them.
+
+    Beside a living supervisor it is that one which runs it.
+    """
+    home.prepare(settings)
+    home.write_starter(settings)
+    try:
+        return asyncio.run(_once(settings, plan, engine, say))
+    except OperationalError as error:
+        raise Unavailable(f"The database cannot be used now: {error}. Try again.") from error
+
+
+async def _run(settings: Settings) -> None:
+    async with supervising(settings) as here:
+        _on_signals(here.supervisor.drain)
+        await here.supervisor.run(here.listener)
+
+
+async def _once(settings: Settings, plan: Plan, engine: str | None, say: Say) -> Ran:
+    async with supervising(settings) as here:
+        services = here.supervisor.load()
+        if await here.supervisor.lead():
+            return await _alone(here.supervisor, plan, engine, services, say)
+        return await _beside(here.supervisor, plan, engine, services, say)
+
+
+async def _alone(
+    supervisor: Supervisor, plan: Plan, engine: str | None, services: Services, say: Say
+) -> Ran:
+    pulled = await supervisor.shop.brake.pulled(supervisor.db)
+    if pulled is not None:
+        await supervisor.step_down()
+        raise Halted(f"{pulled.words} {supervisor.shop.brake.release(pulled)}")
+    _on_signals(supervisor.drain)
+    filed = await lifecycle.ask(
+        supervisor.db,
+        plan,
+        services=services,
+        redact=supervisor.shop.redactor,
+        engine=engine,
+        max_tier=supervisor.shop.max_tier,
+        now=clock.now(),
+    )
+    working = asyncio.create_task(_work_off(supervisor, filed.id))
+    try:
+        return await _followed(supervisor, filed.id, say)
+    finally:
+        await working
+        await supervisor.shop.cleaning.ended()
+        await supervisor.step_down()
+
+
+async def _work_off(supervisor: Supervisor, request_id: int) -> None:
+    while not supervisor.draining.is_set():
+        if await supervisor.halted():
+            await asyncio.sleep(FOLLOW_SECONDS)
+            continue
+        if await supervisor.go_on():
+            continue
+        request = await requests.get(supervisor.db, request_id)
+        if request is None or request.state is not RequestState.QUEUED:
+            return
+        await supervisor.answer(request)
+        await supervisor.parking.ended()
+
+
+async def _beside(
+    supervisor: Supervisor, plan: Plan, engine: str | None, services: Services, say: Say
+) -> Ran:
+    filed = await lifecycle.ask(
+        supervisor.db,
+        plan,
+        services=services,
+        redact=supervisor.shop.redactor,
+        engine=engine,
+        max_tier=supervisor.shop.max_tier,
+        now=clock.now(),
+    )
+    say(f"A supervisor is running; request {filed.id} is number {filed.position} in its queue.")
+    pulled = await supervisor.shop.brake.pulled(supervisor.db)
+    if pulled is not None:
+        say(f"{pulled.words} The request waits. {supervisor.shop.brake.release(pulled)}")
+    return await _followed(supervisor, filed.id, say)
+
+
+async def _followed(supervisor: Supervisor, request_id: int, say: Say) -> Ran:
+    """Say each line of the session that answers a request, until it has ended."""
+    db = supervisor.db
+    while True:
+        request = await requests.get(db, request_id)
+        if request is None or request.state is RequestState.CANCELLED:
+            raise Conflict(f"Request {request_id} was taken back.")
+        if request.session_id is not None:
+            first = await _follow(supervisor, request.session_id, say)
+            return Ran(first, *await _follow_on(supervisor, first, say))
+        await asyncio.sleep(FOLLOW_SECONDS)
+
+
+async def _follow_on(supervisor: Supervisor, session: Session, say: Say) -> tuple[Session, bool]:
+    """Say the lines of the sessions that one hands on to, for as long as they do.
+
+    Returns the last of them, and whether it asked for a person.
+    """
+    db = supervisor.db
+    while session.status is Status.ESCALATED:
+        # read before the child, with which it ends: the other way round neither is seen
+        waiting = await _handed(db, session, EscalationState.ACCEPTED)
+        child = await sessions.child(db, session.id)
+        if child is not None:
+            say(f"Session {session.id}: {session.reason} Session {child.id} goes on.")
+            session = await _follow(supervisor, child.id, say)
+        elif not waiting:
+            break
+        else:
+            await asyncio.sleep(FOLLOW_SECONDS)
+    return session, await _handed(db, session, EscalationState.PERSON)
+
+
+async def _handed(db: Database, session: Session, state: EscalationState) -> bool:
+    """Whether something that a session handed on stands so."""
+    return any(each.state is state for each in await escalations.of(db, [session.id]))
+
+
+async def _follow(supervisor: Supervisor, session_id: int, say: Say) -> Session:
+    db, files, redact = supervisor.db, supervisor.shop.files, supervisor.shop.redactor
+    tail: Tail | None = None
+    asked: set[int] = set()
+    while True:
+        session = await sessions.get(db, session_id)
+        assert session is not None
+        tail = tail or _open(files.path(session))
+        if tail:
+            _say_new(tail, redact, say)
+        for each in await approvals.of(db, session_id):
+            if each.state is ApprovalState.OPEN and each.id not in asked:
+                asked.add(each.id)
+                decide = f"lamplighter approvals approve {each.id}, or deny"
+                say(f"Session {session_id} is waiting for approval of {each.wish}: {decide}.")
+        if not session.running:
+            _say_where(db, session, tail, say)
+            return session
+        await asyncio.sleep(FOLLOW_SECONDS)
+
+
+def _say_where(db: Database, session: Session, tail: Tail | None, say: Say) -> None:
+    if tail is None and db.home and not session.is_of(db.home.id):
+        say(f"Its output is on {session.host}.")
+
+
+def _open(path: Path) -> Tail | None:
+    return Tail(path) if path.exists() else None
+
+
+def _say_new(tail: Tail, redact: Redactor, say: Say) -> None:
+    while not tail.at_end:
+        for line in tail.read():
+            for item in stream.parse(redact.marked(line.content)):
+                entry = shown(item)
+                if entry:
+                    say(redact(entry.text))
+
+
+@asynccontextmanager
+async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
+    """Put a supervisor together; it leads nothing yet."""
+    services, words = home.ServicesFile(settings.services), lexicon.in_force(settings)
+    lock = _lease(settings.database_url)
+    directory = run_directory(settings.home)
+    async with (
+        home.tracing(settings, "supervisor"),
+        home.database(settings) as db,
+        listening(settings.database_url, directory) as listener,
+        Doors() as doors,
+    ):
+        rounds = Rounds(
+            interval=settings.interval,
+            engine=settings.engine,
+            engines=home.usual_engines(settings),
+            dry_run=settings.dry_run,
+        )
+        shop = workshop(settings, db, words, doors, services)
+        post = ApprisePost(settings.notify)
+        sender = Sender(db, post, clock.now, access.url(settings))
+        led = Supervisor(shop, rounds, services.load, lock, beside=(sender.run,))
+        yield Supervising(led, listener)
+
+
+def _lease(url: str) -> Lease:
+    if is_postgres(url):
+        from lamplighter.repository.upkeep.lease_postgres import PostgresLock
+
+        return PostgresLock(url)
+    return Lock(Path(f"{file_of(url)}{SUFFIX}"))
+
+
+def _on_signals(stop: Callable[[], None]) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)

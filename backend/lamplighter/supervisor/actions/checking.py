@@ -1,0 +1,67 @@
+"""Checks made by the supervisor itself: in a process of their own, as a round makes them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from lamplighter.domain.actions import evidence
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.services.check import Check
+from lamplighter.domain.services.service import Service
+from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.sessions.transcript import ToolResult
+from lamplighter.engines import Task, stream
+from lamplighter.engines.bounded import bounded
+from lamplighter.engines.probe import ProbeEngine
+
+START_SECONDS: Final = 10.0
+PAUSE_SECONDS: Final = 1.0
+LONGEST_SECONDS: Final = 120.0
+OUTPUT_BYTES: Final = 1024 * 1024
+
+Before = Mapping[str, Sequence[Look]]
+
+
+async def check(session: Session, service: Service, before: Before | None = None) -> list[Look]:
+    """Return the results of a service's checks; raises Conflict when there are none.
+
+    A check that hangs ends with its process.
+    """
+    task = Task(
+        session=replace(session, tier=1),
+        system="",
+        injected="",
+        message="",
+        services=(service,),
+        known=(service,),
+        looks={f"{service.name}/{name}": tuple(past) for name, past in (before or {}).items()},
+    )
+    command = ProbeEngine().command(task)
+    seconds = min(LONGEST_SECONDS, max(map(_longest, service.checks)) + START_SECONDS)
+    ended = await bounded(
+        command.argv,
+        stdin=command.stdin,
+        env=command.env,
+        timeout=seconds,
+        output_bytes=OUTPUT_BYTES,
+    )
+    results = [each for line in ended.output.splitlines() for each in _results(line)]
+    if not results:
+        why = f"it took longer than {seconds:g} s" if ended.timed_out else "the probe failed"
+        raise Conflict(f"{service.name} could not be checked: {why}.")
+    return results
+
+
+def _longest(check: Check) -> float:
+    """Return how long a check takes at most, with its retries."""
+    return (check.timeout + PAUSE_SECONDS) * (check.retries + 1)
+
+
+def _results(line: bytes) -> list[Look]:
+    found = [
+        evidence.read(item.found)
+        for item in stream.parse(line)
+        if isinstance(item, ToolResult) and isinstance(item.found, dict)
+    ]
+    return [each for each in found if isinstance(each, Look)]

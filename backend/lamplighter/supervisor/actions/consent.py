@@ -1,0 +1,117 @@
+"""Consent: wait until a person has said what is to become of a wish."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from lamplighter.domain.actions.approval import Approval, ApprovalState
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.repository import Database
+from lamplighter.repository.sessions import approvals as rows
+from lamplighter.repository.store.driver import Error, OperationalError
+from lamplighter.usecases.services import act
+from lamplighter.usecases.sessions import approvals
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS: Final = 0.25
+ENDED: Final = "ended with its session"
+UNWANTED: Final = "its session waits for it no more"
+
+
+@dataclass(slots=True)
+class Waiting:
+    """When a session waits for a person, and for how many seconds it has.
+
+    `parked` is set with the first approval: from then on nobody waits for the session.
+    """
+
+    parked: asyncio.Event = field(default_factory=asyncio.Event)
+    _open: int = 0
+    _since: float = 0.0
+    _passed: float = 0.0
+
+    @property
+    def now(self) -> bool:
+        """Whether it waits now."""
+        return self._open > 0
+
+    @property
+    def seconds(self) -> float:
+        """Return for how long it has waited, which is no working time."""
+        return self._passed + (time.monotonic() - self._since if self._open else 0.0)
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count the time until the end of the context; of several at once only once."""
+        self._since = self._since if self._open else time.monotonic()
+        self._open += 1
+        self.parked.set()
+        try:
+            yield
+        finally:
+            self._passed = self.seconds if self._open == 1 else self._passed
+            self._open -= 1
+
+
+async def begun(
+    db: Database, asking: Coroutine[Any, Any, Use | Approval], *, now: Callable[[], datetime]
+) -> Use | Approval:
+    """Return what a wish was answered with; of one that is cancelled meanwhile nothing stays."""
+    answering = asyncio.ensure_future(asking)
+    try:
+        return await asyncio.shield(answering)
+    except asyncio.CancelledError:
+        await asyncio.shield(asyncio.ensure_future(_forgo(db, answering, now=now)))
+        raise
+
+
+async def _forgo(
+    db: Database, answering: asyncio.Future[Use | Approval], *, now: Callable[[], datetime]
+) -> None:
+    with suppress(Error, LamplighterError):  # the end of its session settles what stands
+        found = await answering
+        if isinstance(found, Approval):
+            await approvals.withdraw(db, found.id, UNWANTED, now=now())
+        elif found.outcome is Outcome.RESERVED:
+            await act.settle(db, found, Outcome.FAILURE, text=ENDED, now=now())
+
+
+async def decided(db: Database, asked: Approval, *, now: Callable[[], datetime]) -> Approval:
+    """Wait until a person has decided, or the time is over; return what stands then.
+
+    When a person puts another command in its place, that one is waited for. Nothing
+    comes of it any more when nobody waits: the session was stopped, or went away.
+    """
+    held = asked
+    try:
+        while held.state is ApprovalState.OPEN:
+            await asyncio.sleep(POLL_SECONDS)
+            held = await _looked_at(db, held, now=now)
+    except BaseException:
+        leaving = asyncio.ensure_future(approvals.withdraw(db, held.id, UNWANTED, now=now()))
+        with suppress(Error):  # the end of its session withdraws it
+            await asyncio.shield(leaving)
+        raise
+    return held
+
+
+async def _looked_at(db: Database, held: Approval, *, now: Callable[[], datetime]) -> Approval:
+    try:
+        found = await rows.get(db, held.id)
+        if found is None:
+            return held
+        if found.state is ApprovalState.REPLACED:
+            return await approvals.successor(db, found) or found
+        if found.state is ApprovalState.OPEN and found.expired(now=now()):
+            return await approvals.expire(db, found.id, now=now())
+        return found
+    except OperationalError as error:
+        logger.warning("The database cannot be used now (%s); trying again.", error)
+        return held

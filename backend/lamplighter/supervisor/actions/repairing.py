@@ -1,0 +1,133 @@
+"""Whether an action may repair a service now, and whether it did: by checks made for that."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from lamplighter.domain.actions import repairs
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.service import Action, Approve, Service
+from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.text import one_line, shortened
+from lamplighter.repository import writing
+from lamplighter.repository.services import checks, cooldowns
+from lamplighter.usecases.ingest.session_lines import PROBE
+from lamplighter.usecases.services import act, flapping
+from lamplighter.usecases.sessions import chain
+
+if TYPE_CHECKING:
+    from lamplighter.supervisor.actions.gate import Gate
+
+Check = Callable[[Session, Service], Awaitable[list[Look]]]
+
+PAUSE_SECONDS: Final = (0.25, 5.0)
+SHOWN_CHARS: Final = 300
+_ENDED: Final = "its session ended"
+
+
+async def objection(gate: "Gate", name: str, action: Action) -> str:
+    """Say why an action would do no good to a service now; empty when it may.
+
+    A person is asked where no declared action repairs what fails.
+    """
+    service = gate.services.find(name)
+    if service is None or not service.checks:
+        return ""
+    try:
+        results = await _checked(gate, service)
+    except Conflict as error:
+        return str(error).rstrip(".")
+    why = repairs.why_not(service, action, results)
+    others = any(repairs.repairable(each, results) for each in service.actions)
+    failing = repairs.repairable(action, results)
+    gate.failed[service.name, action.name] = {each.name for each in failing}
+    if not why:
+        why = await _flaps(gate, service, action, results)
+        others = False
+    if why and why != repairs.HEALTHY_AGAIN and not others and not gate.session.dry_run:
+        await chain.ask_person(gate.db, gate.session, service.name, why, now=gate.now())
+    return why
+
+
+async def confirm(gate: "Gate", use: Use, action: Action, words: str) -> tuple[Outcome, str]:
+    """Wait until the checks that failed before an action pass; a success is what they confirm.
+
+    The built-in engine waits by itself, as long as memory says: what it measures confirms the use.
+    """
+    outcome, took, began = Outcome.UNCONFIRMED, None, monotonic()
+    why = _ENDED
+    try:
+        with gate.looks():
+            why = await _failing_yet(gate, use, action)
+    finally:  # cancelled: its session ends
+        if why:
+            words = f"{words}; not confirmed: {shortened(one_line(why), SHOWN_CHARS)}"
+        elif gate.session.engine != PROBE:
+            outcome, took = Outcome.SUCCESS, round(monotonic() - began, 1)
+        settled = act.settle(gate.db, use, outcome, text=words, healthy_after=took, now=gate.now())
+        await asyncio.shield(asyncio.ensure_future(settled))
+    return outcome, words
+
+
+async def credit(gate: "Gate", service: str, results: Sequence[Look]) -> None:
+    """Confirm an action after all: a later look of its session found that its checks pass."""
+    passing = {each.name for each in results if each.ok}
+    uses = [use for use in await cooldowns.of(gate.db, [gate.session.id]) if use.service == service]
+    for use in uses[-1:]:
+        names = gate.failed.get((service, use.name))
+        if use.outcome is Outcome.UNCONFIRMED and names and names <= passing:
+            words = "confirmed by a later check"
+            await act.settle(gate.db, use, Outcome.SUCCESS, text=words, now=gate.now())
+
+
+async def _failing_yet(gate: "Gate", use: Use, action: Action) -> str:
+    """Say which check that failed before an action does not pass in its time; empty once all do."""
+    names = gate.failed.get((use.service, action.name))
+    service, began = gate.services.find(use.service), monotonic()
+    if service is None or not names:
+        return f"{use.service} has no checks"
+    if gate.session.engine == PROBE:
+        return ""
+    once = tuple(replace(each, retries=0) for each in service.checks if each.name in names)
+    while True:
+        try:
+            results = await gate.check(gate.session, replace(service, checks=once))
+        except Conflict as error:
+            return str(error)
+        failing = [each for each in results if not each.ok]
+        if not failing or monotonic() >= began + action.wait:
+            break
+        least, most = PAUSE_SECONDS
+        await asyncio.sleep(min(most, max(least, (monotonic() - began) / 20)))
+    await _keep(gate, results)
+    return "; ".join(f"{each.name}: {gate.redact(each.detail)}" for each in failing)
+
+
+async def _flaps(gate: "Gate", service: Service, action: Action, results: Sequence[Look]) -> str:
+    """Say that a service failed too often for another automatic repair."""
+    if action.approve is Approve.ALWAYS:  # a person decides each time
+        return ""
+    failing = repairs.repairable(action, results)
+    names = [each.name for each in failing]
+    limit = gate.flap_limit
+    why = await flapping.objection(gate.db, service.name, names, limit=limit, now=gate.now())
+    return f"{why}; now: {failing[0].detail}" if why else ""
+
+
+async def _checked(gate: "Gate", service: Service) -> list[Look]:
+    """Make a service's checks now, and keep their results as evidence."""
+    with gate.looks():
+        results = await gate.check(gate.session, service)
+    return await _keep(gate, results)
+
+
+async def _keep(gate: "Gate", results: Sequence[Look]) -> list[Look]:
+    results = [replace(each, detail=gate.redact(each.detail)) for each in results]
+    async with writing(gate.db):
+        for each in results:
+            await checks.insert(gate.db, gate.session.id, each, now=gate.now())
+    return results

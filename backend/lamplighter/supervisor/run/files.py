@@ -1,0 +1,229 @@
+"""Each session's file: what its engine printed, as it printed it."""
+
+import fcntl
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.sessions.summary import without_markers
+from lamplighter.domain.sessions.transcript import Finished, Line, Text, ToolUse
+from lamplighter.engines import stream
+from lamplighter.engines.tail import Tail
+
+BLOCK_BYTES: Final = 2**20
+SAID_KEPT_CHARS: Final = 2_000
+
+
+@dataclass(slots=True)
+class Heard:
+    """What a whole file says about its session: its words, its tools, and its result.
+
+    `answer` are the last words that hold more than markers.
+    """
+
+    first: str = ""
+    last: str = ""
+    count: int = 0
+    answer: str = ""
+    uses: dict[str, int] = field(default_factory=dict)
+    finished: Finished | None = None
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The words that a summary needs, in order; those between are left out but counted."""
+        if self.count <= 1:
+            return (self.first,) * self.count
+        between = [""] * (self.count - 2)
+        if between:
+            between[-1] = self.answer
+        return (self.first, *between, self.last)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFiles:
+    """The directory of the session files."""
+
+    directory: Path
+    max_line: int = field(default=4 * 2**20)
+
+    def create(self, session: Session) -> Path:
+        """Create the file of a session, readable by us alone; raises FileExistsError."""
+        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = self.path(session)
+        path.touch(mode=0o600, exist_ok=False)
+        return path
+
+    def path(self, session: Session) -> Path:
+        """Return the file of a session."""
+        return self.directory / f"{session.output}.jsonl"
+
+    def scratch(self, session: Session) -> Path:
+        """Make the directory that is a session's own while it lasts, for our eyes only."""
+        path = self.directory / session.output
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return path
+
+    def clear(self, output: str) -> None:
+        """Remove a session's own directory: its files are masked, and nothing is left to do."""
+        shutil.rmtree(self.directory / output, ignore_errors=True)
+
+    def empty(self, output: str) -> None:
+        """Remove what is in a session's own directory, which stays until its files are masked."""
+        own = self.directory / output
+        for each in own.iterdir() if own.is_dir() else ():
+            if each.is_dir() and not each.is_symlink():
+                shutil.rmtree(each, ignore_errors=True)
+            else:
+                each.unlink(missing_ok=True)
+
+    def unmasked(self) -> list[str]:
+        """Return the names of the outputs whose own directory is still there."""
+        found = (path.with_suffix("") for path in self.directory.glob("*.jsonl"))
+        return sorted(each.name for each in found if each.is_dir())
+
+    def size(self, output: str) -> int:
+        """Return how large the files of a session are."""
+        return sum(each.stat().st_size for each in self._printed(output))
+
+    def holds(self, session: Session, name: str) -> bool:
+        """Whether a session's own directory holds a file."""
+        return (self.directory / session.output / name).is_file()
+
+    @contextmanager
+    def claimed(self, session: Session) -> Iterator[bool]:
+        """Claim the output of a session, and say whether no other process has claimed it."""
+        try:
+            file = self.path(session).open("rb")
+        except FileNotFoundError:
+            yield True
+            return
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+
+    def free(self, session: Session, lock: str) -> bool:
+        """Whether no process of a session holds this lock in its own directory."""
+        with (self.scratch(session) / lock).open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return True
+
+    def mend(self, session: Session) -> int:
+        """End a line that was broken off, and return how many whole ones were printed."""
+        with self.path(session).open("rb+") as file:
+            said, last = 0, b"\n"
+            for last in file:
+                said += _is_whole(last)
+            if not last.endswith(b"\n"):
+                file.write(b"\n")
+        return said
+
+    def lines(self, session: Session, offset: int = 0) -> Iterator[list[Line]]:
+        """Yield all lines of a file that grows no more, some at a time."""
+        tail = Tail(self.path(session), offset, max_line=self.max_line)
+        try:
+            while not tail.at_end:
+                yield tail.read()
+            last = tail.last()
+            if last:
+                yield [last]
+        finally:
+            tail.close()
+
+    def heard(self, session: Session) -> Heard:
+        """Read a whole file for what its session said."""
+        heard = Heard()
+        for lines in self.lines(session):
+            for line in lines:
+                _hear(heard, line)
+        return heard
+
+    def mask(self, output: str, masked: Callable[[bytes], bytes], stopped: threading.Event) -> bool:
+        """Rewrite a session's closed files with their secrets masked; every offset stays true.
+
+        Says whether it came to the end before it was stopped.
+        """
+        for path in self._printed(output):
+            kept = path.with_suffix(".masked")
+            try:
+                if self._copy(path, kept, masked, stopped):
+                    os.replace(kept, path)
+            finally:
+                kept.unlink(missing_ok=True)
+        return not stopped.is_set()
+
+    def _printed(self, output: str) -> list[Path]:
+        named = (self.directory / f"{output}{suffix}" for suffix in (".jsonl", ".err"))
+        return [path for path in named if path.exists()]
+
+    def _copy(
+        self, path: Path, to: Path, masked: Callable[[bytes], bytes], stopped: threading.Event
+    ) -> bool:
+        """Copy a file with its secrets masked; say whether there were any, and all are masked."""
+        changed = False
+        with path.open("rb") as old, to.open("wb") as new:
+            os.fchmod(new.fileno(), 0o600)
+            for block in blocks(old):
+                if stopped.is_set():
+                    return False
+                began = time.monotonic()
+                safe = masked(block)
+                changed = changed or safe != block
+                new.write(safe)
+                time.sleep(time.monotonic() - began)  # as long for the others as for us
+            new.flush()
+            os.fsync(new.fileno())
+        return changed
+
+
+def blocks(file: BinaryIO, *, growing: bool = False) -> Iterator[bytes]:
+    """Yield a file in parts of whole lines; of a line that is longer, of whole words.
+
+    The end of a growing file is left out until its line or word is whole.
+    """
+    rest = b""
+    while chunk := file.read(BLOCK_BYTES):
+        data = rest + chunk
+        cut = data.rfind(b"\n") + 1
+        cut = cut or max(data.rfind(end) for end in (b" ", b",", b'"')) + 1 or len(data)
+        yield data[:cut]
+        rest = data[cut:]
+    if rest and not growing:
+        yield rest
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+def _hear(heard: Heard, line: Line) -> None:
+    if b"{" not in line.content:  # no line of the protocol: there may be a million of them
+        return
+    for item in stream.parse(line.content):
+        if isinstance(item, Text) and item.own and item.text.strip():
+            heard.count += 1
+            heard.last = item.text.strip()[:SAID_KEPT_CHARS]
+            heard.first = heard.first or heard.last
+            heard.answer = heard.last if without_markers(heard.last).strip() else heard.answer
+        elif isinstance(item, ToolUse):
+            name = item.name.rpartition("__")[2]
+            heard.uses[name] = heard.uses.get(name, 0) + 1
+        elif isinstance(item, Finished):
+            heard.finished = item

@@ -1,0 +1,163 @@
+"""Follow a running session: take in what it prints, and end it when it has to stop."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.session import Session, Status
+from lamplighter.domain.sessions.transcript import Line
+from lamplighter.engines import Task, stream
+from lamplighter.engines.claude import NAME as CLAUDE
+from lamplighter.engines.cutting import Undecided
+from lamplighter.engines.process import Run
+from lamplighter.engines.tail import POLL_SECONDS, Tail, growing
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store.driver import Error, OperationalError
+from lamplighter.supervisor.actions.gate import Gate
+from lamplighter.supervisor.patience import patiently
+from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.limits import Watch
+from lamplighter.usecases.ingest import session_lines
+from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.steps import Feed
+
+STOP_POLL_SECONDS: Final = 0.25
+HALT_LOOK_SECONDS: Final = 1.0
+DRAINED: Final = "The supervisor was asked to end."
+STOPPED: Final = "An operator stopped it."
+PARKED: Final = "The supervisor ended while it waited for approval."
+
+
+async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: Gate) -> None:
+    """Take in lines until the engine has ended and its file is read to the end."""
+    ingest = taking(shop, task.session, Services(task.known))
+    path, offset = shop.files.path(task.session), task.session.log_offset
+    tail = Tail(path, offset, max_line=shop.files.max_line)
+    undecided = Undecided()
+    ended = asyncio.ensure_future(started.wait())
+    looked = 0.0
+
+    async def look() -> None:
+        nonlocal looked
+        if time.monotonic() - looked > STOP_POLL_SECONDS:
+            looked = time.monotonic()
+            if gate.busy:  # an action may take its time: the engine waits for it
+                watch.heard = looked
+            watch.waited = gate.waiting.seconds
+            if watch.draining.is_set() and gate.waiting.now:
+                watch.stop(Status.INTERRUPTED, PARKED, started)
+            await _watch(shop, task.session, started, watch, unfinished=tail.unfinished)
+            gate.ending = watch.status is not None
+
+    try:
+        async with growing(path) as grown, _halting(shop, started, watch, gate):
+            ended.add_done_callback(lambda _: grown.set())
+            while True:
+                grown.clear()
+                over = ended.done()
+                printed = max(tail.size, shop.files.size(task.session.output))
+                watch.flooded(printed, started)
+                enough = over and watch.enough(tail.position)
+                lines = [tail.skip()] if enough and tail.left else tail.read()
+                await _ingest(shop, ingest, ready(task.session, undecided, lines), watch, look)
+                if over and tail.at_end:
+                    break
+                await look()
+                if not lines and tail.at_end:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(grown.wait(), POLL_SECONDS)
+        last = tail.last()
+        ended_with = ready(task.session, undecided, [last] if last else [])
+        await _ingest(shop, ingest, [*ended_with, *undecided.rest()], watch, look)
+    finally:
+        tail.close()
+
+
+@asynccontextmanager
+async def _halting(shop: Workshop, started: Run, watch: Watch, gate: Gate) -> AsyncIterator[None]:
+    """End the session when everything is halted, even while its lines wait for the database."""
+
+    async def obey() -> None:
+        while True:
+            halt = shop.brake.by_file()  # which needs no database
+            with suppress(Error, TimeoutError):
+                async with asyncio.timeout(HALT_LOOK_SECONDS):
+                    halt = halt or await shop.brake.pulled(shop.db)
+            if halt:
+                watch.halt(halt.words, started)
+                gate.end_actions()
+                watch.press_on()
+            await asyncio.sleep(STOP_POLL_SECONDS)
+
+    obeying = asyncio.create_task(obey())
+    try:
+        yield
+    finally:
+        obeying.cancel()
+        await asyncio.gather(obeying, return_exceptions=True)
+
+
+def taking(shop: Workshop, session: Session, services: Services) -> Ingest:
+    """Return what taking in a session's lines needs."""
+    known = [service.name for service in services]
+    limits = shop.limits.markers, shop.max_tier, shop.timepiece.steady(shop.now())
+    rules = shop.lexicon, shop.echo
+    ingest = Ingest(shop.db, session, shop.redactor, known, *limits, *rules)
+    ingest = replace(ingest, services=services, parked=shop.parked)
+    ingest.hooked.rules, ingest.hooked.window = shop.hooks, shop.window
+    if shop.hooks.save and session.log_offset:
+        _remind(shop, ingest)
+    return ingest
+
+
+def _remind(shop: Workshop, ingest: Ingest) -> None:
+    """Note the tools that were used before somebody else takes in their answers."""
+    session = ingest.session
+    for lines in shop.files.lines(session):
+        for line in lines:
+            if line.start >= session.log_offset:
+                return
+            for item in stream.parse(line.content):
+                ingest.hooked.note(item)
+
+
+def ready(session: Session, undecided: Undecided, lines: Sequence[Line]) -> Sequence[Line]:
+    """Return what can be read now: what the Claude CLI prints may turn out to be cut off."""
+    return undecided.ready(lines) if session.engine == CLAUDE else lines
+
+
+async def _ingest(
+    shop: Workshop,
+    taking: Ingest,
+    lines: Sequence[Line],
+    watch: Watch,
+    look: Callable[[], Awaitable[None]],
+) -> None:
+    """Ingest lines; between two transactions look whether the session has to stop."""
+    feed = Feed(taking, lines)
+    while not feed.empty:
+        feed.ingest = replace(taking, fading=shop.timepiece.steady(shop.now()))
+        some = partial(session_lines.ingest_some, feed, now=shop.now())
+        watch.take(await patiently(some, watch.draining))
+        await look()
+
+
+async def _watch(
+    shop: Workshop, session: Session, started: Run, watch: Watch, *, unfinished: int
+) -> None:
+    if watch.draining.is_set() and watch.drained():
+        watch.stop(Status.STOPPED, DRAINED, started)
+    due = watch.due(unfinished=unfinished)
+    if due and not started.ended:  # how long its lines take to be ingested is not its doing
+        watch.stop(*due, started)
+    watch.linger(started)
+    with suppress(OperationalError):  # looked again in a moment
+        held = await sessions.get(shop.db, session.id)
+        if held and held.stop_requested_at is not None:
+            watch.stop(Status.STOPPED, STOPPED, started)
+    watch.press_on()

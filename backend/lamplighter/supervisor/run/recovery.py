@@ -1,0 +1,135 @@
+"""What a supervisor that ended left behind: output to ingest, and sessions to end or to resume."""
+
+import asyncio
+import itertools
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.actions.halt import Halt
+from lamplighter.domain.services.leader import Leader
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.session import Session, Status
+from lamplighter.engines import process
+from lamplighter.engines.cutting import Undecided
+from lamplighter.repository.sessions import sessions
+from lamplighter.supervisor.run import follow, runner
+from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.files import Heard
+from lamplighter.supervisor.tools import gateway
+from lamplighter.usecases.ingest import late_output, session_lines
+from lamplighter.usecases.sessions import approvals, chain
+from lamplighter.usecases.sessions.sessions import Ending
+
+_GONE: Final = "the supervisor ended while it waited"
+_LATE: Final = "its output was ingested after it had ended"
+INTERRUPTED: Final = "The supervisor ended while it ran; all that it had printed was taken in."
+CUT_OFF: Final = "The supervisor ended while it ran."
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The sessions of a supervisor that died: ended, or to be resumed."""
+
+    ended: tuple[Session, ...]
+    going_on: tuple[Session, ...]
+
+
+async def recover(shop: Workshop, services: Services, former: Leader | None = None) -> Recovered:
+    """Take in the rest of what the sessions of a supervisor that died printed.
+
+    Those that cannot be resumed are ended. Output in another home is left to that home. What a
+    `former` leader on this machine has started ends, even while it only hangs.
+    """
+    await process.sweep()
+    await asyncio.to_thread(gateway.forget, shop.sockets)
+    withdrawn = await approvals.withdraw_all(shop.db, _GONE, now=shop.now())
+    waited = {each.session_id for each in withdrawn}
+    halt = await shop.brake.pulled(shop.db)
+    running = await sessions.running(shop.db)
+    await _end_engines(shop, running, former)
+    found = [await _recovered(shop, each, services, halt, each.id in waited) for each in running]
+    await ingest_pending(shop, services)
+    await chain.drop_stranded(shop.db, now=shop.now())
+    await runner.clean_rest(shop)
+    return Recovered(
+        tuple(each for each in found if not each.running),
+        tuple(each for each in found if each.running),
+    )
+
+
+async def _end_engines(shop: Workshop, running: Sequence[Session], former: Leader | None) -> None:
+    """End what a leader that hangs has started on this machine; nothing of it may act now."""
+    if former is None or former.pid in (0, os.getpid()):
+        return
+    for session in running:
+        if _is_here(shop, session):
+            await process.sweep(process.mark_of(session.id, former.pid))
+
+
+async def ingest_pending(shop: Workshop, services: Services) -> None:
+    """Ingest the output of sessions of this home that ended under the leader of another one."""
+    waiting = await sessions.pending(shop.db, shop.db.home.id) if shop.db.home else []
+    if waiting:
+        await process.sweep()
+    for session in waiting:
+        with shop.files.claimed(session) as ours:
+            if ours:  # else it is still written to, or another process of this home ingests it
+                await _complete(shop, session.id, services)
+
+
+async def _recovered(
+    shop: Workshop, session: Session, services: Services, halt: Halt | None, waited: bool
+) -> Session:
+    status = Status.STOPPED if halt else Status.INTERRUPTED
+    if not _is_here(shop, session):
+        reason = late_output.pending(session, halt.words if halt else CUT_OFF)
+        return await runner.ended(shop, session, Ending(status=status, reason=reason, pending=True))
+    heard = await _ingested(shop, session, services) or Heard()
+    stays = halt is not None or waited
+    if not stays and await runner.can_resume(
+        shop, shop.engines.get(session.engine), session, heard
+    ):
+        return session
+    reason = halt.words if halt else follow.PARKED if waited else INTERRUPTED
+    ending = Ending(
+        status=status, reason=reason, finished=heard.finished, said=heard.said, uses=heard.uses
+    )
+    return await runner.ended(shop, session, ending)
+
+
+async def _complete(shop: Workshop, number: int, services: Services) -> None:
+    session = await sessions.get(shop.db, number)
+    if session is None or not session.output_pending:
+        return
+    heard = await _ingested(shop, session, services)
+    ending = Ending(
+        status=session.status,
+        finished=heard.finished if heard else None,
+        said=heard.said if heard else (),
+        uses=heard.uses if heard else {},
+        pending=heard is None,
+    )
+    await late_output.complete(shop.db, session, ending, redact=shop.redactor, now=shop.now())
+    await chain.drop(shop.db, session, _LATE, now=shop.now())
+    await runner.clean(shop, session)
+
+
+def _is_here(shop: Workshop, session: Session) -> bool:
+    """Whether the output of a session is in this home, as far as there is any."""
+    home = shop.db.home
+    return session.is_of(home.id if home else None) or shop.files.path(session).exists()
+
+
+async def _ingested(shop: Workshop, session: Session, services: Services) -> Heard | None:
+    """Ingest the rest of the output of a session; None where its file is not there."""
+    if not shop.files.path(session).exists():
+        return None
+    taking = follow.taking(shop, session, services)
+    undecided = Undecided()
+    read = shop.files.lines(session, session.log_offset)
+    ready = (follow.ready(session, undecided, lines) for lines in read)
+    for lines in itertools.chain(ready, iter(undecided.rest, [])):
+        await session_lines.ingest(taking, lines, now=shop.now())
+    return await asyncio.to_thread(shop.files.heard, session)

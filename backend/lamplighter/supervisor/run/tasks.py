@@ -1,0 +1,64 @@
+"""The task of a session: all that its engine is given, gathered from what is kept."""
+
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.services.service import Services, fold
+from lamplighter.engines import Task
+from lamplighter.repository import Database, reading
+from lamplighter.repository.services import checks, cooldowns, findings
+from lamplighter.usecases.sessions import chain, parking
+from lamplighter.usecases.sessions.parking import PARKED
+from lamplighter.usecases.sessions.sessions import Opened
+
+LOOKS: Final = 10
+USES: Final = 20
+FINDINGS: Final = 20
+
+
+async def task(
+    db: Database,
+    begun: Opened,
+    services: Services,
+    *,
+    max_tier: int,
+    parked: int = PARKED,
+    now: datetime,
+) -> Task:
+    """Return the task of a session that was opened.
+
+    What services in scope depend on is told of too: an investigation looks there first.
+    """
+    wanted = begun.session.services
+    in_scope = tuple(each for each in services if wanted is None or each.name in wanted)
+    async with reading(db):
+        around = services.with_needs(in_scope)
+        waiting = await chain.waiting(db, around, max_tier=max_tier, parked=parked, now=now)
+        held = await parking.held(db, but=begun.session.id)
+        return Task(
+            session=begun.session,
+            system=begun.prompt.system,
+            injected=begun.prompt.injected,
+            message=begun.prompt.message,
+            services=in_scope,
+            known=tuple(services),
+            told=begun.told,
+            looks={
+                f"{service.name}/{check.name}": tuple(
+                    await checks.recent(db, service.name, check.name, limit=LOOKS)
+                )
+                for service in around
+                for check in service.checks
+            },
+            uses={
+                each.name: tuple(await cooldowns.recent(db, each.name, limit=USES))
+                for each in in_scope
+            },
+            findings={
+                each.name: tuple(await findings.recent(db, each.name, limit=FINDINGS))
+                for each in in_scope
+            },
+            waiting={name: each.since for name, each in waiting.items()},
+            parked={each.name: held[fold(each.name)] for each in around if fold(each.name) in held},
+            handoff=begun.handoff,
+        )

@@ -1,0 +1,152 @@
+"""Sessions and their turns as spans, in the words that are agreed on for models at work."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Concatenate, Final, ParamSpec, TypeVar
+
+from lamplighter import telemetry
+from lamplighter.domain.sessions.session import Plan, Request, Session, Status
+from lamplighter.domain.sessions.transcript import Spent, Usage
+from lamplighter.telemetry.traces import Span, Value
+from lamplighter.usecases.sessions.sessions import Opened
+
+P = ParamSpec("P")
+T = TypeVar("T")
+W = TypeVar("W")
+B = TypeVar("B", bound=Opened)
+
+PROVIDERS: Final = {"claude": "anthropic", "messages": "anthropic"}
+BAD: Final = (Status.FAILED, Status.TIMED_OUT, Status.INTERRUPTED)
+
+
+async def told(plan: Plan, work: Awaitable[Session], *, filed_in: str | None = None) -> Session:
+    """Let a session have a span until it has ended: in the one that it was asked for in."""
+    name, about = f"invoke_agent tier{plan.tier}", _about(plan.tier, plan.engine)
+    with telemetry.span(name, about, parent=_parent(filed_in)) as span:
+        session = await work
+        tell(span, session)
+        return session
+
+
+def chain(
+    does: Callable[Concatenate[W, Plan, Request | None, P], Awaitable[T]],
+) -> Callable[Concatenate[W, Plan, Request | None, P], Awaitable[T]]:
+    """Let the sessions of a chain have one span around them, in the one that asked for it."""
+
+    @wraps(does)
+    async def observed(
+        who: W, plan: Plan, request: Request | None, /, *more: P.args, **named: P.kwargs
+    ) -> T:
+        about = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "chain"}
+        parent = _parent(request.traceparent if request else None)
+        with telemetry.span("invoke_workflow chain", about, parent=parent):
+            return await does(who, plan, request, *more, **named)
+
+    return observed
+
+
+def about_it(
+    does: Callable[Concatenate[W, B, P], Awaitable[T]],
+) -> Callable[Concatenate[W, B, P], Awaitable[T]]:
+    """Let what is logged while a session is at work be about it."""
+
+    @wraps(does)
+    async def observed(shop: W, begun: B, /, *given: P.args, **more: P.kwargs) -> T:
+        with telemetry.about(session=begun.session.id):
+            return await does(shop, begun, *given, **more)
+
+    return observed
+
+
+def environment() -> dict[str, str]:
+    """Return what an engine is told of the span that is at work, as W3C has it."""
+    return {name.upper(): value for name, value in telemetry.traceparent().items()}
+
+
+def tell(here: Span, session: Session) -> None:
+    """Note on its span how a session ended and what it used."""
+    here.note(
+        {
+            "gen_ai.conversation.id": str(session.id),
+            "gen_ai.request.model": session.model or None,
+            "lamplighter.session.status": session.status,
+            "lamplighter.session.trigger": session.trigger,
+            "lamplighter.session.turns": session.turns,
+            "lamplighter.session.cost_usd": session.cost_usd,
+            **({} if session.input_tokens is None else _usage(_used(session))),
+        }
+    )
+    if session.status in BAD:
+        here.failed(session.status)
+
+
+@dataclass(slots=True)
+class Turns:
+    """Tells of each turn of a model when what it used is told; engines without one have none."""
+
+    session: Session | None = None
+    _before: Usage = field(default_factory=Usage)
+    _turns: int = 0
+    _since: int = field(default_factory=time.time_ns)
+
+    def take(self, spent: Spent) -> None:
+        """Tell of the turn that is over; `spent` is all that was used up to now."""
+        now, session = time.time_ns(), self.session
+        if session is None or spent.turns <= self._turns:
+            return
+        used = _less(spent.usage, self._before)
+        telemetry.past(
+            f"chat {session.model or session.engine}",
+            {
+                **_about(session.tier, session.engine),
+                "gen_ai.operation.name": "chat",
+                "gen_ai.conversation.id": str(session.id),
+                "gen_ai.request.model": session.model or None,
+                **_usage(used),
+            },
+            began=self._since,
+            ended=now,
+        )
+        self._before, self._turns, self._since = spent.usage, spent.turns, now
+
+
+def _parent(filed_in: str | None) -> Mapping[str, str] | None:
+    return {"traceparent": filed_in} if filed_in else None
+
+
+def _about(tier: int, engine: str) -> dict[str, Value]:
+    return {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": f"tier{tier}",
+        "gen_ai.provider.name": PROVIDERS.get(engine, engine),
+    }
+
+
+def _usage(used: Usage) -> Mapping[str, Value]:
+    """Return what was used; what a cache held is part of what a model was given."""
+    return {
+        "gen_ai.usage.input_tokens": used.given + used.cache_read + used.cache_write,
+        "gen_ai.usage.output_tokens": used.gave,
+        "gen_ai.usage.cache_read.input_tokens": used.cache_read,
+        "gen_ai.usage.cache_creation.input_tokens": used.cache_write,
+    }
+
+
+def _used(session: Session) -> Usage:
+    return Usage(
+        given=session.input_tokens or 0,
+        gave=session.output_tokens or 0,
+        cache_read=session.cache_read_tokens or 0,
+        cache_write=session.cache_write_tokens or 0,
+    )
+
+
+def _less(one: Usage, other: Usage) -> Usage:
+    return Usage(
+        given=max(0, one.given - other.given),
+        gave=max(0, one.gave - other.gave),
+        cache_read=max(0, one.cache_read - other.cache_read),
+        cache_write=max(0, one.cache_write - other.cache_write),
+    )

@@ -1,0 +1,61 @@
+"""What the tools of one session work with."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lamplighter.domain.actions.policy import quoted
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.services.service import Service
+from lamplighter.supervisor.actions.gate import Gate
+from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.supervisor.tools.shell import Shell
+from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.search.session_search import Asker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """One session, what it may do and read, and how what it says is taken in."""
+
+    gate: Gate
+    taking: Callable[[], Ingest]
+    readable: Readable = field(default_factory=Readable)
+    shell: Shell = field(default_factory=Shell)
+    used: Counter[str] = field(default_factory=Counter)
+
+    def count(self, tool: str, most: int) -> None:
+        """Count a use of a tool; raises Conflict when that is one too many."""
+        if self.used[tool] >= most:
+            raise Conflict(f"This session has used {tool} {most} times; that is all it may.")
+        self.used[tool] += 1
+
+    def asker(self, tool: str) -> Asker:
+        """Return who searches the memories by a tool."""
+        gate = self.gate
+        known = [each.name for each in gate.services]
+        return Asker(
+            session_id=gate.session.id,
+            tool=tool,
+            redact=gate.redact,
+            known=known,
+            project=gate.session.project,
+        )
+
+    def near(self, name: str) -> Service:
+        """Return a service in scope, or one that those depend on; raises NotFound, Conflict."""
+        found, scope = self.declared(name), self.gate.session.services
+        inside = [each for each in self.gate.services if scope is None or each.name in scope]
+        around = self.gate.services.with_needs(inside)
+        if found not in around:
+            names = ", ".join(each.name for each in around) or "none"
+            raise Conflict(f"{found.name} was not handed to this session; it has: {names}.")
+        return found
+
+    def declared(self, name: str) -> Service:
+        """Return a declared service; raises NotFound naming those that there are."""
+        found = self.gate.services.find(name)
+        if found is None:
+            names = ", ".join(each.name for each in self.gate.services) or "none"
+            raise NotFound(f"{quoted(name)} is not in services.yaml; there are: {names}.")
+        return found

@@ -1,0 +1,138 @@
+"""The gateway: the socket by which a session's engine asks the gate.
+
+One line of JSON a question, one a line of answer. The socket lies in a directory
+that only our user may enter and lives as long as its session does.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from lamplighter.domain.errors import Deposed
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.repository.store.driver import Error
+from lamplighter.supervisor.actions.gate import Gate, Verdict
+from lamplighter.supervisor.tools.toolbox import Tell, Toolbox
+from lamplighter.usecases.sessions.toolbox import Tool
+
+logger = logging.getLogger(__name__)
+
+NAME: Final = "gate-{}.sock"
+QUESTION_BYTES: Final = 64 * 1024
+
+
+@asynccontextmanager
+async def opened(box: Toolbox, path: Path) -> AsyncIterator[Path]:
+    """Answer at `path` while the context lasts; what still runs at its end is ended."""
+    asking: set[asyncio.Task[None]] = set()
+
+    async def met(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        asking.add(task)
+        try:
+            with suppress(asyncio.CancelledError):  # its session has ended
+                await _answer(box, reader, writer)
+        finally:
+            asking.discard(task)
+            writer.close()
+
+    _forget(path)
+    server = await asyncio.start_unix_server(met, path, limit=QUESTION_BYTES)
+    try:
+        yield path
+    finally:
+        server.close()
+        for task in list(asking):
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+        _forget(path)
+
+
+def forget(directory: Path) -> None:
+    """Remove the sockets of sessions that a dead supervisor left."""
+    for path in directory.glob(NAME.format("*")):
+        _forget(path)
+
+
+def _forget(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+async def _answer(box: Toolbox, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while line := await _line(reader):
+            writer.write(json.dumps(await _said(box, line)).encode() + b"\n")
+            await writer.drain()
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readline()
+    except ValueError:  # longer than any question is
+        return b""
+
+
+async def _said(box: Toolbox, line: bytes) -> dict[str, Any]:
+    try:
+        asked = json.loads(line)
+    except (ValueError, RecursionError):
+        return _plain(_no("that is not JSON"))
+    match asked:
+        case {"tool": str(name), "input": dict(given)}:
+            answer = await box.use(name, given)
+            return {"text": answer.text, "is_error": answer.is_error, "found": answer.found}
+        case {"tools": True}:
+            return {"tools": [_described(each) for each in box.tools]}
+        case {"context": {"query": str(query)}} if box.tell is not None:
+            return await _told(box.tell, query)
+        case {"service": str(service), "action": str(action)}:
+            again = asked.get("again")
+            again = again if isinstance(again, int) else None
+            reason = str(asked.get("reason") or "")
+            return _plain(await _verdict(box.gate, service, action, again, reason))
+    return _plain(_no("a question names a tool and its input, or a service and an action"))
+
+
+async def _told(tell: Tell, query: str) -> dict[str, Any]:
+    try:
+        return {**await tell(query)}
+    except (Error, Deposed) as error:
+        logger.warning("What a session is told could not be read or kept: %s", error)
+        return {"text": str(error), "is_error": True}
+
+
+async def _verdict(
+    gate: Gate, service: str, action: str, again: int | None, reason: str
+) -> Verdict:
+    try:
+        return await gate.run_action(service, action, again=again, reason=reason)
+    except Error as error:
+        logger.warning("The gate could not read or write its rows: %s", error)
+        return _no("the database cannot be used now")
+    except Deposed as error:
+        return _no(f"its supervisor leads no more: {error}")
+
+
+def _described(tool: Tool) -> dict[str, Any]:
+    return {"name": tool.name, "about": tool.about, "schema": dict(tool.schema)}
+
+
+def _no(words: str) -> Verdict:
+    return Verdict(outcome=Outcome.REFUSED, words=words)
+
+
+def _plain(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "outcome": verdict.outcome,
+        "words": verdict.words,
+        "use": verdict.use_id,
+        "attempts": verdict.attempts,
+        "exit_code": verdict.exit_code,
+        "approval": verdict.approval_id,
+        "asked": verdict.asked,
+    }

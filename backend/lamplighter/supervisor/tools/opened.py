@@ -1,0 +1,205 @@
+"""What the paths of a command lead to, opened before it runs.
+
+The program is given descriptors (`/proc/self/fd/7`) instead of names: what was judged is what
+it reads, whatever is exchanged meanwhile. Its output shows the names again.
+"""
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from lamplighter.domain.actions.policy import quoted
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.shell import Look, Rules
+from lamplighter.domain.shell.git import settings_problem
+from lamplighter.domain.shell.read_only import FILES
+from lamplighter.domain.shell.rules import PLAIN_FILES, lies_in
+from lamplighter.domain.shell.spelling import TRUSTED
+from lamplighter.supervisor.tools.readable import Readable
+
+PATH: Final = ":".join(TRUSTED)
+GIT_SETTINGS_BYTES: Final = 256 * 1024
+GIT_COPIED: Final = ("HEAD", "packed-refs", "index", "shallow")
+GIT_LINKED: Final = ("objects", "refs", "logs")
+_DESCRIPTORS: Final = "/proc/self/fd"
+_DESCRIPTOR: Final = re.compile(rb"/proc/self/fd/([0-9]+)/?(?=(/?))")
+
+
+@dataclass(slots=True)
+class Command:
+    """A command ready to run: its words, the descriptors it is given, and their names."""
+
+    argv: list[str]
+    fds: list[int] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)
+
+    def named(self, output: bytes) -> bytes:
+        """Return what it printed with names instead of descriptors."""
+        return _DESCRIPTOR.sub(lambda found: self._name(found) or found[0], output)
+
+    def _name(self, found: re.Match[bytes]) -> bytes:
+        name = self.names.get(int(found[1]), "").encode()
+        return name + b"/" if name and found[0].endswith(b"/") and not found[2] else name
+
+
+def prepare(
+    look: Look, *, roots: Sequence[Path], private: Sequence[Path], place: Path, opened: ExitStack
+) -> Command:
+    """Open what a command's paths lead to; `place` is an empty directory of its own.
+
+    Raises Conflict where something is not to be read, NotFound where nothing is. The
+    descriptors are closed with `opened`.
+    """
+    name = look.argv[0]
+    program = name if name.startswith("/") else shutil.which(name, path=PATH)
+    if program is None or not os.path.isfile(program):
+        raise NotFound(f"{name} is not on this machine")
+    command = Command([program, *look.argv[1:]])
+    hidden = _real(private)
+    rules = Rules(roots=_real(roots), hidden=hidden)
+    for index in look.paths:
+        path = command.argv[index]
+        if path in PLAIN_FILES:
+            continue
+        real = _real_path(path, rules)
+        _give(command, index, "", path, _open(real, rules.roots, private, opened))
+    for index, start, directory in look.within:
+        _hold_inside(command, index, start, directory, private, opened)
+    if os.path.basename(program) == "git" and look.paths:
+        _give_repository(command, place, opened)
+    if os.path.basename(program) == "diff":
+        _compare_what_is_named(command)
+    return command
+
+
+def _real(paths: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(os.path.realpath(path) for path in paths)
+
+
+def _real_path(path: str, rules: Rules) -> str:
+    try:
+        real = os.path.realpath(path, strict=True)
+        kind = os.stat(real).st_mode
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "no such path"
+        raise NotFound(f"{quoted(path)} cannot be opened: {why}") from error
+    if why_not := rules.path_problem(real):
+        raise Conflict(f"{quoted(path)} leads elsewhere: {why_not}")
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        raise Conflict(f"{quoted(path)} is neither a file nor a directory")
+    return real
+
+
+def _open(path: str, roots: Sequence[str], private: Sequence[Path], opened: ExitStack) -> int:
+    readable = Readable(roots=tuple(map(Path, roots)), private=tuple(private))
+    return readable.open(path, opened)
+
+
+def _give(command: Command, index: int, prefix: str, path: str, descriptor: int) -> None:
+    """Name a descriptor instead of a path; where the system has no names for them, the path."""
+    if not os.path.isdir(_DESCRIPTORS):
+        return
+    command.argv[index] = f"{prefix}{_DESCRIPTORS}/{descriptor}"
+    command.fds.append(descriptor)
+    command.names[descriptor] = path.rstrip("/") or "/"
+
+
+def _hold_inside(
+    command: Command,
+    index: int,
+    start: int,
+    directory: str,
+    private: Sequence[Path],
+    opened: ExitStack,
+) -> None:
+    """Keep a path that a pattern's star allowed inside the directory that the pattern names."""
+    prefix, path = command.argv[index][:start], command.argv[index][start:]
+    real, base = os.path.realpath(path), os.path.realpath(directory)
+    if not lies_in(real, base):
+        raise Conflict(f"{quoted(path)} leads out of {directory}")
+    if any(lies_in(real, each) for each in _real(private)):
+        raise Conflict(f"{quoted(path)} is Lamplighter's own")
+    command.argv[index] = f"{prefix}{real}"
+    if os.path.basename(command.argv[0]) in FILES and os.path.exists(real):
+        _give(command, index, prefix, path, _open(real, (base,), private, opened))
+
+
+def _compare_what_is_named(command: Command) -> None:
+    """Let diff, which follows no link it meets, follow the descriptors it is given."""
+    for index, word in enumerate(command.argv):
+        if word.startswith(f"{_DESCRIPTORS}/") and os.path.isdir(word):
+            command.argv[index] = f"{word}/"
+    if not any(word.endswith("/") for word in command.argv[1:]):
+        command.argv = [word for word in command.argv if word != "--no-dereference"]
+
+
+def _give_repository(command: Command, place: Path, opened: ExitStack) -> None:
+    """Let git look at a repository whose settings run nothing, by a copy of these settings.
+
+    git reads its settings from `place`, where nobody else writes; objects and names of commits
+    it reads from the repository that was opened.
+    """
+    top = command.fds[0]
+    shown = quoted(command.names[top])
+    try:
+        inside = _directory(".git", top, opened)
+    except OSError as error:
+        raise Conflict(f"{shown} is not the top of a repository") from error
+    if _exists("commondir", inside) or _exists("objects/info/alternates", inside):
+        raise Conflict(f"{shown} has parts elsewhere")
+    try:
+        text = _content("config", inside)[:GIT_SETTINGS_BYTES]
+    except OSError as error:
+        raise NotFound(f"{shown} has no settings: {error.strerror}") from error
+    if problem := settings_problem(text.decode("utf-8", "replace")):
+        raise Conflict(f"{shown} could run a program: {problem}")
+    directory = place / "git"
+    directory.mkdir()
+    (directory / "config").write_bytes(text)
+    for name in GIT_COPIED:
+        with suppress(FileNotFoundError):
+            (directory / name).write_bytes(_content(name, inside))
+    for name in GIT_LINKED:
+        (directory / name).symlink_to(f"{_DESCRIPTORS}/{inside}/{name}")
+    command.fds.append(inside)
+    command.env = {"GIT_DIR": str(directory), "GIT_WORK_TREE": f"{_DESCRIPTORS}/{top}"}
+
+
+def _directory(name: str, at: int, opened: ExitStack) -> int:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    found = os.open(name, flags, dir_fd=at)
+    opened.callback(os.close, found)
+    return found
+
+
+def _exists(name: str, at: int) -> bool:
+    try:
+        os.stat(name, dir_fd=at, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _content(name: str, at: int) -> bytes:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with open(os.open(name, flags, dir_fd=at), "rb") as file:
+        return file.read()
+
+
+NO_PROGRAMS: Final[Mapping[str, str]] = {
+    "core.fsmonitor": "false",
+    # `diff` and `describe` rewrite the index, and that runs a hook of the repository
+    "core.hooksPath": os.devnull,
+    "core.attributesFile": os.devnull,
+    "diff.autoRefreshIndex": "false",
+    "gpg.program": "false",
+    "log.showSignature": "false",
+}
+"""Settings of git that keep it from running programs, whatever a repository says."""

@@ -1,0 +1,175 @@
+"""Commands that a session gives: judged, then run as the words they are; no shell ever runs.
+
+What a path leads to is looked at again when it is used, and judged by where it
+really is.
+"""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.shell import Act, Look, Refused, Rules, judged
+from lamplighter.domain.text import one_line, shortened
+from lamplighter.engines.bounded import Ended
+from lamplighter.supervisor.actions.gate import Gate
+from lamplighter.supervisor.tools.opened import NO_PROGRAMS, PATH, prepare
+from lamplighter.usecases.sessions.toolbox import Answer
+
+COMMAND_SECONDS: Final = 30.0
+SHOWN_CHARS: Final = 12_000
+ERRORS_CHARS: Final = 2_000
+EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""What git takes attributes from, where it knows the setting: there are none in it."""
+_KEPT: Final = ("HOME", "USER", "TZ", "XDG_RUNTIME_DIR")
+_ENV: Final = {
+    "PATH": PATH,
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "SYSTEMD_COLORS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ATTR_SOURCE": EMPTY_TREE,
+    "GIT_CONFIG_COUNT": str(len(NO_PROGRAMS)),
+    **{f"GIT_CONFIG_KEY_{at}": name for at, name in enumerate(NO_PROGRAMS)},
+    **{f"GIT_CONFIG_VALUE_{at}": value for at, value in enumerate(NO_PROGRAMS.values())},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shell:
+    """The tiers whose sessions may give commands, and the files that these may read."""
+
+    tiers: tuple[int, ...] = ()
+    roots: tuple[Path, ...] = ()
+    private: tuple[Path, ...] = ()
+    seconds: float = COMMAND_SECONDS
+
+
+async def run_command(gate: Gate, shell: Shell, command: str, reason: str = "") -> Answer:
+    """Judge a command and do what it comes to: look, act through the gate, or refuse."""
+    if why_not := await gate.stopped():
+        return _failed(f"Not run: {why_not}.")
+    found = judged(command, _rules(gate, shell))
+    if gate.session.tier not in shell.tiers:
+        found = Refused(f"tier {gate.session.tier} gives no commands")
+    match found:
+        case Refused(why):
+            await gate.refuse(command, why)
+            return _failed(f"Not run: {why}.")
+        case Act(service, action):
+            return await _act(gate, service, action, reason)
+    return await _look(gate, shell, found, command)
+
+
+def _rules(gate: Gate, shell: Shell) -> Rules:
+    """Return the rules as services.yaml has them now, where it still says so."""
+    now = gate.declared_now().shell
+    declared = tuple(pattern for pattern in gate.services.shell if pattern in now)
+    return Rules(
+        replace(gate.services, shell=declared),
+        roots=tuple(map(str, shell.roots)),
+        hidden=tuple(map(str, shell.private)),
+    )
+
+
+async def _act(gate: Gate, service: str, action: str, reason: str) -> Answer:
+    verdict = await gate.run_action(service, action, reason=reason)
+    done = verdict.outcome in (Outcome.SUCCESS, Outcome.UNCONFIRMED, Outcome.WOULD)
+    return Answer(
+        text=f"This is the action {action} of {service}. {verdict.heading}: {verdict.words}.",
+        is_error=not done,
+        found={
+            "service": service,
+            "action": action,
+            "outcome": verdict.outcome.value,
+            "words": verdict.words,
+            "use": verdict.use_id,
+            "exit_code": verdict.exit_code,
+        },
+    )
+
+
+async def _look(gate: Gate, shell: Shell, look: Look, command: str) -> Answer:
+    if gate.session.dry_run and look.declared:
+        words = f"Dry run: would run {one_line(gate.redact(command))}."
+        return Answer(text=words, found={"outcome": Outcome.WOULD.value})
+    directory = await asyncio.to_thread(tempfile.mkdtemp, prefix="lamplighter-")
+    try:
+        return await _run(gate, shell, look, command, Path(directory))
+    except Conflict as escape:
+        await gate.refuse(command, str(escape))
+        return _failed(f"Not run: {escape}.")
+    except NotFound as missing:
+        return _failed(f"Not run: {missing}.")
+    finally:
+        await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+
+
+async def _run(gate: Gate, shell: Shell, look: Look, command: str, directory: Path) -> Answer:
+    with ExitStack() as opened:
+        ready = await asyncio.to_thread(
+            lambda: prepare(
+                look, roots=shell.roots, private=shell.private, place=directory, opened=opened
+            )
+        )
+        ended = await gate.look(
+            shortened(command, SHOWN_CHARS),
+            ready.argv,
+            timeout=shell.seconds,
+            env={**_env(gate), **ready.env},
+            directory=str(directory),
+            fds=ready.fds,
+        )
+    ended = replace(ended, output=ready.named(ended.output), errors=ready.named(ended.errors))
+    return _told(gate, ended, shell.seconds)
+
+
+def _env(gate: Gate) -> dict[str, str]:
+    return {**_ENV, **{name: gate.env[name] for name in _KEPT if name in gate.env}}
+
+
+def _told(gate: Gate, ended: Ended, seconds: float) -> Answer:
+    if ended.error:
+        return _failed(f"Not run: {gate.redact(ended.error)}.")
+    output = _shown(gate, ended.output, SHOWN_CHARS)
+    errors = _shown(gate, ended.errors, ERRORS_CHARS)
+    how = f"exit {ended.exit_code}"
+    if ended.timed_out:
+        how = f"ended by us after {seconds:g} s"
+    parts = [how, output, f"On standard error:\n{errors}" if errors else ""]
+    return Answer(
+        text="\n".join(part for part in parts if part),
+        is_error=ended.timed_out,
+        found={
+            "exit_code": ended.exit_code,
+            "output": output,
+            "errors": errors,
+            "timed_out": ended.timed_out,
+        },
+    )
+
+
+def _shown(gate: Gate, said: bytes, limit: int) -> str:
+    text = gate.redact.lines(said.decode("utf-8", "replace"))
+    return text if len(text) <= limit else f"{text[:limit]}…\n(cut; ask for less)"
+
+
+def _failed(words: str) -> Answer:
+    return Answer(text=words, is_error=True)

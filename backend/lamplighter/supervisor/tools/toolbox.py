@@ -1,0 +1,61 @@
+"""The toolbox: the tools of one session beside its gate, the same for every engine and door."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from lamplighter import telemetry
+from lamplighter.domain.errors import Deposed
+from lamplighter.repository.store.driver import Error
+from lamplighter.supervisor.actions.gate import Gate
+from lamplighter.usecases.sessions.toolbox import Answer, Tool, named, safe, unknown, used
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE: Final = 8
+
+Recall = Callable[[str, Mapping[str, Any]], Awaitable[str]]
+"""Says what we know of a tool's arguments, as words beside its answer; empty for nothing."""
+
+Tell = Callable[[str], Awaitable[Mapping[str, Any]]]
+"""Says what a session is told now, given what it is about."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Toolbox:
+    """The tools that one session has, and what tells it anew what is remembered."""
+
+    gate: Gate
+    tools: tuple[Tool, ...] = field(default=())
+    recall: Recall | None = None
+    tell: Tell | None = None
+    _trace: Mapping[str, str] = field(default_factory=telemetry.traceparent)
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+
+    async def use(self, name: str, given: Mapping[str, Any]) -> Answer:
+        """Use a tool by its name; what goes wrong is an answer, never an exception."""
+        found = named(self.tools, name)
+        if found is None:
+            return safe(unknown(self.tools, name), self.gate.redact)
+        self.gate.using += 1
+        try:
+            async with self._turns:
+                known = await self._known(name, given)
+                with telemetry.about(session=self.gate.session.id):
+                    answer = await used(found, given, self._trace)
+        finally:
+            self.gate.using -= 1
+        told = replace(answer, text=f"{answer.text}\n\n{known}") if known else answer
+        return safe(told, self.gate.redact)
+
+    async def _known(self, name: str, given: Mapping[str, Any]) -> str:
+        """Look up what is known before a tool is used; a tool waits for no database."""
+        if self.recall is None:
+            return ""
+        try:
+            return await self.recall(name, given)
+        except (Error, Deposed) as error:
+            logger.warning("Nothing could be looked up for %s: %s", name, error)
+            return ""

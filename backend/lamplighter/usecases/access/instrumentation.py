@@ -1,0 +1,130 @@
+"""What is told of searches, saves, injections and tools: a figure, and a span where one is wanted.
+
+Of a memory a span says its number, category, title, rank and how it was found: never
+what it says.
+"""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar
+
+from lamplighter import telemetry
+from lamplighter.domain.errors import Invalid
+from lamplighter.domain.memory.knowledge import Kept
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.search.search import Results
+from lamplighter.domain.sessions.context import Block
+from lamplighter.telemetry import Span, counts
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MEMORIES: Final = "memories"
+EVENT: Final = "memory"
+REFUSED: Final = "refused"
+WAYS: Final = {"ops": "confidence", "project": "project", "prompt": "words"}
+"""How the memories of a block are chosen."""
+
+
+def filed_in() -> str | None:
+    """Return the span that something is asked for in, so that what is done about it is of it."""
+    return telemetry.traceparent().get("traceparent")
+
+
+def search(
+    find: Callable[P, Coroutine[Any, Any, Results]],
+) -> Callable[P, Coroutine[Any, Any, Results]]:
+    """Let each search be counted and timed, and tell what it found."""
+
+    @wraps(find)
+    async def observed(*given: P.args, **more: P.kwargs) -> Results:
+        about = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": MEMORIES}
+        with telemetry.span(f"retrieval {MEMORIES}", about) as span, counts.SEARCH_SECONDS.timed():
+            found = await find(*given, **more)
+            span.note({"lamplighter.found": len(found.found), "lamplighter.partial": found.partial})
+            for each in found.found:
+                if isinstance(each.row, Memory):
+                    memory(span, each.row, each.rank, each.method)
+        counts.SEARCHES.add("partial" if found.partial else "whole")
+        return found
+
+    return observed
+
+
+def save(keep: Callable[P, Coroutine[Any, Any, Kept]]) -> Callable[P, Coroutine[Any, Any, Kept]]:
+    """Let each piece of knowledge that is kept, or refused, be counted."""
+
+    @wraps(keep)
+    async def observed(*given: P.args, **more: P.kwargs) -> Kept:
+        with telemetry.span("memory.save") as span:
+            try:
+                kept = await keep(*given, **more)
+            except Invalid:
+                counts.SAVES.add(REFUSED)
+                raise
+            span.note({"lamplighter.outcome": kept.outcome, "lamplighter.memory": kept.memory.id})
+        counts.SAVES.add(kept.outcome)
+        return kept
+
+    return observed
+
+
+def write(
+    name: str,
+) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
+    """Let a write have a span of this name."""
+
+    def wrapped(does: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+        @wraps(does)
+        async def observed(*given: P.args, **more: P.kwargs) -> T:
+            with telemetry.span(name):
+                return await does(*given, **more)
+
+        return observed
+
+    return wrapped
+
+
+def told(profile: str, block: Block) -> None:
+    """Tell what a session is told of a block that is not empty."""
+    if not block.text:
+        return
+    ways = [(each.memory, WAYS[profile]) for each in block.placements if each.included]
+    with telemetry.span("memory.inject") as span:
+        injected(span, profile, ways, block.tokens)
+
+
+def injected(span: Span, profile: str, told: Sequence[tuple[Memory, str]], tokens: int) -> None:
+    """Tell what somebody is told, in its order: each memory, and how it was found."""
+    span.note(
+        {
+            "lamplighter.profile": profile,
+            "lamplighter.memories": len(told),
+            "lamplighter.tokens": tokens,
+        }
+    )
+    for rank, (each, method) in enumerate(told, 1):
+        memory(span, each, rank, method)
+    counts.INJECTIONS.add(profile)
+    counts.INJECTED.add(profile, by=len(told))
+
+
+def memory(span: Span, each: Memory, rank: int, method: str) -> None:
+    """Tell of one memory, but not what it says."""
+    span.event(
+        EVENT,
+        {
+            "id": each.id,
+            "category": each.category,
+            "title": each.title,
+            "rank": rank,
+            "method": method,
+        },
+    )
+
+
+def using(name: str, parent: Mapping[str, str] | None) -> AbstractContextManager[Span]:
+    """Begin the span of a use of a tool; `parent` is one that is at work elsewhere."""
+    about = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+    return telemetry.span(f"execute_tool {name}", about, parent=parent or None)

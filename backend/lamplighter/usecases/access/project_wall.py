@@ -1,0 +1,49 @@
+"""The walls between projects: who finds a memory, and who may change it."""
+
+from typing import Final
+
+from lamplighter.domain.clients.speaker import Speaker
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.memory.memory import OPERATIONAL, InactiveReason, Memory, MemoryId
+from lamplighter.domain.sessions.session import Session
+from lamplighter.repository import Database
+from lamplighter.repository.memory import memories
+
+GLOBAL: Final = "global"
+
+
+def finds(project: str, row: object) -> bool:
+    """Whether a project finds a row: its own ones and the global memories of all, not deleted."""
+    match row:
+        case Memory():
+            mine = row.project == project or row.scope == GLOBAL
+            return mine and row.inactive_reason is not InactiveReason.DELETED
+        case Session():
+            return row.project == project
+    return False
+
+
+async def found(db: Database, project: str, memory_id: int) -> Memory:
+    """Return a memory that a project finds; raises NotFound, whoever else may have it."""
+    memory = await memories.get(db, MemoryId(memory_id))
+    if memory is None or not finds(project, memory):
+        raise NotFound(f"There is no memory {memory_id} in the project {project}.")
+    return memory
+
+
+async def changeable(db: Database, speaker: Speaker, project: str, memory_id: int) -> Memory:
+    """Return a memory that somebody may change; raises NotFound, and Conflict saying why not.
+
+    A session of ours changes only what it saved itself: what others know is not its own.
+    """
+    memory = await found(db, project, memory_id)
+    if memory.project != project:
+        raise Conflict(f"Memory {memory_id} is that of the project {memory.project}.")
+    if memory.category in OPERATIONAL:
+        raise Conflict(
+            f"Memory {memory_id} is operational ({memory.category}): sessions and people "
+            "change those. Save what is true now as a new memory."
+        )
+    if speaker.session is not None and memory.session_id != speaker.session.id:
+        raise Conflict(f"Memory {memory_id} was not saved by this session; leave it to a person.")
+    return memory

@@ -1,0 +1,203 @@
+"""Agents: those that settings tell of and those that came by themselves, and what each did."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from lamplighter import telemetry
+from lamplighter.domain.clients import agent_block
+from lamplighter.domain.clients.agent import CONTEXT_LIMIT, MOST_CONTEXT, Agent
+from lamplighter.domain.clients.agent_block import CONTENT_CHARS as CONTENT_CHARS
+from lamplighter.domain.clients.agent_block import QUERY_CHARS as QUERY_CHARS
+from lamplighter.domain.clients.agent_block import SESSIONS as SESSIONS
+from lamplighter.domain.clients.agent_block import Told as Told
+from lamplighter.domain.memory.admit import Redact
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.project import project_of
+from lamplighter.domain.search.search import Layer, Method, Near, Results, Wanted
+from lamplighter.domain.sessions.context import NO_ROOM, Placement, tokens
+from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.text import one_line
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.clients import agents, client_sessions
+from lamplighter.repository.clients.agents import Seen
+from lamplighter.repository.memory import exposures, knowledge
+from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases.access.project_wall import finds
+from lamplighter.usecases.clients import client_sessions as clients
+from lamplighter.usecases.search.session_search import find
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One agent: its settings, whether lamplighter.toml tells of it, and what it did here."""
+
+    agent: Agent
+    declared: bool
+    seen: Seen
+
+
+async def known(db: Database, declared: Iterable[Agent]) -> list[Known]:
+    """Return every agent, those of the settings first, each kind by name."""
+    told = {each.name: each for each in declared}
+    async with reading(db):
+        seen = await agents.seen(db)
+    ours = [Known(told[name], True, seen.get(name, Seen())) for name in sorted(told)]
+    came = [Known(Agent(name=name), False, seen[name]) for name in sorted(seen.keys() - told)]
+    return ours + came
+
+
+BEYOND: Final = 10
+"""How many more are looked at, so that one can see what was left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentContext:
+    """What a client is told: as text, the rows it is made of, and why each is in or out."""
+
+    text: str
+    query: str = ""
+    sessions: tuple[Session, ...] = ()
+    told: tuple[Told, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    partial: bool = False
+    missing: tuple[str, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it is about."""
+        return tokens(self.text)
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+async def agent_context(  # noqa: PLR0913 - each is a keyword of its own to who asks
+    db: Database,
+    project: str,
+    query: str = "",
+    *,
+    limit: int = CONTEXT_LIMIT,
+    now: datetime,
+    session_id: int | None = None,
+    redact: Redact = _as_it_is,
+    near: Near | None = None,
+    budget: int | None = None,
+) -> AgentContext:
+    """Return what a client of a project is told: the best for its query, then the newest.
+
+    The query is cut to 500 characters; `limit` is 0 to 50. Each content is cut to 300, with a
+    `budget` of tokens only where there is no room for all of it. What a
+    session is told is kept, byte for byte, with the reason for each memory; that a memory
+    was told is counted.
+    """
+    with telemetry.span("memory.inject", {"lamplighter.project": project_of(project)}) as span:
+        found = await preview(db, project, query, limit=limit, now=now, near=near, budget=budget)
+        found = replace(found, query=redact(found.query))
+        ways = [(each.memory, each.method.value) for each in found.told]
+        instrumentation.injected(span, "agent", ways, found.tokens)
+        await exposures.count(db, [memory.id for memory, _ in ways], now)
+        await keep(db, found, session_id, now=now)
+    return found
+
+
+async def preview(
+    db: Database,
+    project: str,
+    query: str = "",
+    *,
+    limit: int = CONTEXT_LIMIT,
+    now: datetime,
+    near: Near | None = None,
+    budget: int | None = None,
+) -> AgentContext:
+    """Return what a client of a project would be told; nothing is kept of it."""
+    limit = min(max(limit, 0), MOST_CONTEXT)
+    query = one_line(query)[:QUERY_CHARS]
+    results = await _results(db, project_of(project), query, limit, now=now, near=near)
+    told, out = _chosen(results, limit)
+    async with reading(db):
+        sessions = await clients.recent(db, project, limit=SESSIONS)
+        held = [each.memory.id for each in told]
+        if len(told) < limit:
+            newest = await knowledge.newest_in_project(
+                db, project_of(project), without=held, limit=limit - len(told)
+            )
+            told += [_told(each, Method.RECENT, 0.0) for each in newest]
+        text = agent_block.rendered((each.summary for each in sessions), told)
+        if budget is not None:
+            ids = sorted({each.memory.session_id for each in told if each.memory.session_id})
+            names = await client_sessions.names(db, ids)
+            every = told
+            text, told = agent_block.packed(
+                sessions, told, budget=budget, terms=results.terms, names=names
+            )
+            kept = {each.memory.id for each in told}
+            out += [(each.memory, NO_ROOM) for each in every if each.memory.id not in kept]
+    return AgentContext(
+        text=text,
+        query=query,
+        sessions=tuple(sessions),
+        told=tuple(told),
+        placements=tuple(agent_block.placements(told, out)),
+        partial=results.partial,
+        missing=results.missing,
+    )
+
+
+async def keep(db: Database, found: AgentContext, session_id: int | None, *, now: datetime) -> None:
+    """Keep what a session is told, byte for byte, unless it is what it was told last."""
+    if session_id is None or not (found.text or found.placements):
+        return
+    async with writing(db):
+        last = await exposures.last(db, session_id)
+        if last is not None and (last.injected, last.query) == (found.text, found.query):
+            return
+        await exposures.insert_update(
+            db,
+            session_id,
+            found.text,
+            _once(found.placements),
+            query=found.query,
+            tokens=found.tokens,
+            now=now,
+        )
+
+
+async def _results(
+    db: Database, project: str, query: str, limit: int, *, now: datetime, near: Near | None
+) -> Results:
+    if not query or limit < 1:
+        return Results()
+    wanted = Wanted(
+        query=query,
+        layers=(Layer.MEMORY,),
+        project=project,
+        plain=True,
+        limit=limit + BEYOND,
+    )
+    results = await find(db, wanted, now=now, near=near)
+    # the walls between projects do not hang on how well a search keeps to them
+    inside = (each for each in results.found if finds(project, each.row))
+    return replace(results, found=tuple(inside))
+
+
+def _chosen(results: Results, limit: int) -> tuple[list[Told], list[tuple[Memory, str]]]:
+    found = [each for each in results.found if isinstance(each.row, Memory)]
+    told = [
+        _told(each.row, each.method, each.score, results.terms)
+        for each in found[:limit]
+        if isinstance(each.row, Memory)
+    ]
+    why = f"was found, but behind the {limit} that are told"
+    return told, [(each, why) for each in results.memories[limit:]]
+
+
+def _told(memory: Memory, method: Method, score: float, terms: Sequence[str] = ()) -> Told:
+    return Told(memory, method, score, agent_block.cut(memory.observation, terms))
+
+
+def _once(placed: Sequence[Placement]) -> list[Placement]:
+    return list({each.memory.id: each for each in reversed(placed)}.values())[::-1]

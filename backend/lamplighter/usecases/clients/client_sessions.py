@@ -1,0 +1,187 @@
+"""Clients: their sessions, which begin and end as they say, and what is left of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from lamplighter.domain.clients.client_prompt import ClientPrompt, admitted_prompt
+from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
+from lamplighter.domain.memory.admit import Redact
+from lamplighter.domain.project import project_of
+from lamplighter.domain.search.relevance import keywords
+from lamplighter.domain.sessions.session import Session, Status
+from lamplighter.domain.sessions.summary import Message, counted, summary_of
+from lamplighter.domain.text import one_line, several_lines, shortened, without_private
+from lamplighter.repository import Database, writing
+from lamplighter.repository.clients import client_prompts, client_sessions
+
+ID_CHARS: Final = 200
+DIRECTORY_CHARS: Final = 1_000
+SUMMARY_CHARS: Final = 20_000
+SILENCE: Final = timedelta(days=1)
+SILENT: Final = "The client said nothing for a day."
+AT_ONCE: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """A session that a client begins; `external_id` is the client's own name for it.
+
+    `agent` is who speaks where that is known: its project and the names of its sessions
+    are its own alone. `token_id` is what it showed.
+    """
+
+    external_id: str
+    project: str
+    agent: str | None = None
+    directory: str | None = None
+    token_id: int | None = None
+
+
+async def start(db: Database, opening: Opening, *, now: datetime) -> tuple[Session, bool]:
+    """Begin a client's session; says whether it is new. Begun twice it is the same one.
+
+    What others call so is another one. Raises Conflict when it is one of another project
+    than the agent's that speaks.
+    """
+    name, project = checked_id(opening.external_id), project_of(opening.project)
+    async with writing(db):
+        held = await client_sessions.begun_by(db, name, opening.agent)
+        if held is not None:
+            if opening.agent is not None and held.project != project:
+                raise Conflict(f"The session {name!r} is one of another project.")
+            return held, False
+        made = await client_sessions.insert(
+            db,
+            name,
+            project=project,
+            agent=opening.agent,
+            directory=shortened(one_line(opening.directory or ""), DIRECTORY_CHARS) or None,
+            token_id=opening.token_id,
+            now=now,
+        )
+        return made, True
+
+
+async def end(
+    db: Database,
+    external_id: str,
+    messages: Sequence[Message],
+    *,
+    redact: Redact,
+    summarize: bool = True,
+    summary: str = "",
+    agent: str | None = None,
+    now: datetime,
+) -> Session:
+    """End a client's session, with the summary of its transcript; raises NotFound.
+
+    A `summary` that the client wrote stands in the place of ours. One that went on and
+    is ended again has the newer one; without a transcript it keeps what it has. An
+    `agent` ends its own alone.
+    """
+
+    def clean(text: str) -> str:
+        return redact(without_private(text))
+
+    async with writing(db):
+        held = await found(db, external_id, agent=agent)
+        if agent not in (None, held.agent):
+            raise _none(external_id)
+        said = several_lines(clean(summary)) or summary_of(messages, clean)
+        return await client_sessions.end(
+            db,
+            held.id,
+            Status.COMPLETED,
+            summary=shortened(said, SUMMARY_CHARS) if summarize else "",
+            messages=counted(messages),
+            now=now,
+        )
+
+
+async def found(
+    db: Database, external_id: str, *, project: str | None = None, agent: str | None = None
+) -> Session:
+    """Return the session that a client calls so, else that of another; raises NotFound."""
+    name = one_line(external_id)
+    held = await client_sessions.begun_by(db, name, agent)
+    if held is None or project not in (None, held.project):
+        held = await client_sessions.of(db, name, project)
+    if held is None:
+        raise _none(name)
+    return held
+
+
+def _none(external_id: str) -> NotFound:
+    return NotFound(f"There is no session {one_line(external_id)[:ID_CHARS]!r}.")
+
+
+async def recent(db: Database, project: str, *, limit: int) -> list[Session]:
+    """Return the last sessions of a project that left a summary, newest first."""
+    return await client_sessions.recent(db, project_of(project), limit=limit)
+
+
+async def close_silent(db: Database, *, now: datetime) -> int:
+    """End the sessions whose clients said nothing for a day; returns how many they were."""
+    closed = 0
+    while True:
+        async with writing(db):
+            silent = await client_sessions.silent(db, since=now - SILENCE, limit=AT_ONCE)
+            for number in silent:
+                await client_sessions.end(db, number, Status.INTERRUPTED, reason=SILENT, now=now)
+        closed += len(silent)
+        if len(silent) < AT_ONCE:
+            return closed
+
+
+async def ask(
+    db: Database, session: Session, content: str, *, redact: Redact, now: datetime
+) -> ClientPrompt:
+    """Keep what a user asked in a session; raises Invalid."""
+    content = admitted_prompt(content, redact)
+    async with writing(db):
+        return await client_prompts.insert(db, session.id, session.project, content, now=now)
+
+
+async def asked(db: Database, query: str, project: str | None, *, limit: int) -> list[ClientPrompt]:
+    """Return the prompts that hold words of a query, best first; the newest for an empty one."""
+    if not one_line(query):
+        return await client_prompts.newest(db, project, limit=limit)
+    return await client_prompts.matching(db, keywords(query), project, limit=limit)
+
+
+async def forget_prompt(
+    db: Database, prompt_id: int, *, now: datetime, project: str | None = None
+) -> None:
+    """Take a prompt back: it is told to nobody any more. Raises NotFound."""
+    async with writing(db):
+        held = await _prompt(db, prompt_id, project)
+        if held.deleted_at is not None:
+            raise NotFound(f"There is no prompt {prompt_id}.")
+        await client_prompts.forget(db, prompt_id, now=now)
+
+
+async def remove_prompt(db: Database, prompt_id: int, *, project: str | None = None) -> None:
+    """Remove a prompt for good, one that was taken back too; raises NotFound.
+
+    Who asks has to hold `memories:write`.
+    """
+    async with writing(db):
+        await _prompt(db, prompt_id, project)
+        await client_prompts.delete(db, prompt_id)
+
+
+async def _prompt(db: Database, prompt_id: int, project: str | None) -> ClientPrompt:
+    held = await client_prompts.get(db, prompt_id)
+    if held is None or project not in (None, held.project):
+        raise NotFound(f"There is no prompt {prompt_id}.")
+    return held
+
+
+def checked_id(given: str) -> str:
+    """Return what a client calls its session, as it is kept; raises Invalid."""
+    name = one_line(given)
+    if not name or len(name) > ID_CHARS:
+        raise Invalid(Wrong("id", f"has 1 to {ID_CHARS} characters"))
+    return name

@@ -1,0 +1,60 @@
+"""What an interactive session is told of its project at its start (DESIGN section 5)."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from lamplighter.domain.clients.interactive_text import BUDGET, VERIFY, Section, fitted, harmless
+from lamplighter.domain.memory.memory import Kind
+from lamplighter.domain.project import project_of
+from lamplighter.domain.sessions.context import Block
+from lamplighter.repository import Database, reading
+from lamplighter.repository.clients import projects
+
+PROCEDURAL: Final = 20
+PROJECT: Final = 15
+DECISIONS: Final = 10
+RECENT: Final = timedelta(days=7)
+
+
+async def project_context(
+    db: Database, project: str, *, now: datetime, budget: int = BUDGET
+) -> Block:
+    """Return what is known of a project, within a budget; empty where nothing is.
+
+    Only what was thought over, is active and somebody stands behind. The counts tell
+    how much more a search may find.
+    """
+    project = project_of(project)
+    async with reading(db):
+        counts = await projects.counted(db, project)
+        if not counts:
+            return Block()
+        sections = (
+            Section(
+                "How things are done",
+                await projects.procedural(db, project, limit=PROCEDURAL),
+            ),
+            Section("The project", await projects.of_project(db, project, limit=PROJECT)),
+            Section(
+                "Decided in the last 7 days",
+                await projects.decisions(db, project, since=now - RECENT, limit=DECISIONS),
+            ),
+        )
+        ended = await projects.sessions_of(db, project)
+    return fitted(_head(project), sections, _foot(counts, ended), budget=budget)
+
+
+def _head(project: str) -> str:
+    name = harmless(project)
+    return (
+        f"## What Lamplighter remembers of {name}\n\n{VERIFY} "
+        f"Where one is wrong, save what is true now (mem_save, project {name!r})."
+    )
+
+
+def _foot(counts: dict[str, int], ended: int) -> str:
+    kinds = ", ".join(f"{counts[each]:,} {each}" for each in Kind if each in counts)
+    past = "1 session" if ended == 1 else f"{ended:,} sessions"
+    many = sum(counts.values())
+    held = "1 memory is" if many == 1 else f"{many:,} memories are"
+    return f"{held} held here ({kinds}), of {past}; mem_search finds the rest."

@@ -1,0 +1,343 @@
+"""An agent's knowledge where a memory service elsewhere keeps it (AgentOps' contract).
+
+Nothing of it is kept here: what is saved, found and told is there alone. What we send
+is admitted and masked as if it were kept here.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from lamplighter import telemetry
+from lamplighter.domain.clients import agent_block
+from lamplighter.domain.clients.agent import MOST_CONTEXT, Agent
+from lamplighter.domain.clients.agent_block import Told, cut
+from lamplighter.domain.errors import NotFound
+from lamplighter.domain.memory.admit import admitted_knowledge
+from lamplighter.domain.memory.knowledge import Kept, Outcome
+from lamplighter.domain.memory.memory import (
+    INITIAL_CONFIDENCE,
+    OPERATIONAL,
+    PROJECT,
+    Candidate,
+    Category,
+    Memory,
+    MemoryId,
+    Source,
+)
+from lamplighter.domain.project import project_of
+from lamplighter.domain.search.search import Found, Layer, Method, Results, Wanted
+from lamplighter.domain.sessions.context import CHARS_PER_TOKEN
+from lamplighter.domain.sessions.session import Session, Status, Trigger
+from lamplighter.domain.text import one_line, several_lines, shortened
+from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases.clients.agent_context import AgentContext
+from lamplighter.usecases.clients.remote_http import Wire, part
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+KNOWLEDGE: Final = {each.value: each for each in Category if each not in OPERATIONAL}
+METHODS: Final = {each.value: each for each in Method}
+ENDED: Final = {each.value: each for each in Status}
+ROW_TITLE_CHARS: Final = 500
+TEXT_CHARS: Final = 50_000
+GLOBAL: Final = "global"
+LISTS: Final = ("results", "observations", "items")
+
+
+def rows_of(found: Any) -> list[Mapping[str, Any]]:
+    """Return the rows of an answer: a list, or an object that holds one."""
+    if isinstance(found, Mapping):
+        found = next((found[name] for name in LISTS if isinstance(found.get(name), list)), [])
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+
+
+def within(
+    rows: Sequence[Mapping[str, Any]], project: str, *, share: bool = True
+) -> list[Mapping[str, Any]]:
+    """Return the rows that a project may see, whatever the service thinks of it.
+
+    One that names no project is of the one that was asked for. With `share` those of
+    scope global are seen from every project.
+    """
+    return [
+        each
+        for each in rows
+        if (project_of(text_field(each.get("project"))) or project) == project
+        or (share and each.get("scope") == GLOBAL)
+    ]
+
+
+def category_of_row(row: Mapping[str, Any]) -> Category:
+    """Return what an observation is about; a type that we have no word for was learned."""
+    return KNOWLEDGE.get(text_field(row.get("type")).lower(), Category.LEARNING)
+
+
+def memory_from_row(row: Mapping[str, Any], *, project: str) -> Memory:
+    """Return an observation as a memory."""
+    created = time_field(row.get("created_at"))
+    updated = time_field(row.get("updated_at")) if row.get("updated_at") else created
+    tags = row.get("tags")
+    return Memory(
+        id=MemoryId(integer_field(row.get("id"))),
+        category=category_of_row(row),
+        service=None,
+        observation=block_field(row.get("content")),
+        confidence=INITIAL_CONFIDENCE,
+        active=True,
+        tier=0,
+        session_id=None,
+        created_at=created,
+        updated_at=updated,
+        title=text_field(row.get("title"))[:ROW_TITLE_CHARS],
+        tags=tuple(map(text_field, tags)) if isinstance(tags, list) else (),
+        project=project_of(text_field(row.get("project"))) or project,
+        scope=GLOBAL if row.get("scope") == GLOBAL else PROJECT,
+        topic_key=text_field(row.get("topic_key")) or None,
+        revision_count=max(1, integer_field(row.get("revision_count"))),
+        duplicate_count=max(1, integer_field(row.get("duplicate_count"))),
+        source=Source.CLIENT,
+        source_ref="a memory service elsewhere",
+    )
+
+
+def found_from_row(row: Mapping[str, Any], rank: int, *, project: str) -> Found:
+    """Return a row of a search; the lower its own rank, the better it is."""
+    kept = memory_from_row(row, project=project)
+    return Found(
+        layer=Layer.MEMORY,
+        row=kept,
+        rank=rank,
+        score=-number_field(row.get("rank")),
+        method=METHODS.get(text_field(row.get("method")), Method.WORDS),
+        text=kept.observation,
+    )
+
+
+def included_from_row(row: Mapping[str, Any], *, project: str) -> Told:
+    """Return an observation of a context, its words cut to our size."""
+    kept = memory_from_row(row, project=project)
+    method = METHODS.get(text_field(row.get("method")), Method.RECENT)
+    return Told(kept, method, -number_field(row.get("rank")), cut(kept.observation))
+
+
+def session_from_row(row: Mapping[str, Any], *, project: str, agent: str) -> Session:
+    """Return a session; it has no number here."""
+    ended = row.get("ended_at")
+    status = ENDED.get(text_field(row.get("status")), Status.RUNNING)
+    return Session(
+        id=0,
+        tier=0,
+        engine="client",
+        trigger=Trigger.CLIENT,
+        status=Status.COMPLETED if ended and status is Status.RUNNING else status,
+        started_at=time_field(row.get("started_at")),
+        ended_at=time_field(ended) if ended else None,
+        external_id=text_field(row.get("id") or row.get("session_id")),
+        agent=agent,
+        project=project,
+        summary=block_field(row.get("summary")),
+    )
+
+
+def time_field(given: Any) -> datetime:
+    """Return a moment, however it is written; the epoch where it is none."""
+    try:
+        read = datetime.fromisoformat(str(given).strip().replace(" ", "T"))
+    except ValueError:
+        return EPOCH
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def text_field(given: Any) -> str:
+    """Return a text of one line; empty for what is none."""
+    return one_line(given) if isinstance(given, str) else ""
+
+
+def block_field(given: Any) -> str:
+    """Return a text; empty for what is none."""
+    return shortened(several_lines(given), TEXT_CHARS) if isinstance(given, str) else ""
+
+
+def integer_field(given: Any) -> int:
+    """Return a whole number that a row may have; 0 for what is none."""
+    if isinstance(given, int | float | str) and not isinstance(given, bool):
+        try:
+            return min(max(int(given), 0), 2**63 - 1)
+        except (ValueError, OverflowError):
+            return 0
+    return 0
+
+
+def number_field(given: Any) -> float:
+    """Return a finite number; 0 for what is none."""
+    if isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < 1e12:
+        return float(given)
+    return 0.0
+
+
+SUMMARY: Final = "session_summary"
+ID_BYTES: Final = 6
+TITLE_CHARS: Final = 80
+CONTEXT_CHARS: Final = 20_000
+OUTCOMES: Final = {each.value: each for each in Outcome}
+
+
+@dataclass(slots=True)
+class Remotes:
+    """Who keeps the knowledge of agents elsewhere; each agent has one session open there."""
+
+    redact: Callable[[str], str]
+    _known: dict[str, "Remote"] = field(default_factory=dict)
+
+    def of(self, agent: Agent) -> "Remote":
+        """Return what keeps an agent's knowledge."""
+        held = self._known.get(agent.name)
+        if held is None or held.agent != agent:
+            held = self._known[agent.name] = Remote(agent, self.redact)
+        return held
+
+
+@dataclass(slots=True)
+class Remote:
+    """Keeps and finds the knowledge of one agent in a service elsewhere.
+
+    Every use may raise NotFound, Invalid, Conflict and Unavailable, in words.
+    """
+
+    agent: Agent
+    redact: Callable[[str], str]
+    _open: str = ""
+
+    @property
+    def _wire(self) -> Wire:
+        return Wire(self.agent, self.redact)
+
+    @instrumentation.save
+    async def save(self, candidate: Candidate, *, session_id: str | None) -> Kept:
+        """Keep a piece of knowledge, in the open session unless another is named."""
+        candidate = admitted_knowledge(candidate, self.redact)
+        session = one_line(session_id or "") or await self._session(candidate.project)
+        found = await self._wire.post("/observations", _sent(candidate, session))
+        row = found if isinstance(found, dict) else {}
+        memory = memory_from_row({**row, **_sent(candidate, session)}, project=candidate.project)
+        return Kept(OUTCOMES.get(str(row.get("action")), Outcome.CREATED), memory)
+
+    @instrumentation.search
+    async def search(self, wanted: Wanted) -> Results:
+        """Find what is kept in the project that is wanted, and the global of all."""
+        kinds, project = wanted.categories, wanted.project or self.agent.reads
+        wire = self._wire
+        answer = await wire.get(
+            "/search",
+            q=self.redact(one_line(wanted.query)),
+            project=project,
+            type=kinds[0].value if len(kinds) == 1 else None,
+            limit=wanted.limit,
+        )
+        rows = within(rows_of(answer), project)
+        wished = [each for each in rows if not kinds or category_of_row(each) in kinds]
+        found = [found_from_row(row, rank, project=project) for rank, row in enumerate(wished, 1)]
+        missing = wire.missing
+        return Results(found=tuple(found[: wanted.limit]), partial=bool(missing), missing=missing)
+
+    async def context(
+        self, project: str, query: str, *, limit: int, budget: int | None = None
+    ) -> AgentContext:
+        """Return what the speaker is told; its text is made here, whatever the service wrote."""
+        limit, query = min(max(limit, 0), MOST_CONTEXT), one_line(query)[: agent_block.QUERY_CHARS]
+        query = self.redact(query)
+        with telemetry.span("memory.inject", {"lamplighter.project": project}) as span:
+            wire = self._wire
+            wanted = {"project": project, "query": query, "limit": limit, "budget": budget}
+            answer = await wire.get("/context", **wanted)
+            found = self._told(answer if isinstance(answer, dict) else {}, project, limit, budget)
+            ways = [(each.memory, each.method.value) for each in found.told]
+            instrumentation.injected(span, "agent", ways, found.tokens)
+        return replace(found, query=query, partial=bool(wire.missing), missing=wire.missing)
+
+    async def read(self, project: str, memory_id: int) -> Memory:
+        """Return one memory whole; raises NotFound."""
+        row = await self._wire.get(f"/observations/{memory_id}")
+        if not within([row] if isinstance(row, dict) else [], project):
+            raise NotFound(f"There is no memory {memory_id} in the project {project}.")
+        return memory_from_row(row, project=project)
+
+    async def start(self, project: str, session_id: str, directory: str | None) -> Session:
+        """Begin a session; begun twice it is the same one."""
+        name = one_line(session_id) or f"{self.agent.name}-{secrets.token_hex(ID_BYTES)}"
+        where = self.redact(one_line(directory or ""))
+        given = {"id": name, "project": project, "directory": where}
+        row = await self._wire.post("/sessions", given)
+        self._open = name
+        return self._as_session({**given, **(row if isinstance(row, dict) else {})}, project)
+
+    async def summarize(self, project: str, session_id: str | None, summary: str) -> Session:
+        """Write down what a session did: such a service keeps it as an observation of its own."""
+        name = one_line(session_id or "") or await self._session(project)
+        words = self.redact(summary.strip())
+        given = {
+            "session_id": name,
+            "type": SUMMARY,
+            "title": f"Summary of {name}"[:TITLE_CHARS],
+            "content": words,
+            "project": project,
+        }
+        await self._wire.post("/observations", given)
+        return self._as_session({"id": name, "project": project, "summary": words}, project)
+
+    async def end(self, project: str, session_id: str | None, summary: str) -> Session:
+        """End a session, the open one unless another is named."""
+        name = one_line(session_id or "") or self._open
+        if not name:
+            raise NotFound("You have no open session: begin one with mem_session_start.")
+        words = self.redact(summary.strip()) if self.agent.auto_summarize else ""
+        given = {"messages": [], **({"summary": words} if words else {})}
+        row = await self._wire.post(f"/sessions/{part(name)}/end", given)
+        self._open = "" if name == self._open else self._open
+        row = row if isinstance(row, dict) else {}
+        ended = self._as_session({"summary": words, **row, "id": name}, project)
+        return replace(ended, status=Status.COMPLETED)
+
+    async def _session(self, project: str) -> str:
+        """Return the open session, begun now where there is none."""
+        if not self._open:
+            await self.start(project, "", None)
+        return self._open
+
+    def _as_session(self, row: dict[str, Any], project: str) -> Session:
+        return session_from_row(row, project=project, agent=self.agent.name)
+
+    def _told(
+        self, answer: dict[str, Any], project: str, limit: int, budget: int | None
+    ) -> AgentContext:
+        begun = rows_of(answer.get("recent_sessions"))
+        kept = rows_of(answer.get("recent_observations"))
+        ours = within(begun, project, share=False)[: agent_block.SESSIONS]
+        sessions = [self._as_session(dict(each), project) for each in ours]
+        told = [included_from_row(each, project=project) for each in within(kept, project)[:limit]]
+        text = agent_block.rendered((each.summary for each in sessions), told)
+        if budget is not None:
+            text, told = agent_block.packed(sessions, told, budget=budget)
+        if not begun and not kept and limit:  # one that answers with a text alone
+            room = CONTEXT_CHARS if budget is None else min(CONTEXT_CHARS, CHARS_PER_TOKEN * budget)
+            text = agent_block.quoted(block_field(answer.get("context"))[:room])
+        placements = agent_block.placements(told, ())
+        return AgentContext(
+            text=text, sessions=tuple(sessions), told=tuple(told), placements=tuple(placements)
+        )
+
+
+def _sent(candidate: Candidate, session: str) -> dict[str, Any]:
+    given = {
+        "session_id": session,
+        "type": candidate.category.value,
+        "title": candidate.title or one_line(candidate.observation)[:TITLE_CHARS],
+        "content": candidate.observation,
+        "tags": list(candidate.tags),
+        "project": candidate.project,
+        "scope": candidate.scope,
+        "topic_key": candidate.topic_key,
+    }
+    return {name: value for name, value in given.items() if value not in (None, [])}

@@ -1,0 +1,188 @@
+"""A memory service elsewhere, as it is spoken to: bounded in time and size, errors in words."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urljoin, urlsplit
+
+from lamplighter import __version__, telemetry
+from lamplighter.domain.clients.agent import Agent
+from lamplighter.domain.errors import (
+    Conflict,
+    Invalid,
+    LamplighterError,
+    NotFound,
+    Unavailable,
+    Wrong,
+)
+from lamplighter.domain.search.search import PARTIAL
+from lamplighter.domain.text import one_line, shortened
+from lamplighter.telemetry import counts
+
+if TYPE_CHECKING:  # it takes a while to load, and most of us never need it
+    import httpx2
+
+SECONDS: Final = 10.0
+CONNECT_SECONDS: Final = 3.0
+MOST_BYTES: Final = 4 * 2**20
+WORDS_CHARS: Final = 300
+NAME_CHARS: Final = 40
+REDIRECTS: Final = 3
+MOVED: Final = (301, 302, 307, 308)
+WELL: Final = "well"
+FAILED: Final = "failed"
+
+
+@dataclass(slots=True)
+class Wire:
+    """Speaks to the memory service of one agent; nothing of it is tried twice.
+
+    `missing` is what the last answer says that was not searched.
+    """
+
+    agent: Agent
+    redact: Callable[[str], str]
+    missing: tuple[str, ...] = ()
+
+    async def get(self, path: str, **query: object) -> Any:
+        """Ask for something; raises NotFound, Invalid, Conflict, Unavailable."""
+        given = {name: str(value) for name, value in query.items() if value not in (None, "")}
+        return await self._counted("GET", path, params=given)
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Send something; raises NotFound, Invalid, Conflict, Unavailable."""
+        return await self._counted("POST", path, json=body)
+
+    async def _counted(self, method: str, path: str, **more: Any) -> Any:
+        about = {
+            "http.request.method": method,
+            "server.address": urlsplit(self.agent.memory_url).hostname,
+        }
+        with telemetry.span(f"{method} memory service", about, kind="client"):
+            try:
+                found = await self._asked(method, path, **more)
+            except LamplighterError:
+                counts.REMOTE.add(FAILED)
+                raise
+        counts.REMOTE.add(WELL)
+        return found
+
+    async def _asked(self, method: str, path: str, **more: Any) -> Any:
+        import httpx2
+
+        url = f"{self.agent.memory_url}{path}"
+        timeout = httpx2.Timeout(SECONDS, connect=CONNECT_SECONDS)
+        try:
+            # no proxy of the environment: it is an address that an operator wrote down
+            async with httpx2.AsyncClient(timeout=timeout, trust_env=False) as client:
+                for _ in range(REDIRECTS):
+                    request = client.build_request(method, url, headers=self._headers(), **more)
+                    answer, content = await self._answered(client, request)
+                    if answer.status_code not in MOVED:
+                        self.missing = _names(answer.headers.get(PARTIAL, ""))
+                        return self._read(answer.status_code, content)
+                    url = self._onward(url, answer)
+                    more = {name: each for name, each in more.items() if name != "params"}
+        except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
+            raise self._away(_why(error)) from error
+        raise self._away("it redirects without end")
+
+    async def _answered(
+        self, client: "httpx2.AsyncClient", request: "httpx2.Request"
+    ) -> tuple["httpx2.Response", bytes]:
+        import asyncio
+
+        content = bytearray()
+        async with asyncio.timeout(SECONDS):  # of all of it, however slowly it trickles in
+            answer = await client.send(request, stream=True)
+            try:
+                async for chunk in answer.aiter_bytes():
+                    content += chunk
+                    if len(content) > MOST_BYTES:
+                        size = f"{MOST_BYTES / 2**20:g} MB"
+                        raise self._away(f"it answers with more than {size}")
+            finally:
+                await answer.aclose()
+        return answer, bytes(content)
+
+    def _onward(self, url: str, answer: "httpx2.Response") -> str:
+        """Return where a redirect leads to: never to another place than the one written down."""
+        try:
+            target = urljoin(url, answer.headers.get("location", ""))
+        except ValueError:
+            target = ""
+        if _place(target) != _place(url):
+            raise self._away("it redirects to another place, which is not followed")
+        return target
+
+    def _headers(self) -> dict[str, str]:
+        token = self.agent.memory_token
+        shown = {"Authorization": f"Bearer {token}"} if token else {}
+        ours = {"Accept": "application/json", "User-Agent": f"lamplighter/{__version__}"}
+        return {**ours, **shown, **telemetry.traceparent()}
+
+    def _read(self, status: int, content: bytes) -> Any:
+        try:
+            found = json.loads(content) if content else {}
+        except (ValueError, RecursionError) as error:
+            raise self._away(f"it answers {status} and no JSON") from error
+        if status < 300:
+            return found
+        words = self.redact(_words(found)) or f"status {status}"
+        if status == 404:
+            raise NotFound(f"The memory service has nothing there: {words}")
+        if status in (401, 403):
+            raise self._away(f"it refuses us ({words}); memory_token is what we show")
+        if status == 409:
+            raise Conflict(f"The memory service refuses it: {words}")
+        if status in (400, 413, 415, 422):
+            raise Invalid(Wrong("memory service", words))
+        raise self._away(f"it answers {status}: {words}")
+
+    def _away(self, why: str) -> Unavailable:
+        return Unavailable(
+            f"The memory service of the agent {self.agent.name} at "
+            f"{self.redact(self.agent.memory_url)} cannot be used: {why}."
+        )
+
+
+def _names(given: str) -> tuple[str, ...]:
+    return tuple(filter(None, (one_line(each)[:NAME_CHARS] for each in given.split(","))))
+
+
+def part(name: str) -> str:
+    """Return a name as it stands in a path."""
+    return quote(name, safe="")
+
+
+def _place(url: str) -> tuple[str, str | None, int | None]:
+    try:
+        found = urlsplit(url)
+        usual = {"http": 80, "https": 443}.get(found.scheme)
+        return found.scheme, found.hostname, found.port or usual
+    except ValueError:
+        return "", None, None
+
+
+def _words(found: Any) -> str:
+    if not isinstance(found, dict):
+        return ""
+    said = found.get("error") or found.get("detail") or found.get("message") or ""
+    wrong = found.get("errors")
+    if isinstance(wrong, list) and wrong and not isinstance(found.get("error"), str):
+        named = [f"{each.get('field')}: {each.get('message')}" for each in wrong if _named(each)]
+        said = "; ".join(named) or said
+    return shortened(one_line(str(said)), WORDS_CHARS)
+
+
+def _named(each: Any) -> bool:
+    return isinstance(each, dict) and "field" in each
+
+
+def _why(error: BaseException) -> str:
+    import httpx2
+
+    if isinstance(error, TimeoutError | httpx2.TimeoutException):
+        return f"it did not answer within {SECONDS:g} s"
+    return shortened(one_line(str(error)), WORDS_CHARS) or type(error).__name__

@@ -1,0 +1,81 @@
+"""Awaited: a service that waits for a person already is not escalated again, by any engine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.services.service import Service, fold
+from lamplighter.domain.sessions.handoff import is_new_failure
+from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.text import clock
+from lamplighter.repository import Database
+from lamplighter.repository.services import checks
+from lamplighter.repository.sessions import escalations
+from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.sessions import chain, parking
+
+RECENT: Final = 10
+"""So many check results before this session's tell whether a failure is new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """The request that a person has not acted on: since when, and in words."""
+
+    since: datetime
+    words: str
+
+
+async def awaited(ingest: Ingest, service: str, *, now: datetime) -> Awaited | None:
+    """Return the request for which a service is not escalated now, or for one that it depends on.
+
+    What was escalated to a session continues: the session before it was asked this. A check that
+    passed when the person was asked, and since, is another failure.
+    """
+    db, session = ingest.db, ingest.session
+    own = ingest.services.find(service) or Service(name=service)
+    handed = session.parent_id is not None and fold(service) in map(fold, session.services or ())
+    around = [own] if handed else ingest.services.with_needs([own])
+    if found := await _parked(db, session, around, now=now):
+        return found
+    if handed or await escalations.asked(db, session.id, service):
+        return None
+    limits = {"max_tier": ingest.max_tier, "parked": ingest.parked}
+    waiting = await chain.waiting(db, around, **limits, now=now)
+    for each in around:
+        if each.name in waiting:
+            since = waiting[each.name].since
+            if await _fails_anew(db, session, around[0], since):
+                return None
+            return Awaited(since, f"a person was asked{_for(each, around)} at {clock(since, now)}")
+    return None
+
+
+async def _parked(
+    db: Database, session: Session, around: Sequence[Service], *, now: datetime
+) -> Awaited | None:
+    parked = await parking.held(db, but=session.id)
+    for each in around:
+        if since := parked.get(fold(each.name)):
+            what = f"approval{_for(each, around)}"
+            words = f"another session has waited for {what} since {clock(since, now)}"
+            return Awaited(since, words)
+    return None
+
+
+def _for(service: Service, around: Sequence[Service]) -> str:
+    return "" if service is around[0] else f" for {service.name}"
+
+
+async def _fails_anew(db: Database, session: Session, service: Service, since: datetime) -> bool:
+    """Whether a session saw a check of a service fail that passed since a person was asked."""
+    results = await checks.of(db, session.id, [service.name])
+    newest = {look.name: look for look in results}
+    for name in (name for name, look in newest.items() if not look.ok):
+        limit = RECENT + len(results)
+        past = await checks.recent(db, service.name, name, limit=limit)
+        before = [look for look in past if look.session_id != session.id][:RECENT]
+        if is_new_failure(before, since):
+            return True
+    return False

@@ -1,0 +1,56 @@
+"""Ignored: a marker in code, or quoted, is taken by hand after all."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.errors import Conflict, Invalid, NotFound
+from lamplighter.domain.memory.admit import Redact
+from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.sessions import markers
+from lamplighter.domain.sessions.marker_results import Mark
+from lamplighter.domain.sessions.markers import Reading
+from lamplighter.domain.text import shortened
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import marker_results, sessions
+from lamplighter.usecases.access.recording import note
+from lamplighter.usecases.ingest.context import Ingest, Taken
+from lamplighter.usecases.ingest.marker_acts import act_on
+
+TEXT_CHARS: Final = 300
+
+
+async def take(
+    db: Database,
+    mark_id: int,
+    *,
+    now: datetime,
+    redact: Redact,
+    known: Sequence[str] = (),
+    lexicon: Lexicon | None = None,
+) -> Mark:
+    """Take a marker that was ignored after all; raises NotFound or Conflict."""
+    async with writing(db):
+        mark = await marker_results.get(db, mark_id)
+        if mark is None:
+            raise NotFound(f"There is no marker {mark_id}.")
+        session = await sessions.get(db, mark.session_id)
+        marker = markers.again(mark.text)
+        if mark.state is not Reading.IGNORED or marker is None or session is None:
+            raise Conflict("Only a marker that was ignored in code or in a quotation can be taken.")
+        taken = Taken()
+        given = Ingest(db, session, redact, known, lexicon=lexicon or built_in())
+        try:
+            await act_on(given, marker, taken, now=now)
+        except Invalid as error:
+            raise Conflict(f"It cannot be taken: {error}") from error
+        taken.outcome.pop("why", None)
+        about = taken.outcome.get("memory_id")
+        await note(db, "take", shortened(mark.text, TEXT_CHARS), memory_id=about, now=now)
+        changed = await marker_results.take(
+            db, mark_id, now=now, reason="taken by hand", **taken.outcome
+        )
+        taken.ignored = -1
+        await sessions.brought(db, session.id, now=now, **taken.counts)
+        assert changed is not None
+        return changed

@@ -1,0 +1,47 @@
+"""Late output: a session ended while its output was in a home that nobody could read."""
+
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.memory.admit import Redact
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.sessions.session import Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import events
+from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.sessions import outcomes
+from lamplighter.usecases.sessions.sessions import Ending, texts_of, used
+
+PENDING: Final = " Its output is on {}, not ingested yet."
+INGESTED: Final = " Its output was ingested from {}."
+MISSING: Final = " Its output was not found on {}."
+
+
+def pending(session: Session, reason: str) -> str:
+    """Add to the reason of an end where the output waits."""
+    return reason + PENDING.format(session.host)
+
+
+async def complete(
+    db: Database, session: Session, ending: Ending, *, redact: Redact, now: datetime
+) -> None:
+    """Keep what the output says that was ingested now, or that it is gone (`pending`)."""
+    result = MISSING if ending.pending else INGESTED
+    reason = session.reason.removesuffix(PENDING.format(session.host))
+    found = {} if ending.pending else texts_of(session, ending, redact) | used(session, ending)
+    what = "was not found on" if ending.pending else "was ingested from"
+    async with writing(db):
+        done = await sessions.complete_output(
+            db, session.id, reason=reason + result.format(session.host), **found, now=now
+        )
+        if done is not None:
+            await outcomes.refresh(db, [session.id], now=now)
+            await events.insert(
+                db,
+                Level.WARNING if ending.pending else Level.INFO,
+                f"Output of session {session.id} {what} {session.host}.",
+                session_id=session.id,
+                tier=session.tier,
+                source="supervisor",
+                now=now,
+            )

@@ -1,0 +1,111 @@
+"""Leftover: markers that a session's limit left in its file are ingested when a person asks."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.sessions.markers import Marker, Reading, What
+from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.sessions.transcript import Line
+from lamplighter.engines.claude import NAME as CLAUDE
+from lamplighter.engines.cutting import Undecided
+from lamplighter.engines.tail import Tail
+from lamplighter.repository import Database, writing
+from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.ingest.context import Ingest, Taken
+from lamplighter.usecases.ingest.session_lines import ingest_marker
+from lamplighter.usecases.ingest.steps import Feed
+from lamplighter.usecases.sessions.halt import Brake
+
+Place = tuple[int, int]
+
+ENDED: Final = "its session has ended, so nothing can be escalated"
+
+
+async def leftover(db: Database, session_id: int) -> Session:
+    """Return a session whose limit left markers in its file; raises NotFound or Conflict."""
+    session = await sessions.get(db, session_id)
+    if session is None:
+        raise NotFound(f"There is no session {session_id}.")
+    if session.running:
+        raise Conflict(f"Session {session_id} is still running. Wait until it has ended.")
+    if not session.markers_left:
+        raise Conflict(f"Every marker of session {session_id} was ingested.")
+    return session
+
+
+async def ingest_leftover(
+    ingest: Ingest, file: Path, brake: Brake, *, now: Callable[[], datetime]
+) -> None:
+    """Ingest all that the limit left, in short transactions that each keep their place.
+
+    A halt ends it, and so does another process that does the same.
+    """
+    place = ingest.session.left_offset, ingest.session.left_step
+    for lines in _decided(ingest.session, _lines(file, ingest.session.left_offset)):
+        feed = Feed(ingest, lines, reached=place)
+        while not feed.empty:
+            if brake.by_file() is not None:
+                return
+            after = await _ingest_some(feed, place, now=now())
+            if after is None:
+                return
+            place = after
+
+
+async def _ingest_some(feed: Feed, place: Place, *, now: datetime) -> Place | None:
+    """Ingest some markers and return the place after them; None when there is nothing more."""
+    ingest, taken, count, done = feed.ingest, Taken(), 0, 0
+    steps = await feed.ahead()
+    async with writing(ingest.db):
+        held = await sessions.get(ingest.db, ingest.session.id)
+        if held is None or (held.left_offset, held.left_step) != place:
+            return None
+        ingest.pace.begin()
+        while done < len(steps) and count < held.markers_left:
+            step = steps[done]
+            if isinstance(step.content, Marker):
+                await ingest_marker(ingest, step, _of_ended(step.content), taken, now=now)
+                count += 1
+            done += 1
+            if ingest.pace.over():
+                break
+        place = steps[done - 1].reached
+        await sessions.ingest_left(ingest.db, held.id, count, offset=place[0], step=place[1])
+        await sessions.brought(ingest.db, held.id, now=now, **taken.counts)
+    feed.drop(done)
+    await ingest.pace.rest()
+    return place if count < held.markers_left else None
+
+
+def _of_ended(marker: Marker) -> Marker:
+    """Return a marker as it counts when its session is over."""
+    if marker.what is What.ESCALATE and marker.reading is Reading.TAKEN:
+        return replace(marker, reading=Reading.REFUSED, reason=ENDED)
+    return marker
+
+
+def _decided(session: Session, read: Iterator[list[Line]]) -> Iterator[Sequence[Line]]:
+    """Yield lines when it is known whether they were cut off, as they were read at first."""
+    if session.engine != CLAUDE:
+        yield from read
+        return
+    undecided = Undecided()
+    for lines in read:
+        yield undecided.ready(lines)
+    yield undecided.rest()
+
+
+def _lines(file: Path, offset: int) -> Iterator[list[Line]]:
+    tail = Tail(file, offset)
+    try:
+        while not tail.at_end:
+            yield tail.read()
+        last = tail.last()
+        if last:
+            yield [last]
+    finally:
+        tail.close()

@@ -1,0 +1,220 @@
+"""Observe: what a session prints becomes memories, events and findings while it still runs."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.errors import Invalid
+from lamplighter.domain.memory.memory import MAX_OBSERVATION_CHARS, Candidate
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.sessions.markers import Marker, Reading, What
+from lamplighter.domain.sessions.transcript import (
+    Cut,
+    Finished,
+    Line,
+    Odd,
+    Spent,
+    Started,
+    ToolResult,
+    ToolUse,
+)
+from lamplighter.domain.text import one_line, shortened
+from lamplighter.formats.session_tools import BLIND
+from lamplighter.repository import writing
+from lamplighter.repository.sessions import marker_results, sessions
+from lamplighter.usecases.clients import tool_hooks
+from lamplighter.usecases.ingest.context import Ingest, Taken
+from lamplighter.usecases.ingest.duplicates import SAID_BEFORE, said_before
+from lamplighter.usecases.ingest.marker_acts import EVENT_CHARS, OURS, act_on, record_event
+from lamplighter.usecases.ingest.steps import Feed, Step
+from lamplighter.usecases.services import check_results
+
+logger = logging.getLogger(__name__)
+
+IGNORED_CHARS: Final = MAX_OBSERVATION_CHARS + 200
+PROBE: Final = "probe"
+LIMIT_REACHED: Final = (
+    "Marker limit reached: {:,} were ingested, further ones stay in the file of the session."
+)
+CUT_OFF: Final = (
+    "An answer of the model was cut off at its token limit; a marker that was cut off is not kept."
+)
+
+
+async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Taken:
+    """Ingest complete lines, in as many transactions as their time takes."""
+    feed, taken = Feed(ingest, lines), Taken()
+    while not feed.empty:
+        taken.add(await ingest_some(feed, now=now))
+    return taken
+
+
+async def ingest_some(feed: Feed, *, now: datetime) -> Taken:
+    """Ingest what can be done in one short transaction, and with it how far that is.
+
+    A kill at any moment therefore loses no step and doubles none: the process that resumes
+    starts at `log_offset` and `log_step`. Other writers get in between two transactions.
+    """
+    ingest, taken = feed.ingest, Taken()
+    steps = await feed.ahead()
+    if not steps:
+        return taken
+    async with writing(ingest.db):
+        ingest.pace.begin()
+        done = 0
+        while done < len(steps):
+            await _ingest_step(ingest, steps[done], taken, now=now)
+            done += 1
+            if ingest.pace.over():
+                break
+        await _keep_place(ingest, steps[done - 1], taken, now=now)
+    feed.drop(done)
+    await ingest.pace.rest()
+    return taken
+
+
+async def _keep_place(ingest: Ingest, last: Step, taken: Taken, *, now: datetime) -> None:
+    """Keep how far a session's file was ingested, and what that brought."""
+    number = ingest.session.id
+    if taken.spent is not None:
+        await sessions.spend(ingest.db, number, taken.spent)
+    if taken.first_left is not None:
+        offset, step = taken.first_left
+        await sessions.leave_markers(ingest.db, number, taken.left, offset=offset, step=step)
+    offset, step = last.reached
+    await sessions.progress(
+        ingest.db,
+        number,
+        log_offset=offset,
+        log_step=step,
+        now=now,
+        **taken.counts,
+    )
+
+
+async def say(ingest: Ingest, marker: Marker, *, now: datetime) -> Taken:
+    """Do what a session says by a tool, as if it were a marker; raises Invalid."""
+    taken = Taken()
+    async with writing(ingest.db):
+        await act_on(ingest, marker, taken, now=now)
+        await sessions.brought(ingest.db, ingest.session.id, now=now, **taken.counts)
+    return taken
+
+
+async def _ingest_step(ingest: Ingest, step: Step, taken: Taken, *, now: datetime) -> None:
+    match step.content:
+        case Marker():
+            if await _within_limit(ingest, step, taken, now=now):
+                await ingest_marker(ingest, step, step.content, taken, now=now)
+        case Candidate():
+            await tool_hooks.keep(ingest.db, ingest.hooked, step.content, ingest.redact, now=now)
+        case Started() | Cut() | Odd():
+            await _note(ingest, step.content, taken, now=now)
+        case ToolUse(name, given) if name.rpartition("__")[2] not in BLIND:
+            ingest.uses(given)
+        case ToolResult(found=dict(found)) if ingest.session.engine == PROBE:
+            await check_results.keep(ingest.db, ingest.session.id, found, now=now)
+        case Spent() | Finished():
+            taken.hear(step.content)
+
+
+async def _within_limit(ingest: Ingest, step: Step, taken: Taken, *, now: datetime) -> bool:
+    """Whether a session may bring one more marker; one too many stays in its file, counted."""
+    if taken.printed is None:
+        taken.printed = await marker_results.count(ingest.db, ingest.session.id)
+    if taken.printed < ingest.max_markers:
+        taken.printed += 1
+        return True
+    if taken.first_left is None:
+        taken.first_left = step.line.start, step.number
+        held = await sessions.get(ingest.db, ingest.session.id)
+        if held is not None and not held.markers_left:
+            text = LIMIT_REACHED.format(ingest.max_markers)
+            await record_event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
+    taken.left += 1
+    return False
+
+
+async def ingest_marker(
+    ingest: Ingest, step: Step, marker: Marker, taken: Taken, *, now: datetime
+) -> None:
+    """Do what a marker asks for and keep what became of it."""
+    state, reason = marker.reading, marker.reason
+    taken.outcome = {"outcome": "", "memory_id": None, "event_id": None}
+    if state is Reading.TAKEN and await said_before(ingest, marker, _words(ingest, marker)):
+        state, reason = Reading.IGNORED, SAID_BEFORE
+    if state is Reading.TAKEN:
+        try:
+            await act_on(ingest, marker, taken, now=now)
+        except Invalid as error:
+            state, reason = Reading.REFUSED, "; ".join(wrong.message for wrong in error.wrong)
+    if state is Reading.REFUSED:
+        await _refuse(ingest, marker, reason, taken, now=now)
+    if state is Reading.IGNORED:
+        taken.ignored += 1
+    await _keep(ingest, step, marker, state, reason, taken, now=now)
+
+
+async def _keep(
+    ingest: Ingest,
+    step: Step,
+    marker: Marker,
+    state: Reading,
+    reason: str,
+    taken: Taken,
+    *,
+    now: datetime,
+) -> None:
+    await marker_results.insert(
+        ingest.db,
+        session_id=ingest.session.id,
+        offset=step.line.start,
+        item=step.item,
+        line=marker.line,
+        what=marker.what,
+        state=state,
+        reason=ingest.redact(reason) or taken.outcome.pop("why", ""),
+        # what may yet be taken by hand is kept whole
+        text=_words(ingest, marker, IGNORED_CHARS if state is Reading.IGNORED else EVENT_CHARS),
+        service=marker.service,
+        category=marker.category,
+        now=now,
+        **{name: value for name, value in taken.outcome.items() if name != "why"},
+    )
+
+
+def _words(ingest: Ingest, marker: Marker, limit: int = EVENT_CHARS) -> str:
+    return shortened(ingest.redact(one_line(marker.text)), limit)
+
+
+async def _refuse(
+    ingest: Ingest, marker: Marker, reason: str, taken: Taken, *, now: datetime
+) -> None:
+    said = shortened(ingest.redact(one_line(marker.text)), 200)
+    logger.warning("Session %s: marker not taken, %s: %s", ingest.session.id, reason, said)
+    text = f"Not remembered, {reason}: {said}"
+    if marker.what is What.ESCALATE and marker.reading is Reading.TAKEN:
+        text = f"Not escalated: {reason}"
+    elif marker.what is not What.MEMORY:
+        return
+    await record_event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
+
+
+async def _note(ingest: Ingest, told: Started | Cut | Odd, taken: Taken, *, now: datetime) -> None:
+    """Keep which model answers, and warn of what makes a session less than it should be."""
+    if isinstance(told, Started) and told.model and ingest.session.model:
+        await sessions.answered_by(ingest.db, ingest.session.id, told.model)
+    for text in _shortcomings(told):
+        await record_event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
+
+
+def _shortcomings(told: Started | Cut | Odd) -> Iterator[str]:
+    match told:
+        case Started(missing=missing) if missing:
+            names = ", ".join(missing)
+            yield f"The session goes on without its tools: {names} could not be reached."
+        case Cut():
+            yield CUT_OFF
+        case Odd(problem):
+            yield problem

@@ -1,0 +1,38 @@
+"""Analyse: what was written by hand, or read by another lexicon, is read before it is needed."""
+
+import asyncio
+import logging
+import time
+from typing import Final
+
+from lamplighter.domain.relate import Lexicon, analyse
+from lamplighter.repository import Database, writing
+from lamplighter.repository.search import analyses
+from lamplighter.repository.store.unreadable import is_readable
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE: Final = 100
+WITHIN_SECONDS: Final = 2.0
+
+
+async def catch_up(db: Database, lexicon: Lexicon, *, within: float = WITHIN_SECONDS) -> int:
+    """Analyse the active memories that this lexicon has not analysed yet; return how many.
+
+    It works for `within` seconds at most, in short writes; what is left is for the next time.
+    """
+    began, newest, done = time.monotonic(), 0, 0
+    while rows := await analyses.unread(db, lexicon, newest=newest, limit=AT_ONCE):
+        newest = rows[-1]["id"]
+        rows = [row for row in rows if is_readable(dict(row))]
+        found = {
+            row["id"]: analyse(row["observation"], lexicon, service=row["service"]) for row in rows
+        }
+        async with writing(db):
+            await analyses.store(db, rows, found)
+        done += len(rows)
+        if time.monotonic() - began > within:
+            logger.info("%s memories were analysed; more wait for the next session.", done)
+            break
+        await asyncio.sleep(0)
+    return done

@@ -1,0 +1,151 @@
+"""Curate: what an operator writes, corrects and deletes, given as it is typed."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+
+from lamplighter.domain.errors import Invalid, NotFound, Stale, Wrong
+from lamplighter.domain.memory.admit import Redact, admitted, admitted_edit, misplaced
+from lamplighter.domain.memory.knowledge import forgotten
+from lamplighter.domain.memory.memory import (
+    GENERAL,
+    Candidate,
+    Edit,
+    InactiveReason,
+    Memory,
+    MemoryId,
+    edited,
+)
+from lamplighter.repository import Database
+from lamplighter.repository.memory import history, knowledge, memories, trash
+from lamplighter.repository.store.unreadable import Unreadable
+from lamplighter.usecases.access.recording import OPERATOR as OPERATOR
+from lamplighter.usecases.access.recording import recording
+from lamplighter.usecases.memory.fade import apply_due
+from lamplighter.usecases.memory.service_names import spelled
+
+
+async def create(
+    db: Database,
+    candidate: Candidate,
+    *,
+    now: datetime,
+    redact: Redact,
+    known: Sequence[str] = (),
+) -> Memory:
+    """Keep what an operator knows, as given: it is never merged by itself."""
+    candidate = admitted(candidate, redact)
+    async with recording(db, "create", now=now) as act:
+        candidate = replace(candidate, service=await spelled(db, candidate.service, known))
+        await _check_key(db, candidate.topic_key, candidate.project, candidate.scope)
+        memory = await memories.insert(db, candidate, now=now)
+        await history.append(db, None, memory, act.why("created"), now=now)
+        act.did(memory.id)
+        return memory
+
+
+async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Memory:
+    """Return a memory, with `at` as it stood then; raises NotFound."""
+    memory = await memories.get(db, memory_id, at=at)
+    if memory is None:
+        if at is None and await trash.get(db, memory_id) is not None:
+            raise NotFound(f"Memory {memory_id} is in the trash.")
+        then = "" if at is None else " of that time"
+        raise NotFound(f"There is no memory {memory_id}{then}.")
+    return memory
+
+
+async def edit(
+    db: Database,
+    memory_id: int,
+    change: Edit,
+    *,
+    version: int | None,
+    now: datetime,
+    redact: Redact,
+    known: Sequence[str] = (),
+) -> Memory:
+    """Change a memory; raises Stale when it is no longer at `version`, NotFound, Invalid."""
+    async with recording(db, "edit", now=now) as act:
+        memory = await get(db, memory_id)
+        if version is not None and version != memory.version:
+            raise Stale(memory)
+        change = admitted_edit(change, memory.category, redact)
+        if change.service not in (None, GENERAL):
+            change = replace(change, service=await spelled(db, change.service, known))
+        [memory] = await apply_due(db, [memory], now=now, act_id=act.id)
+        changed = edited(memory, change, now=now)
+        if change.active and not changed.active:
+            raise Invalid(Wrong("active", "stays off below 0.30: raise the confidence"))
+        await _check_place(db, memory, changed)
+        if changed != memory:
+            await memories.update(db, changed, now=now)
+            await history.append(db, memory, changed, act.why("edited"), now=now)
+            act.did(memory.id)
+        return changed
+
+
+async def delete(db: Database, memory_id: int, *, version: int | None, now: datetime) -> None:
+    """Move a memory into the trash; raises Stale, NotFound."""
+    async with recording(db, "delete", now=now) as act:
+        with suppress(Unreadable):  # then nobody can have read a version either
+            memory = await get(db, memory_id)
+            if version is not None and version != memory.version:
+                raise Stale(memory)
+        await trash.move(db, [memory_id], act.why("deleted"), now=now, alone=True)
+        act.did(memory_id)
+
+
+async def set_aside(db: Database, memory_id: int, *, now: datetime) -> Memory:
+    """Delete a memory so that it stays inactive in the list. Raises NotFound."""
+    async with recording(db, "deactivate", now=now) as act:
+        memory = await get(db, memory_id)
+        if memory.inactive_reason is InactiveReason.DELETED:
+            return memory
+        gone = forgotten(memory)
+        await memories.update(db, gone, now=now)
+        await history.append(db, memory, gone, act.why("forgotten"), now=now)
+        act.did(memory_id)
+        return gone
+
+
+async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
+    """Raise Invalid for a scope or a topic key that a memory may not have with its category."""
+    wrong = misplaced(changed.category, changed.scope, changed.topic_key, changed.project)
+    if wrong:
+        raise Invalid(*wrong)
+    await check_key(db, memory, changed)
+
+
+async def check_key(db: Database, memory: Memory, changed: Memory) -> None:
+    """Raise Invalid where another memory holds the key that a change would give this one."""
+    holder = await rival(db, memory, changed)
+    if holder is not None:
+        raise _taken(holder)
+
+
+async def rival(db: Database, memory: Memory, changed: Memory) -> MemoryId | None:
+    """Return the memory that holds the key which a change would give this one."""
+    held, wanted = (_held(each) for each in (memory, changed))
+    if held == wanted or not changed.active or changed.topic_key is None:
+        return None
+    place = {"project": changed.project, "scope": changed.scope}
+    return await knowledge.holder(db, changed.topic_key, **place, without=memory.id)
+
+
+def _held(memory: Memory) -> tuple[object, ...]:
+    return memory.project, memory.scope, memory.topic_key, memory.active
+
+
+async def _check_key(db: Database, topic_key: str | None, project: str, scope: str) -> None:
+    """A key has one current version: what a person writes beside it is refused, not merged."""
+    if topic_key is None:
+        return
+    holder = await knowledge.holder(db, topic_key, project=project, scope=scope)
+    if holder is not None:
+        raise _taken(holder)
+
+
+def _taken(holder: MemoryId) -> Invalid:
+    return Invalid(Wrong("topic_key", f"is that of memory {holder}: correct that one instead"))

@@ -1,0 +1,74 @@
+"""Fade: at the start of every tier session, what nobody confirmed loses confidence."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from lamplighter.domain.memory.decay import faded
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.repository import Database, reading
+from lamplighter.repository.memory import fading, history, memories
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.upkeep.batches import in_batches
+
+ONE_BY_ONE: Final = 10
+
+logger = logging.getLogger(__name__)
+
+
+async def fade(db: Database, *, now: datetime) -> int:
+    """Take what is due from every memory and return how many faded.
+
+    It is done in batches, each a short write of its own: a process that ends between
+    two of them has the rest done at the next session, and nobody waits long meanwhile.
+    Held back when `now` is before a time at which we wrote: a clock that was wrong
+    must not cost a belief. What a row written by hand says of its time is not asked.
+    """
+    async with reading(db):
+        seen = await history.newest(db), await sessions.newest(db)
+    if now < max((each for each in seen if each is not None), default=now):
+        logger.warning("The clock is behind what was already seen; nothing fades.")
+        return 0
+    return await take_due(db, now=now)
+
+
+async def take_due(db: Database, *where: Any, now: datetime, act_id: int | None = None) -> int:
+    """Take what is due from the memories that `where` is true of; return how many faded.
+
+    Before an act of an operator it is part of that act, and undone with it.
+    """
+    waiting = await fading.waiting(db, *where, now=now)
+    count = 0
+    for weeks, ids in waiting.plain.items():
+
+        async def take(some: Sequence[int], weeks: int = weeks) -> list[int]:
+            return await fading.fade(db, some, weeks, now=now, act_id=act_id)
+
+        count += len(await in_batches(db, ids, take))
+
+    async def take_each(some: Sequence[int]) -> list[int]:
+        held = await memories.some(db, some)
+        due = [each for each in held if each.confidence > 0]
+        weaker = await apply_due(db, due, now=now, act_id=act_id)
+        before = {each.id: each for each in held}
+        return [each.id for each in weaker if each is not before[each.id]]
+
+    return count + len(await in_batches(db, waiting.odd, take_each, first=ONE_BY_ONE))
+
+
+async def apply_due(
+    db: Database, held: Sequence[Memory], *, now: datetime, act_id: int | None = None
+) -> list[Memory]:
+    """Return memories as they are when what is due is taken, and keep that."""
+    found: list[Memory] = []
+    for memory in held:
+        weaker = faded(memory, now=now)
+        if weaker is not memory:
+            await memories.update(db, weaker, now=now)
+            weeks = weaker.decayed_weeks - memory.decayed_weeks
+            reason = f"not confirmed for {weeks} more week{'s' if weeks > 1 else ''}"
+            why = history.Why(cause="faded", actor="supervisor", reason=reason, act_id=act_id)
+            await history.append(db, memory, weaker, why, now=now)
+        found.append(weaker)
+    return found

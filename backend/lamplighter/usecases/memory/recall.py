@@ -1,0 +1,96 @@
+"""Recall: the one way out. What a session is told, and why each memory is in or out of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.sessions.context import DEFAULT_BUDGET, Block, Packing
+from lamplighter.domain.sessions.inclusion import Prospect
+from lamplighter.repository import Database, reading
+from lamplighter.repository.memory import memories
+from lamplighter.repository.memory.memories import Tellable
+
+PAGE: Final = 250
+LEFT_OUT_KEPT: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """What would be told if some memories were not there, or at an earlier moment."""
+
+    without: tuple[int, ...] = ()
+    at: datetime | None = None
+
+
+AS_IT_IS: Final = WhatIf()
+
+
+async def build_memory_context(
+    db: Database,
+    *,
+    budget: int = DEFAULT_BUDGET,
+    focus: Sequence[str] | None = None,
+    neighbours: Sequence[str] = (),
+    what_if: WhatIf = AS_IT_IS,
+    prospect: Prospect | None = None,
+) -> Block:
+    """Build the operational memory block (SPEC-0015, Prompt Injection via buildMemoryContext).
+
+    Memories of the `focus` services are chosen and printed first; those of their neighbours
+    are chosen next. A `prospect` follows the choice among those of its own service; one that
+    is not eligible as it is counts as one more.
+    """
+    async with reading(db):
+        total = await memories.count_tellable(db, eligible(what_if))
+        if prospect is not None and not prospect.eligible:
+            total += 1
+        packing = Packing(budget, total=total, focus=focus or ())
+        for circle in circles(focus, neighbours, what_if):
+            follows = prospect is not None and circle.holds(prospect.memory.service)
+            await _offer(db, packing, circle, prospect if follows else None)
+    found = packing.block()
+    kept = [each for each in found.placements if each.included]
+    left_out = [each for each in found.placements if not each.included]
+    return replace(found, placements=(*kept, *left_out[:LEFT_OUT_KEPT]))
+
+
+def eligible(what_if: WhatIf) -> Tellable:
+    """Return what memories there are to choose among."""
+    return Tellable(without=what_if.without, at=what_if.at)
+
+
+def circles(
+    focus: Sequence[str] | None, neighbours: Sequence[str], what_if: WhatIf
+) -> list[Tellable]:
+    """Return the memories to choose among, the circle that is chosen first in front."""
+    every = eligible(what_if)
+    if not focus:
+        return [every]
+    near = [each for each in (focus, neighbours) if each]
+    inner = [replace(every, services=tuple(services)) for services in near]
+    return [*inner, replace(every, services=(*focus, *neighbours), inside=False)]
+
+
+def injected(environment: str, memory: Block) -> str:
+    """Return what is appended to the system prompt: the surroundings, then the memories."""
+    return f"{environment}\n{memory.text}" if memory.text else environment
+
+
+async def _offer(
+    db: Database, packing: Packing, wanted: Tellable, prospect: Prospect | None
+) -> None:
+    """Offer page after page; behind the first, only what is short enough for what is left."""
+    shortest = await memories.shortest(db, at=wanted.at)
+    position = None
+    while wanted.longest is None or wanted.longest >= max(1, shortest):
+        page = await memories.tellable(db, wanted, limit=PAGE, position=position)
+        for memory in page.items:
+            if prospect is not None:
+                prospect.before(packing, memory)
+            packing.offer(memory)
+        position, wanted = page.position, replace(wanted, longest=packing.room)
+        if position is None:
+            break
+    if prospect is not None:
+        prospect.behind(packing)

@@ -1,0 +1,228 @@
+"""Remember: the one way in for what is learned, whoever proposes it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.memory.admit import Redact, admitted
+from lamplighter.domain.memory.decay import faded
+from lamplighter.domain.memory.memory import Candidate, InactiveReason, Memory, MemoryId
+from lamplighter.domain.memory.review import ReviewKind
+from lamplighter.domain.relate import Analysis, Lexicon, Verdict, analyse, built_in, by_text, judge
+from lamplighter.domain.relate.reconcile import Decision, Echo, Effect, Outcome, Standing, reconcile
+from lamplighter.domain.text import same_words
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import exposures, history, links, memories, reviews
+from lamplighter.repository.search import analyses, searches
+from lamplighter.repository.services import checks
+from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases.memory.fade import apply_due
+from lamplighter.usecases.memory.review import open_possible, open_review
+from lamplighter.usecases.memory.service_names import spelled
+
+NEAREST: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of a candidate: the memory that holds it now, and why."""
+
+    outcome: Outcome
+    memory: Memory
+    reason: str
+    effects: tuple[Effect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How candidates are taken in.
+
+    `known` are the names of the services we operate, as they are spelled. Without
+    `fading` what is due is left for later: the clock is not to be trusted now.
+    `looked` are the services that the session's own tools named.
+    """
+
+    redact: Redact
+    known: Sequence[str] = ()
+    fading: bool = True
+    lexicon: Lexicon = field(default_factory=built_in)
+    echo: Echo = Echo.COUNT
+    looked: frozenset[str] = frozenset()
+
+
+@instrumentation.write("memory.remember")
+async def remember(
+    db: Database, candidate: Candidate, *, now: datetime, manner: Manner
+) -> Remembered:
+    """Reinforce the memory we hold, or learn a new one, and weaken what it contradicts.
+
+    The memory, its links, reviews, history and changes are one transaction.
+    Raises Invalid for what may not enter.
+    """
+    candidate = admitted(candidate, manner.redact)
+    async with writing(db):
+        service = await spelled(db, candidate.service, manner.known)
+        candidate = replace(candidate, service=service)
+        analysis = analyse(candidate.observation, manner.lexicon, service=service)
+        found = await _held(db, candidate, analysis, manner.lexicon)
+        held = [memory for memory, _ in found]
+        due = [faded(memory, now=now) if manner.fading else memory for memory in held]
+        verdicts = {
+            memory.id: verdict_on(candidate, analysis, memory, said, manner.lexicon)
+            for memory, said in found
+        }
+        decision = reconcile(
+            candidate,
+            due,
+            lambda memory: verdicts[memory.id],
+            now=now,
+            standing=await _standing(db, candidate, due, verdicts, manner),
+        )
+        await _fade_first(db, held, decision, manner, now=now)
+        memory = await _kept(db, candidate, analysis, decision, due, now=now)
+        for effect in decision.effects:
+            await _take_effect(db, candidate, memory, effect, now=now)
+        return Remembered(decision.outcome, memory, decision.reason, decision.effects)
+
+
+async def _held(
+    db: Database, candidate: Candidate, analysis: Analysis, lexicon: Lexicon
+) -> list[tuple[Memory, Analysis | None]]:
+    """Return the active memories that may be related, and twins whether active or not."""
+    group = (candidate.service, candidate.category)
+    near = await analyses.nearest(db, group, analysis, lexicon, limit=NEAREST)
+    found = await analyses.beside(db, near, candidate, lexicon)
+    active = {memory.id for memory, _ in found if memory.active}
+    analyses.leave_out(db, group, set(near) - active)
+    return [
+        (memory, said)
+        for memory, said in found
+        if memory.active or same_words(memory.observation) == same_words(candidate.observation)
+    ]
+
+
+def verdict_on(
+    candidate: Candidate, analysis: Analysis, held: Memory, said: Analysis | None, words: Lexicon
+) -> Verdict:
+    """Say how a candidate stands to a held memory; `said` is what that one says, where known."""
+    found = by_text(candidate.observation, held.observation)
+    if found is not None:
+        return found
+    return judge(analysis, said or analyse(held.observation, words, service=held.service))
+
+
+async def _standing(
+    db: Database,
+    candidate: Candidate,
+    held: Sequence[Memory],
+    verdicts: dict[MemoryId, Verdict],
+    manner: Manner,
+) -> Standing:
+    """Return what matters of what the session has done, and of what people decided."""
+    session, related = candidate.session_id, [each for each in held if each.active]
+    if session is None:
+        return Standing()
+    aside = [each.id for each in held if each.inactive_reason is InactiveReason.SUPERSEDED]
+    refused = await reviews.refused(db, aside) if aside else set()
+    if not related:
+        return Standing(refused=refused)
+    up, down = await history.moved_by(db, session)
+    word_for_word = [each.id for each in related if verdicts[each.id].word_for_word]
+    told = await _told_of(db, session, word_for_word) if word_for_word else set()
+    looked = not told or await _looked(db, session, candidate.service, manner)
+    settled = await reviews.settled_among(db, [each.id for each in related])
+    return Standing(
+        up=up,
+        down=down,
+        told=told,
+        looked=looked,
+        echo=manner.echo,
+        settled=settled,
+        refused=refused,
+    )
+
+
+async def _told_of(db: Database, session: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
+    """Return which of these a session was told, at its start or because it searched."""
+    told = await exposures.told_of(db, session, ids)
+    return told | await searches.shown_of(db, session, ids)
+
+
+async def _looked(db: Database, session: int, service: str | None, manner: Manner) -> bool:
+    if service is None or service in manner.looked:
+        return service is not None
+    return await checks.looked_at(db, session, service)
+
+
+async def _fade_first(
+    db: Database, held: Sequence[Memory], decision: Decision, manner: Manner, *, now: datetime
+) -> None:
+    """Record what was due of the memories that are about to change."""
+    moves = {effect.before.id for effect in decision.effects if effect.weakens}
+    if decision.outcome is Outcome.REINFORCED and decision.target is not None:
+        moves.add(decision.target.id)
+    if manner.fading:
+        await apply_due(db, [each for each in held if each.id in moves], now=now)
+
+
+async def _kept(
+    db: Database,
+    candidate: Candidate,
+    analysis: Analysis,
+    decision: Decision,
+    held: Sequence[Memory],
+    *,
+    now: datetime,
+) -> Memory:
+    why = _why(candidate, decision.outcome.value, decision.reason)
+    if decision.target is not None:
+        if decision.outcome is Outcome.REINFORCED:
+            before = next(each for each in held if each.id == decision.target.id)
+            await memories.update(db, decision.target, now=now)
+            await history.append(db, before, decision.target, why, now=now)
+        return decision.target
+    memory = await memories.insert(db, candidate, now=now)
+    await analyses.put(db, memory, analysis)
+    await history.append(db, None, memory, why, now=now)
+    if decision.revives is not None:
+        await _link(db, candidate, memory, decision.revives, links.REVIVES, now=now)
+    return memory
+
+
+async def _take_effect(
+    db: Database, candidate: Candidate, memory: Memory, effect: Effect, *, now: datetime
+) -> None:
+    """Weaken what is contradicted, link it, and ask a person."""
+    old = effect.before
+    if effect.kind is ReviewKind.POSSIBLE:
+        await open_possible(db, candidate, old, memory.id, reason=effect.reason, now=now)
+        return
+    if effect.weakens:
+        await memories.update(db, effect.after, now=now)
+    review = await open_review(
+        db,
+        effect.kind,
+        old,
+        memory.id,
+        said=candidate.observation,
+        reason=effect.reason,
+        session_id=candidate.session_id,
+        now=now,
+    )
+    if effect.weakens:
+        reason = f"memory {memory.id} {effect.reason}"
+        why = replace(_why(candidate, history.CONTRADICTED, reason), review_id=review.id)
+        await history.append(db, old, effect.after, why, now=now)
+        await _link(db, candidate, memory, old.id, links.CONTRADICTS, now=now)
+
+
+async def _link(
+    db: Database, candidate: Candidate, memory: Memory, to: MemoryId, what: str, *, now: datetime
+) -> None:
+    await links.insert(db, memory.id, to, what, session_id=candidate.session_id, now=now)
+
+
+def _why(candidate: Candidate, cause: str, reason: str) -> history.Why:
+    actor = "operator" if candidate.session_id is None else "session"
+    return history.Why(cause=cause, actor=actor, reason=reason, session_id=candidate.session_id)

@@ -1,0 +1,18 @@
+"""One spelling for each service, whatever case a session writes it in."""
+
+from collections.abc import Sequence
+
+from lamplighter.domain.services.service import GENERAL, fold
+from lamplighter.repository import Database
+from lamplighter.repository.memory import memories
+from lamplighter.repository.services import events
+
+
+async def spelled(db: Database, service: str | None, known: Sequence[str]) -> str | None:
+    """Return a service's name as services.yaml spells it, else as it was first written."""
+    if service is None or fold(service) == GENERAL:
+        return None
+    declared = next((name for name in known if fold(name) == fold(service)), None)
+    if declared:
+        return declared
+    return await memories.spelling(db, service) or await events.spelling(db, service) or service

@@ -1,0 +1,87 @@
+"""Undo: an operator takes back one step of a memory's history, whatever came after it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from lamplighter.domain.errors import Conflict, NotFound, Stale
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.memory.undo import (
+    REVIEW,
+    UNDONE,
+    in_the_way,
+    kept_as,
+    possible,
+    undo,
+    undoes,
+)
+from lamplighter.repository import Database
+from lamplighter.repository.memory import history, memories
+from lamplighter.usecases.access.recording import Recording, recording
+from lamplighter.usecases.memory.curate import rival
+
+
+async def undo_step(
+    db: Database, memory_id: int, number: int, *, version: int | None, now: datetime
+) -> Memory:
+    """Put back what a step changed; raises NotFound, Stale, and Conflict saying what hinders it."""
+    async with recording(db, "revert", now=now) as act:
+        step = await history.get(db, memory_id, number)
+        memory = await memories.get(db, memory_id)
+        if step is None:
+            raise NotFound(f"There is no change {number} of a memory {memory_id}.")
+        if memory is None:
+            raise Conflict(f"Memory {memory_id} was deleted: restore it from the trash first.")
+        if version is not None and version != memory.version:
+            raise Stale(memory)
+        later = await history.later(db, memory_id, number)
+        found = undo(memory, step, later)
+        if found.memory == memory:
+            raise Conflict(in_the_way(found.left, later))
+        holder = await rival(db, memory, found.memory)
+        if holder is not None:
+            raise Conflict(f"Memory {holder} holds its topic key now: take that one back first.")
+        reason = kept_as(step, memory, found.memory)
+        act.did(memory_id)
+        return await _keep(db, memory, found.memory, act.why(UNDONE, reason), now=now)
+
+
+async def take_back(
+    db: Database,
+    memory: Memory,
+    step: history.Entry,
+    *,
+    act: Recording,
+    review_id: int,
+    now: datetime,
+) -> Memory:
+    """Undo a step for the sake of a review: as much of it as is not back already.
+
+    Raises Conflict when a later change of the same stands in the way.
+    """
+    later = await history.later(db, memory.id, step.id)
+    found = undo(memory, step, later)
+    if found.left:
+        raise Conflict(f"Memory {memory.id}: {in_the_way(found.left, later)}")
+    if found.memory == memory:
+        return memory
+    why = act.why(REVIEW, undoes(step), review_id=review_id)
+    return await _keep(db, memory, found.memory, why, now=now)
+
+
+async def shown(
+    db: Database, memory_id: int, entries: Sequence[history.Entry]
+) -> list[tuple[history.Entry, bool]]:
+    """Return changes of one memory, each with whether it can be undone now."""
+    if not entries:
+        return []
+    memory = await memories.get(db, memory_id)
+    undos = await history.undos(db, memory_id, min(each.id for each in entries))
+    return [(each, possible(memory, each, undos)) for each in entries]
+
+
+async def _keep(
+    db: Database, before: Memory, after: Memory, why: history.Why, *, now: datetime
+) -> Memory:
+    await memories.update(db, after, now=now)
+    await history.append(db, before, after, why, now=now)
+    return after

@@ -1,0 +1,128 @@
+"""Embed: the meaning of each memory is kept beside it, in the background and in short writes."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.search.semantic import Progress, length_weight, read
+from lamplighter.embedding import Embedding
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.search import embeddings
+from lamplighter.repository.search.embeddings import Unread
+from lamplighter.repository.store.driver import Error
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE: Final = 8
+"""So few that what is done on a busy machine is kept before long."""
+FOLLOWED: Final = 500
+PAUSE_SECONDS: Final = 0.01
+LOOK_SECONDS: Final = 1.0
+TROUBLE_SECONDS: Final = 5.0
+NO_END: Final = 2**62
+
+
+@dataclass(slots=True)
+class Embedder:
+    """Embeds what has no vector yet, the newest first, and then what is written and changed.
+
+    Where it stopped it goes on: what is kept is what has a row. Each step embeds a few aside
+    and keeps them in one short write.
+    """
+
+    db: Database
+    embedding: Embedding
+    now: Callable[[], datetime]
+    pause: float = PAUSE_SECONDS
+    done: int = 0
+    problem: str = ""
+    _before: int = NO_END
+    _newest: int = 0
+    _seq: int = 0
+    _changed: set[int] = field(default_factory=set)
+
+    async def begin(self) -> None:
+        """Begin with all that is there."""
+        async with writing(self.db):
+            await embeddings.sweep(self.db)
+            self._seq = await changes.last(self.db)
+            self._newest = await embeddings.newest(self.db)
+        self._before = NO_END
+        self._changed.clear()
+
+    async def step(self) -> bool:
+        """Embed a few memories; say whether there were any."""
+        found = await self._older() if self._before else []
+        found = found or await self._heard()
+        if found:
+            await self._keep(found)
+        return bool(found)
+
+    async def run(self) -> None:
+        """Embed for ever; what cannot be done now is tried again."""
+        begun = False
+        while True:
+            rest = LOOK_SECONDS
+            try:
+                if not begun:
+                    await self.begin()
+                    begun = True
+                rest = self.pause if await self.step() else LOOK_SECONDS
+                self.problem = ""
+            except (Error, TimeoutError) as error:
+                logger.warning("What memories mean cannot be kept now: %s", error)
+                begun, rest = False, TROUBLE_SECONDS
+            except Unavailable as error:
+                self.problem = str(error)
+                logger.error("No memory can be found by its meaning: %s", error)
+                return
+            await asyncio.sleep(rest)
+
+    async def progress(self) -> Progress:
+        """Return of how many memories the meaning is kept."""
+        return await embeddings.progress(self.db, self.embedding.name)
+
+    async def _older(self) -> list[Unread]:
+        """Go on downwards through all that is there."""
+        found = await embeddings.unread(
+            self.db, self.embedding.name, before=self._before, limit=AT_ONCE
+        )
+        self._before = found[-1].id if found else 0
+        return found
+
+    async def _heard(self) -> list[Unread]:
+        """Return what was written or changed since; of what is written by hand no change tells."""
+        heard = await embeddings.heard(self.db, self._seq, most=FOLLOWED)
+        newest = await embeddings.newest(self.db)
+        if heard.anew or newest - self._newest > FOLLOWED:
+            await self.begin()
+            return await self._older()
+        self._changed |= heard.ids | set(range(self._newest + 1, newest + 1))
+        self._seq, self._newest = heard.seq, newest
+        while self._changed:
+            asked = sorted(self._changed)[:AT_ONCE]
+            self._changed.difference_update(asked)
+            found = await embeddings.unread(self.db, self.embedding.name, among=asked)
+            if found:
+                return found
+        return []
+
+    async def _keep(self, found: Sequence[Unread]) -> None:
+        from lamplighter.embedding.codes import code, packed
+
+        texts = [
+            read(service=each.service, title=each.title, observation=each.observation)
+            for each in found
+        ]
+        vectors = await self.embedding.embed(texts, aside=True)
+        rows = [
+            (each, code(vector), packed(vector * length_weight(text)))
+            for each, text, vector in zip(found, texts, vectors, strict=True)
+        ]
+        async with writing(self.db):
+            self.done += await embeddings.put(self.db, self.embedding.name, rows, now=self.now())

@@ -1,0 +1,281 @@
+"""Finding: the best of what is known for a query, with the reasons.
+
+Keyword results are always complete, however late; a deadline cuts the optional parts only.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.project import project_of
+from lamplighter.domain.search import ranking, scope_terms
+from lamplighter.domain.search.fusion import MEANING
+from lamplighter.domain.search.passage import passage
+from lamplighter.domain.search.query import Asked, asked
+from lamplighter.domain.search.ranking import KEY_SCORE, NEXT_TO, Words
+from lamplighter.domain.search.search import Found, Layer, Method, Near, Reason, Results, Wanted
+from lamplighter.domain.services.service import GENERAL, fold
+from lamplighter.repository import Database
+from lamplighter.repository.search import backlog
+from lamplighter.repository.search.deadline import Deadline, Late, by
+from lamplighter.repository.search.index import Row, layer_of, rows
+from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases.search import keyword_search as keywords
+from lamplighter.usecases.search.fusion import Nearest, Scored, looking, with_meaning
+from lamplighter.usecases.search.semantic import Absent, Nearby
+
+T = TypeVar("T")
+
+DEADLINE_SECONDS: Final = 0.25
+PATIENCE_SECONDS: Final = 20.0
+"""Keyword results that take longer are an error: an empty list would say "nothing is known"."""
+
+FEW_WAITING: Final = 500
+CATCHING_SECONDS: Final = 0.1
+CATCHING_FEW_SECONDS: Final = 1.0
+"""How long a search waits for the rows that are not indexed yet, and for so few of them."""
+
+SMALL_STORE: Final = 5_000
+"""Of so few documents every layer is searched completely, whatever the deadline."""
+
+VECTORS: Final = "vectors"
+UNINDEXED: Final = "unindexed"
+EVERYONE: Final = "global"
+BUSY: Final = (
+    f"The search was not finished within {PATIENCE_SECONDS:g} s: the machine is overloaded. "
+    "Try again."
+)
+READ: Final = 6
+READ_LEAST: Final = 30
+READ_MORE: Final = 2
+"""Rows may have changed since they were indexed: then some do not fit."""
+
+
+@instrumentation.search
+async def find(
+    db: Database,
+    wanted: Wanted,
+    *,
+    now: datetime,
+    near: Near | None = None,
+    seconds: float = DEADLINE_SECONDS,
+) -> Results:
+    """Search all that is known; whatever is typed is a valid query.
+
+    After `seconds` the optional parts that are not ready are left out and named in `missing`.
+    Raises Unavailable where not even the keyword results can be had.
+    """
+    question = asked(wanted, now=now)
+    if question.empty:
+        return Results(layers=question.wanted.layers, filters=question.filters)
+    deadline, layers = Deadline(seconds), keywords.layers_of(question.wanted)
+    missing = [] if await caught_up(db, layers) else [UNINDEXED]
+    near = near if question.terms and Layer.MEMORY in layers else None
+    installed = not isinstance(near, Absent)
+    # two at once would share the connection of a transaction
+    with looking(near, question, ahead=not db.in_transaction) as nearest:
+        scored, words, late = await _by_keywords(db, question, layers, deadline)
+        missing += late
+        both = scored
+        if near is not None:
+            fused = await _with_meaning(scored, question, near, nearest, words, deadline)
+            both = scored if fused is None else fused
+            missing += [VECTORS] if fused is None else []
+    found = await _patiently(db, _found(db, question, sorted(both, key=_order), words))
+    return Results(
+        found=tuple(found),
+        terms=question.terms,
+        partial=bool(missing if installed else [each for each in missing if each != VECTORS]),
+        missing=tuple(missing),
+        layers=question.wanted.layers,
+        filters=question.filters,
+    )
+
+
+async def caught_up(db: Database, layers: Sequence[Layer] = (Layer.MEMORY,)) -> bool:
+    """Index the rows that wait for it; say whether none waits any more.
+
+    Within a transaction nothing is written.
+    """
+    if not await backlog.waits(db, layers):
+        return True
+    if db.in_transaction:
+        return False
+    few = await backlog.count(db, layers, most=FEW_WAITING + 1) <= FEW_WAITING
+    seconds = CATCHING_FEW_SECONDS if few else CATCHING_SECONDS
+    await backlog.catch_up_within(db, layers, seconds=seconds)
+    return not await backlog.waits(db, layers)
+
+
+async def unready(db: Database, near: Near | None) -> list[str]:
+    """Return what a search made now would leave out; nothing is waited for."""
+    waiting = await backlog.waits(db, [Layer.MEMORY])
+    loading = isinstance(near, Nearby) and not near.ready
+    return [*([UNINDEXED] if waiting else []), *([VECTORS] if loading else [])]
+
+
+async def _patiently(db: Database, work: Coroutine[Any, Any, T]) -> T:
+    """Return what must not be left out; raises Unavailable where it takes beyond all patience."""
+    with closing(work):
+        try:
+            async with by(db, Deadline(PATIENCE_SECONDS)):
+                return await work
+        except Late as late:
+            raise Unavailable(BUSY) from late
+
+
+async def _by_keywords(
+    db: Database, question: Asked, layers: Sequence[Layer], deadline: Deadline
+) -> tuple[list[Scored], Words, list[str]]:
+    """Return what matches, what the words weigh, and the layers for which time ran out."""
+    scored, words, rest = await _patiently(db, _required(db, question, layers))
+    late: list[str] = []
+    for layer in rest:
+        work = keywords.scored(db, question, layer, words)
+        with closing(work):
+            try:
+                async with by(db, deadline):
+                    scored += await work
+            except Late:
+                late.append(layer.value)
+    return scored, words, late
+
+
+async def _required(
+    db: Database, question: Asked, layers: Sequence[Layer]
+) -> tuple[list[Scored], Words, Sequence[Layer]]:
+    """Return what matches in the first layer, in a small store in all, and the layers left."""
+    held = await keywords.corpus(db, question, layers)
+    words = Words(question.terms, held)
+    first = len(layers) if held.documents <= SMALL_STORE else 1
+    scored: list[Scored] = []
+    for layer in layers[:first]:
+        scored += await keywords.scored(db, question, layer, words)
+    return scored, words, layers[first:]
+
+
+async def _with_meaning(
+    scored: Sequence[Scored],
+    question: Asked,
+    near: Near,
+    nearest: Nearest | None,
+    words: Words,
+    deadline: Deadline,
+) -> list[Scored] | None:
+    """Return both as one; None where the model is late, is being loaded or is not there."""
+    if isinstance(nearest, asyncio.Task):
+        await asyncio.wait({nearest}, timeout=deadline.left)
+        if not nearest.done():
+            return None
+    elif not deadline.left:
+        return None
+    return await with_meaning(scored, question, near, nearest, full=words.full)
+
+
+async def _found(
+    db: Database, question: Asked, scored: Sequence[Scored], words: Words
+) -> list[Found]:
+    """Return the best of what matches, as it stands in its rows."""
+    limit = question.wanted.limit
+    found: list[Found] = []
+    while scored and len(found) < limit:
+        at_once = _worth_reading(scored, limit - len(found), question)
+        part, scored = scored[:at_once], scored[at_once:]
+        held = await rows(db, [each.number for each in part])
+        found += [
+            _as_found(held[each.number], each, question, words)
+            for each in part
+            if each.number in held and _fits(held[each.number], question.wanted)
+        ]
+    found.sort(key=lambda each: (-each.score, each.layer, -each.row.id))
+    return [
+        _shown(replace(each, rank=rank), question) for rank, each in enumerate(found[:limit], 1)
+    ]
+
+
+def _worth_reading(scored: Sequence[Scored], limit: int, question: Asked) -> int:
+    """Return how many of what matches can be among the first, whatever else counts for them."""
+    most = max(READ_LEAST, READ * limit)
+    enough = scored[:limit][-1].score
+    able = (
+        each.named or ranking.most(each.score, each.fields, question) >= enough
+        for each in scored[limit:most]
+    )
+    return limit + READ_MORE + sum(able)
+
+
+def _fits(row: Row, wanted: Wanted) -> bool:
+    """Whether a row is what is wanted: it may have changed since, or be found by meaning."""
+    if not isinstance(row, Memory):
+        return True
+    tags = {tag.casefold() for tag in row.tags}
+    return (
+        wanted.active in (None, row.active)
+        and wanted.kind in (None, row.kind)
+        and (not wanted.categories or row.category in wanted.categories)
+        and (wanted.project is None or _is_of_project(row, wanted.project))
+        and (wanted.service is None or _is_of_service(row, wanted.service, wanted))
+        and (wanted.since is None or row.updated_at >= wanted.since)
+        and all(tag.casefold().strip() in tags for tag in wanted.tags)
+    )
+
+
+def _is_of_project(row: Memory, project: str) -> bool:
+    return row.scope == EVERYONE or project_of(row.project) == project_of(project)
+
+
+def _is_of_service(row: Memory, service: str, wanted: Wanted) -> bool:
+    if row.service is None:
+        return wanted.general or fold(service) == GENERAL
+    return fold(row.service) == fold(service)
+
+
+def _as_found(row: Row, each: Scored, question: Asked, words: Words) -> Found:
+    reasons = each.reasons(words)
+    means = [reason.what for reason in reasons] == [MEANING]
+    method = Method.MEANING if means else Method.WORDS if reasons else Method.RECENT
+    reasons = [Reason(_spelled(each.what, question), each.score) for each in reasons]
+    if isinstance(row, Memory) and row.topic_key and question.keys:
+        key = scope_terms.key_form(row.topic_key)
+        if any(key == asked or key.startswith(f"{asked}/") for asked in question.keys):
+            exact = 1.0 if key in question.keys else 0.5
+            reasons.append(Reason(f"topic key {row.topic_key}", KEY_SCORE * exact))
+            method = Method.TOPIC_KEY
+    reasons += ranking.by_name(row, question, each.score)
+    return Found(
+        layer=layer_of(each.number),
+        row=row,
+        rank=0,
+        score=ranking.total(reasons),
+        method=method,
+        text="",
+        reasons=tuple(sorted(reasons, key=lambda each: (-each.score, each.what))),
+    )
+
+
+def _spelled(what: str, question: Asked) -> str:
+    """Return a word as it was typed."""
+    lead = NEXT_TO if what.startswith(NEXT_TO) else ""
+    term = what.removeprefix(lead)
+    return f"{lead}{question.spelled.get(term, term)}"
+
+
+def _shown(each: Found, question: Asked) -> Found:
+    """Return what was found with the passage that answers best; to a prompt rows are enough."""
+    row = each.row
+    if question.wanted.plain:
+        return each
+    text = row.observation if isinstance(row, Memory) else getattr(row, "text", "")
+    if each.layer is Layer.SESSION:
+        text = getattr(row, "summary", "")
+    said, spans = passage(text, question.terms)
+    return replace(each, text=said, spans=spans)
+
+
+def _order(each: Scored) -> tuple[int, float, int]:
+    return -each.named, -each.score, -each.number

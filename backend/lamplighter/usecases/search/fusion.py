@@ -1,0 +1,133 @@
+"""What words find and what meaning finds of the memories, as one order."""
+
+import asyncio
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from heapq import nlargest
+from typing import Final
+
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.search.fusion import MEANING, WEIGHT, fused, scale_of
+from lamplighter.domain.search.query import Asked
+from lamplighter.domain.search.ranking import Fields, Words
+from lamplighter.domain.search.search import Layer, Near, Reason
+from lamplighter.domain.search.semantic import read_share
+from lamplighter.repository.search.index import Document, layer_of, memory_of
+
+COMPARED: Final = 50
+"""So many of the best by words are compared in meaning, if they are not among the nearest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """One thing that matches: its number in the index, and what it scores.
+
+    Of the score `meaning` is what it means; the rest are the words of its `document`, of
+    whose scores `share` counts. `named` is how well its topic key is the one that is asked
+    for: it is read before others.
+    """
+
+    number: int
+    score: float
+    document: Document | None = None
+    share: float = 1.0
+    meaning: float = 0.0
+    named: int = 0
+
+    @property
+    def fields(self) -> Fields | None:
+        """The terms of its document, if words found it."""
+        return None if self.document is None else self.document.fields
+
+    def reasons(self, words: Words) -> list[Reason]:
+        """Return what counts for it; `words` are those of the query."""
+        found: list[Reason] = []
+        if self.document is not None:
+            parts = words.reasons(self.document.fields, self.document.size)
+            found = [Reason(each.what, each.score * self.share) for each in parts]
+        if self.meaning:
+            found.append(Reason(MEANING, self.meaning))
+        return found
+
+
+Nearest = Awaitable[Sequence[tuple[int, float]]]
+
+
+@contextmanager
+def looking(near: Near | None, question: Asked, *, ahead: bool) -> Iterator[Nearest | None]:
+    """Look for what is near in meaning, `ahead` while words are looked for.
+
+    Nothing of it goes on behind. A phrase and a word that must not stand there are about
+    words: then nothing is looked for.
+    """
+    if near is None or question.phrases or question.without:
+        yield None
+        return
+    asking = near(question.wanted.query, None, wanted=question.wanted)
+    if not ahead:
+        with closing(asking):
+            yield asking
+        return
+    task = asyncio.create_task(asking)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        yield task
+    finally:
+        task.cancel()
+
+
+async def with_meaning(
+    found_so_far: Sequence[Scored],
+    question: Asked,
+    near: Near,
+    nearest: Nearest | None,
+    *,
+    full: float,
+) -> list[Scored] | None:
+    """Return what matches with what meaning counts, and what only it finds; None when it is late.
+
+    `full` is what a text with all the words of the query would score. Where no `nearest` were
+    looked for, meaning only weighs what words find.
+    """
+    text = question.wanted.query
+    by_words = {memory_of(each.number): each for each in found_so_far if _is_memory(each)}
+    try:
+        found = {} if nearest is None else dict(await nearest)
+        best = nlargest(COMPARED, by_words, key=lambda each: by_words[each].score)
+        rest = [each for each in best if each not in found]
+        found |= dict(await near(text, rest)) if rest else {}
+    except (TimeoutError, Unavailable):
+        return None
+    return _weighed(found_so_far, by_words, found, full)
+
+
+def _weighed(
+    every: Sequence[Scored],
+    by_words: Mapping[int, Scored],
+    meaning: Mapping[int, float],
+    full: float,
+) -> list[Scored]:
+    """Return both as one: in the scale of the words, so that other layers still compare."""
+    words = {number: each.score for number, each in by_words.items()}
+    scale = scale_of(words, full)
+    share = 1.0 - WEIGHT if words and meaning else 1.0
+    found = [_lowered(each, share) for each in every if not _is_memory(each)]
+    read = {
+        number: read_share(each.document.size) for number, each in by_words.items() if each.document
+    }
+    for each in fused(words, meaning, full=full, read=read):
+        means = each.meaning * scale
+        if own := by_words.get(each.id):
+            found.append(_lowered(own, share, meaning=means))
+        elif means:
+            found.append(Scored(number=each.id, score=means, meaning=means))
+    return found
+
+
+def _lowered(each: Scored, share: float, meaning: float = 0.0) -> Scored:
+    return replace(each, score=each.score * share + meaning, share=share, meaning=meaning)
+
+
+def _is_memory(each: Scored) -> bool:
+    return layer_of(each.number) is Layer.MEMORY

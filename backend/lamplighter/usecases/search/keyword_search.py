@@ -1,0 +1,134 @@
+"""Keyword search: which documents of the index match, and what the words of each count."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from lamplighter.domain.search import scope_terms
+from lamplighter.domain.search.query import Asked
+from lamplighter.domain.search.ranking import Corpus, Words
+from lamplighter.domain.search.search import Layer, Wanted
+from lamplighter.domain.search.terms import terms
+from lamplighter.domain.services.service import GENERAL, fold
+from lamplighter.repository import Database
+from lamplighter.repository.search import index
+from lamplighter.repository.search.index import COUNTED, RANKED, Matching, since
+from lamplighter.repository.store.tables import ASIDE, BASES, STEP
+from lamplighter.usecases.search.fusion import Scored
+
+READ_TERMS: Final = 30_000
+"""Of how many documents at most the index is read for the words that are looked for."""
+
+MANY_WORDS: Final = 20
+ENOUGH: Final = 5 * RANKED
+"""Of a long prompt the rarest words are looked for until they find about so many."""
+
+EVERYTHING: Final = 2**62
+
+
+def layers_of(wanted: Wanted) -> list[Layer]:
+    """Return the layers that can hold what is wanted: only memories have a category."""
+    of_memories = wanted.categories or wanted.kind or wanted.tags or wanted.active is False
+    return [each for each in wanted.layers if each is Layer.MEMORY or not of_memories]
+
+
+def _scope(wanted: Wanted, layer: Layer) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of terms of which one each must hold of what is wanted."""
+    groups: list[tuple[str, ...]] = []
+    if wanted.project is not None:
+        everywhere = (scope_terms.EVERYWHERE,) if layer is Layer.MEMORY else ()
+        groups.append((scope_terms.of_project(wanted.project), *everywhere))
+    if wanted.service is not None:
+        general = (scope_terms.NO_SERVICE,) if wanted.general else ()
+        groups.append((*dict.fromkeys((_service(wanted.service), *general)),))
+    if wanted.categories:
+        groups.append(tuple(map(scope_terms.of_category, dict.fromkeys(wanted.categories))))
+    if wanted.kind is not None:
+        groups.append((scope_terms.of_kind(wanted.kind),))
+    groups += [(scope_terms.of_tag(tag),) for tag in wanted.tags]
+    return tuple(groups)
+
+
+def _service(name: str) -> str:
+    return scope_terms.of_service(None if fold(name) == GENERAL else name)
+
+
+async def corpus(db: Database, question: Asked, layers: Sequence[Layer]) -> Corpus:
+    """Return how much is indexed, and how many documents hold each term of a query."""
+    groups = {term for each in layers for group in _scope(question.wanted, each) for term in group}
+    return await index.corpus(db, question, sorted(groups))
+
+
+async def scored(db: Database, question: Asked, layer: Layer, weighing: Words) -> list[Scored]:
+    """Return what matches in one layer, with what its words count."""
+    wanted, scope, held = question.wanted, _scope(question.wanted, layer), weighing.corpus
+    conditions = None if wanted.since is None else since(layer, wanted.since)
+    words, expected = _telling(question.terms, scope, held)
+    matching = Matching(
+        words=words, phrases=question.phrases, without=question.without, scope=scope
+    )
+    found: list[index.Document] = []
+    by_key: list[index.Document] = []
+    for base in _bases(layer, active=wanted.active):
+        if not held.parts.get(base // STEP):
+            continue
+        ask = partial(index.candidates, db, base=base, limit=wanted.limit, conditions=conditions)
+        some = await ask(matching, expected=expected)
+        if len(some) < wanted.limit and len(words) < len(question.terms):
+            rest = tuple(each for each in question.terms if each not in words)
+            some += await ask(replace(matching, words=rest), expected=EVERYTHING)
+        if layer is Layer.MEMORY and question.keys:
+            keys = tuple(map(scope_terms.of_key, question.keys))
+            by_key += await ask(replace(matching, words=(), scope=(*scope, keys)), expected=0)
+        found += some
+    documents = {each.number: each for each in (*found, *by_key)}
+    named = {each.number: _named(each, question.keys) for each in by_key}
+    return [
+        Scored(
+            number=each.number,
+            score=weighing.score(each.fields, each.size),
+            document=each,
+            named=named.get(each.number, 0),
+        )
+        for each in documents.values()
+    ]
+
+
+def _named(document: index.Document, keys: Sequence[str]) -> int:
+    """Return 2 for what holds a topic key as it is asked for, 1 for a key below it."""
+    held = f" {document.fields[2]} "
+    return 2 if any(f" {' '.join(terms(each))} " in held for each in keys) else 1
+
+
+def _bases(layer: Layer, *, active: bool | None) -> list[int]:
+    if layer is not Layer.MEMORY or active:
+        return [BASES[layer]]
+    return [ASIDE] if active is False else [BASES[layer], ASIDE]
+
+
+def _telling(
+    terms: Sequence[str], scope: Sequence[Sequence[str]], held: Corpus
+) -> tuple[tuple[str, ...], int]:
+    """Return the words by which to look, and about how many documents hold one of them.
+
+    The rarest: what others would find besides would stand behind. They all count for the
+    order of what is found.
+    """
+    groups = (sum(held.holding.get(term, 0) for term in group) for group in scope)
+    inside = min(groups, default=held.documents)
+    share = inside / max(1, held.documents)
+    rarest = sorted(terms, key=lambda each: (held.holding.get(each, 0), each))
+    looked_for: list[str] = []
+    expected, read = 0.0, 0
+    for term in rarest:
+        holding = held.holding.get(term, 0)
+        much = expected + holding * share > COUNTED and inside > COUNTED
+        enough = len(looked_for) >= MANY_WORDS and expected >= ENOUGH
+        if looked_for and (much or enough or read + holding > READ_TERMS):
+            break
+        looked_for.append(term)
+        expected, read = expected + holding * share, read + holding
+    if expected > COUNTED and inside > COUNTED:
+        return tuple(rarest), EVERYTHING
+    return tuple(looked_for), round(min(expected, inside) if terms else inside)

@@ -1,0 +1,240 @@
+"""Nearby: which memories are near in meaning to what is asked, whatever their words."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.search.search import Wanted
+from lamplighter.domain.search.semantic import Progress
+from lamplighter.embedding import Embedding, Vector
+from lamplighter.repository import Database
+from lamplighter.repository.feed import changes
+from lamplighter.repository.search import embeddings
+from lamplighter.repository.search.deadline import Deadline, Late, by
+
+if TYPE_CHECKING:
+    from lamplighter.embedding.codes import Codes, Only
+
+READ_AT_ONCE: Final = 2_000
+FOLLOWED: Final = 500
+RESCORED: Final = 240
+WITHIN_SECONDS: Final = 0.25
+COUNT_SECONDS: Final = 5.0
+ASKED: Final = 64
+WAITING: Final = 8
+"""So many queries wait for their vector at most; with more the model could never catch up."""
+
+LOADING: Final = "The model is being loaded."
+ENOUGH: Final = 0.9
+"""Of fewer, those whose meaning is kept would stand before better ones for that alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Stands for `Nearby` where no model is installed; words alone are searched."""
+
+    why: str
+
+    async def __call__(
+        self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
+    ) -> Sequence[tuple[int, float]]:
+        """Say why there is no answer."""
+        raise Unavailable(self.why)
+
+
+@dataclass(slots=True)
+class Known:
+    """The codes of all vectors, and up to where they follow what is kept and what changes."""
+
+    codes: "Codes"
+    newest: int = 0
+    seq: int = 0
+    total: int = 0
+    counted: float = 0.0
+
+
+@dataclass(slots=True)
+class Nearby:
+    """Finds memories by meaning; what it knows of them is read once and then follows the feed.
+
+    It answers within `within` seconds or raises TimeoutError, and raises Unavailable when it
+    cannot answer, or while the meaning of many memories is not kept yet: then words alone are
+    searched.
+    """
+
+    db: Database
+    embedding: Embedding
+    within: float = WITHIN_SECONDS
+    enough: float = ENOUGH
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _reading: asyncio.Task[Known] | None = None
+    _loading: asyncio.Task[None] | None = None
+    _asked: dict[str, asyncio.Task[Vector]] = field(default_factory=dict)
+
+    async def __call__(
+        self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
+    ) -> Sequence[tuple[int, float]]:
+        """Return the memories nearest to a text with how near each is, nearest first.
+
+        With ids only those are compared, and each of them that is known is returned; else
+        those among the `wanted` that are likely nearest.
+        """
+        if ids is not None and not ids:
+            return []
+        if not self.ready:
+            self._get_ready()
+            raise Unavailable(LOADING)
+        deadline = Deadline(self.within)
+        vector = await self._vector(query, deadline)
+        try:
+            if ids is None:
+                known = await self._follow(deadline)
+                if self.progress.share < self.enough:
+                    raise Unavailable("The meaning of too few memories is kept yet.")
+                ids = known.codes.nearest(vector, RESCORED, _only(wanted))
+            async with by(self.db, deadline):
+                return await self._compared(vector, ids)
+        except Late as late:
+            raise TimeoutError from late
+
+    @property
+    def ready(self) -> bool:
+        """Whether the model is loaded and what is kept was read: else a search would wait."""
+        return self.embedding.loaded and self._ready is not None
+
+    @property
+    def progress(self) -> Progress:
+        """Of how many memories the meaning is known here."""
+        known = self._ready
+        return Progress(len(known.codes), known.total) if known else Progress(0, 0)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the codes take."""
+        return self._ready.codes.nbytes if self._ready else 0
+
+    @property
+    def _ready(self) -> Known | None:
+        task = self._reading
+        read = task is not None and task.done() and not task.cancelled() and not task.exception()
+        return task.result() if task and read else None
+
+    def close(self) -> None:
+        """End what the model runs in."""
+        if self._loading is not None:
+            self._loading.cancel()
+        for each in self._asked.values():
+            each.cancel()
+        if self._reading is not None:
+            self._reading.cancel()
+        self.embedding.close()
+
+    async def prepare(self, *, aside: bool = True) -> None:
+        """Load the model and read what is kept, before anybody asks."""
+        await self.embedding.embed(["ready"], aside=aside)
+        await asyncio.shield(self._begun())
+
+    def _get_ready(self) -> None:
+        """Load the model in the background: who searches does not wait for it."""
+        if self._loading is None or self._loading.done():
+            self._loading = asyncio.create_task(self.prepare(aside=False))
+            self._loading.add_done_callback(_heard)
+
+    async def _vector(self, query: str, deadline: Deadline) -> Vector:
+        """Return the vector of a query; who asks again after a late answer finds it made."""
+        task = self._asked.get(query)
+        if task is None or (task.done() and (task.cancelled() or task.exception())):
+            if sum(not each.done() for each in self._asked.values()) >= WAITING:
+                raise TimeoutError
+            task = self._asked[query] = asyncio.create_task(self._embedded(query))
+            task.add_done_callback(_heard)
+            if len(self._asked) > ASKED:
+                self._asked.pop(next(iter(self._asked)))
+        async with asyncio.timeout(deadline.left):
+            return await asyncio.shield(task)
+
+    async def _embedded(self, query: str) -> Vector:
+        (vector,) = await self.embedding.embed([query])
+        return vector
+
+    async def _compared(self, vector: Vector, ids: Sequence[int]) -> list[tuple[int, float]]:
+        """Compare with the vectors themselves."""
+        from lamplighter.embedding.codes import unpacked
+
+        kept = await embeddings.vectors(self.db, self.embedding.name, ids)
+        if not kept:
+            return []
+        near = unpacked([each for _, each in kept], self.embedding.dimensions) @ vector
+        found = zip((number for number, _ in kept), map(float, near), strict=True)
+        return sorted(found, key=lambda each: (-each[1], each[0]))
+
+    async def _follow(self, deadline: Deadline) -> Known:
+        """Return what is known, as things are now; what changed too much is read anew."""
+        while True:
+            known = await self._whole(deadline)
+            # a connection first: who holds the lock must never wait for one
+            async with by(self.db, deadline), self._one:
+                heard = await embeddings.heard(self.db, known.seq, most=FOLLOWED)
+                if not heard.anew:
+                    await self._catch_up(known, heard)
+                    return known
+            self._reading = None
+
+    async def _whole(self, deadline: Deadline) -> Known:
+        """Return what was read. Reading goes on when who asked gives up: the next finds it."""
+        return await asyncio.wait_for(asyncio.shield(self._begun()), deadline.left)
+
+    def _begun(self) -> asyncio.Task[Known]:
+        """Return the task that reads what is kept; one that failed is begun again."""
+        task = self._reading
+        if task is None or (task.done() and (task.cancelled() or task.exception())):
+            task = self._reading = asyncio.create_task(self._read())
+        return task
+
+    async def _read(self) -> Known:
+        from lamplighter.embedding.codes import Codes
+
+        known = Known(Codes(self.embedding.dimensions), seq=await changes.last(self.db))
+        await self._add_newer(known)
+        return known
+
+    async def _catch_up(self, known: Known, heard: embeddings.Heard) -> None:
+        if heard.ids:
+            known.codes.drop(heard.ids)
+            again = await embeddings.again(self.db, self.embedding.name, sorted(heard.ids))
+            known.codes.put(again)
+        known.seq = heard.seq
+        await self._add_newer(known)
+        if time.monotonic() - known.counted > COUNT_SECONDS:
+            known.total = await embeddings.total(self.db)
+            known.counted = time.monotonic()
+
+    async def _add_newer(self, known: Known) -> None:
+        name = self.embedding.name
+        while rows := await embeddings.newer(self.db, name, after=known.newest, limit=READ_AT_ONCE):
+            known.codes.put(rows)
+            known.newest = rows[-1].id
+            await asyncio.sleep(0)
+
+
+def _heard(task: asyncio.Task[Any]) -> None:
+    """Who asks next hears of a failure."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _only(wanted: Wanted | None) -> "Only":
+    from lamplighter.embedding.codes import Only
+
+    if wanted is None:
+        return Only(active=None)
+    return Only(
+        active=wanted.active,
+        project=wanted.project,
+        service=wanted.service,
+        general=wanted.general,
+        categories=wanted.categories,
+    )

@@ -1,0 +1,89 @@
+"""Report: what a person, a program or a session says happened."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.memory.admit import Redact, checked_service
+from lamplighter.domain.services.density import MONDAY, Axis, axis, spread
+from lamplighter.domain.services.event import Event, Level
+from lamplighter.domain.text import one_line
+from lamplighter.formats import serialize
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.services import events
+from lamplighter.repository.services.events import Filter
+from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.memory.service_names import spelled
+
+
+async def report(
+    db: Database,
+    level: Level,
+    text: str,
+    *,
+    service: str | None,
+    now: datetime,
+    redact: Redact,
+    known: Sequence[str] = (),
+    session_id: int | None = None,
+) -> Event:
+    """Record an event of an operator's, or of a session's; Invalid names each wrong field."""
+    wrong: list[Wrong] = []
+    service = checked_service(service, wrong)
+    text = one_line(redact(text))
+    if not text:
+        wrong.append(Wrong("text", "says nothing"))
+    if wrong:
+        raise Invalid(*wrong)
+    async with writing(db):
+        service = await spelled(db, service, known)
+        session = None if session_id is None else await sessions.get(db, session_id)
+        return await events.insert(
+            db,
+            level,
+            text,
+            service=service,
+            source="operator" if session is None else "session",
+            session_id=session.id if session else None,
+            tier=session.tier if session else 0,
+            now=now,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Density:
+    """How many events of each level fell into each stretch of time."""
+
+    axis: Axis | None
+    counts: tuple[dict[Level, int], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        begins = self.axis.moments() if self.axis else []
+        return {
+            "seconds": self.axis.seconds if self.axis else 0,
+            "total": sum(sum(each.values()) for each in self.counts),
+            "stretches": [
+                {"at": serialize.at(at), **counts}
+                for at, counts in zip(begins, self.counts, strict=True)
+            ],
+        }
+
+
+async def density(db: Database, wanted: Filter, *, most: int, now: datetime) -> Density:
+    """Count events along time in at most `most` stretches.
+
+    The range is the one asked for; what is left open of it reaches from the first
+    event that we hold, whatever else is asked for, to now.
+    """
+    async with reading(db):
+        held = await events.extent(db)
+        if held is None:
+            return Density(None)
+        since = max(wanted.since or held[0], MONDAY)
+        until = wanted.until or max(now, held[1] + timedelta(microseconds=1))
+        along = axis(since, max(since, until), most=most)
+        counts = await events.density(db, wanted, along.unit)
+    return Density(along, tuple(spread(counts, along)))

@@ -1,0 +1,45 @@
+"""Notify: what people are told outside of the app is a row first, sent when it can be."""
+
+from datetime import datetime
+from typing import Any, Final
+
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.notice import Kind, Notice, NoticeState
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import notices
+
+NOBODY: Final = "LAMPLIGHTER_NOTIFY names nobody to tell."
+TEST: Final = "This is a test of the notifications."
+
+
+async def tell(
+    db: Database,
+    kind: Kind,
+    level: Level,
+    title: str,
+    body: str = "",
+    *,
+    service: str | None = None,
+    now: datetime,
+) -> Notice | None:
+    """Tell people something at once, within the transaction of what it tells of.
+
+    None where nobody is to be told anything.
+    """
+    if db.telling is None:
+        return None
+    async with writing(db):
+        return await notices.insert(db, kind, level, title, body, service=service, now=now)
+
+
+async def test(db: Database, *, now: datetime) -> Notice:
+    """Put a test notice into the outbox; where nobody is named it has failed at once."""
+    async with writing(db):
+        if db.telling is None:
+            failed: dict[str, Any] = {
+                "state": NoticeState.FAILED,
+                "problem": NOBODY,
+                "next_at": None,
+            }
+            return await notices.insert(db, Kind.TEST, Level.INFO, TEST, now=now, **failed)
+        return await notices.insert(db, Kind.TEST, Level.INFO, TEST, now=now)

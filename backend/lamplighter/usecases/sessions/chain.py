@@ -1,0 +1,336 @@
+"""Chain: what a session hands to the next tier, and when a service is well again."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.services.cooldown import HEALTHY_ROUNDS, RESET_AFTER, Outcome, Use
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.service import GENERAL, Approve, Service, Services, fold
+from lamplighter.domain.sessions import handoff as rules
+from lamplighter.domain.sessions.handoff import Escalation, EscalationState, Finding, Handoff
+from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.session import MAX_TIER, Plan, Session, Status, Trigger
+from lamplighter.domain.text import one_line, shortened
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import checks, cooldowns, events, findings, notices
+from lamplighter.repository.sessions import approvals, escalations, sessions
+from lamplighter.usecases.services import act
+from lamplighter.usecases.sessions import outcomes, parking
+
+ASKED_AGAIN: Final = timedelta(hours=24)
+"""A service that nothing can be done for is handed on again after this time."""
+
+WELL: Final = "healthy"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A service that waits for a person: since when, and until when nobody is asked again."""
+
+    since: datetime
+    until: datetime
+
+
+async def conclude(
+    db: Database, session: Session, status: Status, reason: str, *, max_tier: int, now: datetime
+) -> tuple[Status, str]:
+    """Say how a session that ends stands in its chain, and keep what becomes of its escalations."""
+    handed = await escalations.of(db, [session.id])
+    step = rules.step(session, handed, status=status, reason=reason, max_tier=max_tier)
+    if step.state is not None:
+        why = f"its session {status.replace('_', ' ')}" if status is not Status.COMPLETED else ""
+        moved = await escalations.move(
+            db, session.id, EscalationState.OPEN, step.state, why=why, now=now
+        )
+        await _tell(db, session, moved, now=now)
+    return step.status, step.reason
+
+
+async def following(db: Database, session: Session) -> Plan:
+    """Return the plan of the session that goes on from one which ended `escalated`."""
+    handed = await escalations.of(db, [session.id])
+    names = [each.service for each in handed if each.state is EscalationState.ACCEPTED]
+    return Plan(
+        tier=session.tier + 1,
+        engine=session.engine,
+        trigger=Trigger.ESCALATION,
+        services=tuple(name for name in names if fold(name) != GENERAL) or None,
+        dry_run=session.dry_run,
+        parent_id=session.id,
+    )
+
+
+async def handed_by(
+    db: Database,
+    parent_id: int,
+    *,
+    services: Services,
+    state: EscalationState = EscalationState.ACCEPTED,
+    now: datetime,
+) -> Handoff | None:
+    """Return all that a session handed on and nobody took yet; None when there is nothing.
+
+    Another `state` asks for what was taken.
+    """
+    ids = await lineage(db, parent_id)
+    accepted = [each for each in await escalations.of(db, [parent_id]) if each.state is state]
+    if not accepted:
+        return None
+    named = [each.service for each in accepted]
+    around = [*named, *neighbours(services, named)]
+    seen = [look for each in ids for look in await checks.of(db, each, around)]
+    tried = await cooldowns.spent_since(db, now - act.LONGEST_WINDOW)
+    return Handoff(
+        session_id=parent_id,
+        tier=accepted[0].tier,
+        escalations=tuple(accepted),
+        looks=tuple(_newest(seen)),
+        findings=tuple(await findings.of(db, ids)),
+        tried=tuple(use for use in tried if use.service in named),
+    )
+
+
+async def lineage(db: Database, session_id: int) -> list[int]:
+    """Return a session's ancestors and itself, the root first."""
+    found: list[int] = []
+    number: int | None = session_id
+    while number is not None and len(found) <= MAX_TIER:
+        found.insert(0, number)
+        held = await sessions.get(db, number)
+        number = held.parent_id if held else None
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """A whole chain: its sessions, the root first, and all that was handed, found and done."""
+
+    sessions: tuple[Session, ...]
+    handed: tuple[Escalation, ...]
+    found: tuple[Finding, ...]
+    uses: tuple[Use, ...]
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What all its sessions cost; None when none of them says."""
+        known = [each.cost_usd for each in self.sessions if each.cost_usd is not None]
+        return round(sum(known), 6) if known else None
+
+
+async def told(db: Database, session_id: int) -> Told:
+    """Return the chain that a session stands in."""
+    found = [await sessions.get(db, number) for number in await lineage(db, session_id)]
+    whole = [each for each in found if each is not None]
+    while whole and len(whole) <= MAX_TIER and (child := await sessions.child(db, whole[-1].id)):
+        whole.append(child)
+    ids = [each.id for each in whole]
+    return Told(
+        sessions=tuple(whole),
+        handed=tuple(await escalations.of(db, ids)),
+        found=tuple(await findings.of(db, ids)),
+        uses=tuple(await cooldowns.of(db, ids)),
+    )
+
+
+async def ask_person(
+    db: Database, session: Session, service: str, reason: str, *, now: datetime
+) -> None:
+    """Ask a person to take a service on, once for each session."""
+    async with writing(db):
+        if await escalations.asked(db, session.id, service):
+            return
+        asked = await escalations.insert(
+            db,
+            session.id,
+            session.tier + 1,
+            service,
+            shortened(one_line(reason), rules.REASON_CHARS),
+            state=EscalationState.PERSON,
+            why=rules.NO_ACTION,
+            now=now,
+        )
+        await _tell(db, session, [asked], now=now)
+
+
+async def drop(db: Database, session: Session, why: str, *, now: datetime) -> None:
+    """Hand nothing on after all."""
+    async with writing(db):
+        for state in (EscalationState.OPEN, EscalationState.ACCEPTED):
+            moved = await escalations.move(
+                db, session.id, state, EscalationState.DROPPED, why=why, now=now
+            )
+            await _tell(db, session, moved, now=now)
+
+
+async def drop_stranded(db: Database, *, now: datetime) -> None:
+    """Drop what a dead supervisor left to be taken on; the next round looks again."""
+    for number in {each.session_id for each in await escalations.unfinished(db)}:
+        session = await sessions.get(db, number)
+        if session and not session.running:
+            await drop(db, session, "the supervisor ended before it was taken on", now=now)
+
+
+async def confirm(
+    db: Database, session: Session, *, reset_after: timedelta = RESET_AFTER, now: datetime
+) -> None:
+    """Take note of what a round found healthy: nobody waits for a person there any more.
+
+    After two healthy scheduled rounds in a row, and `reset_after`, the service's
+    cooldowns are free again. What was asked for from outside does not count.
+    """
+    looks = await checks.of(db, session.id)
+    failing = {look.service for look in looks if not look.ok}
+    for service in sorted({look.service for look in looks} - failing):
+        await parking.recovered(db, service, looks, now=now)
+        await _close(db, service, now=now)
+        if session.trigger is Trigger.SCHEDULED:
+            await _clear(db, session, service, reset_after=reset_after, now=now)
+
+
+async def tell_recovered(db: Database, session: Session, *, now: datetime) -> None:
+    """Notify the people alarmed for a service that a session found it healthy."""
+    results = await checks.of(db, session.id)
+    for service in {look.service: None for look in results}:
+        newest = _newest(look for look in results if look.service == service)
+        if all(look.ok and not look.warned for look in newest):
+            uses = await cooldowns.since(db, now - timedelta(hours=24))
+            own = [use for use in uses if fold(use.service) == fold(service)]
+            await notices.recovered(db, service, own, now=now)
+
+
+async def settle(db: Database, number: int, *, now: datetime) -> Escalation:
+    """End the waiting for a person because one says so; raises NotFound or Conflict.
+
+    When the service still fails at the next round, it is handed on again.
+    """
+    async with writing(db):
+        held = await escalations.get(db, number)
+        if held is None:
+            raise NotFound(f"There is no escalation {number}.")
+        if held.state is not EscalationState.PERSON:
+            raise Conflict(f"Escalation {number} waits for nobody: it is {held.state}.")
+        handled = await escalations.close(db, held.service, why=escalations.HANDLED, now=now)
+        await outcomes.refresh(db, [each.session_id for each in handled], now=now)
+        closed = await escalations.get(db, number)
+        assert closed is not None
+        return closed
+
+
+async def waiting(
+    db: Database,
+    services: Iterable[Service],
+    *,
+    max_tier: int = MAX_TIER,
+    parked: int = parking.PARKED,
+    now: datetime,
+) -> dict[str, Waiting]:
+    """Return the services for which a person was asked and nothing else can be tried yet.
+
+    That is so as well where one denied an action, and where `parked` sessions wait already.
+    """
+    asked = {fold(each.service): each for each in await escalations.people(db)}
+    here = [service for service in services if fold(service.name) in asked]
+    found: dict[str, Waiting] = {}
+    used = await act.standings(db, [service.name for service in here], now=now)
+    full = await parking.full(db, parked) if here else ""
+    for service in here:
+        by, at = asked[fold(service.name)].session_id, asked[fold(service.name)].created_at
+        kinds = {action.kind for action in service.actions} if max_tier == MAX_TIER else set()
+        free = [each for each in used[service.name] if each.action in kinds]
+        retry = free and asked[fold(service.name)].why != rules.NO_ACTION
+        again = act.quiet_from(free) if retry else at + ASKED_AGAIN
+        if await approvals.denied_by(db, by, service.name) or (full and _asks_always(service)):
+            again = at + ASKED_AGAIN
+        if again is not None and now < again:
+            found[service.name] = Waiting(at, again)
+    return found
+
+
+def _asks_always(service: Service) -> bool:
+    """Whether nothing can be done to a service without a person."""
+    rules = {service.approval_of(action) for action in service.actions}
+    return Approve.NEVER not in rules
+
+
+def neighbours(services: Services, names: Sequence[str]) -> list[str]:
+    """Return what some services depend on and what depends on them, without themselves."""
+    own = {fold(name) for name in names}
+    found: list[str] = []
+    for service in services:
+        needs = {fold(name) for name in service.depends_on}
+        if fold(service.name) in own:
+            found += service.depends_on
+        elif needs & own:
+            found.append(service.name)
+    return [name for name in dict.fromkeys(found) if fold(name) not in own]
+
+
+async def _close(db: Database, service: str, *, now: datetime) -> None:
+    """End the waiting for a person once a service is well for some rounds, not for a moment."""
+    asked = [each for each in await escalations.people(db) if fold(each.service) == fold(service)]
+    for each in asked:
+        well = await checks.rounds(db, service, after=each.created_at, limit=HEALTHY_ROUNDS)
+        if len(well) == HEALTHY_ROUNDS and all(well):
+            closed = await escalations.close(db, service, why="well again", now=now)
+            await outcomes.refresh(db, [one.session_id for one in closed], now=now)
+
+
+async def _clear(
+    db: Database, session: Session, service: str, *, reset_after: timedelta, now: datetime
+) -> None:
+    uses = [
+        use
+        for use in await cooldowns.spent_since(db, now - act.LONGEST_WINDOW)
+        if fold(use.service) == fold(service)
+    ]
+    if not uses or any(use.outcome is Outcome.RESERVED for use in uses):
+        return
+    acted = max(use.settled_at or use.created_at for use in uses)
+    well = await checks.rounds(db, service, after=acted, limit=HEALTHY_ROUNDS, scheduled=True)
+    since = await checks.healthy_since(db, service, after=acted)
+    if since is None or now - since < reset_after:
+        return
+    if len(well) == HEALTHY_ROUNDS and all(well):
+        await cooldowns.clear(db, service, None, by=WELL, now=now)
+        text = f"Healthy for {HEALTHY_ROUNDS} rounds in a row: its cooldowns are reset."
+        await _event(db, session, Level.INFO, text, service, now=now)
+
+
+async def _tell(
+    db: Database, session: Session, moved: Sequence[Escalation], *, now: datetime
+) -> None:
+    for each in moved:
+        match each.state:
+            case EscalationState.PERSON:
+                text = f"Needs a person: {each.reason}"
+                await _event(db, session, Level.CRITICAL, text, each.service, now=now)
+            case EscalationState.DRY:
+                who = f"tier {each.tier}" if each.tier <= MAX_TIER else "a person"
+                text = f"Dry run: {who} would have been asked: {each.reason}"
+                await _event(db, session, Level.INFO, text, each.service, now=now)
+            case EscalationState.DROPPED:
+                text = f"Not handed to tier {each.tier}, {each.why}. The next round looks again."
+                await _event(db, session, Level.WARNING, text, each.service, now=now)
+
+
+async def _event(
+    db: Database, session: Session, level: Level, text: str, service: str, *, now: datetime
+) -> None:
+    await events.insert(
+        db,
+        level,
+        text,
+        service=None if fold(service) == GENERAL else service,
+        session_id=session.id,
+        tier=session.tier,
+        source="supervisor",
+        now=now,
+    )
+
+
+def _newest(looks: Iterable[Look]) -> list[Look]:
+    """Return the last look of each check."""
+    return list({(look.service, look.name): look for look in looks}.values())

@@ -1,0 +1,39 @@
+"""The outcome of a session: decided when it ends, and again when a person handled it."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.actions.outcome import SessionOutcome, SessionRecords, session_outcome
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.sessions.session import Status
+from lamplighter.repository import Database
+from lamplighter.repository.services import checks, cooldowns, events
+from lamplighter.repository.sessions import approvals, escalations, sessions
+
+MOST_EVENTS: Final = 200
+
+
+async def outcome_of(db: Database, session_id: int, status: Status) -> SessionOutcome:
+    """Return the outcome of a session that ends with a status, by what is recorded of it."""
+    critical = events.Filter(levels=(Level.CRITICAL,), session=session_id)
+    reported = await events.page(db, critical, limit=MOST_EVENTS)
+    return session_outcome(
+        SessionRecords(
+            status=status,
+            results=await checks.of(db, session_id),
+            uses=await cooldowns.of(db, [session_id]),
+            escalations=await escalations.of(db, [session_id]),
+            approvals=await approvals.of(db, session_id),
+            events=reported.items[::-1],
+        )
+    )
+
+
+async def refresh(db: Database, session_ids: Iterable[int], *, now: datetime) -> None:
+    """Decide the outcome of sessions again: what is recorded of them changed after their end."""
+    for number in sorted(set(session_ids)):
+        session = await sessions.get(db, number)
+        if session is not None and not session.running:
+            found = await outcome_of(db, number, session.status)
+            await sessions.set_outcome(db, number, found.words, found.state, now=now)

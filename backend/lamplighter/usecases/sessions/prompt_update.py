@@ -1,0 +1,91 @@
+"""Retell: what a running session is told at each turn, in the place of what it was told before."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.actions.approval import Approval, ApprovalState
+from lamplighter.domain.memory.admit import Redact
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.context import Block
+from lamplighter.domain.sessions.handoff import Escalation, EscalationState, Handoff
+from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.text import several_lines
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import exposures
+from lamplighter.repository.sessions import approvals, escalations
+from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases.memory import recall
+from lamplighter.usecases.sessions import sessions as lifecycle
+
+WAITING: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """Whom it is told to, and by which rules."""
+
+    session: Session
+    services: Services
+    redact: Redact
+    budget: int
+    handoff: Handoff | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a session is told now, what it handed on, and what it waits for a person's yes on."""
+
+    text: str
+    open: tuple[Escalation, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+
+
+async def retell(db: Database, about: About, query: str, *, now: datetime) -> Told:
+    """Render what is remembered now for a session that runs, and keep it where it differs.
+
+    As long as nothing but the time would be another, it stays what it was: so the
+    model's cache of what it was told stays of use.
+    """
+    session = about.session
+    async with writing(db):
+        before, at = await _before(db, session)
+        _, text = await _rendered(db, about, at)
+        if text != before:
+            block, text = await _rendered(db, about, now)
+            await exposures.insert_update(
+                db,
+                session.id,
+                text,
+                block.placements,
+                query=about.redact(several_lines(query)),
+                tokens=block.tokens,
+                now=now,
+            )
+            instrumentation.told("ops", block)
+        handed = await escalations.of(db, [session.id])
+        wanted = approvals.Filter(state=ApprovalState.OPEN, session=session.id)
+        waiting = await approvals.page(db, wanted, limit=WAITING)
+    still = [each for each in handed if each.state is EscalationState.OPEN]
+    return Told(text=text, open=tuple(still), approvals=tuple(waiting.items))
+
+
+async def _before(db: Database, session: Session) -> tuple[str, datetime]:
+    """Return what a session was told last, and when."""
+    last = await exposures.last(db, session.id)
+    if last is not None:
+        return last.injected, last.at
+    first = await exposures.prompt(db, session.id)
+    return (first.injected if first else "", session.started_at)
+
+
+async def _rendered(db: Database, about: About, at: datetime) -> tuple[Block, str]:
+    block, environment = await lifecycle.surroundings(
+        db,
+        about.session.plan,
+        about.services,
+        budget=about.budget,
+        handoff=about.handoff,
+        now=at,
+    )
+    return block, recall.injected(environment, block)

@@ -1,0 +1,64 @@
+"""Resume: a session whose engine or supervisor died goes on as the same session."""
+
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.handoff import EscalationState
+from lamplighter.domain.sessions.session import Session
+from lamplighter.repository import Database, writing
+from lamplighter.repository.access import tokens
+from lamplighter.repository.memory import exposures
+from lamplighter.repository.services import cooldowns, events
+from lamplighter.repository.sessions import sessions
+from lamplighter.repository.upkeep import leases
+from lamplighter.usecases.sessions import chain
+from lamplighter.usecases.sessions.sessions import Opened
+
+MOST: Final = 3
+"""How often a session goes on: whoever dies once more is not helped by it."""
+
+UNSETTLED: Final = "its supervisor ended before it was settled"
+
+
+async def go_on(db: Database, session: Session, why: str, *, epoch: int, now: datetime) -> Session:
+    """Let a session go on under this leader, and say so; raises Conflict when it has ended.
+
+    Under another leader than before nothing that was under way is settled any more,
+    and the token of the session lets nobody in.
+    """
+    async with writing(db):
+        if epoch != session.leader_epoch:
+            await cooldowns.abandon(db, session.id, UNSETTLED, now=now)
+            await tokens.revoke_of(db, session.id, now=now)
+            await leases.tell(db, session_id=session.id, now=now)
+        resumed = await sessions.resume(db, session.id, epoch=epoch, now=now)
+        if resumed is None:
+            raise Conflict(f"Session {session.id} has ended already.")
+        await events.insert(
+            db,
+            Level.WARNING,
+            f"Session {session.id} goes on where it stood,"
+            f" time {resumed.resumed} of at most {MOST}: {why}",
+            session_id=session.id,
+            tier=session.tier,
+            source="supervisor",
+            now=now,
+        )
+        return resumed
+
+
+async def reopened(db: Database, session: Session, services: Services, *, now: datetime) -> Opened:
+    """Return a session that goes on, with all it was told when it began."""
+    prompt = await exposures.prompt(db, session.id)
+    if prompt is None:
+        raise Conflict(f"What session {session.id} was told is not known.")
+    handoff = None
+    if session.parent_id is not None:
+        state = EscalationState.TAKEN
+        handoff = await chain.handed_by(
+            db, session.parent_id, services=services, state=state, now=now
+        )
+    return Opened(session, prompt, (), handoff)

@@ -1,0 +1,375 @@
+"""Sessions: asked for, opened with all they are told, and ended with a reason."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from lamplighter.assets import PROMPTS
+from lamplighter.domain.errors import Conflict, Halted, Invalid, NotFound, Wrong
+from lamplighter.domain.memory.admit import Redact
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.services.cooldown import RESET_AFTER
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions import exit_reasons
+from lamplighter.domain.sessions.context import DEFAULT_BUDGET, Block
+from lamplighter.domain.sessions.environment import build_env_context
+from lamplighter.domain.sessions.handoff import EscalationState, Handoff, named
+from lamplighter.domain.sessions.session import (
+    MAX_TIER,
+    TIERS,
+    Plan,
+    Request,
+    Session,
+    Status,
+    Trigger,
+)
+from lamplighter.domain.sessions.summary import of_session
+from lamplighter.domain.sessions.transcript import Finished
+from lamplighter.domain.text import several_lines
+from lamplighter.repository import Database, writing
+from lamplighter.repository.access import tokens
+from lamplighter.repository.memory import exposures
+from lamplighter.repository.services import cooldowns, events
+from lamplighter.repository.sessions import approvals, escalations, halts, requests, sessions
+from lamplighter.repository.upkeep import leases
+from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases.memory import recall
+from lamplighter.usecases.memory.fade import fade
+from lamplighter.usecases.services import act
+from lamplighter.usecases.sessions import chain
+from lamplighter.usecases.sessions.outcomes import outcome_of
+
+TOOLS: Final = "tools"
+_PARTIAL: Final = re.compile(r"^\{\{ *([a-z-]+) *\}\}$", re.MULTILINE)
+_TOOL: Final = re.compile(r"^- ([a-z_]+): .*\n(?:  .*\n)*", re.MULTILINE)
+
+
+def system_prompt(tier: int, tools: Collection[str] = ()) -> str:
+    """Return the prompt of a tier, its shared parts filled in, with what is said of its tools."""
+    text = (PROMPTS / f"tier{tier}-{TIERS[tier]}.md").read_text(encoding="utf-8")
+    text = _PARTIAL.sub(lambda found: _partial(found[1]), text)
+    return f"{text}\n{_told(tools)}\n" if tools else text
+
+
+def _told(tools: Collection[str]) -> str:
+    """Return what is said of tools: of those that there are."""
+    return _TOOL.sub(lambda found: found[0] if found[1] in tools else "", _partial(TOOLS))
+
+
+def _partial(name: str) -> str:
+    return (PROMPTS / "partials" / f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
+
+
+MAX_PROMPT_CHARS: Final = 100_000
+ALARMING: Final = {
+    Status.FAILED: Level.CRITICAL,
+    Status.TIMED_OUT: Level.CRITICAL,
+    Status.INTERRUPTED: Level.WARNING,
+}
+MESSAGES: Final = {
+    1: "Make your round of {}.",
+    2: "Find out what is wrong with {}.",
+    3: "Mend {}.",
+}
+ENDED: Final = {
+    Status.FAILED: "failed",
+    Status.TIMED_OUT: "took too long",
+    Status.INTERRUPTED: "was interrupted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session that is about to run, and all it is told."""
+
+    session: Session
+    prompt: exposures.Prompt
+    told: tuple[Memory, ...]
+    handoff: Handoff | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a session ended: what its engine said last, and what its file holds.
+
+    One that never began (`begun` is false) cost nothing. `pending` says that its output
+    is in another home and was not read.
+    """
+
+    status: Status
+    reason: str = ""
+    exit_code: int | None = None
+    finished: Finished | None = None
+    said: tuple[str, ...] = ()
+    uses: Mapping[str, int] = field(default_factory=dict)
+    begun: bool = True
+    pending: bool = False
+
+
+async def ask(
+    db: Database,
+    plan: Plan,
+    *,
+    services: Services,
+    redact: Redact,
+    engine: str | None = None,
+    max_tier: int = MAX_TIER,
+    now: datetime,
+) -> Request:
+    """File a request for a session; raises Invalid naming each wrong field."""
+    plan = checked(replace(plan, prompt=redact(plan.prompt)), services, max_tier)
+    async with writing(db):
+        return await requests.insert(
+            db, plan, engine=engine, traceparent=instrumentation.filed_in(), now=now
+        )
+
+
+def checked(plan: Plan, services: Services, max_tier: int) -> Plan:
+    """Return a plan with its services as they are spelled; raises Invalid."""
+    wrong: list[Wrong] = []
+    if not 1 <= plan.tier <= max_tier:
+        wrong.append(Wrong("tier", f"is {plan.tier}; the highest allowed here is {max_tier}"))
+    if len(plan.prompt) > MAX_PROMPT_CHARS:
+        wrong.append(Wrong("prompt", f"is longer than {MAX_PROMPT_CHARS:,} characters"))
+    names: list[str] = []
+    for name in plan.services or ():
+        service = services.find(name)
+        if service is None:
+            wrong.append(
+                Wrong("services", f"{name!r} is not in {services.path or 'services.yaml'}")
+            )
+        else:
+            names.append(service.name)
+    if wrong:
+        raise Invalid(*wrong)
+    return Plan(
+        tier=plan.tier,
+        engine=plan.engine,
+        trigger=plan.trigger,
+        services=None if plan.services is None else tuple(dict.fromkeys(names)),
+        prompt=several_lines(plan.prompt),
+        dry_run=plan.dry_run,
+        parent_id=plan.parent_id,
+    )
+
+
+async def cancel(db: Database, request_id: int, *, now: datetime) -> None:
+    """Take a waiting request back; raises NotFound or Conflict."""
+    async with writing(db):
+        if await requests.cancel(db, request_id, now=now) is None:
+            request = await requests.get(db, request_id)
+            if request is None:
+                raise NotFound(f"There is no request {request_id}.")
+            raise Conflict(f"Request {request_id} waits no more: it is {request.state}.")
+
+
+async def stop(db: Database, session_id: int, *, now: datetime) -> Session:
+    """Ask for a running session to be stopped; raises NotFound or Conflict."""
+    async with writing(db):
+        held = await sessions.get(db, session_id)
+        if held is None:
+            raise NotFound(f"There is no session {session_id}.")
+        if held.trigger is Trigger.CLIENT:
+            raise Conflict(f"Session {session_id} is a client's: only the client ends it.")
+        session = await sessions.request_stop(db, session_id, now=now)
+        if session is None:
+            raise Conflict(f"Session {session_id} has ended already: it is {held.status}.")
+        return session
+
+
+async def begin(
+    db: Database,
+    plan: Plan,
+    *,
+    services: Services,
+    epoch: int,
+    budget: int = DEFAULT_BUDGET,
+    request: Request | None = None,
+    fading: bool = True,
+    now: datetime,
+) -> Opened:
+    """Open a session with all it is told, in one transaction; before it, what is due fades.
+    Without `fading` nothing fades now: the clock is not to be trusted.
+    Raises Conflict when the request it answers was taken back meanwhile, and Halted.
+    """
+    if fading:
+        await fade(db, now=now)
+    async with writing(db):
+        halt = await halts.standing(db)
+        if halt is not None:
+            raise Halted(halt.words)
+        handoff = await _handoff(db, plan, services, now=now)
+        block, environment = await surroundings(
+            db, plan, services, budget=budget, handoff=handoff, now=now
+        )
+        prompt = prompt_of(plan, block, environment, budget=budget)
+        session = await sessions.insert(db, plan, model=plan.model or None, epoch=epoch, now=now)
+        if plan.parent_id is not None:
+            states = EscalationState.ACCEPTED, EscalationState.TAKEN
+            await escalations.move(db, plan.parent_id, *states, child_id=session.id, now=now)
+        if request and await requests.claim(db, request.id, session.id, now=now) is None:
+            raise Conflict(f"Request {request.id} was taken back.")
+        await exposures.insert(db, session.id, prompt, block.placements)
+        await leases.tell(db, session_id=session.id, now=now)
+    told = tuple(each.memory for each in block.placements if each.included)
+    instrumentation.told("ops", block)
+    return Opened(session, prompt, told, handoff)
+
+
+def prompt_of(plan: Plan, block: Block, environment: str, *, budget: int) -> exposures.Prompt:
+    """Return all that a session of this plan is given, as it is kept."""
+    return exposures.Prompt(
+        system=system_prompt(plan.tier, plan.tools),
+        injected=recall.injected(environment, block),
+        message=plan.prompt or _usual_message(plan),
+        tokens=block.tokens,
+        budget=budget,
+    )
+
+
+async def surroundings(
+    db: Database,
+    plan: Plan,
+    services: Services,
+    *,
+    budget: int,
+    handoff: Handoff | None = None,
+    what_if: recall.WhatIf = recall.AS_IT_IS,
+    now: datetime,
+) -> tuple[Block, str]:
+    """Return what a session of this plan is told: its memory block and its environment.
+
+    `what_if` says what would be otherwise with the memories; the rest is as it is now.
+    """
+    in_scope = [each for each in services if plan.services is None or each.name in plan.services]
+    around = chain.neighbours(services, plan.services) if plan.services else []
+    block = await recall.build_memory_context(
+        db, budget=budget, focus=plan.services, neighbours=around, what_if=what_if
+    )
+    used = await act.standings(db, [each.name for each in in_scope], now=now)
+    return block, build_env_context(plan, in_scope, now=now, used=used, handoff=handoff)
+
+
+async def _handoff(
+    db: Database, plan: Plan, services: Services, *, now: datetime
+) -> Handoff | None:
+    if plan.parent_id is None:
+        return None
+    handoff = await chain.handed_by(db, plan.parent_id, services=services, now=now)
+    if handoff is None:
+        raise Conflict(f"Session {plan.parent_id} hands nothing on any more.")
+    return handoff
+
+
+async def finish(
+    db: Database,
+    session: Session,
+    ending: Ending,
+    *,
+    redact: Redact,
+    max_tier: int = MAX_TIER,
+    reset_after: timedelta = RESET_AFTER,
+    now: datetime,
+) -> Session:
+    """End a session with its summary and its place in the chain.
+
+    Raises Conflict when it has ended already.
+    """
+    finished = ending.finished
+    passed = round((now - session.started_at).total_seconds() * 1000)
+    async with writing(db):
+        if ending.status is Status.COMPLETED and session.tier == 1:
+            await chain.confirm(db, session, reset_after=reset_after, now=now)
+        await chain.tell_recovered(db, session, now=now)
+        await cooldowns.abandon(db, session.id, "its session ended before it was settled", now=now)
+        await approvals.withdraw(db, "its session ended", session_id=session.id, now=now)
+        status, reason = await chain.conclude(
+            db, session, ending.status, redact(ending.reason), max_tier=max_tier, now=now
+        )
+        outcome = await outcome_of(db, session.id, status)
+        ended = await sessions.end(
+            db,
+            session.id,
+            status,
+            reason=reason,
+            outcome=outcome.words,
+            outcome_state=outcome.state,
+            output_pending=ending.pending,
+            exit_code=ending.exit_code,
+            **texts_of(session, replace(ending, status=status, reason=reason), redact),
+            **used(session, ending),
+            duration_ms=(finished.duration_ms if finished else None) or max(0, passed),
+            now=now,
+        )
+        await requests.finish(db, session.id, now=now)
+        await tokens.revoke_of(db, session.id, now=now)
+        await leases.leave(db, session.id, now=now)
+        await _alarm(db, session, ending.status, redact(ending.reason), now=now)
+        if ended is None:
+            raise Conflict(f"Session {session.id} has ended already.")
+        return ended
+
+
+def texts_of(session: Session, ending: Ending, redact: Redact) -> dict[str, str]:
+    """Return the last answer of a session and its summary, without secrets."""
+    said = [redact(each) for each in ending.said]
+    response = (ending.finished.response if ending.finished else "") or (said[-1] if said else "")
+    return {"response": redact(response), "summary": _summary(session, said, ending, redact)}
+
+
+def _summary(session: Session, said: Sequence[str], ending: Ending, redact: Redact) -> str:
+    return of_session(session, said, ending.uses, ending.status, redact(ending.reason))
+
+
+def used(session: Session, ending: Ending) -> dict[str, float | None]:
+    """Return what a session used by its last word; without one what it had spent so far stands."""
+    finished = ending.finished
+    if not ending.begun and session.budget_usd is not None:
+        return {"cost_usd": 0.0}
+    if finished is None:
+        return {}
+    found: dict[str, float | None] = {"cost_usd": finished.cost_usd}
+    if finished.turns is not None:
+        found["turns"] = finished.turns
+    if finished.usage is not None:
+        found |= sessions.used(finished.usage)
+    return found
+
+
+async def _alarm(
+    db: Database, session: Session, status: Status, reason: str, *, now: datetime
+) -> None:
+    if status in ALARMING:
+        await events.insert(
+            db,
+            ALARMING[status],
+            f"Session {session.id} {ENDED[status]}: {reason}",
+            session_id=session.id,
+            tier=session.tier,
+            source="supervisor",
+            now=now,
+        )
+
+
+def status_of(
+    finished: Finished | None, exit_code: int | None, *, stderr: Sequence[str] = ()
+) -> tuple[Status, str]:
+    """Say how a session ended by itself: completed needs a good result and exit 0."""
+    last_words = f" It said: {stderr[-1]}" if stderr else ""
+    ended = exit_reasons.in_words(exit_code)
+    if finished is None:
+        return Status.FAILED, f"The engine ended without a result ({ended}).{last_words}"
+    if finished.is_error:
+        why = finished.why or finished.response or "no reason given"
+        return Status.FAILED, finished.reason or f"The engine reports an error: {why}"
+    if exit_code != 0:
+        return Status.FAILED, f"The engine gave its result, then ended with {ended}.{last_words}"
+    return Status.COMPLETED, ""
+
+
+def _usual_message(plan: Plan) -> str:
+    names = "all services" if plan.services is None else named(plan.services)
+    return MESSAGES[plan.tier].format(names)

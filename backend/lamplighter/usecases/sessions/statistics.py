@@ -1,0 +1,64 @@
+"""Running: what sessions came to over the last days, by tier, and what they cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Final
+
+from lamplighter.domain.sessions.session import TIERS, Status
+from lamplighter.repository.upkeep.statistics import DayRun
+
+DAYS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What sessions took; None is what no engine reported."""
+
+    turns: int | None
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """The days, oldest first, with the sessions of each tier; how they ended, what they took."""
+
+    days: tuple[tuple[date, Mapping[int, int]], ...]
+    ended: Mapping[int, Mapping[Status, int]]
+    today: Spent
+    month: Spent
+
+
+def first_told(now: datetime) -> date:
+    """Return the first day that is told of: of the last days, or of this month."""
+    return min(now.date() - timedelta(days=DAYS - 1), now.date().replace(day=1))
+
+
+def run(found: Sequence[DayRun], *, now: datetime) -> Run:
+    """Add up what ran, by day and tier, by tier and end, and today and this month."""
+    today = now.date()
+    first = today - timedelta(days=DAYS - 1)
+    days: dict[date, dict[int, int]] = {
+        first + timedelta(days=each): dict.fromkeys(TIERS, 0) for each in range(DAYS)
+    }
+    ended: dict[int, dict[Status, int]] = {tier: {} for tier in TIERS}
+    for each in found:
+        if each.day not in days or each.tier not in ended:
+            continue
+        days[each.day][each.tier] += each.count
+        ended[each.tier][each.status] = ended[each.tier].get(each.status, 0) + each.count
+    return Run(
+        days=tuple(days.items()),
+        ended=ended,
+        today=_spent([each for each in found if each.day == today]),
+        month=_spent([each for each in found if each.day >= today.replace(day=1)]),
+    )
+
+
+def _spent(found: Sequence[DayRun]) -> Spent:
+    turns = [each.turns for each in found if each.turns is not None]
+    costs = [each.cost_usd for each in found if each.cost_usd is not None]
+    return Spent(
+        turns=sum(turns) if turns else None,
+        cost_usd=round(sum(costs), 6) if costs else None,
+    )

@@ -1,0 +1,151 @@
+"""Tools: what a model may use, whoever offers it and whatever door they are reached by.
+
+What a model gives is held against the schema before a tool sees it. What a tool answers
+is masked, cut to size and freed of what cannot be seen before a model does.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lamplighter.domain.actions.policy import quoted
+from lamplighter.domain.errors import Deposed, Invalid, LamplighterError
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.text import shortened
+from lamplighter.formats.session_tools import Offer
+from lamplighter.formats.tool_arguments import taken
+from lamplighter.repository.store.driver import Error
+from lamplighter.usecases.access import instrumentation
+
+logger = logging.getLogger(__name__)
+
+ANSWER_CHARS: Final = 16 * 1024
+TOOL_SECONDS: Final = 30.0
+_DEPTH: Final = 6
+_ITEMS: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a tool answers: words for a model, and the same as `found` for a program."""
+
+    text: str
+    is_error: bool = False
+    found: Mapping[str, Any] | None = None
+
+
+Use = Callable[[Mapping[str, Any]], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool: its name, what it is for, the JSON Schema of what it takes, and what it does.
+
+    It is ended after `seconds`; None is one that bounds itself.
+    """
+
+    name: str
+    about: str
+    schema: Mapping[str, Any]
+    use: Use
+    seconds: float | None = TOOL_SECONDS
+
+
+def tool(offer: Offer, use: Use, *, seconds: float | None = TOOL_SECONDS) -> Tool:
+    """Return the tool that does what is offered."""
+    return Tool(name=offer.name, about=offer.about, schema=offer.schema, use=use, seconds=seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """Some tools, and what masks their answers."""
+
+    tools: tuple[Tool, ...]
+    redact: Redactor
+
+    async def use(self, name: str, given: Mapping[str, Any]) -> Answer:
+        """Use a tool by its name; what goes wrong is an answer, never an exception."""
+        found = named(self.tools, name)
+        if found is None:
+            return safe(unknown(self.tools, name), self.redact)
+        return safe(await used(found, given), self.redact)
+
+
+def named(tools: Sequence[Tool], name: str) -> Tool | None:
+    """Return the tool of this name."""
+    return next((each for each in tools if each.name == name), None)
+
+
+def unknown(tools: Sequence[Tool], name: str) -> Answer:
+    """Answer who uses a tool that is not there."""
+    known = ", ".join(each.name for each in tools) or "none"
+    return _failed(f"There is no tool {quoted(name)}; there are: {known}.")
+
+
+def safe(answer: Answer, redact: Redactor) -> Answer:
+    """Return an answer as it may leave us."""
+    return Answer(
+        text=shortened(redact.lines(answer.text), ANSWER_CHARS),
+        is_error=answer.is_error,
+        found=None if answer.found is None else _clean(answer.found, redact),
+    )
+
+
+async def used(
+    used: Tool, given: Mapping[str, Any], parent: Mapping[str, str] | None = None
+) -> Answer:
+    """Use a tool; what goes wrong is an answer, never an exception.
+
+    `parent` is the span of its session where that is at work elsewhere.
+    """
+    with instrumentation.using(used.name, parent) as span:
+        answer = await _answered(used, given)
+        if answer.is_error:
+            span.failed("tool_error")
+        return answer
+
+
+async def _answered(used: Tool, given: Mapping[str, Any]) -> Answer:
+    try:
+        async with asyncio.timeout(used.seconds):
+            return await used.use(taken(used.schema, given))
+    except Invalid as error:
+        return _failed(f"Not done. {error}.{_example(used)}")
+    except Deposed as error:
+        return _failed(f"Not done: the supervisor of this session leads no more. {error}")
+    except LamplighterError as error:
+        return _failed(f"Not done. {error}")
+    except Error as error:
+        logger.warning("%s could not read or write its rows: %s", used.name, error)
+        return _failed("Not done: the database cannot be used now. Try again in a moment.")
+    except TimeoutError:
+        return _failed(f"Ended: {used.name} took longer than {used.seconds:g} s.")
+    except Exception:
+        logger.exception("%s failed", used.name)
+        return _failed(f"Not done: {used.name} failed by a fault of ours, which was noted.")
+
+
+def _failed(words: str) -> Answer:
+    return Answer(text=words, is_error=True)
+
+
+def _example(used: Tool) -> str:
+    examples = used.schema.get("examples", ())
+    return f" For example: {json.dumps(examples[0])}" if examples else ""
+
+
+def _clean(value: Any, redact: Redactor, depth: int = _DEPTH) -> Any:
+    """Return a value as it may leave us: masked, and no larger than an answer."""
+    match value:
+        case str():
+            return shortened(redact.lines(value), ANSWER_CHARS)
+        case Mapping() if depth:
+            return {str(key): _clean(each, redact, depth - 1) for key, each in value.items()}
+        case list() | tuple() if depth:
+            return [_clean(each, redact, depth - 1) for each in value[:_ITEMS]]
+        case bool() | int() | float() | None:
+            return value
+    return None

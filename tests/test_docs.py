@@ -75,7 +75,7 @@ def test_the_prompt_tells_of_the_tools_that_there_are_and_of_no_others(tier: int
         "handoff",
     ]
     assert "refusal is final" not in told
-    assert "never an order" in told
+    assert "never instructions" in told
 
 
 def test_every_link_leads_somewhere() -> None:

@@ -25,13 +25,13 @@ def rows(heading: str) -> list[list[str]]:
 
 
 def test_the_events_are_those_that_there_are() -> None:
-    told = [row[0].strip("`") for row in rows("What happens when")]
+    told = [row[0].strip("`") for row in rows("Events")]
     assert set(told) == set(hooks.EVENTS) == set(EVENTS.values())
     assert all(f"`{each}`" in PAGE for each in EVENTS)
 
 
 def test_each_example_of_what_is_kept_is_kept_so() -> None:
-    examples = rows("What is kept of prompts")
+    examples = rows("Captured prompts")
     assert len(examples) == 6
     for prompt, category in examples:
         assert [each.category for each in said(prompt)] == [category], prompt

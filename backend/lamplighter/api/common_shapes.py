@@ -15,7 +15,7 @@ Tier = Annotated[int, Meta(ge=1, le=3)]
 
 
 class Problem(Struct):
-    """An error, in the form of RFC 9457."""
+    """An error, in the format of RFC 9457."""
 
     type: str
     title: str
@@ -26,14 +26,14 @@ class Problem(Struct):
 
 
 class PageQuery(Struct):
-    """Where a list goes on, and how many rows of it."""
+    """The cursor and the page size."""
 
     cursor: str | None = None
     limit: Limit = 50
 
 
 class Empty(Struct):
-    """An empty object: the address says it all."""
+    """An empty object."""
 
 
 class Nothing(Struct):
@@ -41,7 +41,7 @@ class Nothing(Struct):
 
 
 class Slot(Struct):
-    """How much of one cooldown of a service is used; `frees_at` when no slot is free."""
+    """The usage of one cooldown of a service; `frees_at` if no slot is free."""
 
     action: ActionKind
     used: int

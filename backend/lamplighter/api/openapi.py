@@ -26,7 +26,7 @@ _SCHEMES: Final = {
         "type": "apiKey",
         "in": "cookie",
         "name": "lamplighter-<port>",
-        "description": "A browser's login; what it changes must come from our own pages.",
+        "description": "A browser login; changes require a request from Lamplighter's own pages.",
     },
 }
 _ID: Final = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
@@ -57,7 +57,7 @@ def openapi() -> dict[str, Any]:
         "info": {
             "title": "Lamplighter",
             "version": __version__,
-            "description": "Errors are application/problem+json and name every wrong field.",
+            "description": "Errors are application/problem+json and list every invalid field.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": paths,
@@ -91,7 +91,7 @@ def _parameters(op: Op, components: dict[str, Any]) -> list[dict[str, Any]]:
         for name, schema in form["properties"].items():
             found.append({"name": name, "in": "query", "required": False, "schema": schema})
     if op.matches:
-        about = "The version the change is meant for, as the ETag gave it."
+        about = "The expected version, from the ETag."
         schema = {"type": "string"}
         found.append({"name": "If-Match", "in": "header", "description": about, "schema": schema})
     return found
@@ -105,7 +105,7 @@ def _responses(op: Op) -> dict[str, Any]:
         good["content"] = {op.media: {"schema": schema}}
     elif op.status == 200:
         good["content"] = {op.media: {"schema": {"type": "string"}}}
-    wrong = {"description": "What is wrong.", "content": _problem_content()}
+    wrong = {"description": "The error.", "content": _problem_content()}
     statuses = {403, 503, *op.problems}
     statuses |= {507} if op.method != "GET" else set()
     statuses |= set() if op.scope is None else {401}
@@ -133,8 +133,8 @@ def _page() -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><title>Lamplighter API</title></head>'
         "<body><main><h1>Lamplighter API</h1><p>Version "
-        f'{__version__}. The whole description: <a href="/api/openapi.json">OpenAPI 3.1</a>.</p>'
-        "<table><thead><tr><th>Method</th><th>Address</th><th>What it does</th><th>Scope</th></tr>"
+        f'{__version__}. Full description: <a href="/api/openapi.json">OpenAPI 3.1</a>.</p>'
+        "<table><thead><tr><th>Method</th><th>Path</th><th>Purpose</th><th>Scope</th></tr>"
         "</thead>"
         f"<tbody>{rows}</tbody></table></main></body></html>"
     )

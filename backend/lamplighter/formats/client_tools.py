@@ -1,7 +1,7 @@
-"""The tools that clients are offered over MCP: what each is for, and what it takes.
+"""The tools that clients use over MCP: the purpose and the arguments of each.
 
-Which of them a client has comes from its token and the settings of its agent, never from
-what it was told or says. People and agents read these words; so does a model.
+The token of a client and the settings of its agent determine which tools it has, never its
+text. People, agents and models read these descriptions.
 """
 
 from collections.abc import Iterator
@@ -33,19 +33,19 @@ GLOBAL: Final = "global"
 
 KNOWLEDGE: Final = tuple(each for each in Category if each not in OPERATIONAL)
 
-_PROJECT: Final = text("The project; left out, the usual one.", PROJECT_CHARS)
-_SESSION: Final = text("The session; left out, the last one you began.", SESSION_CHARS)
-_NUMBER: Final = number("Its number.", 1, LARGEST)
-_TITLE: Final = text("What it is about, in a few words that one would search for.", MAX_TITLE_CHARS)
-_CONTENT: Final = text("What is true, why, where, and what to do about it.", MAX_OBSERVATION_CHARS)
-_TAGS: Final = texts("A few words to file it under.", TAGS, TAG_CHARS)
+_PROJECT: Final = text("The project; default: the usual project.", PROJECT_CHARS)
+_SESSION: Final = text("The session; default: the last session you started.", SESSION_CHARS)
+_NUMBER: Final = number("The id of the memory.", 1, LARGEST)
+_TITLE: Final = text("The subject, in a few words that people would search for.", MAX_TITLE_CHARS)
+_CONTENT: Final = text("The fact, the reason, the place, and how to use it.", MAX_OBSERVATION_CHARS)
+_TAGS: Final = texts("A few keywords.", TAGS, TAG_CHARS)
 _KEY: Final = text(
-    "A lasting name for what may change, architecture/auth-model: saved again, the new words "
-    "take the place of the old.",
+    "A lasting name for a fact that may change, such as architecture/auth-model. Saving again "
+    "with the same key replaces the text.",
     MAX_KEY_CHARS,
 )
 _SCOPE: Final = text(
-    "global lets every project find it; project unless you say otherwise.",
+    "global: visible in every project. Default: project.",
     NAME_CHARS,
     enum=[PROJECT, GLOBAL],
 )
@@ -57,50 +57,50 @@ def _type(about: str, of: tuple[Category, ...] = KNOWLEDGE) -> Schema:
 
 MEM_SAVE: Final = Offer(
     name="mem_save",
-    about="Keep one thing worth knowing next time: a decision, a bug and its fix, a discovery, a "
-    "preference. Save when something is done or learned, not each step. No secrets.",
+    about="Save one fact for later sessions: a decision, a bug and its fix, a discovery, a "
+    "preference. Save results and lessons, not each step. Never save secrets.",
     schema=takes(
         {
             "type": "decision",
             "title": "WAL mode for SQLite",
-            "content": "WAL lets reads go on while one writes; it ended the SQLITE_BUSY errors.",
+            "content": "WAL lets reads continue during a write; WAL ended the SQLITE_BUSY errors.",
             "tags": ["sqlite", "performance"],
         },
         3,
-        type=_type("What kind of thing it is."),
+        type=_type("The category."),
         title=_TITLE,
         content=_CONTENT,
         tags=_TAGS,
         topic_key=_KEY,
         scope=_SCOPE,
-        service=text("The service it is about, where it is one.", NAME_CHARS),
+        service=text("The service, if the fact is about a service.", NAME_CHARS),
         session_id=_SESSION,
     ),
 )
 MEM_SEARCH: Final = Offer(
     name="mem_search",
-    about="Search what is kept for this project, best first. Do so before you decide what may "
-    "have been decided, or mend what may have broken before.",
+    about="Search the memories of this project, best match first. Search before you make a "
+    "decision or fix a problem: there may be an earlier decision or fix.",
     schema=takes(
         {"query": "SQLite WAL mode configuration", "limit": 10},
         1,
-        query=text("Words or a question; any words count, the rare ones most.", QUERY_CHARS),
-        type=_type("Only of this kind.", tuple(Category)),
-        limit=number(f"How many, {RESULTS_USUALLY} unless you say otherwise.", 1, RESULTS),
+        query=text("Keywords or a question; any word matches, rare words count most.", QUERY_CHARS),
+        type=_type("Only this category.", tuple(Category)),
+        limit=number(f"Maximum number of results; default: {RESULTS_USUALLY}.", 1, RESULTS),
     ),
 )
 MEM_CONTEXT: Final = Offer(
     name="mem_context",
-    about="What the last sessions did and what is known that matters now. Ask for it when you "
-    "begin, and when you have lost the thread.",
+    about="Get summaries of the last sessions and the relevant memories. Call this when you "
+    "start, and when you have lost track.",
     schema=takes(
         {"query": "deploy the memory service to staging", "budget": 2000},
         0,
-        query=text("What you are about to do; left out, the newest is told.", QUERY_CHARS),
-        limit=number("How many memories at most.", 0, MOST_CONTEXT),
+        query=text("The task you are about to start; default: the newest memories.", QUERY_CHARS),
+        limit=number("Maximum number of memories.", 0, MOST_CONTEXT),
         budget=number(
-            "Most tokens of the context: texts are whole while there is room, each with its date; "
-            "left out, 300 characters of each.",
+            "Maximum tokens of the context: full texts with dates while there is room. Default: "
+            "300 characters of each memory.",
             0,
             BUDGET,
         ),
@@ -108,46 +108,46 @@ MEM_CONTEXT: Final = Offer(
 )
 READ_MEMORY: Final = Offer(
     name="read_memory",
-    about="Read one memory whole, by its number from mem_search, mem_context or mem_timeline.",
+    about="Read one memory in full, by its id from mem_search, mem_context or mem_timeline.",
     schema=takes({"id": 42}, 1, id=_NUMBER),
 )
 MEM_TIMELINE: Final = Offer(
     name="mem_timeline",
-    about="What was kept just before and after one memory: what else was going on then.",
+    about="List the memories saved just before and after one memory.",
     schema=takes(
         {"id": 42, "before": 3, "after": 3},
         1,
         id=_NUMBER,
-        before=number(f"How many before it, {AROUND_USUALLY} usually.", 0, AROUND),
-        after=number(f"How many after it, {AROUND_USUALLY} usually.", 0, AROUND),
+        before=number(f"Memories before; default: {AROUND_USUALLY}.", 0, AROUND),
+        after=number(f"Memories after; default: {AROUND_USUALLY}.", 0, AROUND),
     ),
 )
 MEM_GRAPH: Final = Offer(
     name="mem_graph",
-    about="How things hang together: the memories of a topic, a service or a session, what it "
-    "depends on, what contradicts or replaces what, what came together. Nothing is inferred.",
+    about="Show relations: the memories of a topic, service or session, its dependencies, "
+    "contradictions, replacements, and memories saved together. Nothing is inferred.",
     schema=takes(
         {"about": "jellyfin", "depth": 1},
         0,
         about=text(
-            "A service, a topic key, a session's id or a memory's number; left out, the project in "
-            "outline.",
+            "A service, a topic key, a session id or a memory id; default: an outline of the "
+            "project.",
             ABOUT_CHARS,
         ),
-        depth=number("How many steps from there, 1 usually.", 1, DEPTH),
+        depth=number("Maximum distance in steps; default: 1.", 1, DEPTH),
     ),
 )
 MEM_UPDATE: Final = Offer(
     name="mem_update",
-    about="Correct a memory that is wrong or incomplete; what you leave out stays. Its earlier "
-    "words are kept in its history.",
+    about="Correct a memory that is wrong or incomplete. Omitted fields stay unchanged. The "
+    "history stores the previous text.",
     schema=takes(
         {"id": 42, "content": "WAL mode and busy_timeout=5000; one of them alone is not enough."},
         1,
         id=_NUMBER,
         title=_TITLE,
         content=_CONTENT,
-        type=_type("What kind of thing it is."),
+        type=_type("The category."),
         tags=_TAGS,
         topic_key=_KEY,
         scope=_SCOPE,
@@ -155,65 +155,65 @@ MEM_UPDATE: Final = Offer(
 )
 MEM_DELETE: Final = Offer(
     name="mem_delete",
-    about="Take back a memory that is no longer true or was a mistake: nobody is told it any "
-    "more. A person can bring it back.",
+    about="Withdraw a memory that is wrong or no longer true. Contexts and searches exclude "
+    "the memory. A person can restore it.",
     schema=takes({"id": 42}, 1, id=_NUMBER),
 )
 MEM_SESSION_START: Final = Offer(
     name="mem_session_start",
-    about="Begin a session: what you save from here on belongs to it. Answers with its id.",
+    about="Start a session. Later saves belong to this session. Returns the session id.",
     schema=takes(
         {"directory": "/home/ann/shop"},
         0,
-        session_id=text("Your own id for it; left out, one is made.", SESSION_CHARS),
-        directory=text("The directory you work in.", DIRECTORY_CHARS),
+        session_id=text("Your own session id; default: a generated id.", SESSION_CHARS),
+        directory=text("Your working directory.", DIRECTORY_CHARS),
     ),
 )
 MEM_SESSION_SUMMARY: Final = Offer(
     name="mem_session_summary",
-    about="Write down what this session did: the next one is told. The last words stand.",
+    about="Save a summary of this session for the next one. A later summary replaces it.",
     schema=takes(
         {"summary": "Moved the queue to Redis; open: retries of failed jobs (queue/retry.py)."},
         1,
-        summary=text("The goal, what was done and found, what is open.", SUMMARY_CHARS),
+        summary=text("The goal, the work done, the findings, and open tasks.", SUMMARY_CHARS),
         session_id=_SESSION,
     ),
 )
 MEM_SESSION_END: Final = Offer(
     name="mem_session_end",
-    about="End your session, best with a summary of it for the next one.",
+    about="End your session, preferably with a summary for the next one.",
     schema=takes(
         {"summary": "Queue moved to Redis and deployed; nothing is open."},
         0,
-        summary=text("What was done and found, and what is open.", SUMMARY_CHARS),
+        summary=text("The work done, the findings, and open tasks.", SUMMARY_CHARS),
         session_id=_SESSION,
     ),
 )
 MEM_REVIEW: Final = Offer(
     name="mem_review",
-    about="Memories that may contradict each other and wait for a person. Without arguments it "
-    "lists them; with a note it tells that person what you know. Only a person decides.",
+    about="List memories that may contradict each other and need a person's review. With an id "
+    "and a note, add a note for that person. Only a person decides.",
     schema=takes(
         {"id": 7, "note": "Measured today: 75 s after a cold start, 60 s otherwise."},
         0,
-        id=number("The number of the review that the note is for.", 1, LARGEST),
-        note=text("What you know that helps to decide it.", NOTE_CHARS),
+        id=number("The id of the review for the note.", 1, LARGEST),
+        note=text("Information that helps the person to decide.", NOTE_CHARS),
     ),
 )
 MEM_STATS: Final = Offer(
     name="mem_stats",
-    about="How much is kept for this project: memories by kind, sessions, open reviews.",
+    about="Count the memories of this project by category, its sessions and open reviews.",
     schema=takes({}, 0),
 )
 HANDOFF: Final = Offer(
     name="handoff",
-    about="Ask for a service to be looked into: a session investigates it, and may hand it on to "
-    "be mended.",
+    about="Request an investigation of a service. A session investigates and may escalate to "
+    "a repair.",
     schema=takes(
         {"service": "jellyfin", "reason": "Answers 502 since the deployment at 10:40."},
         2,
-        service=text("The service's name, as in services.yaml.", NAME_CHARS),
-        reason=text("What fails, and since when; what you saw yourself.", REASON_CHARS),
+        service=text("The service name, as in services.yaml.", NAME_CHARS),
+        reason=text("The failure, its start time, and your own observations.", REASON_CHARS),
     ),
 )
 
@@ -240,7 +240,7 @@ WRITES: Final = frozenset(
         *(MEM_SESSION_START, MEM_SESSION_SUMMARY, MEM_SESSION_END),
     )
 )
-"""The tools that change something whenever they are used."""
+"""The tools that change data on every call."""
 
 ELSEWHERE: Final = frozenset(
     each.name
@@ -249,7 +249,7 @@ ELSEWHERE: Final = frozenset(
         *(MEM_SESSION_START, MEM_SESSION_SUMMARY, MEM_SESSION_END),
     )
 )
-"""What there is of an agent that keeps its knowledge in a service of its own."""
+"""The tools of an agent with a remote memory service."""
 
 _OWN_SESSION: Final = frozenset(
     each.name for each in (MEM_SESSION_START, MEM_SESSION_SUMMARY, MEM_SESSION_END)
@@ -257,7 +257,7 @@ _OWN_SESSION: Final = frozenset(
 
 
 def client_offers(speaker: Speaker) -> tuple[Offer, ...]:
-    """Return the tools that somebody has, each with what they may give."""
+    """Return the tools of a speaker, each with its permitted arguments."""
     return tuple(_for(speaker, each) for each in _offered(speaker))
 
 
@@ -268,7 +268,7 @@ def _offered(speaker: Speaker) -> Iterator[Offer]:
     if not speaker.hands_on:
         missing.add(HANDOFF.name)
     if speaker.session is not None:
-        missing |= _OWN_SESSION  # its session is ours to begin and to end
+        missing |= _OWN_SESSION  # Lamplighter starts and ends this session
     if agent is not None:
         missing |= {MEM_SAVE.name} if not agent.auto_save else set()
         missing |= {MEM_SEARCH.name} if not agent.auto_search else set()
@@ -279,15 +279,18 @@ def _offered(speaker: Speaker) -> Iterator[Offer]:
 
 
 def _for(speaker: Speaker, offer: Offer) -> Offer:
-    """Return an offer with what this speaker may say: who is bound to a project names none."""
+    """Return an offer with the arguments of this speaker: no project if the token sets it."""
     given = dict(offer.schema["properties"])
     required = list(offer.schema["required"])
     if speaker.session is not None and offer is MEM_SAVE:
         del given["session_id"]
-        given["type"] = _type("What it is about.", tuple(Category))
+        given["type"] = _type("The category.", tuple(Category))
         required.remove("title")
     if not speaker.writes and offer is MEM_REVIEW:
-        given, about = {}, "Memories that may contradict each other and wait for a person."
+        given, about = (
+            {},
+            "List memories that may contradict each other and need a person's review.",
+        )
         offer = replace(offer, about=about, schema={**offer.schema, "examples": [{}]})
     if speaker.chooses:
         given["project"] = _PROJECT

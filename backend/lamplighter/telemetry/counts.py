@@ -77,40 +77,40 @@ class Histogram:
 
 REQUESTS: Final = Counter(
     "lamplighter_http_requests",
-    "Requests that the web process answered.",
+    "Requests answered by the web process.",
     ("method", "route", "status"),
 )
 REQUEST_SECONDS: Final = Histogram(
     "lamplighter_http_request_duration_seconds",
-    "How long an answer took.",
+    "Response time.",
     ("method", "route"),
 )
 SEARCHES: Final = Counter(
     "lamplighter_searches",
-    "Searches of this process: whole, or partial because time ran out.",
+    "Searches in this process, by outcome (whole, or partial after a timeout).",
     ("outcome",),
 )
 SEARCH_SECONDS: Final = Histogram(
-    "lamplighter_search_duration_seconds", "How long a search of this process took."
+    "lamplighter_search_duration_seconds", "Search time in this process."
 )
 INJECTIONS: Final = Counter(
     "lamplighter_injections",
-    "Contexts that this process told clients, by profile.",
+    "Contexts that this process sent to clients, by profile.",
     ("profile",),
 )
 INJECTED: Final = Counter(
     "lamplighter_injected_memories",
-    "Memories in the contexts that this process told clients.",
+    "Memories in the contexts that this process sent to clients.",
     ("profile",),
 )
 SAVES: Final = Counter(
     "lamplighter_saves",
-    "Knowledge that this process kept: created, updated, deduplicated or refused.",
+    "Knowledge saved by this process: created, updated, deduplicated or refused.",
     ("outcome",),
 )
 REMOTE: Final = Counter(
     "lamplighter_remote_requests",
-    "Requests to memory services elsewhere: well, or failed.",
+    "Requests to remote memory services, by outcome (well or failed).",
     ("outcome",),
 )
 COUNTERS: Final = (REQUESTS, SEARCHES, INJECTIONS, INJECTED, SAVES, REMOTE)

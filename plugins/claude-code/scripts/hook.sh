@@ -1,12 +1,12 @@
 #!/bin/sh
-# Tells Lamplighter of one event and prints what it answers. A session never suffers by it:
-# whatever goes wrong here, it ends with nothing said and exit status 0.
+# Sends one event to Lamplighter and prints the response. A failure never disturbs the session:
+# the hook then prints nothing and exits with status 0.
 #
-#   hook.sh EVENT        the event as JSON on stdin, the answer as JSON on stdout
+#   hook.sh EVENT        reads the event as JSON from stdin, prints the response as JSON
 #
-# The server and the token are the plugin's settings; without them LAMPLIGHTER_URL and
-# LAMPLIGHTER_TOKEN. LAMPLIGHTER_PLUGIN_OFF=1, or a file .lamplighter-off in the project or
-# above it, and nothing leaves this machine.
+# The server and the token come from the settings of the plugin, otherwise from LAMPLIGHTER_URL
+# and LAMPLIGHTER_TOKEN. LAMPLIGHTER_PLUGIN_OFF=1, or a file .lamplighter-off in the project or a
+# parent directory, stops the hook before it sends anything.
 
 exec 2>/dev/null
 umask 077
@@ -19,7 +19,7 @@ here=${CLAUDE_PROJECT_DIR:-$PWD}
 [ "${LAMPLIGHTER_PLUGIN_OFF:-0}" = 0 ] || exit 0
 [ -n "$token" ] || exit 0
 
-# The project is the directory that git knows, of a worktree the one that it belongs to.
+# The project is the git root directory; for a worktree, the main repository.
 root=''
 directory=$here
 while :; do
@@ -38,15 +38,15 @@ while :; do
 done
 
 mkdir -p "$state" || exit 0
-# One that somebody else made could lead what is written there anywhere.
+# A directory of another user could contain links to anywhere.
 [ -n "${CLAUDE_PLUGIN_DATA:-}" ] || [ -n "$(find "$state" -prune -type d -user "$(id -u)")" ] || exit 0
 
-# A server that hangs is asked again only after a minute.
+# After a timeout, send nothing for a minute.
 [ -z "$(find "$state/hangs" -mmin -1)" ] || exit 0
 
 case $event in
 PostToolUse | PostToolUseFailure)
-    [ -s "$state/tools" ] || exit 0 # no rule wants the answer of a tool
+    [ -s "$state/tools" ] || exit 0 # no tool has a save rule
     given=$(cat)
     tool=$(printf '%s' "$given" | grep -o '"tool_name": *"[^"]*"' | head -n 1 | cut -d '"' -f 4)
     printf '%s\n' "$tool" | tr '[:upper:]' '[:lower:]' | grep -Fqx -f "$state/tools" || exit 0
@@ -60,7 +60,7 @@ SessionEnd) seconds=1 ;;
 *) seconds=2 ;;
 esac
 
-# Where there is no curl, the command does the same.
+# Without curl, run the command instead.
 if ! command -v curl >/dev/null; then
     command -v lamplighter >/dev/null && printf '%s' "$given" | lamplighter hook "$event"
     exit 0
@@ -70,8 +70,8 @@ one_line() {
     printf '%s' "$1" | tr -d '\r\n'
 }
 
-# The token is not for the list of processes to show, and nobody's .curlrc (--disable, which has
-# to come first) says where it goes.
+# The token must not appear in the list of processes, and .curlrc must not redirect it
+# (--disable has to come first).
 heads=$state/heads.$$
 trap 'rm -f "$heads"' EXIT
 answer=$(

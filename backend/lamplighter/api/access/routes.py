@@ -7,7 +7,7 @@ from lamplighter.api.access import login, shapes, tokens
 from lamplighter.api.op import ANY, op
 
 OPS: Final = (
-    op("GET", "/login", ANY, login.who, "Read who you are here.", shapes.Caller),
+    op("GET", "/login", ANY, login.who, "Read the identity of the caller.", shapes.Caller),
     op("DELETE", "/login", ANY, login.log_out, "Log out.", None, status=204, problems=(409,)),
     op(
         "GET",
@@ -23,7 +23,7 @@ OPS: Final = (
         "/tokens",
         "tokens:write",
         tokens.create,
-        "Make a token.",
+        "Create a token.",
         shapes.Minted,
         status=201,
         body=shapes.TokenIn,

@@ -9,7 +9,7 @@ from lamplighter.domain.access.access import MAX_DAYS, MAX_NAME_CHARS
 
 
 class Caller(Struct):
-    """Who you are here, and what you may do."""
+    """The identity and scopes of the caller."""
 
     kind: Literal["login", "token", "session"]
     name: str
@@ -31,7 +31,7 @@ class Token(Struct):
 
 
 class TokenPage(Struct):
-    """Some tokens, newest first."""
+    """A page of tokens, newest first."""
 
     items: list[Token]
     next: str | None
@@ -39,9 +39,9 @@ class TokenPage(Struct):
 
 
 class TokenIn(Struct):
-    """A token that somebody wants; without `days` it does not expire.
+    """A new token; without `days` the token never expires.
 
-    With an `agent` whoever shows it is that agent, whatever they claim.
+    With an `agent` the token identifies that agent.
     """
 
     scopes: Annotated[list[Name], Meta(min_length=1, max_length=50)]
@@ -51,7 +51,7 @@ class TokenIn(Struct):
 
 
 class Minted(Struct):
-    """A new token; `token` are its words, which are told this once."""
+    """A new token; `token` is its text, which is returned only once."""
 
     id: int
     name: str

@@ -105,7 +105,7 @@ def _responses(each: Entry, *, strict: bool, tokens: bool) -> dict[str, Any]:
             schema = {"type": "array", "items": schema}
         good["content"] = {_JSON: {"schema": schema}}
     failed = {"$ref": _REF.format(name="Failure")}
-    wrong = {"description": "What is wrong.", "content": {_JSON: {"schema": failed}}}
+    wrong = {"description": "The error.", "content": {_JSON: {"schema": failed}}}
     statuses = {403, 503, *each.problems}
     statuses |= {507} if each.method != "GET" else set()
     statuses |= {401} if each.scope and tokens else set()

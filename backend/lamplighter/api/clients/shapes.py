@@ -9,7 +9,7 @@ from lamplighter.domain.search.search import Method
 
 
 class Agent(Struct):
-    """An agent: its settings, and what it did here; `declared` is one that settings tell of."""
+    """An agent with its settings and activity; `declared` if lamplighter.toml has a table."""
 
     name: str
     project: str
@@ -28,7 +28,7 @@ class Agent(Struct):
 
 
 class AgentPage(Struct):
-    """Some agents, those that settings tell of first."""
+    """A page of agents, declared agents first."""
 
     items: list[Agent]
     next: str | None
@@ -36,7 +36,7 @@ class AgentPage(Struct):
 
 
 class ToldSession(Struct):
-    """A session whose summary an agent is told."""
+    """A session whose summary the context includes."""
 
     id: int
     external_id: str | None
@@ -45,7 +45,7 @@ class ToldSession(Struct):
 
 
 class ToldMemory(Struct):
-    """A memory that an agent is told, how it was found, and its line."""
+    """A memory that the context includes, with its method, score and line."""
 
     position: int
     method: Method
@@ -55,14 +55,14 @@ class ToldMemory(Struct):
 
 
 class LeftOut(Struct):
-    """A memory that an agent is not told, and why."""
+    """A memory that the context excludes, with the reason."""
 
     why: str
     memory: Memory
 
 
 class AgentContext(Struct):
-    """What an agent is told before a turn: the text, and why each memory is in or out of it."""
+    """The context of an agent, and the reason for each included or excluded memory."""
 
     profile: Literal["agent"]
     agent: str | None
@@ -79,20 +79,20 @@ class AgentContext(Struct):
 
 
 class HookOutput(Struct, rename="camel"):
-    """What the agent is told, in Claude Code's form."""
+    """The context for the agent, in the format of Claude Code."""
 
     hook_event_name: str
     additional_context: str
 
 
 class HookAnswer(Struct, rename="camel"):
-    """The answer to a hook: nothing, or what the agent is told."""
+    """The response to a hook: empty, or context for the agent."""
 
     hook_specific_output: HookOutput | UnsetType = UNSET
 
 
 class ToldOfProject(Struct):
-    """A memory that an interactive session is told at its start, and its line."""
+    """A memory in the context at the start of an interactive session, and its line."""
 
     position: int
     line: str
@@ -100,7 +100,7 @@ class ToldOfProject(Struct):
 
 
 class ProjectContext(Struct):
-    """What an interactive session is told at its start, and why each memory is in or out."""
+    """The context at the start of an interactive session, with the reason for each memory."""
 
     profile: Literal["project"]
     project: str

@@ -10,11 +10,11 @@ from lamplighter.domain.project import PROJECT_CHARS
 
 
 class ContextQuery(Struct):
-    """What the next session would be told; with `without` or `as_of`: what it would be then.
+    """Options of the next prompt; `without` and `as_of` change its memories.
 
-    `against` is `now` or the number of a session: what the answer is compared with.
-    Of `profile=agent` are `agent`, `project`, `query`, `limit` and `budget`, of `profile=project`
-    `project` and `budget`; the rest is of `ops`.
+    `against` is `now` or the id of a session to compare with. `profile=agent` takes `agent`,
+    `project`, `query`, `limit` and `budget`, `profile=project` takes `project` and `budget`;
+    the rest is for `ops`.
     """
 
     tier: Tier = 1
@@ -33,7 +33,7 @@ class ContextQuery(Struct):
 
 
 class Diff(Struct):
-    """What an answer's memories add to another's and take from it, and a unified diff."""
+    """The added and removed memory lines of two prompts, and a unified diff."""
 
     against: str
     added: list[str]
@@ -42,10 +42,10 @@ class Diff(Struct):
 
 
 class Placed(Struct):
-    """A memory in or out of the next prompt: its place, its cost and why.
+    """An included or excluded memory of the next prompt: its position, cost and reason.
 
-    `rank` counts from 0 in the order of choice, `left` is what was left of the budget then;
-    `position` is its place among those told.
+    `rank` counts from 0 by priority, `left` is the budget left at this rank; `position` is its
+    place among the included memories.
     """
 
     id: int
@@ -63,7 +63,7 @@ class Placed(Struct):
 
 
 class Context(Struct):
-    """What the next session would be told, and why each memory is in or out."""
+    """The next prompt, with the reason for each included or excluded memory."""
 
     text: str
     tokens: int

@@ -34,10 +34,10 @@ Action = Literal[
 
 
 class Act(Struct):
-    """One act of an operator; `changed` is null while it is running.
+    """One operator act; `changed` is null while it is running.
 
-    `undoes` is the act that it undid, `undone_by` the act that undid it. An act with a reason
-    in `final` cannot be undone; `subject` names what it was about.
+    `undoes` is the act that this act reverted, `undone_by` the act that reverted this one. An act
+    with a reason in `final` cannot be undone; `subject` names its object.
     """
 
     id: int
@@ -56,7 +56,7 @@ class Act(Struct):
 
 
 class ActPage(Struct):
-    """Some acts, the newest first."""
+    """A page of acts, newest first."""
 
     items: list[Act]
     next: str | None
@@ -64,15 +64,15 @@ class ActPage(Struct):
 
 
 class UndoIn(Struct):
-    """How an act is undone; `partly` leaves as they are the memories that changed since."""
+    """Options of an undo; `partly` skips the memories that changed since."""
 
     partly: bool = False
 
 
 class Undone(Struct):
-    """What an undo did: its own number, the act it undid, and how many rows it changed.
+    """The result of an undo: its id, the reverted act, and the number of changed rows.
 
-    `left` counts the memories that were left as they are because they changed since.
+    `left` counts the memories that were skipped because they changed since.
     """
 
     act: int
@@ -83,7 +83,7 @@ class Undone(Struct):
 
 
 class TrashQuery(Struct):
-    """Which deleted memories; `q` finds those that contain a text."""
+    """Filters for deleted memories; `q` finds those that contain a text."""
 
     q: Words | None = None
     cursor: str | None = None
@@ -91,10 +91,10 @@ class TrashQuery(Struct):
 
 
 class Discarded(Struct):
-    """A deleted memory as it was; null where its row cannot be read.
+    """A deleted memory as it was; null if its row cannot be read.
 
-    `purge_at` is when it will be deleted permanently, null for never. `changes` and `links`
-    count what belongs to it: entries of its history, and links with other memories.
+    `purge_at` is the time of the permanent deletion, null for never. `changes` and `links` count
+    its history entries and its links with other memories.
     """
 
     id: int
@@ -108,7 +108,7 @@ class Discarded(Struct):
 
 
 class TrashPage(Struct):
-    """Some deleted memories, the highest number first, and how many there are in all."""
+    """A page of deleted memories, highest id first, and their total number."""
 
     items: list[Discarded]
     next: str | None

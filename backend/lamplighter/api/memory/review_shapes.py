@@ -13,7 +13,7 @@ Text = Annotated[str, Meta(max_length=MAX_OBSERVATION_CHARS)]
 
 
 class Review(Struct):
-    """One review, beside both memories as they are now; null is one that is gone."""
+    """One review with both memories in their present state; null if one no longer exists."""
 
     id: int
     kind: Literal["conflict", "possible"]
@@ -39,7 +39,7 @@ class ReviewChange(HistoryEntry):
 
 
 class ReviewCase(Review):
-    """One review with who said each claim, who was told it, and what its resolution changed."""
+    """One review with the sources and prompts of each claim, and the changes of its resolution."""
 
     sources: dict[Literal["old", "new"], list[dict[str, Any]]]
     exposed: dict[Literal["old", "new"], list[int]]
@@ -48,7 +48,7 @@ class ReviewCase(Review):
 
 
 class ReviewPage(Struct):
-    """Some reviews, and how many there are in all."""
+    """A page of reviews, and their total number."""
 
     items: list[Review]
     next: str | None
@@ -57,7 +57,7 @@ class ReviewPage(Struct):
 
 
 class ReviewQuery(Struct):
-    """Which reviews: those that wait the longest come first, else the newest."""
+    """Filters for reviews; open ones are sorted oldest first, all others newest first."""
 
     state: Literal["open", "resolved", "all"] = "open"
     service: Name | None = None
@@ -68,9 +68,9 @@ class ReviewQuery(Struct):
 
 
 class ResolutionIn(Struct):
-    """What a person decides; `both` needs a scope, `merge` the words that hold both.
+    """A resolution; `both` needs a scope, `merge` the merged text.
 
-    `keep_new` may say the new one in other words.
+    `keep_new` may replace the text of the new memory.
     """
 
     resolution: Literal["keep_old", "keep_new", "both", "merge", "dismiss"]
@@ -80,21 +80,21 @@ class ResolutionIn(Struct):
 
 
 class Voice(Struct):
-    """A session that confirmed, contradicted or was told something; null is a person."""
+    """A session that confirmed or contradicted a memory or had it in its prompt; null: a person."""
 
     session_id: int | None
     at: str | None
 
 
 class Tally(Struct):
-    """How often, and by or to which sessions: the last 20, newest first."""
+    """The number of times, and the last 20 sessions, newest first."""
 
     count: int
     sessions: list[Voice]
 
 
 class Tie(Struct):
-    """A link to or from another memory; `observation` is null when that was deleted."""
+    """A link to or from another memory; `observation` is null if that memory was deleted."""
 
     what: str
     direction: Literal["to", "from"]
@@ -106,14 +106,14 @@ class Tie(Struct):
 
 
 class Ties(Struct):
-    """How a memory is linked: the last 20 links, newest first."""
+    """The last 20 links of a memory, newest first."""
 
     count: int
     items: list[Tie]
 
 
 class OpenCase(Struct):
-    """An open review, and the other memory of it."""
+    """An open review, and the other memory in it."""
 
     id: int
     kind: str
@@ -130,9 +130,9 @@ class OpenCases(Struct):
 
 
 class Belief(Struct):
-    """One memory and what it rests on.
+    """One memory with its evidence.
 
-    `inactive_from` is when it falls below 0.30 unless confirmed; null when it does not fade.
+    `inactive_from` is when its confidence falls below 0.30 unless confirmed; null: never.
     """
 
     memory: Memory
@@ -145,7 +145,7 @@ class Belief(Struct):
 
 
 class AuditPage(Struct):
-    """What is believed on a topic, the active first; `service` when the topic is one."""
+    """All memories about a topic, active first; `service` if the topic is a service."""
 
     topic: str
     service: str | None
@@ -156,7 +156,7 @@ class AuditPage(Struct):
 
 
 class AuditQuery(Struct):
-    """On which service or word."""
+    """The service or word."""
 
     topic: Annotated[str, Meta(min_length=1, max_length=500, pattern=r"^[^\x00]*$")]
     cursor: str | None = None

@@ -47,13 +47,13 @@ class Memory(Struct):
 
 
 class AsOfQuery(Struct):
-    """At which moment; left out: now."""
+    """The moment; default: now."""
 
     as_of: Words | None = None
 
 
 class MemoryPage(Struct):
-    """Some memories, and how many there are in all."""
+    """A page of memories, and their total number."""
 
     items: list[Memory]
     next: str | None
@@ -63,7 +63,7 @@ class MemoryPage(Struct):
 
 
 class ViewQuery(Struct):
-    """Which memories are counted."""
+    """Filters for the counted memories."""
 
     q: Words | None = None
     service: Name | None = None
@@ -78,13 +78,13 @@ class ViewQuery(Struct):
 
 
 class FacetQuery(ViewQuery):
-    """Which memories are counted; with `as_of` as they stood then."""
+    """Filters for the counted memories; `as_of` selects an earlier state."""
 
     as_of: Words | None = None
 
 
 class MemoryQuery(FacetQuery):
-    """Which memories, in which order; with `as_of` as they stood then."""
+    """Filters and order of memories; `as_of` selects an earlier state."""
 
     sort: Literal["confidence", "updated", "created", "service", "category", "state", "source"] = (
         "confidence"
@@ -97,7 +97,7 @@ class MemoryQuery(FacetQuery):
 
 
 class Facets(Struct):
-    """How many memories there are by service, category, project and state."""
+    """The number of memories by service, category, project and state."""
 
     services: list[dict[str, Any]]
     categories: list[dict[str, Any]]
@@ -108,7 +108,7 @@ class Facets(Struct):
 
 
 class Views(Struct):
-    """How many memories each view has."""
+    """The number of memories in each view."""
 
     views: dict[str, int]
     seq: int
@@ -129,7 +129,7 @@ class MemoryIn(Struct):
 
 
 class MemoryEdit(Struct):
-    """What an operator changes; what is left out stays."""
+    """The changes of an operator; omitted fields stay unchanged."""
 
     observation: str | UnsetType = UNSET
     confidence: float | UnsetType = UNSET
@@ -145,14 +145,14 @@ class MemoryEdit(Struct):
 
 
 class BulkFilter(ViewQuery, forbid_unknown_fields=True):
-    """Which memories an act is on, as a list asks for them."""
+    """Filters for the memories of a bulk change, as in a list."""
 
 
 class Bulk(Struct):
-    """One act on several memories: those of `ids`, or all that a `filter` finds.
+    """One change of several memories: those in `ids`, or all that match a `filter`.
 
-    A filter that asks for nothing finds every memory: it needs `all` beside it. With
-    `preview` nothing is done: the answer says what would be.
+    An empty filter matches every memory and needs `all`. With `preview` nothing is changed; the
+    response describes the effect.
     """
 
     action: Literal["delete", "confidence", "adjust", "deactivate", "activate"]
@@ -169,14 +169,14 @@ class Bulk(Struct):
 
 
 class Example(Struct):
-    """A memory as it is, and as an act would leave it; null: deleted."""
+    """A memory before and after the change; null: deleted."""
 
     before: Memory
     after: Memory | None
 
 
 class Preview(Struct):
-    """What an act would do to those it is on."""
+    """The effect of a bulk change."""
 
     matched: int
     turn_inactive: int
@@ -185,9 +185,9 @@ class Preview(Struct):
 
 
 class Changed(Struct):
-    """How many memories an act changed, how many it had to leave, and which of those given.
+    """The number of changed and skipped memories, and which of the given ids matched.
 
-    `act` is its number in the journal. With `preview`: how many it would; there is no act then.
+    `act` is the id in the journal. With `preview` there is no act, and the numbers are expected.
     """
 
     changed: int
@@ -199,7 +199,7 @@ class Changed(Struct):
 
 
 class HistoryEntry(Struct):
-    """One change of a memory; `act` is the operator's act that it was part of."""
+    """One change of a memory; `act` is the operator act that it belongs to."""
 
     id: int
     version: int
@@ -224,13 +224,13 @@ class HistoryPage(Struct):
 
 
 class GroundsQuery(Struct):
-    """How many of each."""
+    """The maximum length of each list."""
 
     limit: Limit = 20
 
 
 class Saying(Struct):
-    """A time that a memory was said: by a session, or (null, tier 0) by a person."""
+    """One report of a memory: by a session, or (null, tier 0) by a person."""
 
     session_id: int | None
     tier: int
@@ -241,7 +241,7 @@ class Saying(Struct):
 
 
 class Sayings(Struct):
-    """How often a memory was said, by how many sessions, and the newest of it."""
+    """The number of reports of a memory and of sessions, and the newest reports."""
 
     total: int
     sessions: int
@@ -249,7 +249,7 @@ class Sayings(Struct):
 
 
 class Telling(Struct):
-    """A session that was told a memory, at which place among all that it was told."""
+    """A session with the memory in its prompt, and the position there."""
 
     session_id: int
     tier: int
@@ -258,14 +258,14 @@ class Telling(Struct):
 
 
 class Tellings(Struct):
-    """How many sessions were told a memory, and the newest of them."""
+    """The number of sessions with the memory in their prompt, and the newest of them."""
 
     total: int
     items: list[Telling]
 
 
 class PartnerCase(Struct):
-    """The last review of two memories that contradict each other."""
+    """The last review of two conflicting memories."""
 
     id: int
     kind: Literal["conflict", "possible"]
@@ -274,7 +274,7 @@ class PartnerCase(Struct):
 
 
 class Partner(Struct):
-    """A memory that contradicts another one as it is now; null is one that is gone."""
+    """A conflicting memory in its present state; null if it no longer exists."""
 
     memory_id: int
     memory: Memory | None
@@ -282,7 +282,7 @@ class Partner(Struct):
 
 
 class Grounds(Struct):
-    """Who said a memory, who was told it, and what contradicts it, the newest first."""
+    """The evidence for a memory: its sources, prompts and conflicts, newest first."""
 
     said: Sayings
     told: Tellings
@@ -290,7 +290,7 @@ class Grounds(Struct):
 
 
 class InclusionQuery(Struct):
-    """Which prompt is asked about: the next one, unless something is to be otherwise."""
+    """Changes to the next prompt for this question; default: none."""
 
     services: Words | None = None
     budget: Annotated[int, Meta(ge=0, le=MOST_BUDGET)] | None = None
@@ -299,10 +299,9 @@ class InclusionQuery(Struct):
 
 
 class Way(Struct):
-    """One way to include a memory: all that is in it is done together.
+    """One way to include a memory: all of its fields apply together.
 
-    Of the `categories` any serves, `topic_key` is taken away, `service` is what a session would
-    be about.
+    Any of the `categories` works, `topic_key` is removed, `service` is the service of a session.
     """
 
     words: str
@@ -319,8 +318,8 @@ class Way(Struct):
 class Inclusion(Struct):
     """Whether a prompt includes a memory, why, and what would include it.
 
-    `rank` counts from 0 in the order of choice among `total` (null: prompts do not choose it),
-    `position` from 0 among the `lines` of the prompt.
+    `rank` counts from 0 by priority among `total` (null: not a candidate), `position` from 0
+    among the `lines` of the prompt.
     """
 
     id: int
@@ -346,9 +345,9 @@ Said = Annotated[str, Meta(min_length=1)]
 
 
 class RelateIn(Struct):
-    """What is held and what is said now, both of one service and category.
+    """An existing and a new observation of one service and category.
 
-    `id` is the caller's own mark; nothing is done with it.
+    `id` is a label of the caller and has no effect.
     """
 
     old: Said
@@ -361,7 +360,7 @@ class RelateIn(Struct):
 class Related(Struct):
     """How the new observation relates to the old one, and why; unsure is reported as new.
 
-    `p` is the share of labelled pairs with such a verdict that were judged rightly.
+    `p` is the share of labeled pairs with this kind of result that were labeled correctly.
     """
 
     label: Literal["reinforce", "contradict", "new"]
@@ -371,7 +370,7 @@ class Related(Struct):
 
 
 class SimilarIn(Struct):
-    """What somebody is typing; `without` is the memory whose text it is."""
+    """A text that a person is typing; `without` is the memory being edited."""
 
     category: Category
     observation: str
@@ -380,12 +379,12 @@ class SimilarIn(Struct):
 
 
 class Like(Related):
-    """How what is typed stands to a memory that we hold."""
+    """How the text relates to an existing memory."""
 
     memory: Memory
 
 
 class Similar(Struct):
-    """At most five memories: those that say the same, then those that do not agree."""
+    """At most five memories: duplicates first, then contradictions."""
 
     items: list[Like]

@@ -11,7 +11,7 @@ OPS: Final = (
         "/search",
         "memories:read",
         search.index,
-        "Search memories, the summaries of sessions, and events on request.",
+        "Search memories and session summaries, and events on request.",
         shapes.FoundPage,
         query=shapes.SearchQuery,
     ),

@@ -15,7 +15,7 @@ LayerName = Literal["memory", "session", "event"]
 
 
 class SearchQuery(Struct):
-    """What is looked for; any text is a valid `q`. `layers` is a list with commas between."""
+    """The query and its filters; any text is a valid `q`. `layers` is separated by commas."""
 
     q: str = ""
     project: Name | None = None
@@ -30,17 +30,16 @@ class SearchQuery(Struct):
 
 
 class SearchReason(Struct):
-    """One part of a score; a word is told as it was typed."""
+    """One part of a score; words appear as they were typed."""
 
     what: str
     score: float
 
 
 class SearchHit(Struct):
-    """One thing that was found, with its row and the reasons that add up to its score.
+    """One result with its row and the reasons that add up to its score.
 
-    `text` is the passage that answers best, `spans` where in it the words stand: pairs of
-    positions, counted in characters.
+    `text` is the best passage, `spans` the start and end of each match in it, in characters.
     """
 
     layer: LayerName
@@ -56,9 +55,9 @@ class SearchHit(Struct):
 
 
 class FoundPage(Struct):
-    """What was found, best first; `partial` says that time ran out, `missing` what was left out.
+    """Results, best first; `partial`: a timeout, `missing`: the omitted parts.
 
-    `layers` are those that were searched, `filters` what of the words of `q` narrowed it.
+    `layers` are the searched layers, `filters` the filters recognized in `q`.
     """
 
     items: list[SearchHit]

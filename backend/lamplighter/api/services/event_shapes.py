@@ -23,7 +23,7 @@ class Event(Struct):
 
 
 class EventPage(Struct):
-    """Some events, newest first."""
+    """A page of events, newest first."""
 
     items: list[Event]
     next: str | None
@@ -31,7 +31,7 @@ class EventPage(Struct):
 
 
 class EventFilter(Struct):
-    """Which events; `level` may be repeated, `same` is the number of one that says the same."""
+    """Filters for events; `level` is repeatable, `same` is the id of a repeated event."""
 
     level: list[Level] = []
     service: Name | None = None
@@ -43,14 +43,14 @@ class EventFilter(Struct):
 
 
 class EventQuery(EventFilter):
-    """Which events, where the list goes on, and how many rows of it."""
+    """Filters for events, the cursor and the page size."""
 
     cursor: str | None = None
     limit: Limit = 50
 
 
 class Group(Struct):
-    """Events that say the same of the same service; `session_id` is the last that said it."""
+    """Repeated events of one service; `session_id` is the last session that reported one."""
 
     level: Level
     service: str | None
@@ -65,7 +65,7 @@ class Group(Struct):
 
 
 class GroupPage(Struct):
-    """Some groups, what happened last first."""
+    """A page of groups, most recent first."""
 
     items: list[Group]
     next: str | None
@@ -73,13 +73,13 @@ class GroupPage(Struct):
 
 
 class DensityQuery(EventFilter):
-    """Which events, and into how many stretches of time they are counted at most."""
+    """Filters for events, and the maximum number of intervals."""
 
     buckets: Annotated[int, Meta(ge=2, le=300)] = 60
 
 
 class Stretch(Struct):
-    """How many events of each level there were in a stretch of time that begins `at`."""
+    """The number of events of each level in the interval that begins `at`."""
 
     at: str
     info: int
@@ -88,7 +88,7 @@ class Stretch(Struct):
 
 
 class Density(Struct):
-    """How many events there were when, in stretches of so many seconds."""
+    """The number of events over time, in intervals of `seconds`."""
 
     seconds: int
     total: int
@@ -97,7 +97,7 @@ class Density(Struct):
 
 
 class EventIn(Struct):
-    """An event that an operator reports."""
+    """An event that an operator creates."""
 
     level: Level
     text: Annotated[str, Meta(min_length=1, max_length=2000, pattern=r"\S")]

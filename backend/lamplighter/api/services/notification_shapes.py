@@ -12,7 +12,7 @@ AlertState = Literal["firing", "resolved"]
 
 
 class Alert(Struct):
-    """One incident that a monitor told of, and the request it became."""
+    """One incident that a monitor reported, and its session request."""
 
     id: int
     source: str
@@ -32,20 +32,20 @@ class Alert(Struct):
 
 
 class Delivered(Alert):
-    """An alert of a delivery; `new` says that it was not known before."""
+    """An alert of a delivery; `new` is false for a repeated alert."""
 
     new: bool
 
 
 class Delivery(Struct):
-    """What became of a delivery: the request of its first alert, and each alert."""
+    """The result of a delivery: the request of its first alert, and each alert."""
 
     request: Request | None
     alerts: list[Delivered]
 
 
 class AlertPage(Struct):
-    """Some alerts, newest first."""
+    """A page of alerts, newest first."""
 
     items: list[Alert]
     next: str | None
@@ -53,7 +53,7 @@ class AlertPage(Struct):
 
 
 class AlertQuery(Struct):
-    """Which alerts."""
+    """Filters for alerts."""
 
     state: AlertState | None = None
     source: Words | None = None
@@ -66,7 +66,7 @@ NoticeState = Literal["waiting", "sending", "sent", "failed"]
 
 
 class Notice(Struct):
-    """What people are told: `problem` says why it was not taken the last time."""
+    """A notification; `problem` is the reason of the last failed delivery."""
 
     id: int
     kind: Literal["event", "approval", "halt", "test"]
@@ -85,7 +85,7 @@ class Notice(Struct):
 
 
 class NoticePage(Struct):
-    """Some notices, newest first."""
+    """A page of notifications, newest first."""
 
     items: list[Notice]
     next: str | None
@@ -93,7 +93,7 @@ class NoticePage(Struct):
 
 
 class NoticeQuery(Struct):
-    """Which notices."""
+    """Filters for notifications."""
 
     state: NoticeState | None = None
     cursor: str | None = None

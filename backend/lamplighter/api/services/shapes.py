@@ -14,7 +14,7 @@ State = Literal["ok", "warning", "failing", "unknown"]
 
 
 class ActionOut(Struct, rename={"repairs": "for"}):
-    """What may be done to a service, for which failures, and when a person is asked."""
+    """A declared action, the failures it repairs, and when it needs approval."""
 
     name: str
     kind: ActionKind
@@ -26,7 +26,7 @@ class ActionOut(Struct, rename={"repairs": "for"}):
 
 
 class CheckOut(Struct):
-    """A check and what it came to when last made; `ok` is null before the first time."""
+    """A check and its last result; `ok` is null before the first result."""
 
     name: str
     kind: str
@@ -40,7 +40,7 @@ class CheckOut(Struct):
 
 
 class DayOut(Struct):
-    """How a service was on one day (UTC)."""
+    """The status of a service on one day (UTC)."""
 
     day: str
     looks: int
@@ -49,7 +49,7 @@ class DayOut(Struct):
 
 
 class Service(Struct):
-    """A service we operate and how it is; `strip` are its last 30 days, oldest first."""
+    """A service with its status; `strip` has the last 30 days, oldest first."""
 
     name: str
     description: str
@@ -66,7 +66,7 @@ class Service(Struct):
 
 
 class ServicePage(Struct):
-    """The services we operate, and how each was when last looked at."""
+    """All services with their last status."""
 
     items: list[Service]
     next: str | None
@@ -92,7 +92,7 @@ class LookOut(Struct):
 
 
 class LookPage(Struct):
-    """Some results of a service's checks, newest first."""
+    """A page of check results of a service, newest first."""
 
     items: list[LookOut]
     next: str | None
@@ -100,9 +100,9 @@ class LookPage(Struct):
 
 
 class Overview(Struct):
-    """How everything stands; `people` are the services that wait for a person.
+    """The overall status; `people` lists the services that wait for a person.
 
-    `outcomes` are the last sessions that acted, or wanted to.
+    `outcomes` are the last sessions that acted or requested an action.
     """
 
     state: State
@@ -128,7 +128,7 @@ class Overview(Struct):
 
 
 class LearnedQuery(Struct):
-    """Which changes of memories, and since when; left out: all, for 24 hours."""
+    """Filters for memory changes and their start time; default: all of the last 24 hours."""
 
     cause: Literal["learned", "reinforced", "contradicted", "faded"] | None = None
     since: Words | None = None
@@ -137,7 +137,7 @@ class LearnedQuery(Struct):
 
 
 class LearnedOut(Struct):
-    """A change of a memory that a session or time brought about, and the memory as it is now."""
+    """A memory change by a session or decay, and the memory in its present state."""
 
     cause: str
     at: str
@@ -148,7 +148,7 @@ class LearnedOut(Struct):
 
 
 class LearnedPage(Struct):
-    """Some of what was learned, newest first."""
+    """A page of memory changes, newest first."""
 
     items: list[LearnedOut]
     next: str | None
@@ -156,13 +156,13 @@ class LearnedPage(Struct):
 
 
 class OverviewQuery(Struct):
-    """Since when it is told what was learned; left out: for 24 hours."""
+    """The start time for memory changes; default: the last 24 hours."""
 
     since: Words | None = None
 
 
 class Standing(Struct):
-    """How much of a cooldown is used now."""
+    """The present usage of a cooldown."""
 
     service: str
     action: ActionKind
@@ -175,7 +175,7 @@ class Standing(Struct):
 
 
 class StandingPage(Struct):
-    """Every cooldown of what is declared or was used."""
+    """Every cooldown that is declared or was used."""
 
     items: list[Standing]
     next: str | None
@@ -183,7 +183,7 @@ class StandingPage(Struct):
 
 
 class UsePage(Struct):
-    """Some uses and refusals, newest first."""
+    """A page of uses and refusals, newest first."""
 
     items: list[Use]
     next: str | None
@@ -191,7 +191,7 @@ class UsePage(Struct):
 
 
 class UseQuery(Struct):
-    """Which uses."""
+    """Filters for uses."""
 
     service: Name | None = None
     action: ActionKind | None = None
@@ -200,13 +200,13 @@ class UseQuery(Struct):
 
 
 class ResetIn(Struct):
-    """Which cooldown is given back; left out: all of the service's."""
+    """The cooldown to reset; default: all cooldowns of the service."""
 
     action: ActionKind | None = None
 
 
 class Cleared(Struct):
-    """How many uses count no more."""
+    """The number of uses that no longer count."""
 
     service: str
     cleared: Annotated[int, Meta(ge=0)]

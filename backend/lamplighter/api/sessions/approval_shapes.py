@@ -19,7 +19,7 @@ Argv = Annotated[list[Word], Meta(min_length=1, max_length=MAX_ARGUMENTS)]
 
 
 class Approval(Struct):
-    """One case for a person; `argv` is shown without what is secret in it."""
+    """One approval; secrets in `argv` are masked."""
 
     id: int
     state: ApprovalState
@@ -44,10 +44,10 @@ class Approval(Struct):
 
 
 class ApprovalCase(Approval):
-    """One case with all that helps to decide it, and what came of it.
+    """One approval with the information for the decision, and its outcome.
 
-    `told` are the memories about the service that the session was told, as they are
-    now; `replaced_by` is what a person put in its place.
+    `told` lists the memories about the service in the prompt of the session, in their present
+    state; `replaced_by` is the approval that replaced this one.
     """
 
     told: list[Memory]
@@ -58,7 +58,7 @@ class ApprovalCase(Approval):
 
 
 class ApprovalPage(Struct):
-    """Some approvals."""
+    """A page of approvals."""
 
     items: list[Approval]
     next: str | None
@@ -66,7 +66,7 @@ class ApprovalPage(Struct):
 
 
 class ApprovalQuery(Struct):
-    """Which approvals: those that wait the longest come first, else the newest."""
+    """Filters for approvals; open ones are sorted oldest first, all others newest first."""
 
     state: Literal[
         "open", "approved", "denied", "expired", "used", "replaced", "withdrawn", "all"
@@ -77,7 +77,7 @@ class ApprovalQuery(Struct):
 
 
 class DecisionIn(Struct):
-    """What a person says; `argv` is what an edit writes instead. The session is told the note."""
+    """A decision; an edit replaces `argv`. The session receives the note."""
 
     decision: Literal["approve", "deny", "edit"]
     argv: Argv | None = None
@@ -85,13 +85,13 @@ class DecisionIn(Struct):
 
 
 class HaltIn(Struct):
-    """Why everything is to stand still."""
+    """The reason for the halt."""
 
     reason: Annotated[str, Meta(max_length=4000)] = ""
 
 
 class Pulled(Struct):
-    """One halt that stands: by whom, why, since when, and what releases it."""
+    """One active halt: who set it, why, since when, and what releases it."""
 
     way: Literal["row", "file"]
     reason: str
@@ -102,7 +102,7 @@ class Pulled(Struct):
 
 
 class Halt(Struct):
-    """Whether everything stands still; each halt in `pulled` has to be released."""
+    """Whether Lamplighter is halted; each halt in `pulled` has to be released."""
 
     halted: bool
     pulled: list[Pulled]

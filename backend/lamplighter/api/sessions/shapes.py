@@ -10,10 +10,10 @@ from lamplighter.domain.sessions.session import OutcomeState, RequestState, Stat
 
 
 class Session(Struct, kw_only=True):
-    """One session; `host` is where its output is, "machine:directory".
+    """One session; `host` is the place of its output, "machine:directory".
 
-    `waiting_since` tells since when it waits for approval. `outcome` is what it achieved, in
-    words; it is empty while the session runs and where its status says all there is.
+    `waiting_since` is the start of its wait for approval. `outcome` describes the result; it is
+    empty while the session runs and if the status has all information.
     """
 
     waiting_since: str | UnsetType | None = UNSET
@@ -62,7 +62,7 @@ class Session(Struct, kw_only=True):
 
 
 class SessionPage(Struct):
-    """Some sessions, newest first, the others of their chains, and what they contradicted."""
+    """A page of sessions, newest first, with the others of their chains and contradictions."""
 
     items: list[Session]
     next: str | None
@@ -72,7 +72,7 @@ class SessionPage(Struct):
 
 
 class SessionQuery(Struct):
-    """Which sessions."""
+    """Filters for sessions."""
 
     status: Status | None = None
     tier: Annotated[int, Meta(ge=0, le=3)] | None = None
@@ -84,7 +84,7 @@ class SessionQuery(Struct):
 
 
 class SessionIn(Struct):
-    """A session that somebody wants now."""
+    """A request for a session."""
 
     tier: Tier = 1
     services: Annotated[list[Name], Meta(min_length=1, max_length=200)] | None = None
@@ -94,9 +94,9 @@ class SessionIn(Struct):
 
 
 class Engine(Struct):
-    """One engine: whether rounds are made by it, `tiers` it is usual for, and why it cannot run.
+    """One engine: whether it runs rounds, its default `tiers`, and why it cannot run.
 
-    `program` is the program of others that it needs, where one is found; `version` is its.
+    `program` is the external program that it needs, if found, with its `version`.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Engine(Struct):
 
 
 class Spending(Struct):
-    """How many dollars may be spent, None without a limit; `day_spent` counts for 24 hours."""
+    """Spending limits in dollars, null without a limit; `day_spent` covers 24 hours."""
 
     session: float | None
     chain: float | None
@@ -117,7 +117,7 @@ class Spending(Struct):
 
 
 class Engines(Struct):
-    """What can run a session, and what a session may take."""
+    """Engines, models and session limits."""
 
     engines: list[Engine]
     models: dict[str, str | None]
@@ -129,7 +129,7 @@ class Engines(Struct):
 
 
 class Request(Struct):
-    """A wish for a session, and its place in the queue."""
+    """A request for a session, and its position in the queue."""
 
     id: int
     state: RequestState
@@ -146,7 +146,7 @@ class Request(Struct):
 
 
 class RequestPage(Struct):
-    """Some requests, newest first."""
+    """A page of requests, newest first."""
 
     items: list[Request]
     next: str | None
@@ -154,7 +154,7 @@ class RequestPage(Struct):
 
 
 class RequestQuery(Struct):
-    """Which requests."""
+    """Filters for requests."""
 
     state: RequestState | None = None
     cursor: str | None = None
@@ -162,9 +162,9 @@ class RequestQuery(Struct):
 
 
 class LogQuery(Struct):
-    """From which byte of the session's file on, or back from which, and about how many entries.
+    """The byte to read forward or backward from, and the approximate number of entries.
 
-    `shown` cuts what tools were asked and answered, `whole` does not, `raw` is the file's lines.
+    `shown` shortens tool calls and their results, `whole` does not, `raw` has the file's lines.
     """
 
     after: Seq = 0
@@ -174,7 +174,7 @@ class LogQuery(Struct):
 
 
 class LogEntry(Struct):
-    """One entry of a session's log; `offset` and `index` say where it stands."""
+    """One entry of a session's log; `offset` and `index` are its position."""
 
     offset: int
     index: int
@@ -183,9 +183,9 @@ class LogEntry(Struct):
 
 
 class Log(Struct):
-    """A part of a session's log: from `start` to `next`, and whether there is more that way.
+    """A part of a session's log: from `start` to `next`; `more` if entries follow.
 
-    `elsewhere` names the home that holds the output where it is not this one.
+    `elsewhere` names the home that has the output if that is another home.
     """
 
     items: list[LogEntry]
@@ -198,7 +198,7 @@ class Log(Struct):
 
 
 class Marker(Struct):
-    """What became of one marker."""
+    """One marker and its outcome."""
 
     id: int
     session_id: int
@@ -219,7 +219,7 @@ class Marker(Struct):
 
 
 class MarkerPage(Struct):
-    """The markers of a session in the order they were printed."""
+    """The markers of a session in the order of its output."""
 
     items: list[Marker]
     next: str | None
@@ -227,7 +227,7 @@ class MarkerPage(Struct):
 
 
 class SearchHit(Struct):
-    """A memory that a search showed, as it is now; `observation` is null once it is deleted."""
+    """A search result in its present state; `observation` is null if the memory was deleted."""
 
     memory_id: int
     rank: int
@@ -235,7 +235,7 @@ class SearchHit(Struct):
 
 
 class Search(Struct):
-    """What a session asked of the memories, and what it was shown."""
+    """A memory search of a session, and its results."""
 
     id: int
     tool: str
@@ -253,7 +253,7 @@ class SearchPage(Struct):
 
 
 class Told(Struct):
-    """One memory in or out of a prompt, and why."""
+    """An included or excluded memory of a prompt, with the reason."""
 
     memory_id: int
     version: int
@@ -264,7 +264,7 @@ class Told(Struct):
 
 
 class Placed(Struct):
-    """One memory in or out of what was told anew, and why."""
+    """An included or excluded memory of an updated prompt, with the reason."""
 
     memory_id: int
     version: int
@@ -273,7 +273,7 @@ class Placed(Struct):
 
 
 class Retold(Struct):
-    """What a session was told from then on, in the place of what it was told before."""
+    """An update of the memory block while the session was running."""
 
     at: str
     query: str
@@ -283,7 +283,7 @@ class Retold(Struct):
 
 
 class Prompt(Struct):
-    """What a session was told, byte for byte: at its beginning, and anew while it ran."""
+    """The prompt of a session, byte for byte: at its start, and its updates."""
 
     system: str
     injected: str
@@ -296,7 +296,7 @@ class Prompt(Struct):
 
 
 class Escalation(Struct):
-    """What a session handed to the next tier, or to a person, and what became of it."""
+    """An escalation to the next tier or to a person, and its outcome."""
 
     id: int
     session_id: int
@@ -312,7 +312,7 @@ class Escalation(Struct):
 
 
 class Chain(Struct):
-    """The sessions that handed on to each other, the root first, and how it ended."""
+    """The sessions of a chain, the first one first, and its outcome."""
 
     items: list[Session]
     handoffs: list[Escalation]

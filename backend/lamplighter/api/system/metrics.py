@@ -47,24 +47,26 @@ class Families:
         from prometheus_client.core import InfoMetricFamily
 
         yield InfoMetricFamily(
-            "lamplighter_build", "What runs here.", value={"version": __version__}
+            "lamplighter_build", "Running version.", value={"version": __version__}
         )
         yield from _own()
-        yield _gauge("feed_clients", "Clients that follow the feed.", len(self._here.hub.followers))
+        yield _gauge(
+            "feed_clients", "Clients connected to the change feed.", len(self._here.hub.followers)
+        )
         yield _gauge(
             "feed_behind_changes",
-            "Changes that the slowest client of the feed has still to be sent.",
+            "Changes not yet sent to the slowest client of the change feed.",
             self._here.hub.behind,
         )
         yield _gauge(
-            "database_up", "Whether the rows could be counted.", float(self._found is not None)
+            "database_up", "Whether the database could be queried.", float(self._found is not None)
         )
         if self._found is not None:
             yield from _of_rows(self._found)
             if not isinstance(self._here.near, Absent | None):
                 yield _gauge(
                     "vectors_missing",
-                    "Memories that are not found by meaning yet.",
+                    "Memories without an embedding.",
                     self._found.without_vector,
                 )
 
@@ -87,32 +89,34 @@ def _own() -> "Iterator[Metric]":
 def _of_rows(found: Figures) -> "Iterator[Metric]":
     yield _gauge(
         "memories",
-        "Memories held, by category and state (active, or why not).",
+        "Stored memories, by category and state (active, or the reason for being inactive).",
         found.memories,
         ("category", "state"),
     )
     yield _gauge(
         "sessions",
-        "Sessions held, by tier (0 is a client's) and status.",
+        "Stored sessions, by tier (0: client sessions) and status.",
         found.sessions,
         ("tier", "status"),
     )
-    yield _gauge("cooldown_uses", "Actions of the last 24 hours.", found.uses, ("action",))
-    yield _gauge("session_cost_dollars", "What the sessions held have cost.", found.dollars)
-    yield _gauge("contexts_told", "Contexts that sessions held were told.", found.told)
-    yield _gauge("reviews_open", "Reviews that wait for a person.", found.reviews)
-    yield _gauge("approvals_waiting", "Approvals that wait for a person.", found.approvals)
-    yield _gauge("requests_waiting", "Requests for sessions that wait.", found.requests)
-    yield _gauge("outbox_notices", "Notices that are not sent yet.", found.outbox)
-    yield _gauge("index_waiting", "Rows that wait to be indexed.", found.unindexed)
-    yield _gauge("database_size_bytes", "What the database takes.", found.bytes)
-    yield _gauge("feed_position", "The number of the last change of the feed.", found.changes)
-    yield _gauge("supervisor_leading", "Whether a supervisor leads.", float(found.leads))
-    yield _gauge("halted", "Whether everything is halted.", float(found.halted))
+    yield _gauge("cooldown_uses", "Actions in the last 24 hours.", found.uses, ("action",))
+    yield _gauge("session_cost_dollars", "Cost of all stored sessions.", found.dollars)
+    yield _gauge(
+        "contexts_told", "Contexts included in the prompts of stored sessions.", found.told
+    )
+    yield _gauge("reviews_open", "Open reviews.", found.reviews)
+    yield _gauge("approvals_waiting", "Approvals waiting for a decision.", found.approvals)
+    yield _gauge("requests_waiting", "Waiting session requests.", found.requests)
+    yield _gauge("outbox_notices", "Notifications not sent yet.", found.outbox)
+    yield _gauge("index_waiting", "Rows not indexed yet.", found.unindexed)
+    yield _gauge("database_size_bytes", "Size of the database.", found.bytes)
+    yield _gauge("feed_position", "Sequence number of the last change in the feed.", found.changes)
+    yield _gauge("supervisor_leading", "Whether a supervisor is the leader.", float(found.leads))
+    yield _gauge("halted", "Whether Lamplighter is halted.", float(found.halted))
     if found.heartbeat_age is not None:
         yield _gauge(
             "supervisor_heartbeat_age_seconds",
-            "How long ago the supervisor's heart beat last.",
+            "Time since the last heartbeat of the supervisor.",
             found.heartbeat_age,
         )
 

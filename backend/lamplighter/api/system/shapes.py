@@ -10,7 +10,7 @@ from lamplighter.domain.services.vitals import Condition
 
 
 class SignOut(Struct):
-    """One thing that was looked at; `what_to_do` is empty where it is well."""
+    """One health check; `what_to_do` is empty if the state is ok."""
 
     name: str
     state: Condition
@@ -21,14 +21,14 @@ class SignOut(Struct):
 
 
 class Vitals(Struct):
-    """Whether Lamplighter itself is well: the worst of its checks, and each of them."""
+    """The health of Lamplighter itself: the worst of its checks, and each of them."""
 
     state: Condition
     checks: list[SignOut]
 
 
 class Setting(Struct):
-    """A setting: its value, where that comes from, and what the next start would read."""
+    """A setting with its value, its source, and its value after a restart."""
 
     name: str
     variable: str
@@ -42,7 +42,7 @@ class Setting(Struct):
 
 
 class FileOut(Struct):
-    """A file or directory that a person may look into."""
+    """A file or directory that may be of interest to an operator."""
 
     name: Literal["home", "settings", "services", "lexicon", "sessions"]
     path: str
@@ -52,7 +52,7 @@ class FileOut(Struct):
 
 
 class About(Struct):
-    """What runs here."""
+    """The running version."""
 
     version: str
     license: str
@@ -63,7 +63,7 @@ class About(Struct):
 
 
 class SettingsOut(Struct):
-    """What is in force; `refused` says why a start would fail now."""
+    """The active settings; `refused` is the reason if a restart would fail now."""
 
     settings: list[Setting]
     warnings: list[str]
@@ -73,20 +73,20 @@ class SettingsOut(Struct):
 
 
 class SettingIn(Struct):
-    """A setting and the value it is wanted to have."""
+    """A setting and its new value."""
 
     name: Annotated[str, Meta(max_length=100)]
     value: Annotated[str, Meta(max_length=4000)]
 
 
 class SettingLine(Struct):
-    """The line of `lamplighter.toml` that says so."""
+    """The line for `lamplighter.toml`."""
 
     line: str
 
 
 class ChangesQuery(Struct):
-    """After which number, and how many."""
+    """The sequence number to start after, and the maximum number."""
 
     after: Seq = 0
     limit: Annotated[int, Meta(ge=1, le=1000)] = 500
@@ -105,7 +105,7 @@ class Change(Struct):
 
 
 class ChangesPage(Struct):
-    """Changes, oldest first; or `reset` when those after `after` are no longer all kept."""
+    """Changes, oldest first; or `reset` if some after `after` are no longer stored."""
 
     seq: int
     items: list[Change] | UnsetType = UNSET
@@ -114,16 +114,16 @@ class ChangesPage(Struct):
 
 
 class StreamQuery(Struct):
-    """After which number the feed goes on."""
+    """The sequence number to start after."""
 
     after: Seq | None = None
     ping: Annotated[int, Meta(ge=1, le=60)] | None = None
 
 
 class Supervisor(Struct):
-    """What the supervisor does now; `waiting` is how many sessions wait for approval beside it.
+    """The status of the supervisor; `waiting` counts sessions that wait for approval.
 
-    `database` says why nothing can be saved now, where the file was deleted, replaced or damaged.
+    `database` is the reason if the file was deleted, replaced or damaged and writes fail.
     """
 
     state: Literal["running", "idle", "away"]
@@ -142,7 +142,7 @@ class Supervisor(Struct):
 
 
 class Health(Struct):
-    """Whether this process lives and can work."""
+    """Whether this process responds and is ready."""
 
     status: str
     detail: str | msgspec.UnsetType = UNSET

@@ -22,6 +22,7 @@ test:
 check: .venv/.stamp
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy && $(BIN)/lint-imports --no-logo
+	$(BIN)/python -m benchmarks.house
 
 unit: .venv/.stamp $(WEB)
 	$(BIN)/python tests/programs.py curl && $(BIN)/pytest -n 3 --dist worksteal tests

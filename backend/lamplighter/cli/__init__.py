@@ -1,69 +1,70 @@
 """The `lamplighter` command."""
 
-import asyncio
 import gc
 import json
 import sys
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import Any, Final
 
 import click
 
-from lamplighter import __version__, telemetry
-from lamplighter.cli import (
-    access,
-    agents,
-    approvals,
-    backup,
-    context,
-    halt,
-    memory,
-    notify,
-    reviews,
-    search,
-    transfer,
-    vectors,
-)
+from lamplighter import __version__
 from lamplighter.cli.common import in_words, refuse, settings_in_force
-from lamplighter.config.catalog import ENGINES
-from lamplighter.config.settings import describe
 from lamplighter.domain.errors import EXIT_FAILED, Busy
-from lamplighter.domain.services.vitals import Condition
-from lamplighter.domain.sessions.session import Plan, Status, Trigger
+from lamplighter.domain.sessions.session import ENGINES, Plan, Status, Trigger
 from lamplighter.domain.text import terminal
-from lamplighter.formats import serialize
 
 # to start makes many objects that stay: to look through them again and again is a tenth of it
 gc.set_threshold(10_000, 20, 20)
 
+MODULES: Final = {
+    "login": "access",
+    "token": "access",
+    "reviews": "reviews",
+    "approvals": "approvals",
+    "halt": "halt",
+    "resume": "halt",
+    "notify": "notify",
+    "backup": "backup",
+    "restore": "backup",
+    "context": "context",
+    "audit": "context",
+    "search": "search",
+    "memory": "memory",
+    "vectors": "vectors",
+    "memory-service": "agents",
+    "mcp": "agents",
+    "hook": "agents",
+    "export": "transfer",
+    "import": "transfer",
+}
+"""Which module of this package each command is in: only that one is loaded to run it."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class Commands(click.Group):
+    """A group that loads the module of a command when the command is named."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted([*super().list_commands(ctx), *MODULES])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name."""
+        if cmd_name not in MODULES:
+            return super().get_command(ctx, cmd_name)
+        module = import_module(f"lamplighter.cli.{MODULES[cmd_name]}")
+        return next(
+            each
+            for each in vars(module).values()
+            if isinstance(each, click.Command) and each.name == cmd_name
+        )
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="lamplighter")
 def main() -> None:
     """An operations agent that remembers."""
-
-
-main.add_command(access.login)
-main.add_command(access.token)
-main.add_command(reviews.reviews)
-main.add_command(approvals.approvals)
-main.add_command(halt.halt)
-main.add_command(notify.notify)
-main.add_command(halt.resume)
-main.add_command(backup.backup)
-main.add_command(backup.restore)
-main.add_command(context.context)
-main.add_command(context.audit)
-main.add_command(search.search)
-main.add_command(memory.memory)
-main.add_command(vectors.vectors)
-main.add_command(agents.memory_service)
-main.add_command(agents.mcp)
-main.add_command(transfer.export)
-for command in memory.COMMANDS:
-    memory.memory.add_command(command)
-main.add_command(transfer.import_)
-main.add_command(agents.hook)
 
 
 def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,6 +75,8 @@ def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:
 @in_words
 def up() -> None:
     """Run the web process and the supervisor, and keep them running."""
+    import asyncio
+
     from lamplighter.config import lexicon
     from lamplighter.serve import home, process_runner, web
     from lamplighter.serve.commands import access as way_in
@@ -146,6 +149,7 @@ def run(
 
     Exit status 0: completed; 1: it did not, or a person is needed; 2: it could not be run.
     """
+    from lamplighter.formats import serialize
     from lamplighter.serve import supervisor as rounds
 
     names = None if services is None else tuple(filter(None, map(str.strip, services.split(","))))
@@ -186,6 +190,7 @@ def _say(*, quiet: bool) -> Callable[[str], None]:
 @in_words
 def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
     """Show what it does: three small services that fail are found, mended and learned from."""
+    from lamplighter import telemetry
     from lamplighter.serve.demo import show
 
     telemetry.configure("warning")
@@ -222,6 +227,8 @@ def migrate() -> None:
 @in_words
 def settings(*, as_json: bool) -> None:
     """Show each setting, its value and where it comes from."""
+    from lamplighter.config.settings import describe
+
     found = describe(settings_in_force())
     if as_json:
         click.echo(json.dumps(found, indent=2))
@@ -236,6 +243,7 @@ def settings(*, as_json: bool) -> None:
 @in_words
 def doctor() -> None:
     """Look at this installation and say what is wrong with it and what to do."""
+    from lamplighter.domain.services.vitals import Condition
     from lamplighter.serve.checkup import doctor as looking
 
     findings = looking.look(settings_in_force())

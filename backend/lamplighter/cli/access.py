@@ -1,18 +1,19 @@
 """`lamplighter login` and `lamplighter token`: ways in, with or without a running server."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lamplighter.cli.common import in_words, refuse, settings_in_force
-from lamplighter.config.settings import Settings
 from lamplighter.domain.access.access import AGENT_SCOPE, MAX_DAYS, Token
 from lamplighter.domain.text import terminal
-from lamplighter.formats import serialize
+
+if TYPE_CHECKING:
+    from lamplighter.config.settings import Settings
 
 
-def _ready() -> Settings:
+def _ready() -> "Settings":
     from lamplighter.serve.commands import access
 
     settings = settings_in_force()
@@ -47,6 +48,7 @@ def create(
     scopes: tuple[str, ...], agent: str | None, name: str, days: int | None, *, as_json: bool
 ) -> None:
     """Make a token and print it; it cannot be shown again."""
+    from lamplighter.formats import serialize
     from lamplighter.serve.commands import access
 
     words = [word for scope in scopes for word in scope.split(",")]
@@ -66,6 +68,7 @@ def create(
 @in_words
 def list_(*, as_json: bool) -> None:
     """List tokens, newest first, without their secrets."""
+    from lamplighter.formats import serialize
     from lamplighter.serve.commands import access
 
     found = access.listed(_ready())
@@ -88,6 +91,8 @@ def revoke(number: int) -> None:
 
 
 def _line(each: Token) -> str:
+    from lamplighter.formats import serialize
+
     shown: dict[str, Any] = serialize.token(each)
     state = next(
         (

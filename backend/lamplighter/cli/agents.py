@@ -6,8 +6,6 @@ import sys
 import click
 
 from lamplighter.cli.common import in_words, settings_in_force
-from lamplighter.config.settings import TOKEN
-from lamplighter.hook import run
 
 
 @click.command()
@@ -20,6 +18,7 @@ def mcp(agent: str, project: str, *, words: bool) -> None:
 
     LAMPLIGHTER_TOKEN says who speaks.
     """
+    from lamplighter.config.settings import TOKEN
     from lamplighter.serve import clients
 
     settings = settings_in_force()
@@ -47,4 +46,6 @@ def hook(event: str) -> None:
     EVENT is session-start, prompt, tool, tool-failure, stop, compact or session-end.
     LAMPLIGHTER_URL and LAMPLIGHTER_TOKEN say where and as whom. It never fails a session.
     """
+    from lamplighter.hook import run
+
     sys.exit(run([event], os.environ, sys.stdin.buffer))

@@ -17,7 +17,6 @@ from lamplighter.domain.errors import EXIT_FAILED, Conflict
 from lamplighter.domain.services import cooldown
 from lamplighter.domain.text import clock as clock_time
 from lamplighter.domain.text import one_line, terminal
-from lamplighter.formats import serialize
 
 if TYPE_CHECKING:
     from lamplighter.serve.commands.approvals import Case
@@ -52,6 +51,7 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 
     Exit status 0: done; 1: it waits no more; 2: it could not be done.
     """
+    from lamplighter.formats import serialize
     from lamplighter.serve.commands import approvals as cases
 
     if context.invoked_subcommand:
@@ -74,6 +74,7 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 @in_words
 def show(number: int, *, as_json: bool) -> None:
     """Show all that helps to decide on a case."""
+    from lamplighter.formats import serialize
     from lamplighter.serve.commands import approvals as cases
 
     found = cases.case(settings_in_force(), number)

@@ -3,14 +3,15 @@
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from lamplighter import telemetry
-from lamplighter.config.settings import Settings, read_settings
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNUSABLE, Busy, Invalid, LamplighterError
 from lamplighter.domain.text import terminal
+
+if TYPE_CHECKING:
+    from lamplighter.config.settings import Settings
 
 
 def in_words(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,8 +38,11 @@ def refuse(*lines: str, status: int = EXIT_UNUSABLE) -> NoReturn:
     sys.exit(status)
 
 
-def settings_in_force() -> Settings:
+def settings_in_force() -> "Settings":
     """Read the settings, set up the log, and say what is odd about them."""
+    from lamplighter import telemetry
+    from lamplighter.config.settings import read_settings
+
     settings = read_settings()
     telemetry.configure(settings.log_level, settings.log_format)
     for warning in settings.warnings:

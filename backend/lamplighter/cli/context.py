@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,7 +11,9 @@ from lamplighter import clock
 from lamplighter.cli.common import in_words, settings_in_force
 from lamplighter.domain.memory.memory import GENERAL, Memory, Source
 from lamplighter.domain.text import one_line, shortened, terminal
-from lamplighter.formats.audit import Audit, Belief, Tally, as_json
+
+if TYPE_CHECKING:
+    from lamplighter.formats.audit import Audit, Belief, Tally
 
 SHOWN: Final = 20
 SESSIONS_SHOWN: Final = 5
@@ -83,7 +85,9 @@ def _print(text: str, *, otherwise: str) -> None:
         click.echo(otherwise, err=True)
 
 
-def _as_json(first: Audit, beliefs: list[Belief], more: int) -> dict[str, object]:
+def _as_json(first: "Audit", beliefs: "list[Belief]", more: int) -> dict[str, object]:
+    from lamplighter.formats.audit import as_json
+
     return {
         "topic": first.topic,
         "service": first.service,
@@ -93,7 +97,7 @@ def _as_json(first: Audit, beliefs: list[Belief], more: int) -> dict[str, object
     }
 
 
-def _lines(first: Audit, beliefs: list[Belief], *, now: datetime) -> Iterator[str]:
+def _lines(first: "Audit", beliefs: "list[Belief]", *, now: datetime) -> Iterator[str]:
     if not beliefs:
         yield f"Nothing is believed about {first.topic}."
         return
@@ -103,7 +107,7 @@ def _lines(first: Audit, beliefs: list[Belief], *, now: datetime) -> Iterator[st
         yield from _belief(each, now)
 
 
-def _belief(each: Belief, now: datetime) -> Iterator[str]:
+def _belief(each: "Belief", now: datetime) -> Iterator[str]:
     memory = each.memory
     state = "active" if memory.active else f"inactive ({memory.inactive_reason or 'no reason'})"
     where = memory.service or GENERAL
@@ -129,7 +133,7 @@ def _whom(memory: Memory) -> str:
     return "a client" if memory.source in (Source.CLIENT, Source.CAPTURED) else "a person"
 
 
-def _tally(word: str, each: Tally, how: str, *, otherwise: str = "never") -> Iterator[str]:
+def _tally(word: str, each: "Tally", how: str, *, otherwise: str = "never") -> Iterator[str]:
     if not each.count:
         yield _row(word, otherwise)
         return
@@ -143,7 +147,7 @@ def _tally(word: str, each: Tally, how: str, *, otherwise: str = "never") -> Ite
     yield _row(word, f"{times}, last {_day(each.voices[0].at)}, {how} {', '.join(named)}{rest}")
 
 
-def _ties(each: Belief) -> Iterator[str]:
+def _ties(each: "Belief") -> Iterator[str]:
     for tie in each.links.links:
         said = "deleted" if tie.observation is None else one_line(tie.observation)
         way = f"#{tie.memory_id} {tie.what} it" if tie.inward else f"{tie.what} #{tie.memory_id}"

@@ -25,7 +25,6 @@ from lamplighter.domain.memory.memory import (
     Trust,
 )
 from lamplighter.domain.text import one_line, shortened, terminal
-from lamplighter.formats import serialize
 
 if TYPE_CHECKING:
     from lamplighter.domain.relate import Lexicon
@@ -91,6 +90,7 @@ JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 @in_words
 def list_(*, as_json: bool, **asked: Any) -> None:
     """List memories, the surest first."""
+    from lamplighter.formats import serialize
     from lamplighter.serve.commands import memories
 
     found, total = memories.listed(settings_in_force(), memories.Asked(**asked))
@@ -211,6 +211,7 @@ def restore(number: int, *, as_json: bool) -> None:
 @in_words
 def trash(q: str, limit: int, *, as_json: bool) -> None:
     """List deleted memories."""
+    from lamplighter.formats import serialize
     from lamplighter.serve.commands import memories
 
     found, total = memories.trashed(settings_in_force(), q, limit)
@@ -289,6 +290,8 @@ def _said(text: str) -> str:
 
 
 def _show(held: Memory, done: str, *, as_json: bool) -> None:
+    from lamplighter.formats import serialize
+
     if as_json:
         click.echo(json.dumps(serialize.memory(held), ensure_ascii=False))
     else:
@@ -375,6 +378,7 @@ def relate(
     """
     from lamplighter.config import lexicon
     from lamplighter.domain import relate as relating
+    from lamplighter.formats import serialize
 
     if jsonl == (old is not None) or (old is not None and not new):
         refuse("Give either OLD and NEW, or --jsonl with the pairs on standard input.")
@@ -411,6 +415,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 def _answer(line: bytes, words: "Lexicon") -> dict[str, Any]:
     from lamplighter.domain.relate import relate as related
+    from lamplighter.formats import serialize
 
     given: Any = None
     try:
@@ -439,3 +444,7 @@ def _text(given: Any, name: str) -> str | None:
     if name == "service" and value in (None, ""):
         return None
     raise ValueError(f"{name} is {'missing' if value is None else 'no text that says something'}")
+
+
+for _command in COMMANDS:
+    memory.add_command(_command)

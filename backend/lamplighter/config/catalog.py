@@ -24,10 +24,10 @@ from lamplighter.config.readers import (
     words,
 )
 from lamplighter.domain.sessions.context import DEFAULT_BUDGET
+from lamplighter.domain.sessions.session import ENGINES as ENGINES
 from lamplighter.domain.sessions.session import MAX_TIER
 
 PREFIX: Final = "LAMPLIGHTER_"
-ENGINES: Final = ("probe", "exec", "claude", "messages")
 ECHOES: Final = ("count", "ignore")
 LEVELS: Final = ("debug", "info", "warning", "error")
 NOTIFY_LEVELS: Final = ("critical", "warning", "info")

@@ -6,38 +6,29 @@ import secrets as random_text
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lamplighter import __version__, telemetry
-from lamplighter.config import prices
-from lamplighter.config import services as services_file
-from lamplighter.config.services import ServicesError
 from lamplighter.config.settings import Settings
-from lamplighter.domain.actions import halt
 from lamplighter.domain.errors import LamplighterError, Unavailable
-from lamplighter.domain.secrets.redact import Redactor, redactor
-from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.notice import Telling
-from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.cost import Caps
 from lamplighter.domain.sessions.home import Home
-from lamplighter.engines import Engine, tool_names
-from lamplighter.engines.claude import ClaudeEngine
-from lamplighter.engines.exec import ExecEngine
-from lamplighter.engines.messages import MessagesEngine
-from lamplighter.engines.messages.request import Answers
-from lamplighter.engines.probe import ProbeEngine
 from lamplighter.repository import Database
 from lamplighter.repository.feed.signals import Announcer, run_directory
 from lamplighter.repository.store import database as numbers
 from lamplighter.repository.store import driver, migrate
 from lamplighter.repository.store.database import is_postgres, password_of
 from lamplighter.serve import database_file, file_replacement, home_lock
-from lamplighter.serve.outbox import secrets_in
-from lamplighter.usecases.sessions.halt import Brake
+
+if TYPE_CHECKING:
+    from lamplighter.domain.secrets.redact import Redactor
+    from lamplighter.domain.services.notice import Telling
+    from lamplighter.domain.services.service import Services
+    from lamplighter.domain.sessions.cost import Caps
+    from lamplighter.engines import Engine
+    from lamplighter.usecases.sessions.halt import Brake
 
 logger = logging.getLogger(__name__)
 
@@ -101,14 +92,23 @@ def _remember_numbers(home: Path) -> None:
 
 def write_starter(settings: Settings) -> bool:
     """Write a commented services.yaml when there is none; say whether it did."""
+    from lamplighter.config import services as services_file
+
     try:
         return services_file.write_starter(settings.services, settings.port)
     except OSError as error:
         raise Unavailable(_unusable(settings.services, error.strerror)) from error
 
 
-def engines(settings: Settings) -> tuple[Engine, ...]:
+def engines(settings: Settings) -> "tuple[Engine, ...]":
     """Return what can run sessions, whether it is ready or not."""
+    from lamplighter.config import prices
+    from lamplighter.engines.claude import ClaudeEngine
+    from lamplighter.engines.exec import ExecEngine
+    from lamplighter.engines.messages import MessagesEngine
+    from lamplighter.engines.messages.request import Answers
+    from lamplighter.engines.probe import ProbeEngine
+
     return (
         ProbeEngine(),
         ExecEngine(settings.exec_command),
@@ -132,8 +132,10 @@ def models(settings: Settings) -> dict[int, str]:
     return {1: settings.model_tier1, 2: settings.model_tier2, 3: settings.model_tier3}
 
 
-def caps(settings: Settings) -> Caps:
+def caps(settings: Settings) -> "Caps":
     """Return how many dollars may be spent."""
+    from lamplighter.domain.sessions.cost import Caps
+
     return Caps(
         session=settings.session_dollars,
         chain=settings.chain_dollars,
@@ -152,6 +154,8 @@ def usual_engines(settings: Settings) -> dict[int, str]:
 
 def tools(settings: Settings) -> dict[int, tuple[str, ...]]:
     """Return the tools that sessions of each tier are told of, by its usual engine."""
+    from lamplighter.engines import tool_names
+
     known = {engine.name: engine for engine in engines(settings)}
     return {
         tier: tool_names(
@@ -165,8 +169,11 @@ def tools(settings: Settings) -> dict[int, tuple[str, ...]]:
     }
 
 
-def secrets(settings: Settings) -> Redactor:
+def secrets(settings: Settings) -> "Redactor":
     """Know the secrets of our own environment, to mask them wherever they turn up."""
+    from lamplighter.domain.secrets.redact import redactor
+    from lamplighter.serve.outbox import secrets_in
+
     password = password_of(settings.database_url)
     own = [("DATABASE_PASSWORD", password or ""), ("WEBHOOK_TOKEN", settings.webhook_token)]
     posts = [("NOTIFY_SECRET", part) for url in settings.notify for part in secrets_in(url)]
@@ -174,8 +181,11 @@ def secrets(settings: Settings) -> Redactor:
     return redactor([*os.environ.items(), *own, *posts, *tokens])
 
 
-def telling(settings: Settings) -> Telling | None:
+def telling(settings: Settings) -> "Telling | None":
     """Return what people are told of; None where nobody is named."""
+    from lamplighter.domain.services.event import Level
+    from lamplighter.domain.services.notice import Telling
+
     if not settings.notify:
         return None
     gather = settings.notify_digest
@@ -184,8 +194,11 @@ def telling(settings: Settings) -> Telling | None:
     )
 
 
-def brake(settings: Settings) -> Brake:
+def brake(settings: Settings) -> "Brake":
     """Return what can halt everything in this home."""
+    from lamplighter.domain.actions import halt
+    from lamplighter.usecases.sessions.halt import Brake
+
     return Brake(settings.home / halt.FILE, secrets(settings))
 
 
@@ -232,23 +245,30 @@ class ServicesFile:
 
     path: Path
     _stamp: tuple[int, int] | None = None
-    _good: Services = field(default_factory=Services)
+    _good: "Services | None" = None
     _error: LamplighterError | None = None
 
-    def load(self) -> Services:
+    def load(self) -> "Services":
         """Return the services; raises what is wrong with the file."""
         self._look()
         if self._error is not None:
             raise self._error
-        return self._good
+        return self._services()
 
-    def last_good(self) -> Services:
+    def last_good(self) -> "Services":
         """Return the services of the last version that could be read."""
         self._look()
-        return self._good
+        return self._services()
+
+    def _services(self) -> "Services":
+        from lamplighter.domain.services.service import Services
+
+        return self._good or Services()
 
     def problems(self) -> list[dict[str, object]]:
         """Return every mistake in the file as it is now."""
+        from lamplighter.config.services import ServicesError
+
         self._look()
         if isinstance(self._error, ServicesError):
             return [
@@ -263,6 +283,8 @@ class ServicesFile:
         return []
 
     def _look(self) -> None:
+        from lamplighter.config import services as services_file
+
         stamp = _stamp(self.path)
         if stamp == self._stamp:
             return

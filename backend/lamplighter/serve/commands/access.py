@@ -19,7 +19,6 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.access import logins, tokens
 from lamplighter.repository.store import driver
 from lamplighter.serve import home
-from lamplighter.usecases.access import access
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -50,6 +49,8 @@ def words_of(settings: Settings) -> str:
 
 async def keep_token(db: Database, path: Path) -> None:
     """See to it that the file holds a token that works, and that nobody else may read it."""
+    from lamplighter.usecases.access import access
+
     if await _works(db, path):
         return
     async with writing(db):
@@ -74,6 +75,8 @@ async def fresh_link(settings: Settings) -> str:
 
 
 async def _link(db: Database, settings: Settings) -> str:
+    from lamplighter.usecases.access import access
+
     code = await access.offer_code(db, now=clock.now())
     return f"{url(settings)}/login?code={quote(code)}"
 
@@ -129,6 +132,8 @@ def create(
     agent: str | None = None,
 ) -> tuple[Token, str]:
     """Make a token; raises Invalid."""
+    from lamplighter.usecases.access import access
+
     now = clock.now()
     return asyncio.run(
         within(settings, lambda db: access.mint(db, name, scopes, days=days, agent=agent, now=now))
@@ -143,6 +148,8 @@ def listed(settings: Settings) -> list[Token]:
 
 def revoke(settings: Settings, token_id: int) -> None:
     """Let a token in no more; raises NotFound."""
+    from lamplighter.usecases.access import access
+
     now = clock.now()
     asyncio.run(within(settings, lambda db: access.revoke(db, token_id, now=now)))
 
@@ -175,6 +182,8 @@ def _everywhere(host: str) -> bool:
 
 
 async def _works(db: Database, path: Path) -> bool:
+    from lamplighter.usecases.access import access
+
     _close_to_others(path)
     return await access.bearer(db, _read(path), now=clock.now()) is not None
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
@@ -12,17 +12,16 @@ from lamplighter.domain.memory.memory import GENERAL, Candidate, Category, Edit,
 from lamplighter.domain.project import project_of
 from lamplighter.domain.search import period
 from lamplighter.domain.services.service import fold
-from lamplighter.domain.sessions.inclusion import Inclusion
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import history, memories, trash
 from lamplighter.repository.memory.memories import Filter, Order, Sort, View
 from lamplighter.repository.memory.trash import Discarded
 from lamplighter.serve import home
 from lamplighter.serve.commands.access import within
-from lamplighter.usecases.memory import curate, journal
 from lamplighter.usecases.memory.service_names import spelled
-from lamplighter.usecases.sessions import inclusion as include
-from lamplighter.usecases.sessions import preview as previews
+
+if TYPE_CHECKING:
+    from lamplighter.domain.sessions.inclusion import Inclusion
 
 T = TypeVar("T")
 SOON: Final = timedelta(days=30)
@@ -81,6 +80,8 @@ def listed(settings: Settings, asked: Asked) -> tuple[list[Memory], int]:
 
 def add(settings: Settings, candidate: Candidate) -> Memory:
     """Keep what a person knows; raises Invalid."""
+    from lamplighter.usecases.memory import curate
+
     return _within(
         settings,
         lambda db: curate.create(db, candidate, **_manner(settings)),
@@ -89,6 +90,8 @@ def add(settings: Settings, candidate: Candidate) -> Memory:
 
 def edit(settings: Settings, memory_id: int, change: Edit) -> Memory:
     """Change a memory; raises Invalid, NotFound."""
+    from lamplighter.usecases.memory import curate
+
     return _within(
         settings,
         lambda db: curate.edit(db, memory_id, change, version=None, **_manner(settings)),
@@ -97,6 +100,7 @@ def edit(settings: Settings, memory_id: int, change: Edit) -> Memory:
 
 def shown(settings: Settings, memory_id: int, *, trashed: bool = False) -> Memory:
     """Return a memory, with `trashed` one of the trash too; raises NotFound."""
+    from lamplighter.usecases.memory import curate
 
     async def ask(db: Database) -> Memory:
         held = await trash.get(db, memory_id) if trashed else None
@@ -107,6 +111,8 @@ def shown(settings: Settings, memory_id: int, *, trashed: bool = False) -> Memor
 
 def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool) -> None:
     """Delete a memory: into the trash, or (`soft`) kept inactive; raises NotFound."""
+    from lamplighter.usecases.memory import curate, journal
+
     now = clock.now()
 
     async def ask(db: Database) -> None:
@@ -124,6 +130,7 @@ def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool)
 
 def restore(settings: Settings, memory_id: int) -> Memory:
     """Restore a memory from the trash, or make an inactive one active; raises Invalid, NotFound."""
+    from lamplighter.usecases.memory import curate, journal
 
     async def ask(db: Database) -> Memory:
         if await trash.get(db, memory_id) is not None:
@@ -147,6 +154,7 @@ def trashed(settings: Settings, q: str, limit: int) -> tuple[list[Discarded], in
 
 def steps(settings: Settings, memory_id: int) -> list[dict[str, Any]]:
     """Return the newest changes of a memory as JSON, newest first; raises NotFound."""
+    from lamplighter.usecases.memory import curate
 
     async def ask(db: Database) -> list[dict[str, Any]]:
         async with reading(db):
@@ -160,8 +168,11 @@ def steps(settings: Settings, memory_id: int) -> list[dict[str, Any]]:
 
 def inclusion(
     settings: Settings, memory_id: int, *, services: str | None, budget: int | None
-) -> Inclusion:
+) -> "Inclusion":
     """Return whether the next prompt includes a memory, and why; raises NotFound."""
+    from lamplighter.usecases.sessions import inclusion as include
+    from lamplighter.usecases.sessions import preview as previews
+
     known = home.ServicesFile(settings.services).last_good()
     asked = include.Asked(
         services=previews.focus(services, known),

@@ -24,7 +24,7 @@ from lamplighter.usecases.sessions.sessions import system_prompt
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-RELATE = DOCS / "relate.md"
+RELATE = DOCS / "explanation" / "relate.md"
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 TABLE_WORD = re.compile(r"^\| ([a-z ]+) \|", re.MULTILINE)
 
@@ -34,14 +34,14 @@ def fenced(path: Path, language: str) -> list[str]:
 
 
 def test_every_setting_is_in_the_docs_with_its_words() -> None:
-    text = (DOCS / "settings.md").read_text()
+    text = (DOCS / "reference" / "settings.md").read_text()
     for setting in SETTINGS:
         assert f"| `{setting.variable}` |" in text
         assert setting.about in text
 
 
 def test_every_route_is_in_the_docs() -> None:
-    text = (DOCS / "api.md").read_text()
+    text = (DOCS / "reference" / "api.md").read_text()
     for op in OPS:
         path = op.path.replace(":int", "")
         scope = {None: "everybody", ANY: "any"}.get(op.scope, f"`{op.scope}`")
@@ -49,13 +49,13 @@ def test_every_route_is_in_the_docs() -> None:
 
 
 def test_every_scope_is_in_the_docs() -> None:
-    text = (DOCS / "access.md").read_text()
+    text = (DOCS / "reference" / "access.md").read_text()
     for scope in SCOPES:
         assert f"`{scope}`" in text
 
 
 def test_every_tool_is_in_the_docs_and_in_the_prompt() -> None:
-    text = (DOCS / "tools.md").read_text()
+    text = (DOCS / "reference" / "tools.md").read_text()
     for offer in OFFERS:
         tiers = ", ".join(map(str, offer.tiers))
         assert f"| `{offer.name}` | {tiers} | {offer.about} |" in text
@@ -85,15 +85,19 @@ def test_every_link_leads_somewhere() -> None:
 
 
 def test_the_rules_of_tool_hooks_in_the_docs_are_read(tmp_path: Path) -> None:
-    examples = fenced(DOCS / "hooks.md", "toml")
+    examples = fenced(DOCS / "reference" / "hooks.md", "toml")
     (tmp_path / "lamplighter.toml").write_text("\n".join(examples))
     found = read_settings({"LAMPLIGHTER_HOME": str(tmp_path)}).hooks
     assert (len(found.save), len(found.inject)) == (2, 2)
-    assert all(f"{each}" in (DOCS / "hooks.md").read_text() for each in KNOWLEDGE)
+    assert all(f"{each}" in (DOCS / "reference" / "hooks.md").read_text() for each in KNOWLEDGE)
 
 
 def test_the_services_examples_load(tmp_path: Path) -> None:
-    for page in (DOCS / "services.md", DOCS / "approvals.md", ROOT / "README.md"):
+    for page in (
+        DOCS / "reference" / "services.md",
+        DOCS / "explanation" / "approvals.md",
+        ROOT / "README.md",
+    ):
         for number, example in enumerate(fenced(page, "yaml")):
             path = tmp_path / f"{page.stem}{number}.yaml"
             path.write_text(example)
@@ -119,7 +123,7 @@ def test_the_lexicon_example_is_read() -> None:
 
 
 def test_the_stream_examples_are_read() -> None:
-    [example] = fenced(DOCS / "markers.md", "json")
+    [example] = fenced(DOCS / "reference" / "markers.md", "json")
     read = [
         type(item).__name__ for line in example.splitlines() for item in stream.parse(line.encode())
     ]
@@ -128,7 +132,9 @@ def test_the_stream_examples_are_read() -> None:
 
 
 def test_the_marker_examples_are_taken() -> None:
-    rows = re.findall(r"^\| `(\[[A-Z]+:.*?)` \|", (DOCS / "markers.md").read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `(\[[A-Z]+:.*?)` \|", (DOCS / "reference" / "markers.md").read_text(), re.MULTILINE
+    )
     assert len(rows) == 5
     for row in rows:
         [marker] = markers.read(row)

@@ -21,7 +21,7 @@ async function commands() {
 }
 
 test("the keys in the docs are those of the registry, with what they do", async () => {
-  const page = readFileSync(new URL("../../docs/app.md", import.meta.url), "utf8")
+  const page = readFileSync(new URL("../../docs/reference/app.md", import.meta.url), "utf8")
   const [, section] = page.split("\n## Keys\n")
   const told = [...section.split("\n## ")[0].matchAll(/^\| `(.+?)` \| (.+) \|$/gm)].map(
     ([, keys, label]) => `${keys}: ${label}`,

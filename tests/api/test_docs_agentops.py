@@ -11,7 +11,7 @@ from lamplighter.api.agentops.routes import ENTRIES
 from living import Home, Server
 from memory_service import MemoryService
 
-PAGE = Path(__file__).parents[2] / "docs" / "agentops.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "agentops.md"
 ENGRAM, AGENTOPS = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
 curl = pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
 

@@ -10,7 +10,7 @@ import pytest
 
 from living import Home, Server
 
-PAGE = Path(__file__).parents[2] / "docs" / "webhooks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "webhooks.md"
 TOKEN = "what-monitors-show"
 
 

@@ -1,4 +1,4 @@
-"""docs/mcp.md cannot lie: its tools are those that there are, and its program works."""
+"""docs/reference/mcp.md cannot lie: its tools are those that there are, and its program works."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from desks import WAL
 from lamplighter.formats.client_tools import CLIENT_OFFERS
 from living import Server
 
-PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "mcp.md").read_text()
 
 
 def test_every_tool_is_told_of_in_its_own_words() -> None:

@@ -9,7 +9,7 @@ from lamplighter.config import prices
 from lamplighter.config.prices import PricesError
 from lamplighter.domain.sessions.cost import Price
 
-DOCS = Path(__file__).parents[2] / "docs" / "messages-engine.md"
+DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "messages-engine.md"
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def english() -> list[str]:
     made = {"".join(each) for each in itertools.product(ROOTS, ENDINGS)}
-    for page in sorted(DOCS.glob("*.md")):
+    for page in sorted(DOCS.rglob("*.md")):
         made |= set(re.findall(r"[a-z]{1,70}", page.read_text(encoding="utf-8").lower()))
     return sorted(made)
 

@@ -8,7 +8,7 @@ NAMED = re.compile(r"`((?:tests|e2e)/[\w/]+\.py)(?:::(\w+))?`")
 
 
 def test_each_promise_names_a_test_that_there_is() -> None:
-    named = NAMED.findall((ROOT / "docs" / "reliability.md").read_text())
+    named = NAMED.findall((ROOT / "docs" / "explanation" / "reliability.md").read_text())
 
     assert len(named) >= 20
     for path, name in named:
@@ -17,7 +17,7 @@ def test_each_promise_names_a_test_that_there_is() -> None:
 
 
 def test_every_row_names_one() -> None:
-    lines = (ROOT / "docs" / "reliability.md").read_text().splitlines()
+    lines = (ROOT / "docs" / "explanation" / "reliability.md").read_text().splitlines()
     rows = [line for line in lines if line.startswith("| ") and not line.startswith("| fault ")]
 
     assert [row for row in rows if not NAMED.search(row)] == []

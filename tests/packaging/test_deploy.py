@@ -20,7 +20,7 @@ from living import Home, free_port
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-PAGE = ROOT / "docs" / "deploy.md"
+PAGE = ROOT / "docs" / "how-to" / "deploy.md"
 UNITS = ("lamplighter-web.service", "lamplighter-supervisor.service")
 NOT_OURS = ("XDG_RUNTIME_DIR",)
 

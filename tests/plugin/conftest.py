@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def token(server: Server) -> str:
-    """Return a token as docs/claude-code.md has one made."""
+    """Return a token as docs/how-to/claude-code.md has one made."""
     words = ("token", "create", "--scope", "knowledge:write", "--name", "claude-code")
     made = server.home.ask(*words)
     assert made.returncode == 0, made.stderr

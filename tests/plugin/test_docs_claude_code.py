@@ -1,4 +1,4 @@
-"""docs/claude-code.md says what is so: its commands, its tables, its figures and its example."""
+"""docs/how-to/claude-code.md is true: its commands, tables, figures and example."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from lamplighter.usecases.clients import interactive, project_context
 from lamplighter.usecases.clients import tool_hooks as captured
 from living import Server
 
-PAGE = (ROOT / "docs" / "claude-code.md").read_text()
+PAGE = (ROOT / "docs" / "how-to" / "claude-code.md").read_text()
 
 
 def rows(heading: str) -> list[list[str]]:

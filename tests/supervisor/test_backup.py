@@ -21,7 +21,7 @@ from lamplighter.repository.store import driver, migrate
 from lamplighter.repository.store.database import sqlite_url
 from postgres_server import PostgresServer
 
-PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "deploy.md"
 SIX = [f"[MEMORY:behavior:svc{number}] Fact number {number}" for number in range(6)]
 MARKERS = "SELECT session_id, count(*) FROM markers GROUP BY session_id ORDER BY session_id"
 ROWS = (

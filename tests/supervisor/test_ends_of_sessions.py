@@ -24,7 +24,7 @@ from lamplighter.supervisor.run.recovery import INTERRUPTED
 from lamplighter.supervisor.run.runner import LINGERED
 from lamplighter.usecases.sessions import sessions as lifecycle
 
-PAGE = Path(__file__).parents[2] / "docs" / "sessions.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "sessions.md"
 ROW = re.compile(r"^\| .* \| (\w+) \| (.*?) ?\|$", re.MULTILINE)
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FAILED, COMPLETED, STOPPED_, TIMED_OUT = (

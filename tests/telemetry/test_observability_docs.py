@@ -120,7 +120,9 @@ def expressions(name: str, text: str) -> list[str]:
 
 
 def test_the_agents_in_the_docs_are_read(tmp_path: Path) -> None:
-    examples = re.findall(r"```toml\n(.*?)```", (DOCS / "agents.md").read_text(), re.DOTALL)
+    examples = re.findall(
+        r"```toml\n(.*?)```", (DOCS / "reference" / "agents.md").read_text(), re.DOTALL
+    )
     (tmp_path / "lamplighter.toml").write_text("\n".join(examples).replace("…", "x"))
 
     found = read_settings({"LAMPLIGHTER_HOME": str(tmp_path)}).agents
@@ -137,4 +139,4 @@ def test_the_line_of_the_log_in_the_docs_is_one() -> None:
 
 
 def page() -> str:
-    return (DOCS / "observability.md").read_text()
+    return (DOCS / "reference" / "observability.md").read_text()

@@ -1,6 +1,6 @@
 """What this process counts of itself: no library is needed for it, only to show it.
 
-Every name keeps to Prometheus' conventions and is told of in docs/observability.md.
+Every name keeps to Prometheus' conventions and is told of in docs/reference/observability.md.
 """
 
 from bisect import bisect_left

@@ -13,7 +13,7 @@ from lamplighter.domain.shell.read_only import LOOKS
 from lamplighter.domain.shell.rules import PLAIN_FILES
 from lamplighter.supervisor.tools.shell import COMMAND_SECONDS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "shell.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "shell.md").read_text(encoding="utf-8")
 
 
 def test_the_table_names_every_command_that_only_looks() -> None:

@@ -19,7 +19,7 @@ from lamplighter.formats.client_tools import CLIENT_OFFERS
 from living import Home, Server
 from messages_api import Asked, MessagesApi, Script, flat, says, uses
 
-PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "mcp.md").read_text()
 TOOL = "mcp__lamplighter__"
 SAVE, SEARCH = f"{TOOL}mem_save", f"{TOOL}mem_search"
 NOBODY = "lamp_1_thissecretisnotthatofanytoken"

@@ -8,7 +8,7 @@ from lamplighter.domain.sessions.exit_reasons import End, reason
 from lamplighter.engines.claude.binary import OLDEST
 from lamplighter.engines.claude.environment import KEYS, PASSED_ON, PROVIDERS, RETRIES
 
-PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "models.md").read_text()
 VARIABLE = re.compile(r"`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`")
 FAILURES = [
     End(words="Not logged in"),

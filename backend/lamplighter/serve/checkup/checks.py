@@ -95,7 +95,7 @@ def user(settings: Settings) -> Iterator[Sign]:
             "user",
             Condition.WARNING,
             "Lamplighter runs as root: so do its checks, actions and engines",
-            f"Run it as a user of its own that may write {settings.home}; see docs/deploy.md.",
+            f"Run it as a separate user that can write {settings.home} (docs/how-to/deploy.md).",
         )
 
 
@@ -240,7 +240,7 @@ def notifications(settings: Settings) -> Iterator[Sign]:
     wrong = outbox.understood(settings.notify)
     count = len(settings.notify)
     words = f"Notifications: {count} address{'' if count == 1 else 'es'}; `lamplighter notify test`"
-    advice = "See docs/notifications.md; a comma or a blank within an address is %2C or %20."
+    advice = "See docs/how-to/notifications.md; a comma or a blank within an address is %2C or %20."
     yield judged("notifications", not wrong, " ".join(wrong) or words, advice)
 
 

@@ -34,8 +34,8 @@ WHOLE_STORY: Final = frozenset(EXPLAINED) - {"connection refused"}
 
 NEXT_STEP: Final = """\
 You have seen everything that the demo shows; it keeps running until Ctrl-C.
-Next, watch your own services: `make up` says where services.yaml is, docs/services.md what it
-may hold."""
+Next, watch your own services: `make up` prints the path of services.yaml, and
+docs/reference/services.md describes its keys."""
 
 
 def services_of(url: str, token: str) -> Services:

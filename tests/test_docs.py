@@ -84,6 +84,14 @@ def test_every_link_leads_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_the_index_links_to_each_page_and_folders_stay_small() -> None:
+    linked = set(LINK.findall((DOCS / "README.md").read_text()))
+    for folder in ("start", "how-to", "explanation", "reference"):
+        pages = {f"{folder}/{page.name}" for page in (DOCS / folder).iterdir()}
+        assert pages <= linked
+        assert 0 < len(pages) <= 15
+
+
 def test_the_rules_of_tool_hooks_in_the_docs_are_read(tmp_path: Path) -> None:
     examples = fenced(DOCS / "reference" / "hooks.md", "toml")
     (tmp_path / "lamplighter.toml").write_text("\n".join(examples))
@@ -102,6 +110,24 @@ def test_the_services_examples_load(tmp_path: Path) -> None:
             path = tmp_path / f"{page.stem}{number}.yaml"
             path.write_text(example)
             assert len(services.load(path)) == 2
+
+
+@pytest.mark.parametrize("page", ["start/first-service.md", "how-to/docker.md"])
+def test_the_examples_of_the_guides_load(page: str, tmp_path: Path) -> None:
+    examples = fenced(DOCS / page, "yaml")
+    assert len(examples) == 2
+    for number, example in enumerate(examples):
+        path = tmp_path / f"{number}.yaml"
+        path.write_text(example)
+        assert list(services.load(path))
+
+
+def test_the_example_of_phone_notifications_is_read(tmp_path: Path) -> None:
+    *_, example = fenced(DOCS / "how-to" / "phone.md", "toml")
+    (tmp_path / "lamplighter.toml").write_text(example)
+    settings = read_settings({"LAMPLIGHTER_HOME": str(tmp_path)})
+    assert settings.notify
+    assert (settings.notify_level, settings.notify_digest) == ("warning", 1800.0)
 
 
 def test_the_pairs_in_the_docs_are_judged_so() -> None:
@@ -161,7 +187,8 @@ def test_the_prompts_share_one_section_on_memory() -> None:
 
 
 def test_the_glossary_has_each_word_once_and_the_code_uses_them() -> None:
-    words = TABLE_WORD.findall((DOCS / "glossary.md").read_text())[1:]
+    cells = TABLE_WORD.findall((DOCS / "glossary.md").read_text())
+    words = [cell for cell in cells if cell != "word"]
     code = "\n".join(path.read_text() for path in (ROOT / "backend").rglob("*.py")).lower()
     assert len(words) == len(set(words)) > 20
     for word in words:

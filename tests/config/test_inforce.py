@@ -36,7 +36,7 @@ def test_each_setting_names_its_source_and_its_line(tmp_path: Path) -> None:
         "default": "3",
         "source": "lamplighter.toml",
         "line": 2,
-        "about": "The highest tier a session may have.",
+        "about": "The highest tier that a session may run at.",
         "range": "1 to 3",
         "next": None,
     }

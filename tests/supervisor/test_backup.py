@@ -21,7 +21,7 @@ from lamplighter.repository.store import driver, migrate
 from lamplighter.repository.store.database import sqlite_url
 from postgres_server import PostgresServer
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "deploy.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "backup.md"
 SIX = [f"[MEMORY:behavior:svc{number}] Fact number {number}" for number in range(6)]
 MARKERS = "SELECT session_id, count(*) FROM markers GROUP BY session_id ORDER BY session_id"
 ROWS = (
@@ -302,7 +302,7 @@ def test_a_backup_under_write_load_is_of_one_moment(home: Home, tmp_path: Path) 
 def test_the_commands_of_the_page_make_a_backup_and_restore_it(home: Home, tmp_path: Path) -> None:
     home.engine("lines", *SIX)
     ran(home, 1)
-    section = PAGE.read_text().partition("## Backups\n")[2].partition("### A lost")[0]
+    section = PAGE.read_text().partition("## Lost")[0]
     backup, restore = re.findall(r"^lamplighter (.*)$", section, re.MULTILINE)
     kept = str(tmp_path / "kept")
 

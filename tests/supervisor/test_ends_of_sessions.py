@@ -38,7 +38,7 @@ NO_RESULT = "The engine ended without a result ({})."
 
 
 def promised() -> list[tuple[str, str]]:
-    return ROW.findall(PAGE.read_text().partition("## How it ends")[2])[1:]
+    return ROW.findall(PAGE.read_text().partition("## Session end")[2])[1:]
 
 
 @pytest.mark.parametrize(

@@ -51,31 +51,31 @@ def offered(tier: int, *, reads: bool, commands: bool = False) -> tuple[Offer, .
 
 
 _SERVICE: Final = text("The service's name, as under Environment.", NAME_CHARS)
-_ABOUT_SERVICE: Final = text("The service; left out, all of them.", NAME_CHARS)
+_ABOUT_SERVICE: Final = text("The service; default: all services.", NAME_CHARS)
 
 LOOK: Final = Offer(
     name="look",
-    about="Make the declared checks of a service now, or one of them: status, latency, what is "
-    "wrong, and what the last looks saw. Of services in scope and what they depend on.",
+    about="Run the declared checks of a service now, or one of them. Returns status, latency, "
+    "failures and recent check results. Works for services in scope and their dependencies.",
     schema=takes(
         {"service": "jellyfin"},
         1,
         service=_SERVICE,
-        check=text("One check by its name; left out, all of them.", NAME_CHARS),
+        check=text("The name of one check; default: all checks.", NAME_CHARS),
     ),
 )
 RUN_ACTION: Final = Offer(
     name="run_action",
-    about="Run an action that is declared for a service, under its cooldown; it may wait for a "
-    "person's yes. The answer says what became of it. A refusal is final: do not insist.",
+    about="Run a declared action of a service, limited by its cooldown. It may wait for approval "
+    "by a person. Returns the outcome. A refusal is final: do not insist.",
     schema=takes(
         {"service": "jellyfin", "action": "restart", "reason": "Refuses connections since 10:40"},
         3,
         service=_SERVICE,
         action=text("The action's name, as under Environment.", NAME_CHARS),
-        reason=text("Why, in one sentence: a person may read it.", REASON_CHARS),
+        reason=text("The reason, in one sentence; a person may read it.", REASON_CHARS),
         again=number(
-            "The number of the use whose first attempt did not help, to try it once more.",
+            "The ID of the use whose first attempt did not help, to repeat it once.",
             1,
             LARGEST,
         ),
@@ -84,37 +84,37 @@ RUN_ACTION: Final = Offer(
 )
 READ_FILE: Final = Offer(
     name="read_file",
-    about="Read part of a text file below the directories that may be read, a log for example. "
-    "Links are not followed. Of a directory it names what is in it.",
+    about="Read part of a text file, such as a log, in an allowed directory. Links are not "
+    "followed. For a directory, lists its entries.",
     schema=takes(
         {"path": "/var/log/jellyfin/main.log", "offset": -4000},
         1,
-        path=text("The whole path, from / on.", PATH_CHARS),
+        path=text("The absolute path.", PATH_CHARS),
         offset=number(
-            "The byte to begin at; below 0 counted from the end: -4000 reads the last 4,000.",
+            "The start byte; negative values count from the end: -4000 reads the last 4,000.",
             -LARGEST,
             LARGEST,
         ),
-        limit=number(f"How many bytes, at most {READ_BYTES:,}.", 1, READ_BYTES),
+        limit=number(f"The maximum bytes, up to {READ_BYTES:,}.", 1, READ_BYTES),
     ),
     reads=True,
 )
 RUN_COMMAND: Final = Offer(
     name="run_command",
-    about="Run one plain command that only looks: no pipes, no redirection, no variables, paths "
-    "in full. A declared action given as a command runs as that action, under its cooldown.",
+    about="Run one read-only command: no pipes, no redirection, no variables, absolute paths. A "
+    "declared action given as a command runs as that action, limited by its cooldown.",
     schema=takes(
         {"command": "journalctl -u jellyfin -n 50 --no-pager", "reason": "Why it ended"},
         2,
-        command=text("The command and its words, quoted where need be.", COMMAND_CHARS),
-        reason=text("Why, in one sentence: a person may read it.", REASON_CHARS),
+        command=text("The command with its arguments, quoted if needed.", COMMAND_CHARS),
+        reason=text("The reason, in one sentence; a person may read it.", REASON_CHARS),
     ),
     commands=True,
 )
 MEM_SAVE: Final = Offer(
     name="mem_save",
-    about="Remember one thing that a colleague would want to know next time, as a line "
-    "[MEMORY:category:service] does. Only what you saw yourself; no secrets.",
+    about="Save one fact that a colleague needs next time, like a line [MEMORY:category:service]. "
+    "Only your own observations; no secrets.",
     schema=takes(
         {
             "category": "timing",
@@ -122,37 +122,37 @@ MEM_SAVE: Final = Offer(
             "service": "jellyfin",
         },
         2,
-        category=text("What it is about.", NAME_CHARS, enum=[each.value for each in OPERATIONAL]),
-        observation=text("What is true, in one or two sentences.", SAVED_CHARS),
+        category=text("The category.", NAME_CHARS, enum=[each.value for each in OPERATIONAL]),
+        observation=text("The fact, in one or two sentences.", SAVED_CHARS),
         service=_ABOUT_SERVICE,
     ),
 )
 MEM_SEARCH: Final = Offer(
     name="mem_search",
-    about="Search what earlier sessions and people wrote down, by words. More is kept than "
-    "Operational Memory shows.",
+    about="Search the memories of earlier sessions and people by keyword. There are more memories "
+    "than Operational Memory shows.",
     schema=takes(
         {"query": "restart fails first time", "service": "jellyfin"},
         1,
-        query=text("Words to find; any of them counts, more of them first.", QUERY_CHARS),
+        query=text("Keywords; matches with more of them come first.", QUERY_CHARS),
         service=_ABOUT_SERVICE,
-        limit=number(f"How many, {FOUND_USUALLY} unless you say otherwise.", 1, FOUND),
+        limit=number(f"The maximum results; default: {FOUND_USUALLY}.", 1, FOUND),
     ),
 )
 READ_MEMORY: Final = Offer(
     name="read_memory",
-    about="Read one memory whole, by its number from mem_search.",
-    schema=takes({"id": 42}, 1, id=number("Its number.", 1, LARGEST)),
+    about="Read the full text of a memory by its ID from mem_search.",
+    schema=takes({"id": 42}, 1, id=number("The ID of the memory.", 1, LARGEST)),
 )
 HANDOFF: Final = Offer(
     name="handoff",
-    about="Hand a service on to the next tier when your session completes, as a line "
-    "[ESCALATE:service] does; at the highest tier it asks for a person.",
+    about="Escalate a service to the next tier when your session completes, like a line "
+    "[ESCALATE:service]. At the highest tier it requests a person.",
     schema=takes(
         {"service": "jellyfin", "reason": "Connection refused on port 8096 since 10:40."},
         2,
         service=_SERVICE,
-        reason=text("What fails, the evidence, and what you would do.", REASON_CHARS),
+        reason=text("The failure, the evidence, and the suggested repair.", REASON_CHARS),
     ),
 )
 

@@ -12,7 +12,7 @@ from lamplighter.repository.store.file_watch import rescued
 SESSIONS: Final = "sessions"
 MARKER: Final = ".database"
 ON_PURPOSE: Final = "To begin with an empty database on purpose, move {} out of the home."
-RESTORE: Final = "Restore a backup to {} (docs/how-to/deploy.md, Backups)."
+RESTORE: Final = "Restore a backup to {} (docs/how-to/backup.md)."
 
 
 def refuse_a_lost_one(settings: Settings) -> None:

@@ -17,7 +17,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "shell.md").read_text
 
 
 def test_the_table_names_every_command_that_only_looks() -> None:
-    table = PAGE.partition("| to look at | commands |")[2].partition("\n\n")[0]
+    table = PAGE.partition("| subject | commands |")[2].partition("\n\n")[0]
     cells = re.findall(r"^\| [^|]+ \| ([^|]+) \|$", table, re.MULTILINE)
 
     named = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]

@@ -43,7 +43,7 @@ def test_the_examples_on_the_page_are_settings() -> None:
 
 
 def test_the_page_says_what_a_failure_says() -> None:
-    rows = re.findall(r"^\| (.+) \| .+ \|$", PAGE.partition("## When it fails")[2], re.MULTILINE)
+    rows = re.findall(r"^\| (.+) \| .+ \|$", PAGE.partition("## Failures")[2], re.MULTILINE)
     begins = {begin for row in rows[1:] for begin in re.split(r", (?=It )", row)}
     passing = "The API took no more requests, was overloaded, or failed"
 
@@ -58,4 +58,4 @@ def test_the_page_says_what_a_failure_says() -> None:
 
 def test_the_page_knows_the_oldest_version_and_how_often_is_tried() -> None:
     assert f"versions before {'.'.join(map(str, OLDEST))} are refused" in PAGE
-    assert f"`CLAUDE_CODE_MAX_RETRIES` ({RETRIES} unless you say otherwise)" in PAGE
+    assert f"`CLAUDE_CODE_MAX_RETRIES` (default {RETRIES})" in PAGE

@@ -205,7 +205,7 @@ class FileWatch:
 
 REPAIR: Final = (
     "Stop Lamplighter and restore a backup; without one, save what can be read: "
-    "`sqlite3 lamplighter.db .recover | sqlite3 recovered.db` (docs/how-to/deploy.md, Backups)."
+    "`sqlite3 lamplighter.db .recover | sqlite3 recovered.db` (docs/how-to/backup.md)."
 )
 
 

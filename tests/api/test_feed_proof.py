@@ -28,7 +28,8 @@ import asyncio, random, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from lamplighter.domain.change import Op
-from lamplighter.repository import Database, changes, writing
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
 from lamplighter.repository.feed.signals import Announcer, run_directory
 
 async def main(url, home, count, size, pause, most):
@@ -52,7 +53,8 @@ asyncio.run(main(url, home, int(count), int(size), float(pause), int(most)))
 PRUNES = """
 import asyncio, sys
 from datetime import UTC, datetime, timedelta
-from lamplighter.repository import Database, changes, writing
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
 
 async def main(url):
     async with Database(url) as db, writing(db):

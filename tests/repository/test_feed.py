@@ -19,7 +19,8 @@ import asyncio, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from lamplighter.domain.change import Op
-from lamplighter.repository import Database, changes, writing
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.feed.signals import Announcer
 

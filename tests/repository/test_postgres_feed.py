@@ -29,7 +29,8 @@ COMMIT = """
 import asyncio, sys
 from datetime import UTC, datetime
 from lamplighter.domain.change import Op
-from lamplighter.repository import Database, changes, writing
+from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import changes
 
 async def main(url):
     async with Database(url) as db:

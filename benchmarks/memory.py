@@ -13,8 +13,9 @@ from lamplighter.domain.memory.memory import Candidate, Category
 from lamplighter.domain.relate import built_in
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from lamplighter.usecases.memory import recall
 from lamplighter.usecases.memory.analyze import catch_up
 from lamplighter.usecases.memory.remember import Manner, remember

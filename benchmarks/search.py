@@ -23,8 +23,9 @@ from lamplighter.domain.search.terms import terms
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
 from lamplighter.repository.search import backlog
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from lamplighter.usecases.clients.agent_context import agent_context
 from lamplighter.usecases.memory import knowledge
 from lamplighter.usecases.search.session_search import find

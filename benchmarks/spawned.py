@@ -18,8 +18,8 @@ from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import Plan, Status
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database
-from lamplighter.repository.store import migrate
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from lamplighter.supervisor.daemon import Rounds, Supervisor
 from lamplighter.supervisor.lease import Lock
 from lamplighter.supervisor.run import runner

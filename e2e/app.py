@@ -21,8 +21,8 @@ from playwright.sync_api import Page
 
 import nursery
 from lamplighter.config.settings import read_settings
-from lamplighter.repository.store import migrate
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from lamplighter.serve.commands import access
 
 PUPPET = Path(__file__).parent / "puppet.py"

@@ -17,7 +17,7 @@ from playwright.sync_api import (
 
 from app import App
 from chromium import ARGUMENTS, executable
-from lamplighter.repository.store import migrate
+from lamplighter.repository.upkeep import migrate
 from postgres_server import PostgresServer
 
 # What a browser says of a server that is gone for a moment is no error of ours.

@@ -19,8 +19,7 @@ from lamplighter.domain.services.service import Action, ActionKind, Services
 from lamplighter.domain.sessions.session import Plan, Session, Status, Trigger
 from lamplighter.domain.sessions.transcript import Finished, Line
 from lamplighter.repository import Database, writing
-from lamplighter.repository.store import migrate
-from lamplighter.repository.upkeep import leases
+from lamplighter.repository.upkeep import leases, migrate
 from lamplighter.usecases.ingest import session_lines
 from lamplighter.usecases.ingest.context import Ingest
 from lamplighter.usecases.memory.remember import Manner, remember

@@ -8,8 +8,9 @@ from typing import Any
 
 import asyncpg
 
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, is_postgres
+from lamplighter.repository.upkeep import migrate
 
 
 def run(url: str, *statements: str) -> list[tuple[Any, ...]]:

@@ -11,8 +11,8 @@ import pytest
 
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
-from lamplighter.repository.store import migrate
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from postgres_server import PostgresServer, ReusedDatabase
 
 if TYPE_CHECKING:

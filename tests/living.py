@@ -18,8 +18,9 @@ from typing import Any
 import httpx2
 
 import nursery
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 
 ENGINE = Path(__file__).parent / "fakes" / "said.py"
 STARTING_SECONDS = 30.0

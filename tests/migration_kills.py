@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import by_hand
-from lamplighter.repository.store import migrate
+from lamplighter.repository.upkeep import migrate
 
 KILLED = """
 import itertools, os, sys

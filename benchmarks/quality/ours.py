@@ -20,9 +20,9 @@ from lamplighter.embedding.minilm import MiniLM
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.search import embeddings
-from lamplighter.repository.store import migrate
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.store.tables import sessions
+from lamplighter.repository.upkeep import migrate
 from lamplighter.usecases.search.embed import Embedder
 from lamplighter.usecases.search.semantic import Nearby
 from lamplighter.usecases.search.session_search import find

@@ -14,7 +14,7 @@ import sys
 import alembic.command  # noqa: F401  (so that no try pays for it)
 import sqlalchemy as sa
 
-from lamplighter.repository.store import migrate
+from lamplighter.repository.upkeep import migrate
 
 
 def migrate_until(address: str, target: str, stop: int, told: int) -> None:

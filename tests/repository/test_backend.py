@@ -14,10 +14,11 @@ from counting import COUNTER, THINGS, count, empty, make, whole
 from sqlalchemy.dialects.sqlite import pysqlite
 
 from lamplighter.repository import Database, reading, writing
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.backend import READERS, PooledBackend
 from lamplighter.repository.store.connection import to_the_end
 from lamplighter.repository.store.database import file_of, sqlite_url
+from lamplighter.repository.upkeep import migrate
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, sqlite_url
+from lamplighter.repository.upkeep import migrate
 from thorough import ALL, PART
 
 DRIVER = Path(__file__).parents[1] / "fakes" / "migration_driver.py"

@@ -20,9 +20,10 @@ from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Category, Kind, Memory, MemoryId, Source, Trust
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.store.tables import metadata
+from lamplighter.repository.upkeep import migrate
 
 UPGRADE = """
 import sys

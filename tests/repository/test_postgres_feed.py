@@ -15,10 +15,10 @@ from lamplighter.domain.change import Op
 from lamplighter.domain.errors import Deposed
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
-from lamplighter.repository.feed.signals import Listener, PostgresListener, listening
-from lamplighter.repository.store import migrate
+from lamplighter.repository.feed.postgres_signals import PostgresListener
+from lamplighter.repository.feed.signals import Listener, listening
 from lamplighter.repository.store.postgres import WRITE, connect
-from lamplighter.repository.upkeep import leases
+from lamplighter.repository.upkeep import leases, migrate
 from lamplighter.repository.upkeep.lease_postgres import PostgresLock
 from postgres_server import PostgresServer
 

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 import by_hand
 from lamplighter.domain.errors import Unavailable
-from lamplighter.repository.store import migrate
 from lamplighter.repository.store.tables import metadata
+from lamplighter.repository.upkeep import migrate
 from migration_kills import COLUMNS, kill_migrations
 from postgres_server import PostgresServer
 

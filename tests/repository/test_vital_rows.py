@@ -10,10 +10,9 @@ from lamplighter.domain.sessions.session import Plan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.sessions import requests
-from lamplighter.repository.store import migrate
 from lamplighter.repository.store.tables import exposures, sessions
 from lamplighter.repository.store.tables import memories as rows
-from lamplighter.repository.upkeep import vitals
+from lamplighter.repository.upkeep import migrate, vitals
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from lamplighter.repository.store import migrate
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from living import Home, Server, lately
 
 MEMORIES = "/api/v1/memories"

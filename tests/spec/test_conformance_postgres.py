@@ -14,7 +14,7 @@ from test_conformance_lifecycle import DAYS, NUMBERS, SAID, TOLD, Row
 
 import by_hand
 from lamplighter.domain.sessions.context import tokens
-from lamplighter.repository.store import migrate
+from lamplighter.repository.upkeep import migrate
 from living import Home, Server, lately
 from postgres_server import PostgresServer
 

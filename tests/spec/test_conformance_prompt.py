@@ -20,8 +20,8 @@ import nursery
 from lamplighter.domain.memory.memory import MEANINGS, OPERATIONAL
 from lamplighter.domain.sessions.context import tokens
 from lamplighter.domain.sessions.markers import MEMORY
-from lamplighter.repository.store import migrate
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from living import Home, Server, lately
 
 NOON = lately()

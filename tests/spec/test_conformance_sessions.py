@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx2
 
 import nursery
-from lamplighter.repository.store import migrate
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from living import Home
 
 MEMORIES = "/api/v1/memories"

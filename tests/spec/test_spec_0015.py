@@ -13,8 +13,9 @@ from scenario_titles import name_of, titles
 from lamplighter.domain.memory.memory import MEANINGS, OPERATIONAL
 from lamplighter.domain.sessions.context import tokens
 from lamplighter.domain.sessions.markers import MEMORY
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from living import Home, Server, lately, result
 
 E2E = Path(__file__).parents[2] / "e2e" / "test_memories_page.py"

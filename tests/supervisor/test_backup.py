@@ -17,8 +17,9 @@ import pytest
 from homes import NO_SERVICES, Home
 
 import by_hand
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from postgres_server import PostgresServer
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "backup.md"

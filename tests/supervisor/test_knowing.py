@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.repository.store import migrate
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from living import Home, lately
 
 STAMP = lately(3)

@@ -16,8 +16,9 @@ from lamplighter.domain.sessions.home import Home as Identity
 from lamplighter.domain.sessions.session import Plan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from lamplighter.supervisor.run.files import SessionFiles
 from living import free_port
 from postgres_server import PostgresServer

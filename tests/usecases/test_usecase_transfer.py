@@ -23,8 +23,8 @@ from lamplighter.formats.markdown_notes import records
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, memories
 from lamplighter.repository.search import backlog
-from lamplighter.repository.store import migrate
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from lamplighter.serve import indexing
 from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.clients.client_sessions import Opening

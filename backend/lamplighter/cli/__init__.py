@@ -209,7 +209,7 @@ def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
 def migrate() -> None:
     """Bring the database to the newest revision, and mend the index of the search."""
     from lamplighter.repository.search import index_state
-    from lamplighter.repository.store import migrate as migration
+    from lamplighter.repository.upkeep import migrate as migration
     from lamplighter.serve import home
 
     settings = settings_in_force()

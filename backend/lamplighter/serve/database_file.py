@@ -5,9 +5,10 @@ from typing import Final
 
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Unavailable
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.store.file_watch import rescued
+from lamplighter.repository.upkeep import migrate
 
 SESSIONS: Final = "sessions"
 MARKER: Final = ".database"

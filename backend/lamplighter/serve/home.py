@@ -18,8 +18,9 @@ from lamplighter.domain.sessions.home import Home
 from lamplighter.repository import Database
 from lamplighter.repository.feed.signals import Announcer, run_directory
 from lamplighter.repository.store import database as numbers
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import is_postgres, password_of
+from lamplighter.repository.upkeep import migrate
 from lamplighter.serve import database_file, file_replacement, home_lock
 
 if TYPE_CHECKING:

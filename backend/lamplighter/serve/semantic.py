@@ -17,8 +17,9 @@ from lamplighter.domain.search.semantic import Progress
 from lamplighter.domain.services.vitals import Sign
 from lamplighter.repository import Database
 from lamplighter.repository.search import embeddings
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, is_postgres
+from lamplighter.repository.upkeep import migrate
 from lamplighter.serve import home
 from lamplighter.supervisor.lease import Lease, Lock
 from lamplighter.usecases.search.embed import Embedder

@@ -20,9 +20,10 @@ from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.store.database import shown
 from lamplighter.repository.store.dialect import metadata
 from lamplighter.repository.store.driver import OperationalError
-from lamplighter.repository.store.migrate import LOCK, Steps, head, steps_to
 from lamplighter.repository.store.postgres import connect, our_errors
 from lamplighter.repository.upkeep.copies import Copied, Damaged
+from lamplighter.repository.upkeep.migrate import Steps, head, steps_to
+from lamplighter.repository.upkeep.migrate_postgres import LOCK
 
 UNTIMED: Final = {
     "statement_timeout": "0",

@@ -6,8 +6,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
 from lamplighter.repository.upkeep.copies import Copied, Damaged
 
 FILE: Final = "lamplighter.db"

@@ -14,8 +14,8 @@ from lamplighter import __version__, clock
 from lamplighter.config.settings import LEXICON, Settings, describe
 from lamplighter.domain.actions.halt import FILE as HALT
 from lamplighter.domain.errors import Unavailable
-from lamplighter.repository.store import database, driver, migrate
-from lamplighter.repository.upkeep import copies
+from lamplighter.repository.store import database, driver
+from lamplighter.repository.upkeep import copies, migrate
 from lamplighter.repository.upkeep.copies import Copied
 from lamplighter.serve import file_replacement, home, home_lock
 from lamplighter.serve.backup import manifest

@@ -14,9 +14,8 @@ from lamplighter.config.settings import Settings
 from lamplighter.domain.actions.halt import FILE as HALT
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.store import database as numbers
-from lamplighter.repository.store import migrate
 from lamplighter.repository.store.database import file_of, is_postgres, shown, sqlite_url
-from lamplighter.repository.upkeep import copies, copies_sqlite
+from lamplighter.repository.upkeep import copies, copies_sqlite, migrate
 from lamplighter.serve import file_replacement, home, home_lock
 from lamplighter.serve.backup import create, manifest
 from lamplighter.serve.backup.manifest import Manifest

@@ -16,10 +16,11 @@ from lamplighter.domain.search.semantic import sign as told_meaning
 from lamplighter.domain.services import vitals
 from lamplighter.domain.services.vitals import Sign, judged
 from lamplighter.repository import Database
-from lamplighter.repository.store import driver, migrate
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, is_postgres, shown
 from lamplighter.repository.store.file_watch import REPAIR
 from lamplighter.repository.store.unreadable import MEND, unreadable
+from lamplighter.repository.upkeep import migrate
 from lamplighter.repository.upkeep.database_state import Condition, condition
 from lamplighter.serve import database_file, home, semantic, web
 from lamplighter.serve.checkup import checks

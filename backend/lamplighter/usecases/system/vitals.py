@@ -7,8 +7,7 @@ from lamplighter.domain.services import vitals as rules
 from lamplighter.domain.services.vitals import STALE_AFTER, Condition, Sign
 from lamplighter.repository import Database, reading
 from lamplighter.repository.services import notices
-from lamplighter.repository.store import migrate
-from lamplighter.repository.upkeep import leases, vitals
+from lamplighter.repository.upkeep import leases, migrate, vitals
 from lamplighter.usecases.sessions.halt import Brake
 
 NOTICES_SHOWN: Final = timedelta(days=7)

@@ -1,25 +1,16 @@
 """Bring a database to the newest revision; whichever process comes first does it."""
 
-import asyncio
 import fcntl
-import logging
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-import asyncpg
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import create_async_engine
-
 from lamplighter.assets import MIGRATIONS
 from lamplighter.domain.errors import Busy, Unavailable
 from lamplighter.repository.store import driver
-from lamplighter.repository.store.database import file_of, is_postgres, shown
-from lamplighter.repository.store.driver import OperationalError
-from lamplighter.repository.store.postgres import MIGRATOR, OURS, connect, our_errors
+from lamplighter.repository.store.database import file_of, is_postgres
 
 LOCK_SUFFIX: Final = ".migrate.lock"
 
@@ -165,6 +156,8 @@ def _unusable(place: Place, error: Exception) -> Unavailable:
 
 def _place(url: str, patience: float = 0.0) -> Place:
     if is_postgres(url):
+        from lamplighter.repository.upkeep.migrate_postgres import PostgresDatabase
+
         return PostgresDatabase(url, patience=patience)
     return SqliteFile(file_of(url))
 
@@ -200,75 +193,3 @@ def _run_alembic(connection: Any, wanted: str) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     command.upgrade(config, wanted)
-
-
-logger = logging.getLogger(__name__)
-
-AGAIN_SECONDS: Final = 1.0
-LOCK: Final = f"SELECT pg_advisory_xact_lock({OURS}, {MIGRATOR})"
-AT: Final = "SELECT version_num FROM alembic_version"
-
-
-class PostgresDatabase:
-    """A PostgreSQL database; a lock in it keeps other processes out while it is migrated."""
-
-    def __init__(self, url: str, *, patience: float = 0.0) -> None:
-        self._url, self._patience = url, patience
-
-    def __str__(self) -> str:
-        return f"The database {shown(self._url)}"
-
-    def revision(self) -> str | None:
-        """Return the revision it is at; None when it has none yet."""
-        return asyncio.run(self._revision())
-
-    def migrate(self, steps: Steps) -> None:
-        """Run the steps in one transaction; others wait until it has ended."""
-        asyncio.run(self._migrate(steps))
-
-    def cannot_use(self, error: Exception) -> str:
-        """Say in words what is wrong and what to do."""
-        return (
-            f"{self} cannot be used: {error}. Check LAMPLIGHTER_DATABASE_URL, that the server "
-            "runs and lets this user in, and that this user may create tables there."
-        )
-
-    async def _revision(self) -> str | None:
-        async with our_errors():
-            connection = await self._connected()
-            try:
-                if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
-                    return None
-                found = await connection.fetchval(AT)
-            finally:
-                await connection.close()
-        return None if found is None else str(found)
-
-    async def _connected(self) -> Any:
-        """Connect; a server that is only starting is waited for, as long as patience lasts."""
-        deadline = time.monotonic() + self._patience
-        while True:
-            try:
-                return await connect(self._url)
-            except OperationalError as error:
-                starting = isinstance(error.__cause__, OSError | asyncpg.CannotConnectNowError)
-                if not starting or time.monotonic() >= deadline:
-                    raise
-                logger.warning("%s is not there yet: %s", self, error)
-            await asyncio.sleep(AGAIN_SECONDS)
-
-    async def _migrate(self, steps: Steps) -> None:
-        async def creator() -> Any:
-            return await connect(self._url, statement_timeout="0", lock_timeout="0")
-
-        engine = create_async_engine(
-            "postgresql+asyncpg://", async_creator=creator, poolclass=sa.NullPool
-        )
-        try:
-            async with our_errors(), engine.begin() as connection:
-                await connection.execute(sa.text(LOCK))
-                await connection.run_sync(steps)
-        except sa.exc.DBAPIError as error:
-            raise OperationalError(str(error.orig)) from error
-        finally:
-            await engine.dispose()

@@ -1,0 +1,99 @@
+"""How one process learns at once that another has committed a change: PostgreSQL tells it.
+
+A notification cannot be lost on a connection that lives. One that has died is
+made anew, and whoever waits is woken then, to read what came meanwhile.
+"""
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import Any, Final
+
+import asyncpg
+
+from lamplighter.repository.store.database import CHANNEL
+from lamplighter.repository.store.driver import OperationalError
+from lamplighter.repository.store.postgres import connect, our_errors
+
+logger = logging.getLogger(__name__)
+
+CHECK_SECONDS: Final = 5.0
+AGAIN_SECONDS: Final = 0.5
+ANSWER_SECONDS: Final = 5.0
+
+
+class PostgresListener:
+    """Wakes when the database may hold something new."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._woken = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._connection: asyncpg.Connection | None = None
+
+    async def __aenter__(self) -> "PostgresListener":
+        await self._listen()
+        self._keeping = asyncio.create_task(self._keep())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._keeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._keeping
+        self._drop()
+
+    def wake(self) -> None:
+        """Wake whoever waits, from within this process."""
+        self._woken.set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until there may be something new; False when `seconds` passed without."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+        except TimeoutError:
+            return False
+        self._woken.clear()
+        return True
+
+    async def _keep(self) -> None:
+        """Keep a connection that lives, for as long as somebody listens."""
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._lost.wait(), CHECK_SECONDS)
+            if await self._lives():
+                continue
+            self._drop()
+            try:
+                await self._listen()
+            except OperationalError as error:
+                logger.warning("The change feed is cut off (%s); trying again.", error)
+                self._lost.set()
+                await asyncio.sleep(AGAIN_SECONDS)
+            self.wake()
+
+    async def _listen(self) -> None:
+        connection = await connect(self._url)
+        self._lost.clear()
+        connection.add_termination_listener(lambda _: self._lost.set())
+        async with our_errors():
+            await connection.add_listener(CHANNEL, self._heard)
+        self._connection = connection
+
+    async def _lives(self) -> bool:
+        if self._connection is None or self._connection.is_closed():
+            return False
+        try:
+            async with our_errors():
+                await self._connection.execute("SELECT 1", timeout=ANSWER_SECONDS)
+        except OperationalError:
+            return False
+        return True
+
+    def _heard(self, *_: Any) -> None:
+        self._woken.set()
+
+    def _drop(self) -> None:
+        held, self._connection = self._connection, None
+        if held is not None:
+            held.terminate()

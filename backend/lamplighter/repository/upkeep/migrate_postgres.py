@@ -1,0 +1,86 @@
+"""A PostgreSQL database to be migrated."""
+
+import asyncio
+import logging
+import time
+from typing import Any, Final
+
+import asyncpg
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from lamplighter.repository.store.database import shown
+from lamplighter.repository.store.driver import OperationalError
+from lamplighter.repository.store.postgres import MIGRATOR, OURS, connect, our_errors
+from lamplighter.repository.upkeep.migrate import Steps
+
+logger = logging.getLogger(__name__)
+
+AGAIN_SECONDS: Final = 1.0
+LOCK: Final = f"SELECT pg_advisory_xact_lock({OURS}, {MIGRATOR})"
+AT: Final = "SELECT version_num FROM alembic_version"
+
+
+class PostgresDatabase:
+    """A PostgreSQL database; a lock in it keeps other processes out while it is migrated."""
+
+    def __init__(self, url: str, *, patience: float = 0.0) -> None:
+        self._url, self._patience = url, patience
+
+    def __str__(self) -> str:
+        return f"The database {shown(self._url)}"
+
+    def revision(self) -> str | None:
+        """Return the revision it is at; None when it has none yet."""
+        return asyncio.run(self._revision())
+
+    def migrate(self, steps: Steps) -> None:
+        """Run the steps in one transaction; others wait until it has ended."""
+        asyncio.run(self._migrate(steps))
+
+    def cannot_use(self, error: Exception) -> str:
+        """Say in words what is wrong and what to do."""
+        return (
+            f"{self} cannot be used: {error}. Check LAMPLIGHTER_DATABASE_URL, that the server "
+            "runs and lets this user in, and that this user may create tables there."
+        )
+
+    async def _revision(self) -> str | None:
+        async with our_errors():
+            connection = await self._connected()
+            try:
+                if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
+                    return None
+                found = await connection.fetchval(AT)
+            finally:
+                await connection.close()
+        return None if found is None else str(found)
+
+    async def _connected(self) -> Any:
+        """Connect; a server that is only starting is waited for, as long as patience lasts."""
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                return await connect(self._url)
+            except OperationalError as error:
+                starting = isinstance(error.__cause__, OSError | asyncpg.CannotConnectNowError)
+                if not starting or time.monotonic() >= deadline:
+                    raise
+                logger.warning("%s is not there yet: %s", self, error)
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _migrate(self, steps: Steps) -> None:
+        async def creator() -> Any:
+            return await connect(self._url, statement_timeout="0", lock_timeout="0")
+
+        engine = create_async_engine(
+            "postgresql+asyncpg://", async_creator=creator, poolclass=sa.NullPool
+        )
+        try:
+            async with our_errors(), engine.begin() as connection:
+                await connection.execute(sa.text(LOCK))
+                await connection.run_sync(steps)
+        except sa.exc.DBAPIError as error:
+            raise OperationalError(str(error.orig)) from error
+        finally:
+            await engine.dispose()

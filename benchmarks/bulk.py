@@ -31,7 +31,7 @@ LIMIT_WAIT_MS: Final = 50.0
 BEFORE_SECONDS: Final = 0.3
 OTHER: Final = """
 import sys, time
-from lamplighter.repository import driver
+from lamplighter.repository.store import driver
 
 connection = driver.connect(sys.argv[1])
 statement = "INSERT INTO events (level, text, created_at) VALUES ('info', 'Another writer', '2026')"

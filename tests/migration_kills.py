@@ -12,7 +12,7 @@ KILLED = """
 import itertools, os, sys
 import alembic.command, asyncpg, sqlalchemy as sa  # once, for all that are forked
 import by_hand
-from lamplighter.repository.store import migrate
+from lamplighter.repository.upkeep import migrate, migrate_postgres
 
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 url, start, step, left = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), 0

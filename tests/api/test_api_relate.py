@@ -40,9 +40,9 @@ def test_a_pair_is_judged_with_a_reason(client: httpx2.Client, new: str, label: 
 
 def test_what_is_not_sure_is_told_as_new(client: httpx2.Client) -> None:
     pair = {
-        "service": "proxmox",
-        "old": "Live migration never works with local disks attached",
-        "new": "Live migration works only without local disks attached",
+        "service": "forwarder",
+        "old": "The log forwarder needs the green key",
+        "new": "The log forwarder needs the blue key",
     }
     answer = client.post(RELATE, json=pair).json()
     assert (answer["label"], answer["sure"]) == ("new", False)

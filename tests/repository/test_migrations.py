@@ -27,12 +27,13 @@ from lamplighter.repository.upkeep import migrate
 
 UPGRADE = """
 import sys
-from lamplighter.repository import migrate
+from lamplighter.repository.upkeep import migrate
 print(migrate.upgrade(sys.argv[1]))
 """
 STOPPED = """
 import sys, time
-from lamplighter.repository import driver, migrate
+from lamplighter.repository.store import driver
+from lamplighter.repository.upkeep import migrate
 
 connect = driver.connect
 
@@ -338,7 +339,7 @@ REFUSED = """
 import os, sys
 from alembic import command
 from lamplighter.domain.errors import Unavailable
-from lamplighter.repository import migrate
+from lamplighter.repository.upkeep import migrate
 from lamplighter.repository.store.database import sqlite_url
 from pathlib import Path
 if os.getuid() == 0:

@@ -18,7 +18,7 @@ from postgres_server import PostgresServer
 
 UPGRADE = """
 import sys
-from lamplighter.repository import migrate
+from lamplighter.repository.upkeep import migrate
 print(migrate.upgrade(sys.argv[1]))
 """
 NAMES = itertools.count(1)

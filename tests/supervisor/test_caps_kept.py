@@ -79,9 +79,9 @@ async def test_a_chain_has_what_its_sessions_left(db: Database, tmp_path: Path) 
         second = await cost(db, 1.75, parent_id=first.id)
         await cost(db, 1.0)  # of another chain
         engine = bench.engine
-        left = await runner.caps.left(db, USUAL, Plan(parent_id=second.id), engine, now=clock.now())
+        left = await runner.remaining_budget(db, USUAL, Plan(parent_id=second.id), engine, now=clock.now())
         third = await cost(db, None, parent_id=second.id, budget=0.25)
-        none = await runner.caps.left(db, USUAL, Plan(parent_id=third.id), engine, now=clock.now())
+        none = await runner.remaining_budget(db, USUAL, Plan(parent_id=third.id), engine, now=clock.now())
 
     assert (left.budget_usd, left.why_not) == (0.25, None)
     assert none.why_not == "This chain's 3 dollars are spent; the next round begins another."
@@ -140,7 +140,7 @@ async def test_what_a_killed_session_had_spent_counts(
     words = ("spends", "2", dollars, "0", "hangs")
     async with leading(db, tmp_path, *words, caps=USUAL, limits=limits) as bench:
         session = await bench.make()
-        left = await runner.caps.left(db, Caps(day=10), Plan(), bench.engine, now=clock.now())
+        left = await runner.remaining_budget(db, Caps(day=10), Plan(), bench.engine, now=clock.now())
 
     assert session.status is Status.TIMED_OUT
     assert session.turns == 2
@@ -154,7 +154,7 @@ async def test_the_open_session_of_a_dead_supervisor_counts(db: Database, tmp_pa
             await sessions.insert(db, plan, model=None, epoch=1, now=clock.now())
 
         found = await recovery.recover(bench.supervisor.shop, bench.supervisor.load())
-        left = await runner.caps.left(db, Caps(day=10), Plan(), bench.engine, now=clock.now())
+        left = await runner.remaining_budget(db, Caps(day=10), Plan(), bench.engine, now=clock.now())
 
     assert [each.status for each in found.ended] == [Status.INTERRUPTED]
     assert left.budget_usd == 9.25

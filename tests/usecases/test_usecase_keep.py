@@ -56,7 +56,7 @@ from datetime import UTC, datetime
 sys.path.insert(0, sys.argv[2])
 from test_usecase_keep import OPEN, OTHER, POOL
 from lamplighter.repository import Database
-from lamplighter.usecases import knowledge
+from lamplighter.usecases.memory import knowledge
 
 async def main():
     async with Database(sys.argv[1]) as db:

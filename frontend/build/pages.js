@@ -7,7 +7,6 @@ import { filled, pageTexts } from "./texts.js"
 
 const HERE = dirname(fileURLToPath(import.meta.url))
 const SRC = resolve(HERE, "../src")
-const TEXTS = resolve(SRC, "texts/pages")
 const ICONS = resolve(HERE, "../node_modules/lucide-static/icons")
 
 /**
@@ -16,7 +15,7 @@ const ICONS = resolve(HERE, "../node_modules/lucide-static/icons")
  * that a dark room sees no white flash. @param {{foreign?: boolean}} [how] in the language of nobody
  */
 export function pages({ foreign = false } = {}) {
-  const theme = script(resolve(SRC, "theme-boot.js"))
+  const theme = script(resolve(SRC, "shared/browser/theme-boot.js"))
   return {
     name: "lamplighter-pages",
     transformIndexHtml: {
@@ -35,7 +34,7 @@ export function pages({ foreign = false } = {}) {
   }
 
   function texts() {
-    const found = [...pageTexts(TEXTS)]
+    const found = [...pageTexts(SRC)]
     return new Map(foreign ? found.map(([key, text]) => [key, pseudo(text)]) : found)
   }
 

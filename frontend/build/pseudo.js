@@ -18,7 +18,7 @@ export function pseudoTexts() {
     name: "lamplighter-pseudo",
     /** @param {string} code @param {string} id */
     transform(code, id) {
-      const [, name] = /\/src\/texts\/(en|late)\.js$/.exec(id) ?? []
+      const [, name] = /\/src\/shared\/texts\/(en|late)\.js$/.exec(id) ?? []
       if (!name) return null
       const plain = code.replace(`export const ${name} =`, "const plain =")
       return `import { pseudoAll } from ${JSON.stringify(import.meta.filename)}\n${plain}\nexport const ${name} = pseudoAll(plain)\n`

@@ -1,25 +1,31 @@
-import { existsSync, readFileSync, readdirSync } from "node:fs"
-import { resolve } from "node:path"
+import { readFileSync, readdirSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
 
 const HOLE = /\{\{([a-z0-9_]+\.[a-z0-9_]+)\}\}/g
 
-/** The sentences of the pages: one file of them for each file of HTML. @param {string} place @returns {Map<string, string>} */
-export function pageTexts(place) {
-  if (!existsSync(place)) return new Map()
+/** The texts of the HTML files: each has a JSON catalog of the same name beside it. @param {string} root @returns {Map<string, string>} */
+export function pageTexts(root) {
   return new Map(
-    readdirSync(place)
-      .filter((name) => name.endsWith(".json"))
-      .flatMap((name) => entries(place, name)),
+    readdirSync(root, { recursive: true })
+      .map(String)
+      .filter((path) => path.endsWith(".json"))
+      .sort()
+      .flatMap((path) => entries(join(root, path))),
   )
 }
 
-/** @param {string} place @param {string} name @returns {[string, string][]} */
-function entries(place, name) {
-  const area = name.replace(/\.json$/, "").replaceAll("-", "_")
-  return Object.entries(JSON.parse(readFileSync(resolve(place, name), "utf8"))).map(([key, text]) => [
-    `${area}.${key}`,
+/** @param {string} file @returns {[string, string][]} */
+function entries(file) {
+  return Object.entries(JSON.parse(readFileSync(file, "utf8"))).map(([key, text]) => [
+    `${area(file)}.${key}`,
     String(text),
   ])
+}
+
+/** The first half of a key: the name of the file; of a `page.json`, its folder. @param {string} file */
+function area(file) {
+  const name = basename(file, ".json")
+  return (name === "page" ? basename(dirname(file)) : name).replaceAll("-", "_")
 }
 
 /**

@@ -1,52 +1,52 @@
 import Alpine from "@alpinejs/csp"
-import { createApi } from "./api.js"
-import { registry } from "./commands/index.js"
-import { directives } from "./components/directives.js"
-import { pages } from "./components/pages.js"
-import { drafts } from "./drafts.js"
-import { createFeed } from "./feed.js"
+import { createApi } from "./shared/api.js"
+import { registry } from "./palette/registry.js"
+import { directives } from "./shared/directives/index.js"
+import { pages } from "./pages/index.js"
+import { drafts } from "./shared/memory-form/drafts.js"
+import { createFeed } from "./feed/index.js"
 import { connect } from "./feed/connect.js"
-import { isForPalette, isForUs, keys } from "./keys.js"
-import { lastVisit } from "./last-visit.js"
-import { leaving } from "./leave.js"
-import { createRouter, inner } from "./router.js"
-import { storage, tabStorage } from "./storage.js"
-import { addMemory } from "./stores/add-memory.js"
-import { approvals } from "./stores/approvals.js"
-import { clock } from "./stores/clock.js"
-import { confirm } from "./stores/confirm.js"
-import { conflict } from "./stores/conflict.js"
-import { curate } from "./stores/curate.js"
-import { density } from "./stores/density.js"
-import { eventGroups } from "./stores/event-groups.js"
-import { engines } from "./stores/engines.js"
-import { events } from "./stores/events.js"
-import { halt } from "./stores/halt.js"
-import { journal } from "./stores/journal.js"
-import { late } from "./stores/late.js"
-import { login } from "./stores/login.js"
-import { memories } from "./stores/memories.js"
-import { memory } from "./stores/memory.js"
-import { overview } from "./stores/overview.js"
-import { palette } from "./stores/palette.js"
-import { requests } from "./stores/requests.js"
-import { reviews } from "./stores/reviews.js"
-import { rowEdit } from "./stores/row-edit.js"
-import { runNow } from "./stores/run-now.js"
-import { services } from "./stores/services.js"
-import { sessions } from "./stores/sessions.js"
-import { steps } from "./stores/steps.js"
-import { supervisor } from "./stores/supervisor.js"
-import { theme } from "./stores/theme.js"
-import { toasts } from "./stores/toasts.js"
-import { whatIf } from "./stores/what-if.js"
-import { learn } from "./texts.js"
-import { visits } from "./visits.js"
-import { words } from "./words.js"
+import { isForPalette, isForUs, keys } from "./palette/keys.js"
+import { lastVisit } from "./pages/overview/last-visit.js"
+import { leaving } from "./shared/browser/reload.js"
+import { createRouter, inner } from "./shared/browser/router.js"
+import { storage, tabStorage } from "./shared/browser/storage.js"
+import { addMemory } from "./shared/memory-form/add-memory.js"
+import { approvals } from "./shared/stores/approvals.js"
+import { clock } from "./shared/frame/clock.js"
+import { confirm } from "./shared/dialogs/confirm.js"
+import { conflict } from "./pages/memory/conflict.js"
+import { curate } from "./pages/memories/curate.js"
+import { density } from "./pages/events/density.js"
+import { eventGroups } from "./pages/events/event-groups.js"
+import { engines } from "./shared/stores/engines.js"
+import { events } from "./pages/events/store.js"
+import { halt } from "./shared/dialogs/halt.js"
+import { journal } from "./shared/stores/journal.js"
+import { late } from "./pages/loading/store.js"
+import { login } from "./shared/frame/logout.js"
+import { memories } from "./pages/memories/store.js"
+import { memory } from "./pages/memory/store.js"
+import { overview } from "./pages/overview/store.js"
+import { palette } from "./palette/store.js"
+import { requests } from "./shared/stores/requests.js"
+import { reviews } from "./pages/reviews/store.js"
+import { rowEdit } from "./pages/memories/row-edit.js"
+import { runNow } from "./shared/dialogs/run-now.js"
+import { services } from "./shared/stores/services.js"
+import { sessions } from "./pages/sessions/store.js"
+import { steps } from "./pages/memory/undo.js"
+import { supervisor } from "./shared/frame/supervisor.js"
+import { theme } from "./shared/frame/theme.js"
+import { toasts } from "./shared/parts/toasts.js"
+import { whatIf } from "./pages/memory/what-if.js"
+import { learn } from "./shared/texts/index.js"
+import { visits } from "./shared/frame/navigation.js"
+import { words } from "./shared/format/vocabulary.js"
 
 /** @type {Record<string, any>} what commands are made of */
 const byName = {}
-/** @type {import("./commands/index.js").Listed[]} */
+/** @type {import("./palette/registry.js").Listed[]} */
 let commands = []
 
 /** The composition root: every store gets what it needs here, and nothing reaches for anything else. */
@@ -144,7 +144,11 @@ const finder = add(
 router.onMove(() => writing.open && writing.hide())
 const ui = add("ui", { togglePause, more: false, toggleMore, hideMore })
 router.onMove(hideMore)
-const early = /** @type {Record<string, any>} */ (import.meta.glob("./commands/*.js", { eager: true }))
+const early = /** @type {Record<string, any>} */ (
+  import.meta.glob(["./palette/commands/*.js", "./pages/{approvals,events,memories,sessions}/commands.js"], {
+    eager: true,
+  })
+)
 commands = registry(early, byName)
 const coming = add("late", late({ api, router, reload, fetch: fetchLate }))
 
@@ -176,8 +180,8 @@ Alpine.start()
 
 /** The rest of the pages: their texts first, for their code speaks while it loads. */
 async function fetchLate() {
-  learn(await import("./texts/late.js").then((texts) => texts.late))
-  const { commands: more, latePages } = await import("./late/index.js")
+  learn(await import("./shared/texts/late.js").then((texts) => texts.late))
+  const { commands: more, latePages } = await import("./pages/late.js")
   const pages = latePages({
     ...{ Alpine, add, api, feed, storage, vocabulary, journal: acts },
     ...stores,

@@ -1,5 +1,5 @@
 import workerAddress from "./worker.js?sharedworker&url"
-import { scriptAddress } from "../trusted.js"
+import { scriptAddress } from "../shared/browser/trusted.js"
 
 const ANSWER_MS = 3_000
 const AGAIN_MS = 2_000

@@ -1,5 +1,5 @@
-import { whyWords } from "../outcomes.js"
-import { t } from "../texts.js"
+import { whyWords } from "../shared/format/outcomes.js"
+import { t } from "../shared/texts/index.js"
 import { markerKey } from "./lines.js"
 
 export const SORTS = /** @type {const} */ ([

@@ -1,0 +1,253 @@
+import { heights } from "./heights.js"
+import { markerKey } from "./lines.js"
+import { rowElement } from "./row.js"
+import { t } from "../shared/texts/index.js"
+
+const NEAR_THE_END = 32
+const BEYOND = 20
+const GLOW_MS = 2_400
+
+/**
+ * The lines of an output that are in sight, and a few around them: all others are only room above and below.
+ * @param {HTMLElement} el @param {any} log
+ */
+export function logView(el, log) {
+  const places = heights()
+  const { space, part, probe } = built(el)
+  /** @type {Map<string, HTMLElement>} */
+  let shown = new Map()
+  /** @type {Map<string, Marker>} */
+  let marks = new Map()
+  let [stamp, above, width, frame, goal] = [-1, 0, 0, 0, /** @type {any} */ (null)]
+  let measure = { line: 20, characters: 80 }
+  let anchor = { row: 0, within: 0 }
+  let set = 0
+  el.addEventListener("scroll", scrolled, { passive: true })
+  el.addEventListener("click", clicked)
+  const resized = new ResizeObserver(() => el.clientWidth !== width && soon())
+  resized.observe(el)
+  return {
+    /** Called whenever the rows change; painted once a frame. */
+    show() {
+      void [log.stamp, log.following, log.goal, log.chosen, log.wrap, log.place, log.whole]
+      soon()
+    },
+
+    /** @param {Marker[]} markers */
+    mark(markers) {
+      marks = new Map(markers.map((marker) => [markerKey(marker), marker]))
+      for (const [key, row] of shown) dress(row, key)
+    },
+
+    close() {
+      cancelAnimationFrame(frame)
+      resized.disconnect()
+      highlight("found", [])
+      highlight("found-here", [])
+    },
+  }
+
+  function soon() {
+    cancelAnimationFrame(frame)
+    frame = requestAnimationFrame(paint)
+  }
+
+  function paint() {
+    heed()
+    settle()
+    aim()
+    place()
+    draw()
+    // what was measured moved what stands below it: the line that was in sight stays where it was
+    if (fit()) {
+      place()
+      draw()
+    }
+    spot()
+  }
+
+  /** The rows as they are now, each with the room it will take. */
+  function settle() {
+    const wrap = String(log.wrap)
+    if (stamp === log.stamp && width === el.clientWidth && el.dataset.wrap === wrap) return
+    anchor.row = Math.max(0, anchor.row + log.above - above)
+    ;[stamp, above, width] = [log.stamp, log.above, el.clientWidth]
+    el.dataset.wrap = wrap
+    measure = measured(probe)
+    places.fill(log.count, (row) => estimate(log.line(row)))
+  }
+
+  /** @param {import("./lines.js").Line} line */
+  function estimate({ text }) {
+    return measure.line * (log.wrap ? Math.max(1, Math.ceil(text.length / measure.characters)) : 1)
+  }
+
+  function aim() {
+    if (goal === log.goal) return
+    goal = log.goal
+    if (goal) anchor = { row: goal.row, within: -el.clientHeight / 3 }
+  }
+
+  function place() {
+    space.style.blockSize = `${places.total}px`
+    const end = el.scrollHeight - el.clientHeight
+    const to = log.following ? end : Math.max(0, Math.min(end, places.top(anchor.row) + anchor.within))
+    if (Math.abs(el.scrollTop - to) >= 1) el.scrollTop = to
+    set = el.scrollTop
+    if (log.following) stand()
+  }
+
+  /** The row in sight on top, and how far it is scrolled. */
+  function stand() {
+    const row = places.at(set)
+    anchor = { row, within: set - places.top(row) }
+  }
+
+  function draw() {
+    const first = Math.max(0, places.at(el.scrollTop) - BEYOND)
+    const last = Math.min(log.count, places.at(el.scrollTop + el.clientHeight) + BEYOND + 1)
+    const rows = new Map()
+    for (let row = first; row < last; row++) {
+      const line = log.line(row)
+      const held = shown.get(line.key)
+      rows.set(line.key, held && "head" in held.dataset === line.head ? held : rowElement(line))
+      update(rows.get(line.key), line, row)
+    }
+    for (const [key, row] of shown) if (rows.get(key) !== row) row.remove()
+    let before = probe
+    for (const row of rows.values()) {
+      if (before.nextElementSibling !== row) before.after(row)
+      before = row
+    }
+    shown = rows
+    part.dataset.first = String(first)
+    part.style.transform = `translateY(${places.top(first)}px)`
+  }
+
+  /** Was any row of another size than it was thought to be? */
+  function fit() {
+    let row = Number(part.dataset.first)
+    let changed = false
+    for (const each of shown.values()) {
+      const size = each.offsetHeight
+      if (Math.abs(size - places.size(row)) > 0.5) changed = places.set(row, size) !== 0
+      row += 1
+    }
+    return changed
+  }
+
+  /** @param {HTMLElement} el @param {import("./lines.js").Line} line @param {number} row */
+  function update(el, line, row) {
+    const number = String(log.number(row) || "")
+    const link = /** @type {HTMLElement} */ (el.firstElementChild)
+    if (link.textContent !== number) link.textContent = number
+    if (number) link.removeAttribute("aria-label")
+    else link.setAttribute("aria-label", t("session.lineUnnumbered"))
+    el.querySelector("button")?.setAttribute("aria-expanded", String(log.isOpen(line.fold)))
+    const more = el.querySelector(".line-more")
+    if (more) more.textContent = t(line.failed ? "session.foldedFailed" : "session.folded", { n: line.behind })
+    el.toggleAttribute("data-chosen", line.key === log.chosen)
+    dress(el, line.key)
+  }
+
+  /** @param {HTMLElement} row @param {string} key */
+  function dress(row, key) {
+    const marker = marks.get(key)
+    if (marker) row.dataset.marker = marker.state
+    else delete row.dataset.marker
+  }
+
+  /** What is looked for, marked in the text without touching it. */
+  function spot() {
+    const what = log.query.toLowerCase()
+    /** @type {Range[]} */
+    const all = []
+    /** @type {Range[]} */
+    const here = []
+    let row = Number(part.dataset.first)
+    for (const each of shown.values()) {
+      if (what) (log.isHere(row) ? here : all).push(...ranges(each, what))
+      each.toggleAttribute("data-here", Boolean(what) && log.isHere(row))
+      row += 1
+    }
+    highlight("found", all)
+    highlight("found-here", here)
+    if (goal?.flash !== false && goal) glow()
+  }
+
+  function glow() {
+    goal.flash = false
+    const row = shown.get(log.line(goal.row)?.key)
+    row?.classList.add("is-fresh")
+    setTimeout(() => row?.classList.remove("is-fresh"), GLOW_MS)
+  }
+
+  function scrolled() {
+    heed()
+    soon()
+  }
+
+  /** Where the reader went, if it was not we who moved. */
+  function heed() {
+    if (Math.abs(el.scrollTop - set) < 1) return
+    set = el.scrollTop
+    stand()
+    const away = el.scrollHeight - el.clientHeight - set
+    if (away > NEAR_THE_END && log.following) log.pause()
+    else if (away <= NEAR_THE_END && !log.following) log.follow()
+  }
+
+  /** @param {Event} click */
+  function clicked(click) {
+    const fold = /** @type {Element} */ (click.target).closest("button[data-fold]")
+    if (fold instanceof HTMLElement) log.toggle(fold.dataset.fold)
+  }
+}
+
+/** @param {HTMLElement} el */
+function built(el) {
+  const [space, part, probe] = ["log-space", "log-part", "line line--probe"].map((name) => {
+    const div = document.createElement("div")
+    div.className = name
+    return div
+  })
+  probe.setAttribute("aria-hidden", "true")
+  const text = document.createElement("span")
+  text.className = "line-text"
+  const sample = document.createElement("i")
+  sample.textContent = "0".repeat(20)
+  text.append(sample)
+  probe.append(text)
+  part.append(probe)
+  space.append(part)
+  el.replaceChildren(space)
+  return { space, part, probe }
+}
+
+/** How high a line is here, and how many characters it takes. @param {HTMLElement} probe */
+function measured(probe) {
+  const text = /** @type {HTMLElement} */ (probe.firstElementChild)
+  const sample = /** @type {HTMLElement} */ (text.firstElementChild)
+  const wide = sample.getBoundingClientRect().width / 20 || 8
+  return { line: probe.offsetHeight || 20, characters: Math.max(8, Math.floor(text.clientWidth / wide)) }
+}
+
+/** @param {HTMLElement} row @param {string} what */
+function ranges(row, what) {
+  const text = row.querySelector(".line-text")?.firstChild
+  const found = []
+  const words = text?.textContent?.toLowerCase() ?? ""
+  for (let at = words.indexOf(what); text && at >= 0; at = words.indexOf(what, at + what.length)) {
+    const range = new Range()
+    range.setStart(text, at)
+    range.setEnd(text, at + what.length)
+    found.push(range)
+  }
+  return found
+}
+
+/** @param {string} name @param {Range[]} ranges */
+function highlight(name, ranges) {
+  const all = /** @type {any} */ (CSS).highlights
+  if (all) all.set(name, new /** @type {any} */ (globalThis).Highlight(...ranges))
+}

@@ -1,0 +1,14 @@
+import { t } from "../../shared/texts/index.js"
+
+/**
+ * Answers to what a session asks. A key only begins: nothing runs before a second press.
+ * @param {any} stores
+ */
+export function approvalsCommands({ router, deciding }) {
+  const here = () => router.page === "approvals" && Boolean(deciding?.may()) && !/deny|edit/.test(deciding.form)
+  return [
+    { keys: "a", label: t("hands.approval_approve"), when: here, run: () => deciding.ask("approve") },
+    { keys: "d", label: t("hands.approval_deny"), when: here, run: () => deciding.ask("deny") },
+    { keys: "e", label: t("hands.approval_edit"), when: here, run: () => deciding.ask("edit") },
+  ]
+}

@@ -1,0 +1,160 @@
+import { quoted } from "../../shared/format/argv.js"
+import { copy } from "../../shared/browser/clipboard.js"
+import { duration } from "../../shared/format/format.js"
+import { slotWords } from "../../shared/format/status.js"
+import { wish } from "../../shared/stores/approvals.js"
+import { useWords } from "../cooldowns/uses.js"
+import { t } from "../../shared/texts/index.js"
+
+/** @typedef {{id: number, row: Approval, detail: any}} Card */
+
+/** @param {(name: string) => any} store */
+export function approvalsPage(store) {
+  const [deciding, approvals, toasts] = ["deciding", "approvals", "toasts"].map(store)
+  const chosen = (/** @type {Card} */ { id }) => deciding.at === id
+  let was = false
+  return {
+    ...words(deciding),
+    chosen,
+
+    /** The form of a card, where one is open there. @param {Card} card */
+    form: (card) => (chosen(card) && deciding.may(card.row) ? deciding.form : ""),
+
+    waitWords: () =>
+      approvals.known ? t(approvals.waits ? "approvals.waits" : "approvals.waitsNone", { n: approvals.waits }) : "",
+
+    /** @param {Card} card */
+    choose: ({ id }) => deciding.choose(id),
+
+    /** @param {Card} card @param {"approve" | "deny" | "edit"} form */
+    ask(card, form) {
+      deciding.choose(card.id)
+      deciding.ask(form)
+    },
+
+    /** A key that is held down is no second press. @param {KeyboardEvent} event */
+    once: (event) => event.repeat && event.preventDefault(),
+
+    /** A click of a key is meant for this button; one of a pointer may be the second half of a double one. @param {MouseEvent} click */
+    sure: ({ detail }) => (detail === 0 ? deciding.decide("approve", {}) : deciding.confirm()),
+
+    /** Back to the button that opened what is closed now. @param {Card} card */
+    cancel(card) {
+      const { form } = deciding
+      deciding.closeForm()
+      const button = `.ask[data-id="${card.id}"] [data-way="${form}"]`
+      focusOn(button)
+    },
+
+    /** Once something was decided, what had the focus is gone: on to the one that is chosen now. @param {boolean} deciding_ */
+    settle(deciding_) {
+      if (was && !deciding_) focusOn(`.ask[data-id="${deciding.at}"] h2 a`)
+      was = deciding_
+    },
+
+    /** @param {Approval} row */
+    async copy({ argv }) {
+      toasts.say(t((await copy(quoted(argv))) ? "approvals.copied" : "approvals.notCopied"))
+    },
+
+    /** @param {Approval} row */
+    rowClass: ({ id }) => ({ "is-fresh": deciding.fresh[id], "is-leaving": deciding.leaving[id] }),
+  }
+}
+
+/** Give the focus, where nothing has it, to what is only just about to be shown. @param {string} place */
+function focusOn(place) {
+  const give = () => {
+    if (document.activeElement !== document.body) return
+    const found = /** @type {HTMLElement | null} */ (document.querySelector(place))
+    found?.focus({ preventScroll: true })
+  }
+  requestAnimationFrame(() => setTimeout(give))
+}
+
+/** @param {any} deciding */
+function words(deciding) {
+  return {
+    wish,
+
+    /** @param {Card} card */
+    left(card) {
+      const left = deciding.left(card)
+      return left > 0 ? t("approvals.left", { time: duration(Math.round(left / 1_000) * 1_000) }) : t("approvals.over")
+    },
+
+    /** How much of its time is gone, for the bar. @param {Card} card */
+    share({ id, row, detail }) {
+      const whole = Date.parse(row.expires_at) - Date.parse(row.created_at)
+      return whole > 0 ? deciding.left({ id, row, detail }) / whole : 0
+    },
+
+    /** @param {Card} card */
+    soon: (card) => String(deciding.left(card) < 60_000),
+
+    /** @param {Approval} row */
+    place: ({ directory }) => directory ?? "/",
+
+    /** @param {Approval} row */
+    sessionName: ({ session_id: id }) => t("approvals.askedBy", { id: String(id) }),
+
+    /** @param {Card} card */
+    by({ row, detail }) {
+      const { engine = "", model = "" } = detail?.session ?? {}
+      return [t("approvals.tier", { tier: row.tier }), engine, model].filter(Boolean).join(" · ")
+    },
+
+    /** @param {Card} card */
+    slots: ({ detail }) => (detail?.cooldown ? slotWords(detail.cooldown) : ""),
+
+    /** @param {Card} card */
+    reason: ({ row }) => row.reason || t("approvals.noReason"),
+
+    /** @param {Card} card @returns {Memory[]} */
+    memories: ({ detail }) => detail?.told ?? [],
+
+    /** @param {Card} card */
+    memoriesTitle({ row, detail }) {
+      const n = row.memories.length
+      if (!detail) return " "
+      return t(n ? "approvals.toldLess" : "approvals.notTold", { n, service: row.service })
+    },
+
+    /** @param {Card} card */
+    before: ({ detail }) => (detail?.before ? t("approvals.before", { words: quoted(detail.before.argv) }) : ""),
+
+    /** @param {Approval} row */
+    state: ({ state }) => t(/** @type {any} */ (`approvals.state_${state}`)),
+
+    /** @param {Approval} row */
+    by_whom: ({ decided_by: by }) => (by ? t("approvals.byWhom", { by }) : ""),
+
+    /** @param {Approval} row */
+    then: ({ state }) => (state === "open" ? "" : t(/** @type {any} */ (`approvals.then_${state}`))),
+
+    /** How it ended, once it was run. @param {Card} card */
+    ended: ({ detail }) => (detail?.use ? useWords(detail.use.outcome) : ""),
+
+    /** What stands in its place. @param {Card} card */
+    instead: ({ detail }) => (detail?.replaced_by ? `/approvals/${detail.replaced_by}` : null),
+
+    /** @param {Approval} row */
+    came: ({ service, use_id: use }) => (use === null ? null : `/cooldowns?${new URLSearchParams({ service })}`),
+
+    /** @param {Card} card */
+    overtaken({ row }) {
+      const { state, decided_by: by } = row
+      const values = {
+        state: t(/** @type {any} */ (`approvals.state_${state}`)),
+        by: by ? t("approvals.byWhom", { by }) : "",
+      }
+      return t(by ? "approvals.overtaken" : "approvals.overtakenAlone", values)
+    },
+
+    /** @param {number} at */
+    wordName: (at) => t("approvals.wordN", { n: at + 1 }),
+
+    /** @param {number} at */
+    dropName: (at) => t("approvals.dropWord", { n: at + 1 }),
+  }
+}

@@ -1,0 +1,285 @@
+import { t } from "../../shared/texts/index.js"
+import { wish } from "../../shared/stores/approvals.js"
+import { extend, liveList } from "../../shared/stores/list.js"
+
+/** A second press that comes sooner than this was no decision. */
+const STILL_MS = 300
+const LAST_MS = 60_000
+const BLANK = { note: "", words: /** @type {Word[]} */ ([]) }
+
+/** @typedef {{key: number, text: string}} Word */
+/** @typedef {"approve" | "deny" | "edit"} Decision */
+
+/**
+ * What a person is asked and decides. A card stays where it is until the page is left, whatever becomes of it; below
+ * stand those that were decided before.
+ * @param {{api: Api, feed: Feed, approvals: any, clock: {second: number}, live: Feed["state"], toasts: any,
+ *   now?: () => number, later?: (run: () => void, ms: number) => any}} with_
+ */
+export function deciding({ api, feed, approvals, clock, live, toasts, now = Date.now, later = setTimeout }) {
+  let key = 0
+  let armed = 0
+  /** @type {Set<number>} whose last minute was said */
+  const warned = new Set()
+  /** @type {Map<number, any>} uses as the feed told of them: an answer that was under way may be older */
+  const moved = new Map()
+  const list = liveList({
+    api,
+    feed,
+    later,
+    path: "/approvals",
+    entity: "approval",
+    query: () => ({ state: "all", limit: 50 }),
+    matches: (/** @type {Approval} */ row) => row.state !== "open",
+    compare: (a, b) => b.id - a.id,
+  })
+  return extend(list, {
+    here: false,
+    /** What is asked, in the order in which it stands here. */
+    ids: /** @type {number[]} */ ([]),
+    known: /** @type {Record<number, Approval>} */ ({}),
+    details: /** @type {Record<number, any>} */ ({}),
+    /** Decided by somebody else while it stood here. */
+    overtaken: /** @type {Record<number, boolean>} */ ({}),
+    at: /** @type {number | null} */ (null),
+    form: /** @type {Decision | ""} */ (""),
+    draft: { ...BLANK },
+    deciding: false,
+    refusal: "",
+
+    /** A card appears when it is complete and so are those above it: no button moves under a finger. */
+    get cards() {
+      const partial = this.ids.findIndex((/** @type {number} */ id) => !(id in this.details && this.known[id]))
+      const complete = partial < 0 ? this.ids : this.ids.slice(0, partial)
+      return complete.map((/** @type {number} */ id) => ({ id, row: this.known[id], detail: this.details[id] ?? null }))
+    },
+
+    /** Those decided before, without the ones that stand above. */
+    get before() {
+      return this.shown.filter((/** @type {Approval} */ { id, state }) => state !== "open" && !this.ids.includes(id))
+    },
+
+    /** It is not known yet what stands first; what would stand below it must not move up then. */
+    get unknown() {
+      if (!approvals.known) return true
+      return this.ids.length ? this.cards.length === 0 : this.phase === "loading"
+    },
+
+    get blank() {
+      return approvals.known && this.phase === "ready" && this.ids.length === 0
+    },
+
+    /** Nothing can be decided on what may be long gone. */
+    get cut() {
+      return live.offline || live.stale
+    },
+
+    /** @param {URLSearchParams} _ @param {number | null} id */
+    visit(_, id) {
+      if (!this.here) {
+        this.here = true
+        this.load()
+        approvals.load()
+      }
+      if (id !== null) this.bring(id)
+    },
+
+    leave() {
+      Object.assign(this, { here: false, ids: [], known: {}, details: {}, overtaken: {}, at: null })
+      this.closeForm()
+    },
+
+    /** Those that are asked have a card each; the new ones come last. @param {Approval[]} open */
+    gather(open) {
+      if (!this.here) return
+      for (const row of open) this.keep(row)
+      this.at ??= this.ids[0] ?? null
+    },
+
+    /** One that the address names, open or not. @param {number} id */
+    async bring(id) {
+      this.choose(id)
+      if (this.known[id]) return
+      await this.look(id)
+    },
+
+    /** @param {Approval} row */
+    keep(row) {
+      const held = this.known[row.id]
+      if (held && held.version >= row.version) return
+      this.known[row.id] = row
+      if (!held) this.ids = [...this.ids, ...(this.ids.includes(row.id) ? [] : [row.id])]
+      this.look(row.id)
+    },
+
+    /** @param {Change} change */
+    follow({ id, row }) {
+      if (!this.here || !row) return
+      if (this.phase === "ready") this.put(row)
+      const held = this.known[id]
+      if (!held) return
+      if (held.state === "open" && row.state !== "open" && this.at === id && !this.deciding) {
+        if (this.form) this.overtaken[id] = true
+        this.closeForm()
+      }
+      this.keep(row)
+    },
+
+    /** What was run on a yes moved on. @param {Change} change */
+    followUse({ id, row }) {
+      if (row) moved.set(id, row)
+      const card = this.cards.find(
+        (/** @type {{row: Approval}} */ { row: asked }) => asked.use_id !== null && asked.use_id === row?.id,
+      )
+      if (card?.detail) this.details[card.id] = { ...card.detail, use: row }
+    },
+
+    /** All there is to know before one decides: what it was told, what is left, who asks. @param {number} id */
+    async look(id) {
+      const found = await api.get(`/approvals/${id}`).catch(() => null)
+      if (!this.here) return
+      if (!found) {
+        this.details[id] ??= null
+        return
+      }
+      const session = await api.get(`/sessions/${found.session_id}`).catch(() => null)
+      const before = found.replaces === null ? null : await api.get(`/approvals/${found.replaces}`).catch(() => null)
+      if (!this.here) return
+      const use = newer(found.use, moved.get(found.use_id))
+      this.details[id] = { ...found, use, session, before, until: now() + 1_000 * found.seconds_left }
+      const held = this.known[id]
+      if (!held || held.version < found.version) this.known[id] = found
+      if (!this.ids.includes(id)) this.ids = [...this.ids, id]
+    },
+
+    /** @param {number | null} id */
+    choose(id) {
+      if (id === this.at) return
+      this.at = id
+      this.closeForm()
+    },
+
+    get current() {
+      return this.at === null ? null : (this.known[this.at] ?? null)
+    },
+
+    /** May this one still be decided here? @param {Approval | null} [row] the chosen one, where none is named */
+    may(row) {
+      const one = row === undefined ? this.current : row
+      return one?.state === "open" && !this.cut && !this.deciding
+    },
+
+    /** How long there is still time to answer. @param {{row: Approval, detail: any}} card */
+    left({ row, detail }) {
+      return Math.max(0, (detail?.until ?? Date.parse(row.expires_at)) - clock.second)
+    },
+
+    /** The first step to a decision: what it needs is asked, and nothing is done yet. @param {Decision} form */
+    ask(form) {
+      const row = this.current
+      if (!row || !this.may(row)) return
+      if (this.form === "approve" && form === "approve") return this.confirm()
+      armed = now()
+      this.refusal = ""
+      this.form = form
+      this.draft = { note: "", words: row.argv.map(word) }
+    },
+
+    /** A second press decides; one that follows at once was the same press. */
+    confirm() {
+      if (now() - armed >= STILL_MS) return this.decide("approve", {})
+    },
+
+    closeForm() {
+      Object.assign(this, { form: "", refusal: "", draft: { ...BLANK } })
+    },
+
+    addWord() {
+      this.draft.words.push(word(""))
+    },
+
+    /** @param {Word} gone */
+    dropWord(gone) {
+      this.draft.words = this.draft.words.filter(({ key }) => key !== gone.key)
+    },
+
+    /** The command as it is being written. */
+    get written() {
+      return this.draft.words.map((/** @type {Word} */ { text }) => text)
+    },
+
+    get changed() {
+      const words = this.written
+      return words.length > 0 && words[0] !== "" && JSON.stringify(words) !== JSON.stringify(this.current?.argv)
+    },
+
+    submit() {
+      const note = this.draft.note.trim()
+      if (this.form === "deny") return this.decide("deny", note ? { note } : {})
+      if (this.form === "edit" && this.changed) return this.decide("edit", { argv: this.written })
+    },
+
+    /** @param {Decision} decision @param {Record<string, any>} more */
+    async decide(decision, more) {
+      const row = this.current
+      if (!row || !this.may(row)) return
+      this.deciding = true
+      try {
+        const answer = await api.put(`/approvals/${row.id}/decision`, { decision, ...more }, `${row.id}-${row.version}`)
+        this.decided(row, decision, answer)
+      } catch (problem) {
+        await this.refuse(row, /** @type {any} */ (problem))
+      } finally {
+        this.deciding = false
+      }
+    },
+
+    /** @param {Approval} row @param {Decision} decision @param {Approval} answer */
+    decided(row, decision, answer) {
+      this.closeForm()
+      toasts.say(t(/** @type {any} */ (`approvals.did_${decision}`), { wish: wish(row) }))
+      approvals.follow({ id: answer.id, row: answer })
+      this.keep(answer)
+      this.look(row.id)
+      this.at = answer.id === row.id ? this.waitsNext(row.id) : answer.id
+    },
+
+    /** The next one that still waits. @param {number} id */
+    waitsNext(id) {
+      const waiting = this.ids.filter((each) => each === id || this.known[each]?.state === "open")
+      const at = waiting.indexOf(id)
+      return waiting[at + 1] ?? waiting[at - 1] ?? id
+    },
+
+    /** @param {Approval} row @param {{status: number, message: string}} problem */
+    async refuse({ id }, { status, message }) {
+      this.refusal = t("approvals.refused", { why: message })
+      if (status !== 409 && status !== 412) return
+      await this.look(id)
+      const now_ = this.known[id]
+      if (now_) approvals.follow({ id, row: now_ })
+      if (now_?.state === "open") return
+      this.overtaken[id] = true
+      this.closeForm()
+    },
+
+    /** Once for each: its last minute. */
+    tick() {
+      for (const card of this.cards) {
+        if (card.row?.state !== "open" || warned.has(card.id) || this.left(card) > LAST_MS) continue
+        warned.add(card.id)
+        if (this.left(card) > 0) toasts.whisper(t("approvals.lastMinute", { wish: wish(card.row) }), "approvals")
+      }
+    },
+  })
+
+  /** @param {string} text @returns {Word} */
+  function word(text) {
+    return { key: ++key, text }
+  }
+}
+
+/** The later of two rows, one of which may be missing. @param {any} one @param {any} other */
+function newer(one, other) {
+  return other && (!one || other.version > one.version) ? other : one
+}

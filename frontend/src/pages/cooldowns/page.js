@@ -1,0 +1,30 @@
+import { ACTIONS } from "./uses.js"
+
+/** @param {(name: string) => any} store @param {() => void} reveal */
+export function cooldownsPage(store, reveal) {
+  const [cooldowns, uses, services] = ["cooldowns", "uses", "services"].map(store)
+  return {
+    reveal,
+
+    /** Every answer is there: one part must not push the other down. */
+    known: () => cooldowns.phase !== "loading" && uses.phase !== "loading" && services.known,
+
+    /** Nothing is known of any cooldown, neither a slot nor a use. */
+    blank: () =>
+      services.known && cooldowns.phase === "ready" && cooldowns.items.length === 0 && uses.empty && !uses.filtered,
+
+    actions: () => ACTIONS,
+
+    serviceChoices() {
+      const held = uses.filters.service
+      const known = cooldowns.items.map((/** @type {Cooldown} */ { service }) => service)
+      return [...new Set([...services.names, ...known, ...(held ? [held] : [])])]
+    },
+
+    /** @param {Cooldown} cooldown */
+    key: ({ service, action }) => `${service} ${action}`,
+
+    /** @param {Use} row */
+    rowClass: (row) => ({ "is-fresh": uses.fresh[row.id], "is-leaving": uses.leaving[row.id] }),
+  }
+}

@@ -1,0 +1,104 @@
+import { soon } from "../../shared/browser/throttle.js"
+import { freeWords, nextSlot, slotWords, windowLeft } from "../../shared/format/status.js"
+import { t } from "../../shared/texts/index.js"
+
+/**
+ * How much of each cooldown is used, and the way to give it back.
+ * @param {{api: Api, feed: Feed, clock: {second: number}, toasts: any, journal: any, later?: any, now?: () => number}} with_
+ */
+export function cooldowns({ api, feed, clock, toasts, journal, later, now = Date.now }) {
+  let turn = 0
+  /** @type {() => void} */
+  let again = () => {}
+  return {
+    items: /** @type {Cooldown[]} */ ([]),
+    phase: "loading",
+    problem: "",
+    here: false,
+    /** The moment the next slot comes back by itself: nothing in the feed tells of it. */
+    due: Infinity,
+
+    visit() {
+      if (this.here) return
+      this.here = true
+      again = soon(() => this.here && this.load(), { later, now })
+      this.load()
+    },
+
+    leave() {
+      this.here = false
+    },
+
+    async load() {
+      const mine = ++turn
+      try {
+        const page = await api.all("/cooldowns")
+        if (mine === turn) this.take(page)
+      } catch (problem) {
+        if (mine === turn) this.fail(/** @type {Error} */ (problem))
+      }
+    },
+
+    /** @param {Page<any>} page */
+    take(page) {
+      this.items = page.items
+      this.due = Math.min(...page.items.map((each) => nextSlot(each) ?? Infinity))
+      this.phase = "ready"
+      this.problem = ""
+      feed.replay(page.seq, "cooldown", () => again())
+      feed.read(page.seq)
+    },
+
+    /** @param {Error} problem */
+    fail(problem) {
+      this.problem = problem.message
+      this.phase = this.items.length ? this.phase : "failed"
+    },
+
+    follow() {
+      if (this.here) again()
+    },
+
+    /** @param {number} second */
+    tick(second) {
+      if (second <= this.due) return
+      this.due = Infinity
+      this.follow()
+    },
+
+    slots: slotWords,
+
+    /** @param {Cooldown} cooldown */
+    free(cooldown) {
+      return freeWords(cooldown, clock.second)
+    },
+
+    /** @param {Cooldown} cooldown */
+    left(cooldown) {
+      return windowLeft(cooldown, clock.second)
+    },
+
+    /** @param {Cooldown} cooldown */
+    full({ used, limit }) {
+      return used >= limit
+    },
+
+    /** @param {Cooldown} cooldown */
+    resetLabel: ({ action, service }) => t("cooldowns.resetLabel", { action, service }),
+
+    /** Give back what is used, at once: it stays in the history, and can be taken back. @param {Cooldown} cooldown */
+    async reset({ service, action }) {
+      const done = t(action === "restart" ? "cooldowns.restarted" : "cooldowns.redeployed")
+      const path = `/cooldowns/${encodeURIComponent(service)}/resets`
+      try {
+        await api.post(path, { action })
+        toasts.say(t("cooldowns.isReset", { service, done }), {
+          undo: journal.undoing(),
+        })
+        await this.load()
+      } catch (problem) {
+        toasts.say(t("cooldowns.notReset", { why: /** @type {Error} */ (problem).message }), { bad: true })
+      }
+    },
+  }
+}

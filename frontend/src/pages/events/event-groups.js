@@ -1,0 +1,175 @@
+import { t } from "../../shared/texts/index.js"
+import { eventMatches } from "./store.js"
+import { extend, liveList } from "../../shared/stores/list.js"
+
+const AT_ONCE = 20
+
+/**
+ * @typedef {Row & {
+ *   level: OpsEvent["level"], service: string | null, text: string, count: number, first_id: number, last_id: number,
+ *   first_at: Time, last_at: Time, sessions: number, session_id: number | null,
+ * }} EventGroup
+ * @typedef {{phase: string, problem: string, rows: OpsEvent[], next: string | null, count: number}} Unfolded
+ */
+
+/** A group as a row of a list: it is known by its first event, and newer the more it holds. @param {any} group @returns {EventGroup} */
+function named(group) {
+  return { ...group, id: group.first_id, version: group.count }
+}
+
+/** @param {OpsEvent} event */
+function alone({ id, level, service, text, session_id, created_at: at }) {
+  const sessions = session_id === null ? 0 : 1
+  return named({
+    level,
+    service,
+    text,
+    session_id,
+    sessions,
+    ...{ count: 1, first_id: id, last_id: id },
+    first_at: at,
+    last_at: at,
+  })
+}
+
+/** Did a session say it that is perhaps counted already? @param {EventGroup} group @param {OpsEvent} event */
+function perhapsKnown({ sessions, session_id: last }, { session_id: id }) {
+  return sessions > 1 && id !== null && last !== null && id < last
+}
+
+/** One more of a group; `session_id` is the latest of its sessions. @param {EventGroup} group @param {OpsEvent} event @returns {EventGroup} */
+function grown(group, { id, session_id, created_at }) {
+  const other = session_id !== null && session_id !== group.session_id
+  return named({
+    ...group,
+    count: group.count + 1,
+    last_id: id,
+    last_at: created_at,
+    sessions: group.sessions + (other ? 1 : 0),
+    session_id: other ? Math.max(session_id, group.session_id ?? 0) : group.session_id,
+  })
+}
+
+/**
+ * Events that say the same as one row. One more of them counts up where its group stands; the order is that of the
+ * moment it was read.
+ * @param {{api: Api, feed: Feed, later?: (run: () => void, ms: number) => any}} with_
+ */
+export function eventGroups({ api, feed, later = setTimeout }) {
+  let filters = /** @type {any} */ ({})
+  let key = ""
+  /** @type {Map<string, EventGroup>} every group that was read or came, also one that still waits for its row */
+  let known = new Map()
+  const grouped = /** @type {Api} */ ({
+    ...api,
+    get: async (path, query) => {
+      const page = await api.get(path, query)
+      const items = /** @type {EventGroup[]} */ (page.items.map(named))
+      if (!query?.cursor && !query?.same) known = new Map()
+      if (!query?.same) items.forEach(note)
+      return { ...page, items }
+    },
+  })
+  const list = liveList({
+    api: grouped,
+    feed,
+    later,
+    path: "/events/groups",
+    entity: "event",
+    query: () => ({ ...filters, limit: 50 }),
+    matches: (/** @type {EventGroup} */ _) => true,
+    compare: (a, b) => b.last_id - a.last_id,
+  })
+  return extend(list, {
+    /** What each unfolded group holds. */
+    unfolded: /** @type {Record<number, Unfolded>} */ ({}),
+
+    /** @param {import("./store.js").EventFilters} asked */
+    visit(asked) {
+      filters = asked
+      if (this.phase === "ready" && key === JSON.stringify(asked)) return
+      key = JSON.stringify(asked)
+      this.unfolded = {}
+      this.load()
+    },
+
+    get pill() {
+      return t("events.newKinds", { n: this.waiting.length })
+    },
+
+    /** @param {Change} change */
+    apply({ op, row }) {
+      if (op === "batch" || op === "deleted") return void this.load()
+      if (op === "created" && eventMatches(row, filters)) this.fold(row)
+    },
+
+    /** @param {OpsEvent} event */
+    fold(event) {
+      const group = known.get(wordsOf(event))
+      if (group && event.id <= group.last_id) return
+      if (group && !perhapsKnown(group, event)) return this.put(note(grown(group, event)))
+      if (group) return this.ask(event)
+      if (this.next === null) return this.put(note(alone(event)))
+      return this.ask(event)
+    },
+
+    /** Of a group that was not read yet, or by a session that it may hold: who knows is the server. @param {OpsEvent} event */
+    async ask(event) {
+      const page = await grouped.get("/events/groups", { ...filters, same: event.id }).catch(() => null)
+      if (!page?.items.length) return
+      const [group] = page.items
+      const held = known.get(wordsOf(group))
+      // another came meanwhile
+      if (held && held.last_id > group.last_id) return void this.ask({ ...event, id: held.last_id })
+      this.put(note(group))
+    },
+
+    /** @param {EventGroup} group */
+    toggle(group) {
+      if (this.unfolded[group.id]) delete this.unfolded[group.id]
+      else this.unfold(group)
+    },
+
+    /** @param {EventGroup} group */
+    async unfold({ id, last_id, count }) {
+      this.unfolded[id] ??= { phase: "loading", problem: "", rows: [], next: null, count }
+      const held = this.unfolded[id]
+      try {
+        const page = await api.get("/events", { ...filters, same: last_id, limit: AT_ONCE })
+        Object.assign(held, { phase: "ready", problem: "", rows: page.items, next: page.next, count })
+      } catch (problem) {
+        Object.assign(held, { phase: "failed", problem: /** @type {Error} */ (problem).message })
+      }
+    },
+
+    /** @param {EventGroup} group */
+    async further({ id, last_id }) {
+      const held = this.unfolded[id]
+      try {
+        const query = { ...filters, same: last_id, limit: AT_ONCE, cursor: held.next }
+        const page = await api.get("/events", query)
+        held.rows.push(...page.items)
+        held.next = page.next
+      } catch (problem) {
+        held.problem = /** @type {Error} */ (problem).message
+      }
+    },
+
+    /** How many came since a group was unfolded. @param {EventGroup} group */
+    behind({ id, count }) {
+      const held = this.unfolded[id]
+      return held?.phase === "ready" ? count - held.count : 0
+    },
+  })
+
+  /** @param {EventGroup} group */
+  function note(group) {
+    known.set(wordsOf(group), group)
+    return group
+  }
+}
+
+/** What makes events the same. @param {{level: string, service: string | null, text: string}} event */
+function wordsOf({ level, service, text }) {
+  return JSON.stringify([level, service, text])
+}

@@ -1,0 +1,66 @@
+import { t } from "../../shared/texts/index.js"
+import { extend, liveList } from "../../shared/stores/list.js"
+
+const AT_FIRST = 5
+
+/** What monitors reported, the newest first. @param {{api: Api, feed: Feed}} with_ */
+export function alerts({ api, feed }) {
+  return newest({ api, feed, path: "/alerts", entity: "alert" })
+}
+
+/**
+ * What people were told outside of the app, and whether it got there.
+ * @param {{api: Api, feed: Feed, toasts: any}} with_
+ */
+export function notices({ api, feed, toasts }) {
+  return extend(newest({ api, feed, path: "/notices", entity: "notice" }), {
+    /** The message that somebody sent to try it. */
+    tried: /** @type {number | null} */ (null),
+    trying: false,
+    refusal: "",
+
+    async try() {
+      if (this.trying) return
+      Object.assign(this, { trying: true, refusal: "", tried: null })
+      try {
+        const row = await api.post("/notices/test")
+        this.put(row, { own: true })
+        this.tried = row.id
+      } catch (problem) {
+        this.refusal = t("health.notTried", { why: /** @type {Error} */ (problem).message })
+      } finally {
+        this.trying = false
+      }
+    },
+
+    /** How far the message has got that was sent to try it. */
+    get result() {
+      const row = this.rows.find((/** @type {Notice} */ { id }) => id === this.tried)
+      return row ? becameWords(row) : this.refusal
+    },
+
+    /** @param {Change} change */
+    follow(change) {
+      if (this.phase !== "ready") return
+      this.apply(change)
+      if (change.id === this.tried && change.row?.sent_at) toasts.whisper(this.result, "notices")
+    },
+  })
+}
+
+/** What became of a message. @param {Notice} notice */
+export function becameWords({ state, attempts, problem }) {
+  if (state === "sent") return t("health.sent")
+  if (state === "failed") return t("health.gaveUp", { n: attempts, why: problem })
+  return problem ? t("health.triedAgain", { n: attempts, why: problem }) : t("health.underWay")
+}
+
+/** @param {{api: Api, feed: Feed, path: string, entity: string}} with_ */
+function newest({ api, feed, path, entity }) {
+  return liveList({
+    ...{ api, feed, path, entity, opens: AT_FIRST },
+    query: () => ({ limit: 50 }),
+    matches: (/** @type {any} */ _row) => true,
+    compare: (a, b) => b.id - a.id,
+  })
+}

@@ -1,0 +1,42 @@
+import { past } from "../../shared/format/format.js"
+import { becameWords } from "./deliveries.js"
+import { t } from "../../shared/texts/index.js"
+
+const OLD_MS = 60_000
+
+/** @param {(name: string) => any} store */
+export function healthPage(store) {
+  const health = store("health")
+  return {
+    /** @param {Alert} row */
+    alertState: ({ state }) => t(state === "firing" ? "health.firing" : "health.resolved"),
+
+    /** @param {Alert} row */
+    alertMood: ({ state }) => (state === "firing" ? "warning" : "ok"),
+
+    /** @param {Alert} row */
+    toldWords: ({ deliveries: n }) => t("health.deliveries", { n }),
+
+    /** Where it is looked into. @param {Alert} row */
+    looked: ({ session_id: id }) => (id ? `/sessions/${id}` : "/sessions?trigger=alert"),
+
+    /** @param {Alert} row */
+    lookedName: ({ session_id: id }) => (id ? t("health.investigation", { id: String(id) }) : ""),
+
+    /** @param {Notice} row */
+    noticeMood: ({ state, problem }) =>
+      state === "failed" ? "failing" : state === "sent" ? "ok" : problem ? "warning" : "unknown",
+
+    became: becameWords,
+    tryOut: () => store("notices").try(),
+
+    again: () => health.load(),
+    closer: () => health.lookCloser(),
+
+    /** When a check was looked at, where that is not just now. @param {VitalSign} sign */
+    when({ at }) {
+      const now = Math.max(store("clock").now, health.at)
+      return now - Date.parse(at) < OLD_MS ? "" : past(at, now)
+    },
+  }
+}

@@ -1,0 +1,210 @@
+import { past } from "../../shared/format/format.js"
+import { t } from "../../shared/texts/index.js"
+
+const GROUPS = /** @type {const} */ ([
+  ["running", ["supervisor", "timer", "requests", "feed"]],
+  ["database", ["database", "log", "space", "schema", "clock", "integrity", "rows", "sqlite"]],
+  ["memories", ["unverified", "stale", "repeated", "index", "vectors"]],
+  [
+    "setup",
+    [
+      "services",
+      "programs",
+      "engine",
+      "lexicon",
+      "home",
+      "session_files",
+      "sockets",
+      "app",
+      "token",
+      "halt",
+      "notices",
+    ],
+  ],
+])
+/** @type {Record<string, import("../../shared/texts/index.js").TextKey>} */
+const NAMES = {
+  supervisor: "health.supervisor",
+  timer: "health.timer",
+  requests: "health.requests",
+  feed: "health.feed",
+  database: "health.size",
+  log: "health.log",
+  space: "health.space",
+  schema: "health.schema",
+  clock: "health.clock",
+  integrity: "health.integrity",
+  rows: "health.rows",
+  sqlite: "health.sqlite",
+  unverified: "health.unverified",
+  stale: "health.stale",
+  repeated: "health.repeated",
+  index: "health.index",
+  vectors: "health.vectors",
+  services: "health.services",
+  programs: "health.programs",
+  engine: "health.engine",
+  lexicon: "health.lexicon",
+  home: "health.home",
+  session_files: "health.sessions",
+  sockets: "health.sockets",
+  app: "health.app",
+  token: "health.token",
+  halt: "health.halt",
+  notices: "health.notices",
+}
+const STATES = /** @type {const} */ ({
+  ok: "health.ok",
+  warning: "health.wants",
+  failing: "health.fails",
+  unknown: "health.notKnown",
+})
+
+/** What a check is called. @param {{name: string}} sign */
+export function signName({ name }) {
+  return NAMES[name] ? t(NAMES[name]) : name.replaceAll("_", " ")
+}
+
+/** What was seen, without the name that stands beside it. @param {{name: string, words: string}} sign */
+export function signWords(sign) {
+  const name = `${signName(sign)} `
+  return sign.words.startsWith(name) ? sign.words.slice(name.length) : sign.words
+}
+
+/** A sentence in its parts: what stands between back-ticks is typed. @param {string} text */
+export function parts(text) {
+  return text.split("`").map((words, at) => ({ at, words, typed: at % 2 === 1 }))
+}
+
+/** The checks by what they look at; one that we do not know is of the installation. @param {VitalSign[]} checks */
+export function grouped(checks) {
+  const known = new Set(GROUPS.flatMap(([, names]) => names))
+  return GROUPS.map(([group, names]) => {
+    const own = names.flatMap((name) => checks.filter((each) => each.name === name))
+    const others = group === "setup" ? checks.filter(({ name }) => !known.has(/** @type {any} */ (name))) : []
+    const signs = [...own, ...others].map((sign, at) => ({ ...sign, key: `${sign.name} ${at}` }))
+    return { group, title: t(`health.${group}`), signs }
+  }).filter(({ signs }) => signs.length)
+}
+
+/** How all of it is, in a sentence. @param {VitalSign[]} checks */
+export function healthSentence(checks) {
+  const named = (/** @type {string} */ state) => [
+    ...new Set(checks.filter((each) => each.state === state).map(signName)),
+  ]
+  const [failing, warning] = [named("failing"), named("warning")]
+  const said = [
+    failing.length ? t("health.failing", { n: failing.length, name: failing.join(", ") }) : "",
+    warning.length ? t("health.warning", { n: warning.length, name: warning.join(", ") }) : "",
+  ]
+  return said.filter(Boolean).join(" ") || t("health.well")
+}
+
+/**
+ * Whether Lamplighter itself is well: asked on arrival, on a button, and when the supervisor comes or goes.
+ * @param {{api: Api, toasts: any, clock: {now: number}, now?: () => number}} with_
+ */
+export function health({ api, toasts, clock, now = Date.now }) {
+  let turn = 0
+  return {
+    phase: "loading",
+    problem: "",
+    forbidden: false,
+    state: "unknown",
+    checks: /** @type {VitalSign[]} */ ([]),
+    at: 0,
+    busy: false,
+    closer: false,
+    here: false,
+    known: "",
+
+    visit() {
+      this.here = true
+      return this.load()
+    },
+
+    leave() {
+      this.here = false
+    },
+
+    async load() {
+      await this.ask(() => api.get("/health"))
+    },
+
+    /** Every page of the database and every memory: for when somebody wants to know. */
+    async lookCloser() {
+      this.closer = true
+      const problem = await this.ask(() => api.post("/health/looks"))
+      this.closer = false
+      if (problem) toasts.say(t("health.notLooked", { why: problem.message }), { bad: true })
+      else toasts.whisper(t("health.closer", { words: this.sentence }))
+    },
+
+    /** @param {() => Promise<any>} asking @returns {Promise<any>} what went wrong */
+    async ask(asking) {
+      const mine = ++turn
+      this.busy = true
+      try {
+        const answer = await asking()
+        if (mine === turn) this.take(answer)
+        return null
+      } catch (problem) {
+        if (mine === turn) this.fail(problem)
+        return problem
+      } finally {
+        if (mine === turn) this.busy = false
+      }
+    },
+
+    /** @param {{state: string, checks: VitalSign[]}} answer */
+    take({ state, checks }) {
+      this.state = state
+      this.checks = checks
+      this.at = now()
+      this.phase = "ready"
+      this.problem = ""
+    },
+
+    /** @param {any} problem */
+    fail(problem) {
+      this.problem = problem.message
+      this.forbidden = problem.status === 403
+      this.phase = this.checks.length ? this.phase : "failed"
+    },
+
+    /** The supervisor or the feed came or went: what is known of them is old. @param {boolean} away @param {boolean} live */
+    follow(away, live) {
+      const now = `${away} ${live}`
+      const news = this.known !== "" && this.known !== now
+      this.known = now
+      if (news && this.here) this.load()
+    },
+
+    get groups() {
+      return grouped(this.checks)
+    },
+
+    get sentence() {
+      return healthSentence(this.checks)
+    },
+
+    get mood() {
+      return this.state
+    },
+
+    get asked() {
+      return this.at
+        ? t("health.looked", { when: past(new Date(this.at).toISOString(), Math.max(clock.now, this.at)) })
+        : ""
+    },
+
+    name: signName,
+    words: signWords,
+
+    /** @param {VitalSign} sign */
+    advice: (sign) => parts(sign.what_to_do),
+
+    /** @param {VitalSign} sign */
+    word: (sign) => t(STATES[sign.state]),
+  }
+}

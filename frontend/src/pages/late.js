@@ -1,0 +1,180 @@
+import { approvalsPage } from "./approvals/page.js"
+import { cooldownsPage } from "./cooldowns/page.js"
+import { healthPage } from "./health/page.js"
+import { previewPage } from "./preview/page.js"
+import { searchPage } from "./search/page.js"
+import { reviewsPage } from "./reviews/page.js"
+import { revealIn } from "../shared/directives/rows.js"
+import { sessionPage } from "./session/page.js"
+import { settingsPage } from "./settings/page.js"
+import { trashPage } from "./trash/page.js"
+import { agents } from "./settings/agents.js"
+import { chain } from "./session/chain/store.js"
+import { cooldowns } from "./cooldowns/store.js"
+import { deciding } from "./approvals/store.js"
+import { health } from "./health/store.js"
+import { log } from "../log/store.js"
+import { alerts, notices } from "./health/deliveries.js"
+import { preview } from "./preview/store.js"
+import { review } from "./reviews/review.js"
+import { search } from "./search/store.js"
+import { session } from "./session/store.js"
+import { settings } from "./settings/store.js"
+import { tokens } from "./settings/tokens.js"
+import { trash } from "./trash/store.js"
+import { uses } from "./cooldowns/uses.js"
+import { argv } from "../shared/directives/argv.js"
+import { LAYERS } from "./search/hits.js"
+import { lateWords } from "./late-vocabulary.js"
+
+export const commands = /** @type {Record<string, any>} */ (
+  import.meta.glob("./{health,preview,reviews,search,settings}/commands.js", { eager: true })
+)
+
+/**
+ * The pages that are not part of the first load: their stores, what a click there means, and what the feed tells them.
+ * Their texts are known already. @param {any} with_
+ */
+export function latePages(with_) {
+  const { Alpine, vocabulary } = with_
+  const store = (/** @type {string} */ name) => Alpine.store(name)
+  Object.assign(vocabulary, lateWords)
+  Alpine.directive("argv", argv)
+  Alpine.directive("first", first)
+  Alpine.data("approvalsPage", () => approvalsPage(store))
+  Alpine.data("searchPage", () => searchPage(store))
+  Alpine.data("previewPage", () => previewPage(store))
+  Alpine.data("healthPage", () => healthPage(store))
+  Alpine.data("settingsPage", () => settingsPage(store))
+  Alpine.data("trashPage", () => trashPage(store))
+  Alpine.data("sessionPage", () => sessionPage(store))
+  Alpine.data("cooldownsPage", () => cooldownsPage(store, () => revealIn(store("uses"))))
+  Alpine.data("reviewsPage", () => reviewsPage(store, () => revealIn(store("reviews"))))
+  Alpine.data("sessionHead", () => ({
+    get session() {
+      return store("session").row
+    },
+  }))
+  return {
+    ...ofSettings(with_),
+    ...ofHealth(with_),
+    ...ofPreview(with_),
+    ...ofUses(with_),
+    search: ofSearch(with_),
+    approvals: ofApprovals(with_),
+    reviews: ofReviews(with_),
+    session: ofSession(with_),
+    trash: ofTrash(with_),
+  }
+}
+
+/** The first field of a form that opened is the one to type in. @param {HTMLElement} el */
+function first(el) {
+  requestAnimationFrame(() => el.querySelector("input")?.focus())
+}
+
+/** @param {any} with_ */
+function ofSettings({ add, api, clock, confirm, toasts }) {
+  const keyring = add("tokens", tokens({ api, confirm, toasts }))
+  const known = add("agents", agents({ api, clock }))
+  return { settings: add("settings", settings({ api, tokens: keyring, agents: known })) }
+}
+
+/** @param {any} with_ */
+function ofHealth({ Alpine, add, api, feed, clock, supervisor, toasts }) {
+  const well = add("health", health({ api, toasts, clock }))
+  Alpine.effect(() => well.follow(supervisor.away, feed.state.live))
+  const came = add("alerts", alerts({ api, feed }))
+  const went = add("notices", notices({ api, feed, toasts }))
+  feed.on("alert", (/** @type {Change} */ change) => came.phase === "ready" && came.apply(change))
+  feed.on("notice", (/** @type {Change} */ change) => went.follow(change))
+  const all = () => (came.load(), went.load())
+  return {
+    health: { visit: () => (well.visit(), all()), leave: () => well.leave(), load: () => (well.load(), all()) },
+  }
+}
+
+/** @param {any} with_ */
+function ofPreview({ add, api, feed, router, services, clock }) {
+  const next = add("preview", preview({ api, router, services, clock }))
+  feed.on("memory", (/** @type {Change} */ change) => next.follow(change))
+  return { preview: next }
+}
+
+/** @param {any} with_ */
+function ofSearch({ add, api, feed, router, storage }) {
+  const found = add("search", search({ api, feed, router, storage }))
+  for (const layer of LAYERS)
+    feed.on(layer, (/** @type {Change} */ change) => found.here && found.follow(layer, change))
+  return found
+}
+
+/** @param {any} with_ */
+function ofApprovals({ Alpine, add, api, feed, approvals, clock, live, toasts }) {
+  const desk = add("deciding", deciding({ api, feed, approvals, clock, live, toasts }))
+  feed.on("approval", (/** @type {Change} */ change) => desk.follow(change))
+  feed.on("cooldown", (/** @type {Change} */ change) => desk.followUse(change))
+  Alpine.effect(() => desk.here && desk.gather(approvals.open))
+  Alpine.effect(() => desk.here && desk.tick())
+  return desk
+}
+
+/** @param {any} with_ */
+function ofReviews({ add, api, feed, router, reviews, toasts, journal }) {
+  const one = add("review", review({ api, reviews, toasts, journal, router }))
+  journal.onUndone(async (/** @type {{review_id: number | null}} */ { review_id: id }) => {
+    if (id !== null) await one.reopened(await api.get(`/reviews/${id}`))
+  })
+  feed.on("review", (/** @type {Change} */ change) => one.follow(change))
+  feed.on("memory", (/** @type {Change} */ change) => one.followMemory(change))
+  return {
+    visit: (/** @type {URLSearchParams} */ params, /** @type {number | null} */ id) => (
+      reviews.visit(params),
+      one.visit(id)
+    ),
+    leave: () => one.visit(null),
+    load: () => router.id !== null && one.load(router.id),
+  }
+}
+
+/** @param {any} with_ */
+function ofTrash({ add, api, feed, confirm, toasts, journal }) {
+  const thrown = add("trash", trash({ api, confirm, toasts, journal }))
+  for (const entity of ["memory", "trash"]) feed.on(entity, () => thrown.follow())
+  return thrown
+}
+
+/** @param {any} with_ */
+function ofSession({ add, api, feed, engines }) {
+  const linked = add("chain", chain({ api, feed }))
+  const one = add("session", session({ api, feed, log: add("log", log({ api })), chain: linked, engines }))
+  feed.on("session", (/** @type {Change} */ change) => (one.follow(change), linked.follow(change)))
+  feed.on("memory", (/** @type {Change} */ change) => one.followMemory(change))
+  feed.on("event", (/** @type {Change} */ change) => one.followEvent(change))
+  feed.on("marker", (/** @type {Change} */ change) => one.followMarker(change))
+  feed.on("review", (/** @type {Change} */ change) => one.followReview(change))
+  feed.on("escalation", (/** @type {Change} */ change) => linked.followHandoff(change))
+  return {
+    /** @param {URLSearchParams} params @param {number} id @param {string} hash */
+    visit: (params, id, hash) => one.visit(id, params.get("part") ?? "", hash),
+    leave: () => one.leave(),
+    load: () => one.reload(),
+  }
+}
+
+/** @param {any} with_ */
+function ofUses({ Alpine, add, api, feed, router, clock, toasts, journal }) {
+  const slots = add("cooldowns", cooldowns({ api, feed, clock, toasts, journal }))
+  const done = add("uses", uses({ api, feed, router }))
+  feed.on("cooldown", (/** @type {Change} */ change) => (done.follow(change), slots.follow()))
+  feed.onReset(() => router.page !== "cooldowns" && done.phase !== "loading" && done.load())
+  Alpine.effect(() => slots.tick(clock.second))
+  Alpine.effect(() => done.waiting.length && toasts.whisper(done.pill, "uses"))
+  return {
+    cooldowns: {
+      visit: (/** @type {URLSearchParams} */ params) => (slots.visit(), done.visit(params)),
+      leave: () => slots.leave(),
+      load: () => (slots.load(), done.load()),
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import { t } from "../../shared/texts/index.js"
+
+const TITLES = {
+  search: t("common.search_page"),
+  approvals: t("common.approvals_page"),
+  reviews: t("common.reviews_page"),
+  session: t("common.session_page"),
+  cooldowns: t("common.cooldowns_page"),
+  preview: t("common.preview_page"),
+  health: t("common.health_page"),
+  settings: t("common.settings_page"),
+  trash: t("common.trash_page"),
+}
+/** The pages whose code is not part of the first load. */
+export const LATE = Object.keys(TITLES)
+
+/**
+ * Pages that come when one of them is opened first.
+ * @param {{api: Api, router: any, reload: () => void, fetch: () => Promise<Record<string, any>>}} with_ `fetch` brings the stores of
+ *   the pages by name
+ */
+export function late({ api, router, reload, fetch }) {
+  /** @type {Promise<Record<string, any>> | null} */
+  let coming = null
+  return {
+    ready: false,
+    problem: "",
+
+    /** Is one of them open whose code is not there yet? */
+    get comes() {
+      return !this.ready && LATE.includes(router.page)
+    },
+
+    get title() {
+      if (router.page === "session") return t("hands.session_n", { id: String(router.id) })
+      if (router.page === "reviews" && router.id !== null) return t("hands.review_n", { id: String(router.id) })
+      return TITLES[/** @type {keyof typeof TITLES} */ (router.page)] ?? ""
+    },
+
+    /** The stores of these pages by name, once they are there; nothing where they cannot be loaded. */
+    async open() {
+      coming ??= fetch()
+      try {
+        const stores = await coming
+        this.ready = true
+        this.problem = ""
+        return stores
+      } catch {
+        coming = null
+        this.problem = t("common.part_lost")
+        return null
+      }
+    },
+
+    /** Once more. A server that answers, but not with what this page asks for, has a newer one. */
+    async again() {
+      const answers = await api
+        .get("/supervisor")
+        .catch((/** @type {import("../../shared/api.js").Problem} */ { status }) => status)
+      if (await this.open()) router.arrive()
+      else if (answers) reload()
+    },
+  }
+}

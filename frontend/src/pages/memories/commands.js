@@ -1,0 +1,57 @@
+import { t } from "../../shared/texts/index.js"
+
+const STEP = 0.05
+
+/** What keys do to the row of the list that has the focus. @param {any} stores */
+export function memoriesCommands({ router, memory, memories, rowEdit }) {
+  const row = () => rowOf(memories, document.activeElement)
+  const when = () => router.page === "memories" && !memories.past && Boolean(row())
+  const edit = (/** @type {string} */ field) => {
+    rowEdit.start({ ...row() })
+    // before the next key is heard, or it would be taken for a command
+    queueMicrotask(() => focusField(field) || setTimeout(() => focusField(field)))
+  }
+  return [
+    { keys: "e", label: t("memories.keyEdit"), when, run: () => edit("observation") },
+    {
+      keys: "e",
+      label: t("hands.edit_memory"),
+      when: () => router.page === "memories" && !memories.past && memory.open && !row(),
+      run: () => panelText()?.focus(),
+    },
+    {
+      keys: "Space",
+      label: t("hands.peek_memory"),
+      when: () => router.page === "memories" && Boolean(row()),
+      run: () => router.go(router.keeping(`/memories/${row().id}`)),
+    },
+    { keys: "+", label: t("memories.keyRaise"), when, repeats: true, run: () => rowEdit.step(row(), STEP) },
+    { keys: "-", label: t("memories.keyLower"), when, repeats: true, run: () => rowEdit.step(row(), -STEP) },
+    {
+      keys: "x",
+      label: t("memories.keySelect"),
+      when,
+      run: () => memories.choose(row().id, !memories.chosen[row().id]),
+    },
+    { keys: "X", label: t("memories.keyRange"), when, run: () => memories.chooseTo(row().id) },
+  ]
+}
+
+/** The memory whose row holds an element. @param {any} memories @param {Element | null} el */
+export function rowOf(memories, el) {
+  const id = Number(/** @type {HTMLElement | null} */ (el?.closest("tr[data-id]"))?.dataset.id)
+  return memories.rows.find((/** @type {Memory} */ each) => each.id === id)
+}
+
+/** @param {string} field */
+export function focusField(field) {
+  const el = /** @type {HTMLInputElement | null} */ (document.querySelector(`[data-edit="${field}"]`))
+  el?.focus()
+  if (field !== "category") el?.select()
+  return Boolean(el)
+}
+
+/** @returns {HTMLElement | null} */
+function panelText() {
+  return document.querySelector(".panel textarea")
+}

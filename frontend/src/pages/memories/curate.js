@@ -1,0 +1,185 @@
+import { confidence } from "../../shared/format/format.js"
+import { t } from "../../shared/texts/index.js"
+
+const FEW = 1_000
+
+/** @typedef {"confidence" | "raise" | "lower" | "deactivate" | "activate"} Act */
+
+/** @typedef {{id: number, text: string, before: string, after: string, state: string}} Example */
+/** @typedef {{act: Act, value: number, body: Record<string, any>, then: () => void, changed: number, title: string, about: string, lines: string[], examples: Example[]}} Plan */
+/** @typedef {{matched: number, turn_inactive: number, turn_active: number, examples: {before: Memory, after: Memory | null}[]}} Preview */
+
+/** What an act asks of the API. @param {Act} act @param {number} value */
+export function askOf(act, value) {
+  if (act === "deactivate" || act === "activate") return { action: act }
+  if (act === "confidence") return { action: act, value }
+  return { action: "adjust", value: act === "raise" ? value : -value }
+}
+
+const WORDS = /** @type {const} */ ({
+  confidence: "Confidence",
+  raise: "Raise",
+  lower: "Lower",
+  deactivate: "Deactivate",
+  activate: "Activate",
+})
+
+/** What an act did, in a sentence. @param {Act} act @param {number} value @param {number} changed @param {number} [left] */
+export function doneWords(act, value, changed, left = 0) {
+  const done = t(`memories.done${WORDS[act]}`, { n: changed, by: value.toFixed(2) })
+  return left ? `${done} ${t("memories.left", { n: left })}` : done
+}
+
+/** What an act would do, line by line. @param {{changed: number, left: number, preview: Preview}} answer */
+export function foreseenWords({ changed, left, preview: { matched, turn_inactive: falls, turn_active: rises } }) {
+  const lines = [
+    changed ? t("memories.wouldChange", { n: changed }) : t("memories.wouldNot"),
+    falls ? t("memories.wouldFall", { n: falls }) : "",
+    rises ? t("memories.wouldRise", { n: rises }) : "",
+    matched > changed ? t("memories.wouldStay", { n: matched - changed }) : "",
+    left ? t("memories.wouldLeave", { n: left }) : "",
+  ]
+  return lines.filter(Boolean)
+}
+
+/**
+ * What an operator does to memories beyond editing one: delete with a way back, and many at a time.
+ * @param {{api: Api, memories: any, confirm: any, toasts: any, journal: any}} with_
+ */
+export function curate({ api, memories, confirm, toasts, journal }) {
+  return {
+    /** What an act would do, before it is done. */
+    plan: /** @type {Plan | null} */ (null),
+    busy: false,
+
+    /** @param {Memory} memory @returns {Promise<boolean>} */
+    async remove(memory) {
+      const yes = await confirm.ask({
+        title: t("memories.deleteOne"),
+        text: memory.observation,
+        note: t("memories.deleteOneNote"),
+        verb: t("memories.deleteVerb"),
+      })
+      return yes && tell(() => removed([memory], () => api.remove(`/memories/${memory.id}`)))
+    },
+
+    /** Those that are ticked, or all that match. @param {Memory[]} ticked @returns {Promise<boolean>} */
+    async removeMany(ticked) {
+      const n = memories.everything ? memories.chosenCount : ticked.length
+      const many = n > FEW
+      if (many && !memories.everything) return tell(async () => void those(ticked))
+      const yes = await confirm.ask({
+        title: t("memories.askDelete", { n }),
+        text: memories.everything ? filterWords(memories.wanted) : "",
+        note: t("memories.deleteNote"),
+        verb: t("memories.deleteVerb"),
+      })
+      if (!yes) return false
+      if (many) return tell(() => removed([], () => erase(those(ticked)), n))
+      return tell(async () => {
+        const rows = memories.everything ? (await api.all("/memories", memories.wanted)).items : ticked
+        await removed(rows, () => erase({ ids: idsOf(rows) }))
+      })
+    },
+
+    /** Say what an act would do to those that are ticked, or to all that match. @param {Memory[]} rows @param {Act} act @param {number} value @param {() => void} [then] once it is done */
+    async change(rows, act, value, then = () => {}) {
+      const n = memories.everything ? memories.chosenCount : rows.length
+      this.busy = true
+      await tell(async () => {
+        const body = { ...those(rows), ...askOf(act, value) }
+        const answer = await api.post("/memories/bulk", { ...body, preview: true })
+        const { matched, examples } = answer.preview
+        this.plan = {
+          ...{ act, value, body, then, changed: answer.changed },
+          title: t(`memories.ask${WORDS[act]}`, { n: matched || n, by: value.toFixed(2) }),
+          about: memories.everything ? filterWords(memories.wanted) : "",
+          lines: foreseenWords(answer),
+          examples: examples.map(exampleWords),
+        }
+      })
+      this.busy = false
+    },
+
+    /** Do what was foreseen, with one way back. @returns {Promise<boolean>} */
+    async carryOut() {
+      const { plan } = this
+      this.plan = null
+      if (plan === null || !(await tell(() => changed(plan)))) return false
+      plan.then()
+      return true
+    },
+
+    leave() {
+      this.plan = null
+    },
+  }
+
+  /** Where nothing narrows the list it has to be said that every memory is meant. */
+  function allThatMatch() {
+    return Object.keys(memories.wanted).length > 0 ? { filter: memories.wanted } : { filter: {}, all: true }
+  }
+
+  /** All that match, or those that are ticked: of these the API takes no more than a thousand. @param {Memory[]} ticked */
+  function those(ticked) {
+    if (memories.everything) return allThatMatch()
+    if (ticked.length > FEW) throw new Error(t("memories.tooMany"))
+    return { ids: idsOf(ticked) }
+  }
+
+  /** @param {Plan} plan */
+  async function changed({ act, value, body }) {
+    const answer = await api.post("/memories/bulk", body)
+    memories.unchoose()
+    toasts.say(doneWords(act, value, answer.changed, answer.left), { undo: journal.undoing() })
+  }
+
+  /** @param {Record<string, unknown>} whom */
+  function erase(whom) {
+    return api.post("/memories/bulk", { ...whom, action: "delete" })
+  }
+
+  /** @param {Memory[]} rows @param {() => Promise<unknown>} send @param {number} [n] how many went, when not all are known here */
+  async function removed(rows, send, n = rows.length) {
+    await send()
+    rows.forEach(({ id }) => memories.drop(id, { own: true }))
+    memories.unchoose()
+    memories.tallySoon()
+    toasts.say(t("memories.doneDelete", { n }), { undo: journal.undoing() })
+  }
+
+  /** @param {() => Promise<unknown>} act */
+  async function tell(act) {
+    try {
+      await act()
+      return true
+    } catch (problem) {
+      toasts.say(t("memories.nothingChanged", { why: /** @type {Error} */ (problem).message }), { bad: true })
+      return false
+    }
+  }
+}
+
+/** @param {Memory[]} rows */
+function idsOf(rows) {
+  return rows.map(({ id }) => id)
+}
+
+/** Which ones a question is about. @param {Record<string, string>} wanted */
+function filterWords({ section, q, service, category, state, view }) {
+  const named = view ? t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`memories.${view}`)) : ""
+  const words = [section, service, category, state, named, q ? `“${q}”` : ""].filter(Boolean)
+  return words.length ? t("memories.allThatMatch", { words: words.join(", ") }) : t("memories.allThereAre")
+}
+
+/** A memory before and after. @param {{before: Memory, after: Memory | null}} example */
+function exampleWords({ before, after }) {
+  const then = after ?? before
+  return {
+    id: before.id,
+    text: before.observation,
+    before: confidence(before.confidence),
+    after: confidence(then.confidence),
+    state: before.active === then.active ? "" : then.active ? "on" : "off",
+  }
+}

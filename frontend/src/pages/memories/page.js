@@ -1,0 +1,236 @@
+import { focusField, rowOf } from "./commands.js"
+import { ago, confidence, exact, serviceName, stateWords } from "../../shared/format/format.js"
+import { VIEWS } from "./store.js"
+import { UNCLAMPED, clampConfidence } from "../../shared/memory-form/draft.js"
+import { t } from "../../shared/texts/index.js"
+import { focusList, onControl, revealIn } from "../../shared/directives/rows.js"
+
+const DOUBLE_MS = 180
+
+/** @param {(name: string) => any} store */
+export function memoriesPage(store) {
+  const [memories, memory, curate, router, rowEdit] = ["memories", "memory", "curate", "router", "rowEdit"].map(store)
+  const chosen = () =>
+    memories.rows
+      .filter((/** @type {Memory} */ row) => memories.chosen[row.id])
+      .map((/** @type {Memory} */ row) => ({ ...row }))
+  let opening = /** @type {any} */ (undefined)
+  return {
+    act: "confidence",
+    /** The row that was just clicked. */
+    pressed: /** @type {number | null} */ (null),
+    picking: false,
+    value: "0.5",
+    valueNote: "",
+
+    reveal: () => revealIn(memories),
+
+    serviceChoices() {
+      const held = memories.filters.service
+      const all = memories.facets.services.map((/** @type {any} */ each) =>
+        choice(serviceName(each.service), each.count),
+      )
+      return !held || all.some((/** @type {any} */ each) => each.name === held) ? all : [...all, choice(held, 0)]
+    },
+
+    categoryChoices() {
+      const held = memories.filters.category
+      const all = memories.facets.categories.map((/** @type {any} */ each) => choice(each.category, each.count))
+      return !held || all.some((/** @type {any} */ each) => each.name === held) ? all : [...all, choice(held, 0)]
+    },
+
+    projectChoices() {
+      const held = memories.filters.project
+      const all = (memories.facets.projects ?? []).map((/** @type {any} */ each) => choice(each.project, each.count))
+      return !held || all.some((/** @type {any} */ each) => each.name === held) ? all : [...all, choice(held, 0)]
+    },
+
+    /** @param {Memory} row */
+    rowClass(row) {
+      return {
+        "is-off": !row.active,
+        "is-open": row.id === memory.id || (memory.id === null && row.id === this.pressed),
+        "is-chosen": memories.chosen[row.id],
+        "is-edited": row.id === rowEdit.id,
+        "is-fresh": memories.fresh[row.id],
+        "is-leaving": memories.leaving[row.id],
+      }
+    },
+
+    /** What the cells of a row say. @param {Memory} row */
+    cells(row) {
+      const { id, session_id: session, updated_at: at } = row
+      return {
+        check: {
+          "aria-label": t("memories.selectOne", { id: String(id) }),
+          disabled: memories.past,
+          checked: memories.everything || Boolean(memories.chosen[id]),
+        },
+        service: { text: serviceName(row.service), class: row.service ? "c-service" : "c-service is-general" },
+        category: { text: row.category },
+        observation: {
+          text: [row.title, row.observation].filter(Boolean).join(" · "),
+          href: router.keeping(`/memories/${id}`),
+        },
+        confidence: { text: confidence(row.confidence) },
+        meter: { share: row.confidence },
+        state: {
+          text: t(row.active ? "memories.active" : "memories.inactive"),
+          title: stateWords(row),
+          "data-state": row.active ? "on" : "off",
+        },
+        updated: { text: ago(at, store("clock").now), title: exact(at), datetime: at },
+        session: {
+          text: session ? `#${session}` : "",
+          href: session ? `/sessions/${session}` : null,
+          hidden: !session,
+        },
+        manual: { hidden: Boolean(session) },
+      }
+    },
+
+    /** One click opens it, a moment later: two edit it where it stands. @param {Memory} row @param {MouseEvent} click */
+    openRow(row, click) {
+      const link = /** @type {Element} */ (click.target).closest("a[data-row]")
+      if (click.ctrlKey || click.metaKey || click.shiftKey || (!link && onControl(click))) return
+      click.preventDefault()
+      clearTimeout(opening)
+      if (click.detail > 1 || rowEdit.id === row.id) return
+      this.pressed = row.id
+      const open = () => {
+        router.go(router.keeping(`/memories/${row.id}`))
+        this.pressed = null
+      }
+      if (click.detail === 0) open()
+      else opening = setTimeout(open, DOUBLE_MS)
+    },
+
+    sessionWords: () => t("memories.ofSession", { id: memories.filters.session }),
+
+    views: () =>
+      VIEWS.map((name) => ({
+        name,
+        label: t(`memories.${name}`),
+        n: memories.views[name] === undefined ? "" : inNumber(memories.views[name]),
+      })),
+
+    /** @param {string} name */
+    viewAddress: (name) => router.with({ view: memories.filters.view === name ? "" : name }),
+
+    inNumber,
+
+    turnWords: () => t(memories.order === "asc" ? "memories.rising" : "memories.falling"),
+    editWords: (/** @type {Memory} */ { id }) => t("memories.editOne", { id: String(id) }),
+    chosenWords: () => t("memories.selected", { n: memories.chosenCount }),
+    toggleWords: () => t(memories.chosenCount > 0 ? "memories.selectNone" : "memories.select"),
+
+    /** One more row, or with Shift all up to it. @param {Memory} row @param {MouseEvent} click */
+    tick({ id }, click) {
+      if (click.shiftKey) memories.chooseTo(id)
+      else memories.choose(id, /** @type {HTMLInputElement} */ (click.target).checked)
+    },
+
+    /** @param {MouseEvent} click */
+    editHere(click) {
+      const row = rowOf(memories, /** @type {Element} */ (click.target))
+      const on = /** @type {Element} */ (click.target)
+      if (!row || memories.past || on.closest("form, button, input")) return
+      clearTimeout(opening)
+      this.pressed = null
+      getSelection()?.removeAllRanges()
+      rowEdit.start({ ...row })
+      const cell = on.closest("td")?.className ?? ""
+      const field = ["confidence", "category", "service"].find((name) => cell.includes(`c-${name}`))
+      setTimeout(() => focusField(field ?? "observation"))
+    },
+
+    /** @param {KeyboardEvent} event */
+    async editKey(event) {
+      const { key, target } = event
+      const { edit } = /** @type {HTMLElement} */ (target).dataset
+      const by = { "+": 0.05, "=": 0.05, "-": -0.05 }[key]
+      if (key === "Escape") this.leaveEdit(event)
+      else if (key === "Enter" && edit && !event.shiftKey && !event.isComposing) this.saveEdit(event)
+      else if (by && edit?.startsWith("confidence")) {
+        event.preventDefault()
+        rowEdit.nudge(by)
+      }
+    },
+
+    /** @param {Event} event */
+    async saveEdit(event) {
+      event.preventDefault()
+      const { id } = rowEdit
+      const saving = rowEdit.save()
+      if (rowEdit.id === null) focusList(id)
+      if (!(await saving)) setTimeout(() => focusField(rowEdit.errors.confidence ? "confidence" : "observation"))
+    },
+
+    /** @param {Event} event */
+    leaveEdit(event) {
+      event.preventDefault()
+      event.stopPropagation()
+      const { id } = rowEdit
+      rowEdit.giveUp()
+      focusList(id)
+    },
+
+    async deleteChosen() {
+      if (await curate.removeMany(chosen())) focusList()
+    },
+
+    /** A number outside 0 to 1 is clamped, and a note says so. */
+    clampValue() {
+      const form = { draft: /** @type {any} */ ({ confidence: this.value }), clamped: UNCLAMPED }
+      clampConfidence(form)
+      this.value = `${form.draft.confidence}`
+      this.valueNote = form.clamped.note || this.valueNote
+    },
+
+    changeChosen() {
+      if (this.needsValue()) this.clampValue()
+      if (this.needsValue() && Number.isNaN(parseFloat(this.value))) return (this.valueNote = t("memory.number"))
+      return curate.change(chosen(), this.act, Number(this.value), focusList)
+    },
+
+    /** Deactivating and bringing back need no number. */
+    needsValue() {
+      return this.act !== "deactivate" && this.act !== "activate"
+    },
+
+    /** Ask which moment, and let it be typed at once. */
+    pick() {
+      this.picking = true
+      setTimeout(() => /** @type {HTMLElement} */ (document.querySelector("input[type=datetime-local]"))?.focus())
+    },
+
+    /** Show everything as it stood then; nothing means now. @param {string} local */
+    goTo(local) {
+      this.picking = false
+      router.go(router.with({ as_of: local ? new Date(local).toISOString() : "" }))
+    },
+
+    moment: () => (memories.past ? localTime(new Date(memories.filters.as_of)) : ""),
+    atMost: () => localTime(new Date(store("clock").now)),
+
+    toggleShown: () => memories.chooseAll(memories.chosenCount === 0),
+
+    everyShown: () => t("memories.shownSelected", { n: memories.chosenIds.length }),
+    everyMatch: () => t("memories.selectAll", { n: memories.total ?? 0 }),
+  }
+}
+
+/** Of the past some counts are not known; they are not shown then. @param {number | undefined} n */
+function inNumber(n) {
+  return n === undefined ? "" : n.toLocaleString("en")
+}
+
+/** A moment as a field for date and time takes it. @param {Date} time */
+function localTime(time) {
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
+}
+
+/** @param {string} name @param {number} n */
+function choice(name, n) {
+  return { name, label: `${name} (${n})` }
+}

@@ -1,0 +1,317 @@
+import { isOperational, serviceName } from "../../shared/format/format.js"
+import { t } from "../../shared/texts/index.js"
+import { extend, liveList } from "../../shared/stores/list.js"
+import { selection } from "../../shared/stores/selection.js"
+
+const FALLING = ["confidence", "updated", "created", "source"]
+const RISING = ["service", "category", "state"]
+const SORTS = [...FALLING, ...RISING]
+export const SECTIONS = ["knowledge", "all"]
+const STATES = ["active", "inactive", "review"]
+export const VIEWS = /** @type {const} */ (["fading", "unused", "single", "edited"])
+const OPENS = 25 // what fills a screen comes first, the rest right after
+const COUNT_AGAIN_MS = 400
+const NAMELESS = "\u{10ffff}" // general, which has no name, comes last
+
+/** What the address says about the list. @param {URLSearchParams} params */
+export function memoryFilters(params) {
+  const one = (/** @type {string} */ name, /** @type {readonly string[]} */ of) => {
+    const value = params.get(name) ?? ""
+    return of.includes(value) ? value : ""
+  }
+  const as_of = moment(params.get("as_of"))
+  const state = one("state", STATES)
+  return {
+    q: params.get("q") ?? "",
+    service: params.get("service") ?? "",
+    category: params.get("category") ?? "",
+    section: one("section", SECTIONS),
+    project: params.get("project") ?? "",
+    session: /^[1-9]\d{0,14}$/.test(params.get("session") ?? "") ? (params.get("session") ?? "") : "",
+    state: as_of && state === "review" ? "" : state,
+    view: as_of ? "" : one("view", VIEWS),
+    sort: one("sort", SORTS),
+    order: one("order", ["asc", "desc"]),
+    group: one("group", ["service"]),
+    as_of,
+  }
+}
+
+/** A moment as the API takes it; what is none is left out. @param {string | null} text */
+function moment(text) {
+  const time = Date.parse(text ?? "")
+  return Number.isNaN(time) ? "" : new Date(time).toISOString()
+}
+
+/** @typedef {ReturnType<typeof memoryFilters>} MemoryFilters */
+
+/**
+ * Operational memories, unless another section is chosen or a filter covers both sections. Empty means both.
+ * @param {Pick<MemoryFilters, "section" | "category" | "project" | "session">} filters
+ */
+export function sectionOf({ section, category, project, session }) {
+  if (section) return section === "all" ? "" : section
+  return category || project || session ? "" : "operational"
+}
+
+/** Would the server list this memory under these filters? Of views and reviews only the server can say. @param {Memory} memory @param {MemoryFilters} filters */
+export function memoryMatches(memory, filters) {
+  const { q, service, category, project, session, state, view } = filters
+  const section = sectionOf(filters)
+  return (
+    (!section || (section === "operational") === isOperational(memory.category)) &&
+    !view &&
+    state !== "review" &&
+    (!q || `${memory.title}\n${memory.observation}`.toLowerCase().includes(q.toLowerCase())) &&
+    (!project || memory.project === project.toLowerCase()) &&
+    (!service || (memory.service ?? "general") === service) &&
+    (!session || String(memory.session_id) === session) &&
+    (!category || memory.category === category) &&
+    (!state || memory.active === (state === "active"))
+  )
+}
+
+/** @typedef {(a: Memory, b: Memory) => number} Order */
+/** @type {Order} */ const byService = (a, b) => text(a.service ?? NAMELESS, b.service ?? NAMELESS)
+/** @type {Order} */ const surest = (a, b) => b.confidence - a.confidence
+/** @type {Order} */ const newest = (a, b) => text(b.updated_at, a.updated_at)
+/** @type {Order} */ const older = (a, b) => a.id - b.id
+/** @type {Order} */ const younger = (a, b) => b.id - a.id
+/** @type {Record<string, Order[]>} */
+const ORDERS = {
+  confidence: [surest, newest, older],
+  updated: [newest, younger],
+  created: [younger],
+  source: [(a, b) => (b.session_id ?? 0) - (a.session_id ?? 0), younger],
+  service: [byService, surest, older],
+  category: [(a, b) => text(a.category, b.category), surest, older],
+  state: [(a, b) => Number(b.active) - Number(a.active), surest, older],
+}
+
+/** The order of the server. @param {{sort?: string, order?: string, group?: string}} asked @returns {Order} */
+export function memoryOrder({ sort: asked = "", order = "", group = "" }) {
+  const sort = asked || "confidence"
+  const turned = order !== "" && order !== natural(sort)
+  const whole = FALLING.includes(sort)
+  const keys = ORDERS[sort].map((key, at) => (turned && (whole || at === 0) ? turn(key) : key))
+  if (group && sort !== "service") keys.unshift(byService)
+  return (a, b) => keys.reduce((found, key) => found || key(a, b), 0)
+}
+
+/** Which way a column runs unless it is asked otherwise. @param {string} sort */
+function natural(sort) {
+  return FALLING.includes(sort) ? "desc" : "asc"
+}
+
+/** @param {Order} order @returns {Order} */
+function turn(order) {
+  return (a, b) => order(b, a)
+}
+
+/** @param {string} a @param {string} b */
+function text(a, b) {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/**
+ * The memories the operator sees.
+ * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} with_
+ */
+export function memories({ api, feed, router, later = setTimeout }) {
+  let filters = memoryFilters(new URLSearchParams())
+  let counting = false
+  const list = liveList({
+    api,
+    feed,
+    later,
+    opens: OPENS,
+    path: "/memories",
+    entity: "memory",
+    query: () => ({ ...filters, section: sectionOf(filters), limit: 50 }),
+    matches: (/** @type {Memory} */ memory) => memoryMatches(memory, filters),
+    compare: (a, b) => memoryOrder(filters)(a, b),
+    byIds: async (/** @type {number[]} */ ids) => (await api.get("/memories", { ids, limit: ids.length })).items,
+  })
+  return extend(extend(list, selection()), {
+    filters,
+    facets: {
+      services: /** @type {{service: string | null, count: number}[]} */ ([]),
+      categories: /** @type {{category: string, count: number}[]} */ ([]),
+      projects: /** @type {{project: string, count: number}[]} */ ([]),
+      states: { active: 0, inactive: 0, review: 0 },
+    },
+    views: /** @type {Record<string, number>} */ ({}),
+    active: 0,
+    known: false,
+    /** A list that only the server can judge is not what it was. */
+    drifted: false,
+    /** Were many changed at once, since it was read? Which of them match only the server knows. */
+    many: false,
+
+    /** Follow the address: other filters are another list, the same ones are left as they are. @param {URLSearchParams} params */
+    visit(params) {
+      filters = memoryFilters(params)
+      const same = this.phase === "ready" && JSON.stringify(filters) === JSON.stringify(this.filters)
+      this.filters = filters
+      if (same) return
+      this.unchoose()
+      this.reload()
+    },
+
+    /** The rows first; the counts may come behind them. */
+    async reload() {
+      this.drifted = this.many = false
+      await this.load()
+      await this.tally()
+    },
+
+    /** @param {Change} change */
+    follow(change) {
+      if (this.phase === "ready" && !this.past) this.apply(change)
+      this.many ||= change.op === "batch"
+      if (change.op === "deleted") delete this.chosen[change.id]
+      this.tallySoon()
+    },
+
+    /** The counts beside the filters, and the one in the sidebar, which no filter changes. */
+    async tally() {
+      const mine = filters
+      const { sort: _, order: __, group: ___, ...rest } = mine
+      try {
+        const facets = await api.get("/memories/facets", { ...rest, section: sectionOf(mine) })
+        if (mine === filters) this.facets = facets
+        const all = this.filtered || this.past ? await api.get("/memories/facets", { section: "operational" }) : facets
+        this.active = all.states.active
+        this.known = true
+        await this.tallyViews(mine)
+      } catch {
+        this.known = false
+      }
+    },
+
+    /** @param {MemoryFilters} mine */
+    async tallyViews(mine) {
+      if (this.past || !this.here) return
+      const { views } = await api.get("/memories/views", this.wanted)
+      if (mine !== filters) return
+      this.views = views
+      const { state, view } = mine
+      const all = state ? this.facets.states[/** @type {"active"} */ (state)] : this.inAll
+      const ours = view === "" && state !== "review"
+      const judged = ours && !this.many ? this.total : view ? views[view] : all
+      const stray = ours && this.rows.some((/** @type {Memory} */ row) => !memoryMatches(row, mine))
+      this.drifted = this.phase === "ready" && (stray || judged !== this.total)
+    },
+
+    /** Does the page itself show? Its counts are asked for nowhere else. */
+    get here() {
+      return router.page === "memories"
+    },
+
+    /** Counts follow a burst of changes once, not each of them. */
+    tallySoon() {
+      if (counting) return
+      counting = true
+      later(() => {
+        counting = false
+        this.tally()
+      }, COUNT_AGAIN_MS)
+    },
+
+    get filtered() {
+      const { section: _, ...rest } = this.wanted
+      return this.filters.section !== "" || Object.keys(rest).length > 0
+    },
+
+    /** What narrows the list, as the API takes it: neither an order nor a moment. */
+    get wanted() {
+      const { sort: _, order: __, group: ___, as_of: ____, ...rest } = this.filters
+      const wanted = { ...rest, section: sectionOf(this.filters) }
+      return Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== ""))
+    },
+
+    /** Is it shown as it once was? Nothing can be changed then. */
+    get past() {
+      return this.filters.as_of !== ""
+    },
+
+    /** The rows under their services where they are asked for; else all of them under no name. */
+    get groups() {
+      if (this.filters.group === "") return [{ key: "", name: "", n: null, rows: this.shown }]
+      return grouped(this.shown).map(({ service, rows }) => ({
+        key: service ?? "",
+        name: serviceName(service),
+        n: this.facets.services.find((/** @type {any} */ each) => each.service === service)?.count ?? null,
+        rows,
+      }))
+    },
+
+    get pill() {
+      return t("memories.new", { n: this.waiting.length })
+    },
+
+    get summary() {
+      return t("common.memories", { n: this.total ?? this.rows.length })
+    },
+
+    get inAll() {
+      return this.facets.states.active + this.facets.states.inactive
+    },
+
+    get sort() {
+      return this.filters.sort || "confidence"
+    },
+
+    get order() {
+      return this.filters.order || natural(this.sort)
+    },
+
+    /** @param {string} column */
+    sortedBy(column) {
+      if (this.sort !== column) return "none"
+      return this.order === "asc" ? "ascending" : "descending"
+    },
+
+    /** By a column, and by the same one once more the other way round. @param {string} sort */
+    sortBy(sort) {
+      if (sort === this.sort) return this.turnOrder()
+      this.filter({ sort: sort === "confidence" ? "" : sort, order: "" })
+    },
+
+    turnOrder() {
+      const order = this.order === "asc" ? "desc" : "asc"
+      this.filter({ order: order === natural(this.sort) ? "" : order })
+    },
+
+    /** @param {Record<string, any>} changes @param {{replace?: boolean}} [how] */
+    filter(changes, how) {
+      router.go(router.with(changes), how)
+    },
+
+    /** Typing narrows the list at once, without a step in the history for each letter. @param {string} q */
+    type(q) {
+      this.filter({ q: q.trim() }, { replace: true })
+    },
+
+    clear() {
+      router.go(
+        router.with({ q: "", service: "", category: "", section: "", project: "", session: "", state: "", view: "" }),
+      )
+    },
+
+    /** A row as it will be once the server has said so; nothing newer is overwritten. @param {Memory} row */
+    foresee(row) {
+      const same = (/** @type {Memory} */ each) => each.id === row.id && each.version === row.version
+      const at = this.rows.findIndex(same)
+      if (at >= 0) this.rows[at] = row
+    },
+  })
+}
+
+/** @param {Memory[]} rows by service */
+function grouped(rows) {
+  /** @type {Map<string | null, Memory[]>} */
+  const groups = new Map()
+  for (const row of rows) groups.set(row.service, [...(groups.get(row.service) ?? []), row])
+  return [...groups].map(([service, rows]) => ({ service, rows }))
+}

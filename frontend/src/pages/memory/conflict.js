@@ -1,0 +1,77 @@
+import { wordDiff } from "../../shared/format/diff.js"
+import { t } from "../../shared/texts/index.js"
+import { fieldsOf, tagsOf } from "../../shared/memory-form/draft.js"
+
+const TEXTS = ["observation", "title", "tags", "topic_key"]
+
+/** @typedef {"mine" | "theirs" | "merged"} Choice */
+/** @typedef {{name: string, label: string, mine: unknown, was: string, mineParts: import("../../shared/format/diff.js").Part[], theirParts: import("../../shared/format/diff.js").Part[], editable: boolean, choice: Choice, text: string}} Clash */
+/** @typedef {{clashes: string[], body: Record<string, unknown>, base: Memory, theirs: Memory}} Overtaken */
+
+/** Two people changed the same field of a memory: what it was, what each made of it, and which of them stands. */
+export function conflict() {
+  /** @type {(body: Record<string, unknown>) => Promise<unknown>} */
+  let settle = async () => {}
+  /** @type {Record<string, unknown>} */
+  let rest = {}
+  return {
+    open: false,
+    fields: /** @type {Clash[]} */ ([]),
+
+    /** @param {Overtaken} overtaken @param {(body: Record<string, unknown>) => Promise<unknown>} then what to do with what stands */
+    ask({ clashes, body, base, theirs }, then) {
+      const [was, is] = [fieldsOf(base), fieldsOf(theirs)]
+      settle = then
+      rest = Object.fromEntries(Object.entries(body).filter(([name]) => !clashes.includes(name)))
+      this.fields = clashes.map((name) => clashOf(name, was[name], body[name], is[name]))
+      this.open = true
+    },
+
+    /** Each of them for one side. @param {Choice} choice */
+    all(choice) {
+      for (const field of this.fields) field.choice = choice
+    },
+
+    async submit() {
+      const mine = this.fields.filter(({ choice }) => choice !== "theirs")
+      const chosen = mine.map((each) => [each.name, each.choice === "mine" ? each.mine : valueOf(each)])
+      this.open = false
+      await settle({ ...rest, ...Object.fromEntries(chosen) })
+    },
+
+    /** Closed and nothing decided: what was typed stays where it was typed. */
+    hide() {
+      this.open = false
+    },
+  }
+}
+
+/** @param {string} name @param {unknown} was @param {unknown} mine @param {unknown} theirs @returns {Clash} */
+function clashOf(name, was, mine, theirs) {
+  const [before, ours, others] = [was, mine, theirs].map((value) => wordsOf(value))
+  return {
+    name,
+    label: t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`memory.field_${name}`)),
+    mine,
+    was: before,
+    mineParts: wordDiff(before, ours),
+    theirParts: wordDiff(before, others),
+    editable: TEXTS.includes(name),
+    choice: "mine",
+    text: name === "topic_key" && mine === null ? "" : ours,
+  }
+}
+
+/** @param {Clash} clash */
+function valueOf({ name, text }) {
+  if (name === "tags") return tagsOf(text)
+  return name === "topic_key" ? text.trim() || null : text.trim()
+}
+
+/** A value of a field as people read it. @param {unknown} value */
+export function wordsOf(value) {
+  if (typeof value === "boolean") return t(value ? "memory.yes" : "memory.no")
+  if (typeof value === "number") return value.toFixed(2)
+  const text = Array.isArray(value) ? value.join(", ") : String(value ?? "")
+  return text || t("memory.nothing")
+}

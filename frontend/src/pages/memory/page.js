@@ -1,0 +1,171 @@
+import { t } from "../../shared/texts/index.js"
+import { THRESHOLD, confidence, isOperational, past, tierWords } from "../../shared/format/format.js"
+import { newSide, oldSide, wordDiff } from "../../shared/format/diff.js"
+import { clampNote } from "../../shared/memory-form/draft.js"
+import { decidedWords, saidWords } from "../../shared/format/outcomes.js"
+import { historyWords } from "../../shared/format/history.js"
+import { focusList } from "../../shared/directives/rows.js"
+import { steps, trend } from "./trend.js"
+
+/** What a click in the panel of one memory means, and what stands there in words. @param {(name: string) => any} store */
+export function memoryPanel(store) {
+  const [memory, curate, router, toasts] = ["memory", "curate", "router", "toasts"].map(store)
+  const journal = store("journal")
+  const { grounds } = memory
+  return {
+    closePanel() {
+      const { id } = memory
+      router.go(router.keeping(`/${router.page}`))
+      focusList(id)
+    },
+
+    backWords: () => t(router.page === "search" ? "memory.back_search" : "memory.back_memories"),
+
+    async save() {
+      const { active } = memory.row
+      memory.clamp()
+      const note = clampNote(memory)
+      if (!(await memory.save())) return
+      toasts.say(`${memory.merged || savedWords(active, memory.row)} ${note}`.trim(), { undo: journal.undoing() })
+    },
+
+    /** Could sessions read it again just like that? */
+    mayReturn: () => !memory.past && !memory.row.active && memory.row.confidence >= THRESHOLD,
+
+    async bringBack() {
+      const { id, version } = memory.row
+      if (await memory.send(id, version, { active: true }))
+        toasts.say(t("memory.active_again"), { undo: journal.undoing() })
+    },
+
+    async deleteOpen() {
+      if (!(await curate.remove({ ...memory.row }))) return
+      router.go(router.keeping(`/${router.page}`))
+      focusList()
+    },
+
+    missing: () => t(memory.past ? "memory.missing_then" : "memory.missing"),
+    missingWhy: () => t(memory.past ? "memory.missing_then_why" : "memory.missing_why"),
+    lineTitle: () => t(memory.past ? "memory.line_then" : "memory.line_now"),
+    memoryName: (/** @type {number} */ id) => t("memory.name", { id: String(id) }),
+    sessionName: (/** @type {number} */ id) => t("memory.session", { id: String(id) }),
+    reviewName: (/** @type {number} */ id) => t("memory.review", { id: String(id) }),
+
+    whatIf: () => store("whatIf").id !== null && store("whatIf").id === memory.id,
+
+    /** Knowledge has a title of its own; else what is observed is the title. */
+    title: () => memory.row.title || memory.row.observation,
+    knowledge: () => !isOperational(memory.row.category),
+    titled: () => Boolean(memory.row.title),
+    topic: () => memory.row.topic_key ?? "",
+
+    /** Who wrote it: a tier, a person, or the door that a client came in by. */
+    source() {
+      const { tier, source, session_id: session } = memory.row
+      return tier || (!session && source === "operator") ? tierWords(tier) : source
+    },
+
+    /** Whose it is: what concerns everybody is told everywhere. */
+    project() {
+      const { project, scope, category } = memory.row
+      if (scope === "global") return t("memory.everywhere", { project })
+      return isOperational(category) && project === "ops" ? "" : project
+    },
+
+    /** How often it was said, as clients say it: once more in the same words, or in newer ones of its topic key. */
+    saidTimes() {
+      const { duplicate_count: n, revision_count: revisions, last_seen_at: seen, created_at: made } = memory.row
+      const times = t("memory.times", { n })
+      const last = t("memory.last", { when: past(seen ?? made, store("clock").now) })
+      return [times, revisions > 1 ? t("memory.revised", { n: revisions - 1 }) : "", last].filter(Boolean).join(" · ")
+    },
+
+    readTimes() {
+      const { access_count: n, accessed_at: at } = memory.row
+      if (!n) return ""
+      const last = at ? t("memory.last", { when: past(at, store("clock").now) }) : ""
+      return [t("memory.times", { n }), last].filter(Boolean).join(" · ")
+    },
+
+    seen() {
+      const awaited = grounds.phase === "loading" && !memory.past && memory.row.session_id
+      const n = awaited ? 2 : grounds.said.sessions
+      return n ? t("memory.seen", { n }) : ""
+    },
+
+    told: () => (grounds.told.total ? t("memory.told", { n: grounds.told.total }) : t("memory.told_none")),
+
+    /** Its line; until that is known what is likely to stand there keeps its place. */
+    line() {
+      const { category, observation, confidence: sure, active } = memory.row
+      if (!memory.unread) return memory.line
+      return active && isOperational(category) ? `- [${category}] ${observation} (confidence: ${sure})` : ""
+    },
+
+    waysTitle: () => t("memory.ways", { n: memory.ways.length }),
+    note: () => (memory.unread ? t("memory.line", { tokens: 20, place: 10, all: 20 }) : memory.lineNote),
+    toldNote() {
+      if (memory.past) return ""
+      return grounds.phase === "ready" ? this.told() : grounds.phase === "failed" ? "" : t("memory.told", { n: 100 })
+    },
+
+    earlier: () => grounds.more(memory.id, sameAs(memory, memory.id)),
+    toldMore: () => more(grounds.told),
+    saidMore: () => more(grounds.said),
+
+    chart: () => trend(memory.row, memory.history, Date.now()),
+    chartWords: () => steps(memory.row, memory.history, store("clock").now),
+
+    /** How somebody came to say it, and what that did. @param {Saying} each */
+    saying(each) {
+      const { before, after } = each
+      const words = saidWords(each)
+      const what = words[0].toUpperCase() + words.slice(1)
+      if (before === null || after === null || before === after) return what
+      return t("memory.said", { what, was: confidence(before), is: confidence(after) })
+    },
+
+    /** What happened; which session it was stands beside it as a link. @param {HistoryEntry} entry */
+    step: (entry) => historyWords({ ...entry, session_id: null }, { unnamed: true }),
+
+    /** The two claims beside each other, what is only in one of them marked. @param {Partner} partner */
+    claims({ memory: other }) {
+      const parts = other ? wordDiff(memory.row.observation, other.observation) : []
+      return other ? [claim(memory.row, oldSide(parts)), claim(other, newSide(parts))] : []
+    },
+
+    /** @param {Partner} partner */
+    caseWords({ review }) {
+      if (!review) return t("memory.case_none")
+      const id = String(review.id)
+      if (review.state === "resolved")
+        return t("memory.case_settled", { id, decision: decidedWords(/** @type {any} */ (review)) })
+      return t(review.kind === "conflict" ? "memory.case_open" : "memory.case_possible", { id })
+    },
+
+    caseLink: (/** @type {Partner} */ partner) => t(partner.review?.state === "open" ? "memory.settle" : "memory.see"),
+    waits: (/** @type {Partner} */ { review }) => review?.state === "open",
+    undoWords: (/** @type {string} */ step) => t("memory.undo_step", { step }),
+  }
+}
+
+/** @param {Memory} memory @param {import("../../shared/format/diff.js").Part[]} parts */
+function claim({ id, confidence, active }, parts) {
+  return { id, parts, confidence, active }
+}
+
+/** Is it still the one that was asked about? @param {any} memory @param {number} id */
+function sameAs(memory, id) {
+  return () => memory.id === id
+}
+
+/** @param {{total: number, items: unknown[]}} counted */
+function more({ total, items }) {
+  return total > items.length ? t("memory.more", { n: total - items.length }) : ""
+}
+
+/** @param {boolean} before @param {Memory | null} row */
+function savedWords(before, row) {
+  if (!row || row.active === before) return t("memory.saved")
+  return t(row.active ? "memory.saved_active" : "memory.saved_inactive")
+}

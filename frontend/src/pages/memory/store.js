@@ -1,0 +1,356 @@
+import { drafts as draftsIn } from "../../shared/memory-form/drafts.js"
+import { rebase } from "./merge.js"
+import { t } from "../../shared/texts/index.js"
+import { conflict as conflictOf, wordsOf } from "./conflict.js"
+import { grounds } from "./evidence.js"
+import {
+  BLANK,
+  UNCLAMPED,
+  clampConfidence,
+  draftOf,
+  edits,
+  fieldsOf,
+  payload,
+  resumed,
+  same,
+  wrongIn,
+} from "../../shared/memory-form/draft.js"
+import { similar } from "../../shared/memory-form/similar.js"
+
+export { draftOf, edits, payload }
+
+/** How often an edit is put on top of somebody else's before a person is asked. */
+const REBASES = 5
+
+/** Nothing is remembered. */
+const NOWHERE = { getItem: () => null, setItem() {}, removeItem() {} }
+
+/**
+ * The memory in the side panel: its fields to edit, its history, how the next session reads it.
+ * @param {{api: Api, memories: any, beside?: ReturnType<typeof similar>, drafts?: ReturnType<typeof draftsIn>,
+ *   conflict?: ReturnType<typeof conflictOf>, toasts?: {say: (text: string) => void}}} with_
+ */
+export function memory({
+  api,
+  memories,
+  beside = similar({ api }),
+  drafts = draftsIn({ storage: NOWHERE }),
+  conflict = conflictOf(),
+  toasts = { say() {} },
+}) {
+  let asked = 0
+  return {
+    id: /** @type {number | null} */ (null),
+    /** The moment it is shown as of; nothing for now. */
+    as_of: "",
+    row: /** @type {Memory | null} */ (null),
+    base: /** @type {Memory | null} */ (null),
+    draft: /** @type {import("../../shared/memory-form/draft.js").MemoryDraft} */ ({ ...BLANK }),
+    /** When what stands in the form was typed, where it was not typed just now. */
+    typedAt: /** @type {number | null} */ (null),
+    history: /** @type {HistoryEntry[]} */ ([]),
+    /** Where the history goes on, when it is longer than what was read. */
+    earlier: /** @type {string | null} */ (null),
+    line: "",
+    lineNote: "",
+    /** What would include it in the next prompt, each enough by itself. */
+    ways: /** @type {string[]} */ ([]),
+    /** Is it still unknown whether and how it is told? */
+    unread: true,
+    phase: "closed",
+    problem: "",
+    errors: /** @type {Record<string, string>} */ ({}),
+    clamped: UNCLAMPED,
+    saving: false,
+    /** What somebody else had changed meanwhile, when the last edit was put on top of it. */
+    merged: "",
+    /** What we hold already of what is typed. */
+    beside,
+    /** What it rests on. */
+    grounds: grounds({ api }),
+
+    get open() {
+      return this.id !== null
+    },
+
+    get dirty() {
+      return this.base !== null && Object.keys(edits(this.draft, this.base)).length > 0
+    },
+
+    get past() {
+      return this.as_of !== ""
+    },
+
+    /** @param {number | null} id @param {string} [as_of] */
+    async visit(id, as_of = "") {
+      if (id === this.id && as_of === this.as_of && this.phase === "ready") return
+      this.remember()
+      this.id = id
+      this.as_of = as_of
+      this.row = this.base = null
+      this.history = []
+      this.earlier = null
+      this.line = this.lineNote = this.problem = ""
+      this.ways = []
+      this.unread = true
+      this.errors = {}
+      this.typedAt = null
+      this.beside.clear()
+      this.grounds.clear()
+      this.phase = id === null ? "closed" : "loading"
+      if (id !== null) await this.load(id)
+    },
+
+    /** @param {number} id */
+    async load(id) {
+      const { as_of } = this
+      const listed = !this.past && memories.rows.find((/** @type {Memory} */ row) => row.id === id)
+      if (listed) this.take(listed)
+      try {
+        const row = await api.get(`/memories/${id}`, { as_of })
+        if (this.id === id && this.as_of === as_of) this.take(row)
+      } catch (problem) {
+        if (this.id === id && !listed) this.fail(/** @type {any} */ (problem))
+      }
+      if (this.id === id && this.row) await this.about(id)
+    },
+
+    /** @param {{status: number, message: string}} problem */
+    fail(problem) {
+      this.phase = problem.status === 404 ? "missing" : "failed"
+      this.problem = problem.message
+    },
+
+    /** The row as it is now; what the operator has typed but not saved stays. @param {Memory} row */
+    take(row) {
+      if (this.row?.id === row.id && this.row.version > row.version) return
+      this.row = row
+      if (!this.base && !this.past) this.resume(row)
+      else if (this.past || !this.dirty) this.start(row)
+      this.phase = "ready"
+    },
+
+    /** What was typed here before is still there, on the version that it was begun on. @param {Memory} row */
+    resume(row) {
+      const before = resumed(drafts, row)
+      this.start(before?.base ?? row, before?.draft)
+      this.typedAt = before?.at ?? null
+    },
+
+    /** An edit begins on this version; a newer one that arrives meanwhile is a conflict, not a new beginning. @param {Memory} row @param {import("../../shared/memory-form/draft.js").MemoryDraft} [draft] */
+    start(row, draft = draftOf(row)) {
+      this.base = row
+      this.draft = draft
+      this.clamped = UNCLAMPED
+      this.compare()
+    },
+
+    clamp() {
+      clampConfidence(this)
+      this.remember()
+    },
+
+    /** Other memories matter when the text, its category or its service is another than the one we hold. */
+    compare() {
+      const { base, draft } = this
+      this.remember()
+      const { observation, category, service } = base ? edits(draft, base) : {}
+      if (base && [observation, category, service].some((each) => each !== undefined))
+        this.beside.follow(draft, base.id)
+      else this.beside.clear()
+    },
+
+    /** Unsaved text outlives a reload; without any there is nothing to remember. */
+    remember() {
+      const { base, draft } = this
+      if (!base || this.past) return
+      if (this.dirty) drafts.keep(base.id, { version: base.version, base: draftOf(base), draft: { ...draft } })
+      else drafts.drop(base.id, base.version)
+    },
+
+    /** @param {number} id */
+    async about(id) {
+      const mine = ++asked
+      const [history] = await Promise.all([
+        api.get(`/memories/${id}/history`).catch(() => null),
+        this.read(),
+        this.past ? null : this.grounds.load(id, () => this.id === id),
+      ])
+      if (this.id !== id || mine !== asked || !history) return
+      this.history = this.until(history.items)
+      this.earlier = history.next
+    },
+
+    /** What had happened by then. @param {HistoryEntry[]} entries */
+    until(entries) {
+      return this.past ? entries.filter(({ at }) => Date.parse(at) <= Date.parse(this.as_of)) : entries
+    },
+
+    async moreHistory() {
+      const { id, earlier } = this
+      const page = await api.get(`/memories/${id}/history`, { cursor: earlier }).catch(() => null)
+      if (!page || this.id !== id || this.earlier !== earlier) return
+      this.history.push(...this.until(page.items))
+      this.earlier = page.next
+    },
+
+    /** Its line in the next prompt, or why it has none and what would include it. What was read before stands until then. */
+    async read() {
+      const { row, as_of } = this
+      if (!row) return
+      const found = await api.get(`/memories/${row.id}/prompt`, { as_of }).catch(() => null)
+      if (this.row?.id !== row.id || this.row.version !== row.version || this.as_of !== as_of) return
+      if (!found) return this.told("", t("memory.line_unread"))
+      const { included, line, tokens, position, lines: all, words: why, ways } = found
+      if (!included) return this.told("", t(as_of ? "memory.not_told_then" : "memory.not_told", { why }), ways)
+      const place = { tokens, place: position + 1, all }
+      this.told(line, t(as_of ? "memory.line_place_then" : "memory.line", place))
+    },
+
+    /** @param {string} line @param {string} note @param {{words: string}[]} [ways] */
+    told(line, note, ways = []) {
+      this.line = line
+      this.lineNote = note
+      this.ways = ways.map(({ words }) => words)
+      this.unread = false
+    },
+
+    /** @param {Change} change */
+    follow({ op, id, row }) {
+      if (this.past) return
+      if (op === "batch" && this.id !== null && row.ids.includes(this.id)) return this.load(this.id)
+      if (id !== this.id) return
+      if (op === "deleted") this.phase = "missing"
+      else if (op === "created" && this.phase === "missing") this.load(id)
+      else if (row && !(this.row && this.row.version >= row.version)) {
+        this.take(row)
+        this.about(id)
+      }
+    },
+
+    /** What it is now after something was done to it here; what was typed stays. @param {Memory} row */
+    accept(row) {
+      memories.put(row, { own: true })
+      if (this.id !== row.id) return
+      this.take(row)
+      return this.about(row.id)
+    },
+
+    reset() {
+      if (this.base) drafts.drop(this.base.id, this.base.version)
+      if (this.row) this.start(this.row)
+      this.typedAt = null
+      this.errors = {}
+      this.problem = ""
+    },
+
+    /** Save what differs, on the version it was made on. @returns {Promise<boolean>} */
+    async save() {
+      if (!this.base || !this.dirty || this.saving) return false
+      this.errors = wrongIn(this.draft)
+      if (Object.keys(this.errors).length) return false
+      const { id, version } = this.base
+      return this.send(id, version, edits(this.draft, this.base))
+    },
+
+    /**
+     * The one way an edit is made. Where somebody else was first it goes on top of theirs, unless both changed the same:
+     * then a person is asked. `base` is the row that the edit was made on.
+     * @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} [base]
+     */
+    send(id, version, body, base = null) {
+      return this.attempt(id, version, body, base ?? this.known(id, version), Object.keys(body))
+    },
+
+    /** @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} base @param {string[]} names of the fields that are settled by it @returns {Promise<boolean>} */
+    async attempt(id, version, body, base, names) {
+      this.saving = true
+      this.errors = {}
+      this.problem = this.merged = ""
+      try {
+        this.settle(await this.push(id, version, body, base), names)
+        if (this.merged) toasts.say(this.merged)
+        return true
+      } catch (problem) {
+        this.refuse(/** @type {any} */ (problem), body, base)
+        return false
+      } finally {
+        this.saving = false
+      }
+    },
+
+    /** @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} base @returns {Promise<Memory>} */
+    async push(id, version, body, base, tries = REBASES) {
+      try {
+        return await api.patch(`/memories/${id}`, body, `${id}-${version}`)
+      } catch (problem) {
+        const { status, current } = /** @type {any} */ (problem)
+        if (status !== 412 || !current || !base || !tries) throw problem
+        const { rest, clashes, also } = rebase(body, base, current)
+        if (clashes.length) throw problem
+        if (also.length) this.merged = t("memory.merged", { what: changesOf(also, base, current) })
+        return Object.keys(rest).length ? this.push(id, current.version, rest, base, tries - 1) : current
+      }
+    },
+
+    /** The row of a version, if we have it. @param {number} id @param {number} version @returns {Memory | null} */
+    known(id, version) {
+      const rows = [this.base, this.row, ...memories.rows]
+      return rows.find((/** @type {Memory | null} */ row) => row?.id === id && row.version === version) ?? null
+    },
+
+    /** What is saved stands; what else was typed stays typed. @param {Memory} row @param {string[]} [names] of the fields that were saved */
+    settle(row, names = Object.keys(fieldsOf(row))) {
+      memories.put(row, { own: true })
+      // the feed may have told of a later change before our own answer came
+      if (this.row?.id === row.id && this.row.version > row.version) row = this.row
+      if (this.id !== row.id || !this.base) return
+      const { base, draft } = this
+      const open = Object.keys(edits(draft, base)).filter((name) => !names.includes(name))
+      this.row = row
+      if (open.some((name) => !same(fieldsOf(base)[name], fieldsOf(row)[name]))) return this.about(row.id)
+      drafts.drop(base.id, base.version)
+      this.typedAt = null
+      this.start(row, { ...draftOf(row), ...Object.fromEntries(open.map((name) => [name, valueIn(draft, name)])) })
+      return this.about(row.id)
+    },
+
+    /** @param {{status: number, message: string, current: Memory, errors: {field: string, message: string}[]}} problem @param {Record<string, unknown>} [body] @param {Memory | null} [base] */
+    refuse(problem, body = {}, base = null) {
+      const theirs = problem.current
+      if (problem.status === 412 && theirs) {
+        const clashes = base ? rebase(body, base, theirs).clashes : Object.keys(body)
+        return conflict.ask({ clashes, body, base: base ?? theirs, theirs }, (kept) => this.decide(kept, body, theirs))
+      }
+      const { errors = [] } = problem
+      this.errors = Object.fromEntries(errors.map(({ field, message }) => [field, message]))
+      this.problem = errors.length ? "" : t("memory.not_saved", { why: problem.message })
+    },
+
+    /** A person has said what stands: it is saved on their version, or theirs is left as it is. @param {Record<string, unknown>} kept @param {Record<string, unknown>} body @param {Memory} theirs */
+    async decide(kept, body, theirs) {
+      const mine = Object.entries(kept).filter(([name, value]) => !same(value, fieldsOf(theirs)[name]))
+      const names = Object.keys(body)
+      if (!mine.length) return this.settle(theirs, names)
+      return this.attempt(theirs.id, theirs.version, Object.fromEntries(mine), theirs, names)
+    },
+  }
+}
+
+/** @param {import("../../shared/memory-form/draft.js").MemoryDraft} draft @param {string} name */
+function valueIn(draft, name) {
+  return draft[/** @type {keyof import("../../shared/memory-form/draft.js").MemoryDraft} */ (name)]
+}
+
+/** What somebody else changed, in words. @param {string[]} names @param {Memory} base @param {Memory} theirs */
+function changesOf(names, base, theirs) {
+  const [was, is] = [fieldsOf(base), fieldsOf(theirs)]
+  const said = names.includes("confidence") ? names.filter((name) => name !== "active") : names
+  const words = said.map((name) =>
+    t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`memory.the_${name}`), {
+      was: name === "service" ? String(was[name] ?? "general") : wordsOf(was[name]),
+      is: name === "service" ? String(is[name] ?? "general") : wordsOf(is[name]),
+    }),
+  )
+  return new Intl.ListFormat("en").format(words)
+}

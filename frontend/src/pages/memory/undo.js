@@ -1,0 +1,39 @@
+import { t } from "../../shared/texts/index.js"
+
+/**
+ * One step of a memory's history taken back.
+ * @param {{api: Api, memory: any, toasts: any, journal: any}} with_
+ */
+export function steps({ api, memory, toasts, journal }) {
+  return {
+    busy: false,
+    /** The step that could not be undone, and why. */
+    refused: /** @type {number | null} */ (null),
+    problem: "",
+
+    /** @param {HistoryEntry} entry @param {number} [id] of which memory */
+    async undo(entry, id = memory.id) {
+      this.busy = true
+      this.clear()
+      try {
+        await takeBack(id, entry.id)
+        toasts.say(t("memory.undone"), { undo: journal.undoing() })
+      } catch (problem) {
+        this.refused = entry.id
+        this.problem = t("memory.not_undone", { why: /** @type {Error} */ (problem).message })
+      } finally {
+        this.busy = false
+      }
+    },
+
+    clear() {
+      this.refused = null
+      this.problem = ""
+    },
+  }
+
+  /** @param {number} id @param {number} entry */
+  async function takeBack(id, entry) {
+    await memory.accept(await api.post(`/memories/${id}/history/${entry}/undo`))
+  }
+}

@@ -1,0 +1,84 @@
+import { t } from "../../shared/texts/index.js"
+
+/**
+ * What the next session would be told, were a memory not there or the budget another one.
+ * @param {{api: Api, later?: (run: () => void, ms: number) => any}} with_
+ */
+export function whatIf({ api, later = setTimeout }) {
+  let turn = 0
+  return {
+    id: /** @type {number | null} */ (null),
+    phase: "closed",
+    problem: "",
+    without: true,
+    budget: 2_000,
+    usual: 2_000,
+    diff: { removed: /** @type {string[]} */ ([]), added: /** @type {string[]} */ ([]) },
+    text: "",
+    words: "",
+
+    /** @param {Memory} memory */
+    async show({ id }) {
+      Object.assign(this, { id, phase: "loading", problem: "", without: true })
+      const usual = await this.ask({ tier: 1, sections: "operational" }).catch(() => null)
+      if (usual) this.budget = this.usual = usual.budget
+      await this.load()
+    },
+
+    hide() {
+      this.id = null
+      this.phase = "closed"
+    },
+
+    /** While a slider moves, the last place counts. */
+    move() {
+      const mine = ++turn
+      later(() => mine === turn && this.load(), 150)
+    },
+
+    async load() {
+      const mine = ++turn
+      const { id } = this
+      try {
+        const told = await this.ask({
+          tier: 1,
+          sections: "operational",
+          budget: this.budget,
+          without: this.without ? id : "",
+          against: "now",
+        })
+        if (mine === turn && this.id === id) this.take(told)
+      } catch (problem) {
+        if (mine === turn && this.id === id) this.fail(/** @type {Error} */ (problem))
+      }
+    },
+
+    /** @param {Record<string, any>} query */
+    ask(query) {
+      return api.get("/context", query)
+    },
+
+    /** @param {any} told */
+    take({ diff, text, tokens, budget, included, excluded }) {
+      this.diff = diff
+      this.text = text
+      const all = included.length + excluded.length
+      this.words = t("memory.what_if", { included: included.length, all, tokens, budget })
+      this.phase = "ready"
+      this.problem = ""
+    },
+
+    /** @param {Error} problem */
+    fail(problem) {
+      this.phase = "failed"
+      this.problem = problem.message
+    },
+
+    /** The lines that go and the lines that come, against the prompt as it is. */
+    get lines() {
+      const of = (/** @type {"gone" | "new"} */ kind, /** @type {string[]} */ texts) =>
+        texts.map((text, at) => ({ key: `${kind}${at}`, part: [{ kind, text }] }))
+      return [...of("gone", this.diff.removed), ...of("new", this.diff.added)]
+    },
+  }
+}

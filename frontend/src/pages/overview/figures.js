@@ -1,0 +1,122 @@
+import { dollars } from "../../shared/format/spending.js"
+import { t } from "../../shared/texts/index.js"
+
+/**
+ * What happened to a memory more than once is told once: what it began with and where it stands now.
+ * @param {Learned[]} items newest first @returns {(Learned & {times: number})[]}
+ */
+export function gathered(items) {
+  /** @type {Map<number, Learned[]>} */
+  const groups = new Map()
+  for (const item of items) groups.set(item.memory.id, [...(groups.get(item.memory.id) ?? []), item])
+  return [...groups.values()].map((group) => {
+    const oldest = /** @type {Learned} */ (group.at(-1))
+    const cause = oldest.before === null ? oldest.cause : group[0].cause
+    const times = group.every((item) => item.cause === cause) ? group.length : 1
+    return { ...group[0], cause, before: oldest.before, times }
+  })
+}
+
+/** @typedef {"learned" | "reinforced" | "contradicted" | "faded"} Cause */
+const CAUSES = /** @type {Cause[]} */ (["learned", "contradicted", "faded", "reinforced"])
+const COUNTED = /** @type {const} */ ({
+  learned: "learned",
+  reinforced: "reinforced",
+  contradicted: "weakened",
+  faded: "faded",
+})
+
+/** What was learned, by what happened: how often, and the texts of the last ones. @param {OverviewState["learned"]} learned */
+export function learnedGroups(learned) {
+  return CAUSES.map((cause) => ({
+    cause,
+    n: learned[COUNTED[cause]],
+    title: t(`overview.${cause}Title`),
+    items: gathered(learned.items.filter((item) => item.cause === cause)),
+  })).filter(({ n, items }) => n > 0 || items.length > 0)
+}
+
+/** The figures of the last day, each with the address of its rows. @param {OverviewState} state */
+export function figuresOf({ sessions, events }) {
+  const tiers = Object.entries(sessions.by_tier).filter(([, n]) => n > 0)
+  return [
+    { key: "all", words: t("overview.sessions", { n: sessions.total }), address: `/sessions?from=${sessions.since}` },
+    ...tiers.map(([tier, n]) => ({
+      key: tier,
+      words: t("overview.tier", { n, tier }),
+      address: `/sessions?tier=${tier}&from=${sessions.since}`,
+    })),
+    { key: "critical", words: t("overview.critical", { n: events.critical }), address: happened("critical", events) },
+    { key: "warning", words: t("overview.warnings", { n: events.warning }), address: happened("warning", events) },
+  ]
+}
+
+/** @param {string} level @param {{since: Time}} events */
+function happened(level, { since }) {
+  return `/events?level=${level}&from=${since}`
+}
+
+/** What the engines say that it cost; what none of them says is no zero. @param {OverviewState["run"]} run */
+export function costWords({ today, month }) {
+  if (month.cost_usd === null) return t("overview.noCost")
+  const rounded = (/** @type {number | null} */ cost) => (cost ?? 0).toFixed(2)
+  return t("overview.cost", { today: rounded(today.cost_usd), month: rounded(month.cost_usd) })
+}
+
+/** What models may still cost within 24 hours; nothing where none worked, or there is no limit. @param {Spending | undefined} spending */
+export function dayWords(spending) {
+  const { day = null, day_spent: spent = 0 } = spending ?? {}
+  return day === null || !spent ? "" : t("overview.ofTheDay", { spent: dollars(spent), day: dollars(day) })
+}
+
+/** @param {OverviewState["run"]} run */
+export function turnsWords({ month: { turns } }) {
+  return turns === null ? t("overview.noTurns") : t("overview.turns", { n: turns })
+}
+
+const TIERS = ["", "observe", "investigate", "remediate"]
+const ENDED_ILL = /** @type {const} */ (["failed", "timed_out", "interrupted"])
+const ENDED = ["completed", "escalated", ...ENDED_ILL]
+/** What a share of all stands for, by its rows. */
+const LED = /** @type {const} */ ([...ENDED_ILL, "escalated"])
+
+/** A tier over the last days: its bars, and how its sessions ended. @param {OverviewState["run"]} run */
+export function tiersOf({ days, ended }) {
+  return [1, 2, 3].map((tier) => {
+    const found = ended[tier] ?? {}
+    const of = (/** @type {readonly string[]} */ states) => states.reduce((sum, state) => sum + (found[state] ?? 0), 0)
+    const values = days.map(({ by_tier: by }) => by[tier] ?? 0)
+    const n = values.reduce((sum, each) => sum + each, 0)
+    const address = `/sessions?tier=${tier}&from=${days[0]?.day}`
+    return {
+      tier,
+      n,
+      name: t("overview.tierName", { tier: String(tier), name: TIERS[tier] }),
+      address,
+      bars: barsOf(days, values),
+      barWords: t("overview.tierBars", { n, most: Math.max(0, ...values) }),
+      share: shareWords(n, of(ENDED)),
+      links: LED.filter((status) => found[status] > 0).map((status) => ({
+        words: t(`overview.tier_${status}`, { n: found[status] }),
+        address: `${address}&status=${status}`,
+      })),
+    }
+  })
+}
+
+/** How a session ended says nothing of the service, so there is no rate of success here. @param {number} n @param {number} ended */
+function shareWords(n, ended) {
+  if (!n) return t("overview.tierNone")
+  return ended ? "" : t("overview.tierNotYet")
+}
+
+/** @param {{day: string}[]} days @param {number[]} values @returns {import("../../charts/plot.js").Spec} */
+function barsOf(days, values) {
+  return {
+    x: days.map(({ day }) => Date.parse(`${day}T12:00:00Z`) / 1_000),
+    series: [{ values, role: "ink", kind: "bars" }],
+    height: 36,
+    bare: true,
+    y: { min: 0 },
+  }
+}

@@ -1,0 +1,265 @@
+import { momentOf, past, until } from "../../shared/format/format.js"
+import { soon } from "../../shared/browser/throttle.js"
+import { sentence } from "../../shared/format/status.js"
+import { costWords, dayWords, figuresOf, gathered, learnedGroups, tiersOf, turnsWords } from "./figures.js"
+import { t } from "../../shared/texts/index.js"
+
+const WORST_FIRST = ["failing", "warning", "unknown", "ok"]
+const FEW = 3
+const MANY = 50
+const BEAT_MS = 5_000
+export const FOLLOWED = ["session", "event", "cooldown", "memory", "request", "escalation"]
+
+/** The worst on top, then as services.yaml has them. @param {Service[]} services */
+export function inOrder(services) {
+  return services.toSorted((a, b) => WORST_FIRST.indexOf(a.state) - WORST_FIRST.indexOf(b.state))
+}
+
+/** The same services with what is known now, in the order of before; a new one comes last. @param {Service[]} services @param {Service[]} before */
+export function inPlace(services, before) {
+  const places = new Map(before.map(({ name }, at) => [name, at]))
+  const place = (/** @type {Service} */ { name }) => places.get(name) ?? before.length
+  return services.toSorted((a, b) => place(a) - place(b))
+}
+
+/**
+ * How everything stands, in one answer. It is read again, at most once a second, when the feed tells of a change; the
+ * services keep their places while a pointer or the focus is among them.
+ * @param {{api: Api, feed: Feed, supervisor: any, reviews: any, approvals: any, halt: any, clock: {now: number, second: number}, visit: any, later?: any, now?: () => number}} with_
+ */
+export function overview({ api, feed, supervisor, reviews, approvals, halt, clock, visit, later, now = Date.now }) {
+  let turn = 0
+  /** @type {() => void} */
+  let again = () => {}
+  return {
+    state: /** @type {OverviewState | null} */ (null),
+    services: /** @type {Service[]} */ ([]),
+    since: /** @type {Time | null} */ (null),
+    phase: "loading",
+    problem: "",
+    busy: false,
+    held: false,
+    here: false,
+    /** What was learned by one cause, to its end: opened by its number. */
+    all: { cause: "", items: /** @type {Learned[]} */ ([]), next: /** @type {string | null} */ (null), busy: false },
+    charts: /** @type {ReturnType<typeof tiersOf>} */ ([]),
+    beat: 0,
+
+    visit() {
+      this.here = true
+      visit.touch()
+      again = soon(() => this.here && this.load(), { later, now })
+      this.load()
+    },
+
+    leave() {
+      this.here = false
+    },
+
+    /** The operator does something: after a long silence that begins another visit. */
+    touch() {
+      if (visit.touch() && this.here) this.load()
+    },
+
+    async load() {
+      const mine = ++turn
+      this.busy = true
+      try {
+        const since = visit.since
+        const state = await api.get("/overview", { since })
+        if (mine === turn) this.take(state, since)
+      } catch (problem) {
+        if (mine === turn) this.fail(/** @type {Error} */ (problem))
+      }
+      if (mine === turn) this.busy = false
+    },
+
+    /** @param {OverviewState} state @param {Time | null} since */
+    take(state, since) {
+      this.state = state
+      this.services = this.held ? inPlace(state.services, this.services) : inOrder(state.services)
+      if (since !== this.since) this.closeAll()
+      this.since = since
+      this.redraw(state.run)
+      this.phase = "ready"
+      this.problem = ""
+      supervisor.state ??= state.supervisor
+      for (const entity of FOLLOWED) feed.replay(state.seq, entity, () => again())
+      feed.read(state.seq)
+    },
+
+    /** A chart is drawn again only where its figures are others. @param {OverviewState["run"]} run */
+    redraw(run) {
+      const tiers = tiersOf(run)
+      if (JSON.stringify(tiers) !== JSON.stringify(this.charts)) this.charts = tiers
+    },
+
+    /** @param {Error} problem */
+    fail(problem) {
+      this.problem = problem.message
+      this.phase = this.state ? this.phase : "failed"
+    },
+
+    follow() {
+      if (this.here) again()
+    },
+
+    hold() {
+      this.held = true
+    },
+
+    release() {
+      this.held = false
+      if (this.state) this.services = inOrder(this.state.services)
+    },
+
+    get empty() {
+      return this.phase === "ready" && this.services.length === 0
+    },
+
+    get sentence() {
+      if (!this.state) return ""
+      if (halt.on) return t("overview.halted")
+      if (supervisor.away && this.services.length) return t("overview.nobodyLooks")
+      return sentence(this.services)
+    },
+
+    /** The state of the whole; when nobody looks, what was seen last is no state. */
+    get mood() {
+      if (!this.state || !this.services.length) return "unknown"
+      return supervisor.away || halt.on ? "away" : this.state.state
+    },
+
+    get looked() {
+      const at = this.state?.checked_at
+      if (!at) return t("overview.notLooked")
+      const looked = t("overview.lookedAt", { when: past(at, clock.second) })
+      if (!supervisor.away && !halt.on) return looked
+      const unchecked = t("overview.uncheckedSince", { at: momentOf(Date.parse(at)) })
+      return t("overview.then", { looked: unchecked, sentence: sentence(this.services) })
+    },
+
+    /** When one will look again, to the second. */
+    get next() {
+      const { state = "away", next_round_at: at = null } = supervisor.state ?? {}
+      if (state === "away" || halt.on) return ""
+      if (state === "running") return t("overview.roundRuns")
+      if (!at) return t("overview.noRound")
+      const when = until(at, clock.second, { fine: true })
+      return when === "now" ? t("overview.roundDue") : t("overview.nextRound", { when })
+    },
+
+    /** How long ago the supervisor was heard. */
+    get heard() {
+      const at = supervisor.state?.heartbeat_at
+      if (!at) return t("overview.neverHeard")
+      return t(supervisor.away ? "overview.heardLast" : "overview.heard", { when: past(at, clock.second) })
+    },
+
+    /** While somebody looks at it the heartbeat is asked for as often as it beats. @param {number} second */
+    tick(second) {
+      if (!this.here || second - this.beat < BEAT_MS) return
+      this.beat = second
+      supervisor.load()
+    },
+
+    /** What is wrong in services.yaml. */
+    get fault() {
+      const [first] = this.state?.problems ?? []
+      return first ? t("overview.fault", { path: first.path, line: String(first.line), message: first.message }) : ""
+    },
+
+    /** Somebody has seen to a service: nobody waits for a person there any more. @param {Waiting} person */
+    async settle({ id }) {
+      await api.put(`/escalations/${id}/settled`)
+      await this.load()
+    },
+
+    get people() {
+      return this.state?.people ?? []
+    },
+
+    /** How many contradictions wait; the list of them may know better than the last answer. */
+    get cases() {
+      return reviews.known ? reviews.waits : (this.state?.reviews.open ?? 0)
+    },
+
+    /** How many commands wait for a yes; who follows them may know better than the last answer. */
+    get asked() {
+      return approvals.known ? approvals.waits : (this.state?.approvals?.open ?? 0)
+    },
+
+    get waits() {
+      return this.people.length > 0 || this.cases > 0 || this.asked > 0
+    },
+
+    get learned() {
+      const groups = this.state ? learnedGroups(this.state.learned) : []
+      return groups.map((group) => ({ ...group, ...this.shown(group) }))
+    },
+
+    /** @param {{cause: string, n: number, items: Learned[]}} group */
+    shown({ cause, n, items }) {
+      const whole = this.all.cause === cause && this.all.items.length > 0
+      return {
+        words: t(`overview.${/** @type {import("./figures.js").Cause} */ (cause)}`, { n }),
+        open: whole,
+        rows: whole ? gathered(this.all.items) : items.slice(0, FEW),
+        further: whole && this.all.next !== null,
+      }
+    },
+
+    /** Every text of one cause, by its number; once more hides them. @param {{cause: string}} group */
+    async showAll({ cause }) {
+      if (this.all.cause === cause) return this.closeAll()
+      this.all = { cause, items: [], next: null, busy: false }
+      await this.further()
+    },
+
+    async further() {
+      const asked = this.all
+      const { cause, items, next } = asked
+      if (asked.busy) return
+      asked.busy = true
+      try {
+        const since = this.state?.learned.since
+        const page = await api.get("/learned", { cause, since, limit: MANY, ...(next ? { cursor: next } : {}) })
+        if (this.all === asked) this.all = { cause, items: [...items, ...page.items], next: page.next, busy: false }
+      } finally {
+        asked.busy = false
+      }
+    },
+
+    closeAll() {
+      this.all = { cause: "", items: [], next: null, busy: false }
+    },
+
+    get figures() {
+      return this.state ? figuresOf(this.state) : []
+    },
+
+    get cost() {
+      return this.state ? costWords(this.state.run) : ""
+    },
+
+    get ofTheDay() {
+      return dayWords(this.state?.spending)
+    },
+
+    /** Is hardly anything left of what models may cost today? */
+    get short() {
+      const { day = null, day_spent: spent = 0 } = this.state?.spending ?? {}
+      return day !== null && spent >= 0.8 * day
+    },
+
+    /** The sessions of this month. */
+    get monthly() {
+      const today = this.state?.run.days.at(-1)?.day
+      return today ? `/sessions?from=${today.slice(0, 8)}01` : "/sessions"
+    },
+
+    get turns() {
+      return this.state ? turnsWords(this.state.run) : ""
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import { t } from "../../shared/texts/index.js"
+
+/** @typedef {Placed & {state: "in" | "out" | "falls" | "comes" | "without"}} PreviewRow */
+
+/**
+ * Every memory in the order of choice, with what becomes of it against the prompt in force. The order is the same
+ * under each budget, so that no row moves while the budget does.
+ * @param {Told} base @param {Told} told @param {number[]} without @returns {PreviewRow[]}
+ */
+export function previewRows(base, told, without) {
+  const was = new Map(placed(base).map((each) => [each.id, each]))
+  const is = new Map(placed(told).map((each) => [each.id, each]))
+  return merged([...was.keys()], [...is.keys()]).map((id) => {
+    const [before, now] = [was.get(id), is.get(id)]
+    const row = /** @type {Placed} */ (now ?? before)
+    return { ...row, position: now?.position, state: stateOf(before, now, without.includes(id)) }
+  })
+}
+
+/** @param {Told} told */
+function placed({ included, excluded }) {
+  return [...included, ...excluded].sort((a, b) => a.rank - b.rank)
+}
+
+/** @param {Placed | undefined} before @param {Placed | undefined} now @param {boolean} without @returns {PreviewRow["state"]} */
+function stateOf(before, now, without) {
+  if (without) return "without"
+  const [was, is] = [before?.position !== undefined, now?.position !== undefined]
+  if (was) return is ? "in" : "falls"
+  return is ? "comes" : "out"
+}
+
+/** Both orders in one: what only the second has stands behind what it follows there. @param {number[]} first @param {number[]} second */
+function merged(first, second) {
+  const held = new Set(first)
+  const behind = new Map()
+  let last = /** @type {number | null} */ (null)
+  for (const id of second) {
+    if (held.has(id)) last = id
+    else behind.set(last, [...(behind.get(last) ?? []), id])
+  }
+  return [...(behind.get(null) ?? []), ...first.flatMap((id) => [id, ...(behind.get(id) ?? [])])]
+}
+
+/** @param {PreviewRow} row */
+export function stateWords({ state, position = 0 }) {
+  if (state === "in") return t("preview.stateIn", { n: position + 1 })
+  if (state === "comes") return t("preview.stateComes", { n: position + 1 })
+  if (state === "falls") return t("preview.stateFalls")
+  return state === "without" ? t("preview.stateWithout") : t("preview.stateOut")
+}
+
+/** Why it is in or out: what it is about, and for one that is out what it lacked. @param {PreviewRow} row */
+export function whyWords(row) {
+  return [aboutWords(row), row.state === "out" || row.state === "falls" ? lackWords(row) : ""]
+    .filter(Boolean)
+    .join(" · ")
+}
+
+const ABOUT = /** @type {const} */ ({
+  focus: "preview.aboutFocus",
+  neighbour: "preview.aboutNeighbour",
+  general: "preview.aboutGeneral",
+  other: "preview.aboutOther",
+})
+
+/** @param {PreviewRow} row */
+function aboutWords({ circle, service }) {
+  return t(ABOUT[circle], { name: service ?? "" })
+}
+
+/** @param {PreviewRow} row */
+function lackWords({ why, tokens, left }) {
+  if (why.includes("turned off")) return t("preview.whyOff")
+  if (why.includes("used up") || left <= 0) return t("preview.whyUsed")
+  return tokens > left ? t("preview.whyLong", { n: tokens, left }) : t("preview.whyHeading", { left })
+}
+
+const DRAWN = 300
+
+/**
+ * The bar of the budget: a piece for each memory told, as wide as its tokens, and one for the headings.
+ * @param {Told} told @param {number} scale
+ */
+export function segments({ included, tokens }, scale) {
+  const shown = [...included].sort((a, b) => Number(a.position) - Number(b.position)).slice(0, DRAWN)
+  const own = shown.reduce((sum, each) => sum + each.tokens, 0)
+  const rest = { id: 0, share: Math.max(0, tokens - own) / scale }
+  return tokens ? [rest, ...shown.map((each) => ({ id: each.id, share: each.tokens / scale }))] : []
+}
+
+const SCALES = [10_000, 100_000, 1_000_000]
+
+/** Up to where the slider goes: twice the budget in force, or further for one that is beyond. @param {number} budget @param {number} inForce */
+export function scaleOf(budget, inForce) {
+  const usual = inForce ? 2 * inForce : 4_000
+  return [usual, ...SCALES.filter((each) => each > usual)].find((each) => each >= budget) ?? 1_000_000
+}

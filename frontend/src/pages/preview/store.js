@@ -1,0 +1,329 @@
+import { ago, serviceNames } from "../../shared/format/format.js"
+import { previewRows, scaleOf, segments } from "./rows.js"
+import { t } from "../../shared/texts/index.js"
+import { previewSearch } from "./search.js"
+
+const PAUSE_MS = 120
+const LARGEST = 1_000_000
+const SHOWN = 100
+const IN_LINES = 600
+
+const NOTHING = /** @type {Told} */ ({
+  text: "",
+  system: "",
+  prompt: "",
+  tokens: 0,
+  budget: 0,
+  in_force: 0,
+  total: 0,
+  included: [],
+  excluded: [],
+  seq: 0,
+})
+
+/** What the address asks for. @param {URLSearchParams} params */
+export function previewQuery(params) {
+  const tier = Number(params.get("tier"))
+  const budget = params.get("budget") ?? ""
+  const against = params.get("against") ?? ""
+  const moment = Date.parse(params.get("as_of") ?? "")
+  return {
+    tier: tier === 2 || tier === 3 ? tier : 1,
+    services: split(params.get("services")),
+    budget: /^\d{1,9}$/.test(budget) ? Math.min(LARGEST, Number(budget)) : null,
+    against: /^[1-9]\d{0,14}$/.test(against) ? against : "",
+    as_of: Number.isNaN(moment) ? "" : new Date(moment).toISOString(),
+    without: split(params.get("without")).map(Number).filter(Number.isSafeInteger),
+  }
+}
+
+/** @param {string | null} text */
+function split(text) {
+  return [...new Set((text ?? "").split(",").map((each) => each.trim()))].filter(Boolean)
+}
+
+/** @typedef {ReturnType<typeof previewQuery>} PreviewQuery */
+
+/**
+ * What a session would be told if it began now, and what it would be under another budget or without some memories.
+ * @param {{api: Api, router: any, services: any, clock: any, later?: (run: () => void, ms: number) => any}} with_
+ */
+export function preview({ api, router, services, clock, later = setTimeout }) {
+  let turn = 0
+  let moved = 0
+  return {
+    phase: "loading",
+    problem: "",
+    busy: false,
+    here: false,
+    query: previewQuery(new URLSearchParams()),
+    /** The prompt in force, and the one that is asked for. */
+    base: NOTHING,
+    told: NOTHING,
+    /** Where the budget is dragged to; the answer follows. */
+    budget: 0,
+    /** Any memory, by its words. */
+    found: previewSearch({ api, later }),
+    /** How many changes of memories came since it was read. */
+    since: 0,
+    diff: /** @type {Told["diff"] | null} */ (null),
+    compareProblem: "",
+    sessions: /** @type {Session[]} */ ([]),
+    shownRows: SHOWN,
+    /** The memory that is pointed at. */
+    lit: /** @type {number | null} */ (null),
+
+    /** @param {URLSearchParams} params */
+    visit(params) {
+      const query = previewQuery(params)
+      const same = this.here && this.phase === "ready" && JSON.stringify(query) === JSON.stringify(this.query)
+      const kept = this.here && this.phase === "ready" && this.since === 0 && about(query) === about(this.query)
+      if (!this.here) this.readSessions()
+      this.here = true
+      this.query = query
+      if (query.budget !== null) this.budget = query.budget
+      if (!same) return this.read(kept)
+    },
+
+    leave() {
+      turn++
+      this.here = false
+    },
+
+    load() {
+      return this.read(false)
+    },
+
+    /** Read what is asked for; `kept`: what is in force was read already. @param {boolean} kept */
+    async read(kept) {
+      const mine = ++turn
+      const { query } = this
+      this.busy = true
+      try {
+        const plain = { tier: query.tier, services: query.services.join(","), as_of: query.as_of }
+        const base = kept ? this.base : await api.get("/context", plain)
+        const found = otherwise(query) ? await this.ask(plain, query) : { told: base, problem: "" }
+        if (mine === turn) this.take(base, found, kept)
+      } catch (problem) {
+        if (mine === turn) this.fail(/** @type {Error} */ (problem))
+      }
+      if (mine === turn) this.busy = false
+    },
+
+    /** A session that cannot be compared with is no reason to show nothing. @param {Record<string, any>} plain @param {PreviewQuery} query */
+    async ask(plain, { budget, without, against }) {
+      const asked = { ...plain, budget, without: without.join(",") }
+      try {
+        return { told: await api.get("/context", { ...asked, against }), problem: "" }
+      } catch (problem) {
+        const { status, message } = /** @type {any} */ (problem)
+        if (!against || status !== 404) throw problem
+        return { told: await api.get("/context", asked), problem: message }
+      }
+    },
+
+    /** @param {Told} base @param {{told: Told, problem: string}} found @param {boolean} kept */
+    take(base, { told, problem }, kept) {
+      if (!kept) this.since = 0
+      this.base = base
+      this.told = told
+      this.diff = told.diff ?? null
+      this.compareProblem = problem
+      if (!this.moving) this.budget = told.budget
+      this.phase = "ready"
+      this.problem = ""
+      if (this.found.q) this.found.read(this.query)
+    },
+
+    /** @param {Error} problem */
+    fail(problem) {
+      this.problem = problem.message
+      if (this.phase !== "ready") this.phase = "failed"
+    },
+
+    async readSessions() {
+      const page = await api.get("/sessions", { limit: 20 }).catch(() => null)
+      if (page) this.sessions = page.items
+    },
+
+    /** A memory changed: the prompt is left as the reader reads it. @param {Change} change */
+    follow({ op, row }) {
+      if (!this.here || this.query.as_of) return
+      this.since += op === "batch" ? (row?.ids?.length ?? 1) : 1
+    },
+
+    moving: false,
+
+    /** While the budget slides, the last place counts. @param {number | string} value */
+    move(value) {
+      const budget = value === "" ? NaN : Math.round(Number(value))
+      if (!(budget >= 0)) return
+      this.budget = Math.min(LARGEST, budget)
+      this.moving = true
+      const mine = ++moved
+      later(() => mine === moved && this.settle(), PAUSE_MS)
+    },
+
+    settle() {
+      this.moving = false
+      const budget = this.budget === this.base.in_force ? "" : String(this.budget)
+      this.set({ budget }, { replace: true })
+    },
+
+    /** @param {Record<string, any>} changes @param {{replace?: boolean}} [how] */
+    set(changes, how) {
+      router.go(router.with(changes), how)
+    },
+
+    /** @param {number} tier */
+    choose(tier) {
+      this.set({ tier: tier === 1 ? "" : String(tier) })
+    },
+
+    /** @param {string} name */
+    addService(name) {
+      if (name) this.set({ services: [...this.query.services, name].join(",") })
+    },
+
+    /** @param {string} name */
+    removeService(name) {
+      this.set({ services: this.query.services.filter((each) => each !== name).join(",") })
+    },
+
+    /** With a memory, or without it. @param {number} id */
+    toggle(id) {
+      const { without } = this.query
+      const now = without.includes(id) ? without.filter((each) => each !== id) : [...without, id]
+      this.set({ without: now.join(",") }, { replace: true })
+    },
+
+    /** @param {string | number} number */
+    compare(number) {
+      const against = String(number).trim()
+      if (against === "" || /^[1-9]\d{0,14}$/.test(against)) this.set({ against }, { replace: true })
+    },
+
+    reset() {
+      this.set({ budget: "", without: "" })
+    },
+
+    get changed() {
+      return this.query.budget !== null || this.query.without.length > 0
+    },
+
+    get rows() {
+      return previewRows(this.base, this.told, this.query.without)
+    },
+
+    get shown() {
+      return this.rows.slice(0, this.shownRows)
+    },
+
+    get scale() {
+      return scaleOf(this.budget, this.base.in_force)
+    },
+
+    get segments() {
+      return segments(this.told, this.scale)
+    },
+
+    /** The lines of what is injected, each with the memory it tells of; none where they are too many to mark. */
+    get lines() {
+      const lines = this.told.text.split("\n")
+      if (lines.length > IN_LINES) return []
+      const ids = new Map(this.told.included.map(({ id, line }) => [line, id]))
+      return lines.map((text, at) => ({
+        key: at,
+        text: at < lines.length - 1 ? `${text}\n` : text,
+        id: ids.get(text) ?? null,
+      }))
+    },
+
+    get empty() {
+      return this.phase === "ready" && this.base.total === 0
+    },
+
+    /** Services that were asked for and that nobody operates. */
+    get unknown() {
+      if (!services.known) return []
+      const names = services.names.map((/** @type {string} */ name) => name.toLowerCase())
+      return this.query.services.filter((name) => !names.includes(name.toLowerCase()))
+    },
+
+    get pill() {
+      return t("preview.since", { n: this.since })
+    },
+
+    /** What the other budget, and what is left out, do to what is told; in one sentence. */
+    get effect() {
+      if (!this.changed) return t("preview.asInForce")
+      const count = (/** @type {string} */ state) => this.rows.filter((row) => row.state === state).length
+      const [n, m, lead] = [count("falls"), count("comes"), this.lead]
+      if (n && m) return t("preview.both", { lead, n, m })
+      if (n) return t("preview.falls", { lead, n })
+      return m ? t("preview.comes", { lead, n: m }) : t("preview.neither", { lead })
+    },
+
+    get lead() {
+      const { without } = this.query
+      const { budget, in_force: inForce } = this.told
+      if (!without.length) return t("preview.atBudget", { n: budget })
+      if (budget === inForce) return t("preview.without", { n: without.length })
+      return t("preview.atWithout", { n: without.length, budget })
+    },
+
+    get sum() {
+      const { included, total, tokens, budget } = this.told
+      return budget === 0 ? t("preview.sumOff") : t("preview.sum", { n: included.length, all: total, tokens, budget })
+    },
+
+    get comparison() {
+      if (!this.diff) return ""
+      const { against: id, text, added, removed } = this.diff
+      if (!text) return t("preview.same", { id })
+      if (!added.length && !removed.length) return t("preview.moved", { id })
+      const gone = t("preview.lacks", { n: removed.length })
+      return t("preview.differs", { id, gone, come: t("preview.newTo", { n: added.length }) })
+    },
+
+    /** What session N was told and this prompt does not tell, then the other way round. */
+    get sides() {
+      if (!this.diff) return []
+      const { against: id, removed, added } = this.diff
+      return [side("gone", t("preview.onlyThen", { id }), removed), side("new", t("preview.onlyHere"), added)].filter(
+        ({ lines }) => lines.length > 0,
+      )
+    },
+
+    /** @returns {{id: string, words: string}[]} */
+    get choices() {
+      const { against } = this.query
+      const beyond = against && !this.sessions.some(({ id }) => String(id) === against)
+      const last = this.sessions.map(({ id, tier, services, started_at }) => ({
+        id: String(id),
+        words: t("preview.session", {
+          id: String(id),
+          tier,
+          services: serviceNames(services),
+          ago: ago(started_at, clock.now),
+        }),
+      }))
+      return beyond ? [{ id: against, words: `#${against}` }, ...last] : last
+    },
+  }
+}
+
+/** @param {string} kind @param {string} title @param {string[]} texts */
+function side(kind, title, texts) {
+  return { kind, title, lines: texts.map((text, key) => ({ key, text })) }
+}
+
+/** What the prompt in force depends on. @param {PreviewQuery} query */
+function about({ tier, services, as_of }) {
+  return JSON.stringify([tier, services, as_of])
+}
+
+/** Is something asked for that is not so? @param {PreviewQuery} query */
+function otherwise({ budget, without, against }) {
+  return budget !== null || without.length > 0 || against !== ""
+}

@@ -1,0 +1,46 @@
+import { ago } from "../../shared/format/format.js"
+import { lossWords } from "../../shared/format/outcomes.js"
+import { t } from "../../shared/texts/index.js"
+
+/** @param {(name: string) => any} store @param {() => void} reveal */
+export function reviewsPage(store, reveal) {
+  const [reviews, review, router, clock] = ["reviews", "review", "router", "clock"].map(store)
+  return {
+    reveal,
+
+    /** @param {Review} row */
+    rowClass: (row) => ({
+      "is-open": row.id === review.id,
+      "is-fresh": reviews.fresh[row.id],
+      "is-leaving": reviews.leaving[row.id],
+    }),
+
+    /** @param {string} state */
+    tab: (state) => router.with({ state: state === "open" ? "" : state }),
+
+    /** Where the tabs lead from a case: to the list. @param {string} state */
+    list: (state) => (state === "open" ? "/reviews" : `/reviews?state=${state}`),
+
+    back: () => router.keeping("/reviews"),
+
+    close() {
+      router.go(router.keeping("/reviews"))
+    },
+
+    loss: () => (review.row ? lossWords(review.row, review.loss) : ""),
+
+    /** @param {any[]} sessions */
+    toldWords: (sessions) => t(sessions.length ? "reviews.toldTo" : "reviews.toldNone"),
+
+    /** @param {number} n */
+    moreWords: (n) => t("reviews.toldMore", { n }),
+
+    waitWords: () =>
+      reviews.oldest ? t("reviews.waitSince", { n: reviews.waits, since: ago(reviews.oldest, clock.now) }) : "",
+
+    submitWords: () => (review.form ? t(/** @type {any} */ (`reviews.submit_${review.form}`)) : ""),
+
+    /** Where it was said: the line of the session's output. @param {{session_id: number}} said @param {{memory: Memory | null}} side */
+    lineAddress: ({ session_id: id }, { memory }) => `/sessions/${id}${memory ? `#memory-${memory.id}` : ""}`,
+  }
+}

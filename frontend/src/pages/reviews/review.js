@@ -1,0 +1,268 @@
+import { newSide, oldSide, wordDiff } from "../../shared/format/diff.js"
+import { decidedWords, lossOf, scoped, waysOf } from "../../shared/format/outcomes.js"
+import { t } from "../../shared/texts/index.js"
+
+const FORMS = ["both", "merge", "reword"]
+const SOON_MS = 250
+/** So many of the sessions that were told a claim are named; the memory names them all. */
+const NAMED = 5
+const NOTHING = {
+  known: false,
+  keep_new: /** @type {PromptLine[]} */ ([]),
+  keep_old: /** @type {PromptLine[]} */ ([]),
+}
+const BLANK = { old_scope: "", new_scope: "", observation: "" }
+
+/** @typedef {import("../../shared/format/outcomes.js").Resolution} Resolution */
+/** @typedef {{key: string, part: import("../../shared/format/diff.js").Part[]}} PromptLine */
+
+/**
+ * One case: two claims of which at most one may be true, and the way to settle it.
+ * @param {{api: Api, reviews: any, toasts: any, journal: any, router: any, later?: (run: () => void, ms: number) => any}} with_
+ */
+export function review({ api, reviews, toasts, journal, router, later = setTimeout }) {
+  return {
+    id: /** @type {number | null} */ (null),
+    row: /** @type {Review | null} */ (null),
+    loss: /** @type {import("../../shared/format/outcomes.js").Loss} */ (null),
+    outlook: NOTHING,
+    phase: "closed",
+    problem: "",
+    /** Somebody else settled it while it stood here. */
+    overtaken: false,
+    busy: false,
+    form: "",
+    draft: { ...BLANK },
+    errors: /** @type {Record<string, string>} */ ({}),
+
+    get open() {
+      return this.id !== null
+    },
+
+    get waits() {
+      return this.phase === "ready" && this.row?.state === "open"
+    },
+
+    get settled() {
+      return this.phase === "ready" && this.row?.state === "resolved"
+    },
+
+    get parts() {
+      const { old, new: fresh } = this.row ?? {}
+      return old && fresh ? wordDiff(old.observation, fresh.observation) : []
+    },
+
+    get sides() {
+      const { old, new: fresh, sources, exposed, exposed_counts: counts } = this.row ?? {}
+      const two = [
+        { name: "old", title: t("reviews.itBelieved"), memory: old, parts: oldSide(this.parts) },
+        { name: "new", title: t("reviews.nowSaid"), memory: fresh, parts: newSide(this.parts) },
+      ]
+      return two.map((side) => ({
+        ...side,
+        said: this.phase === "ready" ? (sources?.[/** @type {"old" | "new"} */ (side.name)] ?? []) : [],
+        told: exposed?.[/** @type {"old" | "new"} */ (side.name)]?.slice(0, NAMED) ?? [],
+        others: Math.max(0, (counts?.[/** @type {"old" | "new"} */ (side.name)] ?? 0) - NAMED),
+      }))
+    },
+
+    get ways() {
+      return this.row ? waysOf(this.row, this.loss) : []
+    },
+
+    /** The way whose form is open. */
+    get asked() {
+      return this.ways.find(({ resolution }) => resolution === this.form) ?? { verb: "", then: "" }
+    },
+
+    /** How the two will read, as it is typed. */
+    get preview() {
+      const { old, new: fresh } = this.row ?? {}
+      if (!old || !fresh) return []
+      return [scoped(old.observation, this.draft.old_scope), scoped(fresh.observation, this.draft.new_scope)]
+    },
+
+    get ready() {
+      const { old_scope: a, new_scope: b, observation } = this.draft
+      if (this.form === "both") return Boolean(a.trim() || b.trim())
+      return !this.form || Boolean(observation.trim())
+    },
+
+    /** @param {number | null} id */
+    async visit(id) {
+      if (id === this.id && this.phase === "ready") return
+      Object.assign(this, { id, row: null, loss: null, outlook: NOTHING, problem: "", overtaken: false })
+      this.closeForm()
+      this.phase = id === null ? "closed" : "loading"
+      if (id !== null) await this.load(id)
+    },
+
+    /** @param {number} id */
+    async load(id) {
+      try {
+        const known = reviews.rows.find((/** @type {Review} */ each) => each.id === id)?.old
+        const [row, ahead] = await Promise.all([api.get(`/reviews/${id}`), known && history(known)])
+        const past = ahead ?? (row.old && (await history(row.old)))
+        if (this.id !== id) return
+        this.row = row
+        this.loss = lossOf(row, past?.items ?? [])
+        this.phase = "ready"
+        later(() => this.id === id && this.waits && this.foresee(), SOON_MS)
+      } catch (problem) {
+        if (this.id === id) this.fail(/** @type {any} */ (problem))
+      }
+    },
+
+    /** What the next prompt would lose and gain by either of the two. */
+    async foresee() {
+      const { id, row } = this
+      const sides = [row?.new, row?.old]
+      const found = await Promise.all(sides.map((side) => side && without(side)).map((ask) => ask?.catch(() => null)))
+      if (this.id !== id) return
+      const [keep_old, keep_new] = found.map((each) => (each ? linesOf(each.diff) : []))
+      this.outlook = { known: found.every(Boolean), keep_new, keep_old }
+    },
+
+    /** Decide on this one when the others are done. */
+    later() {
+      if (!this.waits || this.busy || this.id === null) return
+      const next = reviews.postpone(this.id)
+      if (next === null || next === this.id) return toasts.say(t("reviews.lastOne"))
+      router.go(reviews.address(next))
+    },
+
+    /** @param {{status: number, message: string}} problem */
+    fail(problem) {
+      if (this.phase === "ready") return
+      this.phase = problem.status === 404 ? "missing" : "failed"
+      this.problem = problem.message
+    },
+
+    /** @param {Change} change */
+    async follow({ id, row }) {
+      if (id !== this.id || this.phase !== "ready" || !row || !this.row || row.version <= this.row.version) return
+      const waited = this.waits
+      if (this.busy) return
+      await this.load(id)
+      if (waited && this.id === id && this.settled) this.overtaken = true
+    },
+
+    /** A memory of this case changed: what would happen is told anew. @param {Change} change */
+    followMemory({ op, id, row }) {
+      if (!this.row || this.id === null || this.busy) return
+      const ids = op === "batch" ? row.ids : [id]
+      if ([this.row.old?.id, this.row.new?.id].some((each) => ids.includes(each))) this.load(this.id)
+    },
+
+    /** What a way needs to be told first is asked for; the others are done at once. @param {Resolution} resolution */
+    choose(resolution) {
+      if (!this.waits || this.busy) return
+      if (!FORMS.includes(resolution)) return this.settle(resolution, {})
+      this.form = resolution
+      this.errors = {}
+      this.problem = ""
+      this.draft = { ...BLANK, observation: this.row?.new?.observation ?? "" }
+    },
+
+    closeForm() {
+      this.form = ""
+      this.errors = {}
+      this.problem = ""
+    },
+
+    submit() {
+      const { old_scope, new_scope, observation } = this.draft
+      if (!this.ready || !this.form) return
+      const scopes = { ...(old_scope.trim() && { old_scope }), ...(new_scope.trim() && { new_scope }) }
+      return this.settle(/** @type {Resolution} */ (this.form), this.form === "both" ? scopes : { observation })
+    },
+
+    /** @param {Resolution} resolution @param {Record<string, string>} more */
+    async settle(resolution, more) {
+      const { id, version } = /** @type {Review} */ (this.row)
+      const body = { resolution: resolution === "reword" ? "keep_new" : resolution, ...more }
+      this.busy = true
+      try {
+        const row = await api.put(`/reviews/${id}/resolution`, body, `${id}-${version}`)
+        this.done(row)
+      } catch (problem) {
+        await this.refuse(id, /** @type {any} */ (problem))
+      } finally {
+        this.busy = false
+      }
+    },
+
+    /** Settled: the next case comes up, and for half a minute the way back. @param {Review} row */
+    done(row) {
+      const next = reviews.beside(row.id, 1) ?? reviews.beside(row.id, -1)
+      this.closeForm()
+      reviews.settle(row)
+      toasts.say(decidedWords(row), { undo: journal.undoing() })
+      if (this.id !== row.id) return
+      this.row = row
+      if (next !== null && next !== row.id && reviews.filters.state === "open") router.go(reviews.address(next))
+      else this.load(row.id)
+    },
+
+    /** @param {number} id @param {{status: number, message: string, errors: {field: string, message: string}[]}} problem */
+    async refuse(id, { status, message, errors = [] }) {
+      this.errors = Object.fromEntries(errors.map(({ field, message }) => [field, message]))
+      this.problem = errors.length ? "" : t("reviews.unchanged", { why: message })
+      if (status !== 409 && status !== 412) return
+      await this.load(id)
+      if (this.id !== id || !this.row) return
+      reviews.settle(this.row)
+      if (!this.settled) return
+      this.closeForm()
+      this.overtaken = true
+    },
+
+    /** Take a resolution back: all it changed is as it was, and the case waits again. @param {number} id */
+    async reopen(id) {
+      await this.reopened(await api.remove(`/reviews/${id}/resolution`))
+      toasts.say(t("reviews.waitsAgain"))
+    },
+
+    /** @param {Review} row */
+    async reopened(row) {
+      const { id } = row
+      reviews.settle(row)
+      if (this.id === id) await this.load(id)
+      else if (router.page === "reviews") router.go(reviews.address(id))
+    },
+
+    async undo() {
+      if (!this.settled || this.busy || this.row?.resolution === "gone") return
+      const { id } = /** @type {Review} */ (this.row)
+      this.busy = true
+      this.problem = ""
+      try {
+        await this.reopen(id)
+        this.overtaken = false
+      } catch (problem) {
+        this.problem = t("reviews.notUndone", { why: /** @type {Error} */ (problem).message })
+      } finally {
+        this.busy = false
+      }
+    },
+  }
+
+  /** @param {Memory} memory @returns {Promise<any>} */
+  function history({ id }) {
+    return api.get(`/memories/${id}/history`).catch(() => null)
+  }
+
+  /** What the next prompt would be if this one went. @param {Memory} memory @returns {Promise<any>} */
+  function without({ id, service }) {
+    const services = service ?? ""
+    return api.get("/context", { tier: 1, services, sections: "operational", without: id, against: "now" })
+  }
+}
+
+/** @param {{added: string[], removed: string[]}} diff @returns {PromptLine[]} */
+function linesOf({ added, removed }) {
+  return [
+    ...removed.map((text) => ({ key: `gone${text}`, part: [{ kind: /** @type {const} */ ("gone"), text }] })),
+    ...added.map((text) => ({ key: `new${text}`, part: [{ kind: /** @type {const} */ ("new"), text }] })),
+  ]
+}

@@ -1,0 +1,136 @@
+import { t } from "../../shared/texts/index.js"
+import { extend, liveList } from "../../shared/stores/list.js"
+
+const COUNT_AGAIN_MS = 400
+/** So many cases before the last one that is read, the next ones are. */
+const AHEAD = 5
+
+/** What the address says about the list. @param {URLSearchParams} params */
+export function reviewFilters(params) {
+  const state = params.get("state") ?? ""
+  return { state: state === "resolved" ? state : "open" }
+}
+
+/**
+ * The cases that wait for a person, oldest first, or the ones that were settled, newest first.
+ * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} with_
+ */
+export function reviews({ api, feed, router, later = setTimeout }) {
+  let filters = reviewFilters(new URLSearchParams())
+  let counting = false
+  /** Those put off, in the order in which they were. @type {number[]} */
+  let postponed = []
+  const rank = (/** @type {Review} */ { id }) => postponed.indexOf(id)
+  const list = liveList({
+    api,
+    feed,
+    later,
+    path: "/reviews",
+    entity: "review",
+    query: () => ({ ...filters, limit: 50 }),
+    matches: (/** @type {Review} */ review) => review.state === filters.state,
+    compare: (a, b) => (filters.state === "open" ? rank(a) - rank(b) || a.id - b.id : b.id - a.id),
+  })
+  const { apply } = list
+  return extend(list, {
+    filters,
+    /** How many wait, whatever the list shows. */
+    open: 0,
+    /** Since when the one that waits the longest does. */
+    oldest: /** @type {Time | null} */ (null),
+    known: false,
+
+    /** @param {URLSearchParams} params */
+    visit(params) {
+      filters = reviewFilters(params)
+      const same = this.phase === "ready" && filters.state === this.filters.state
+      this.filters = filters
+      if (same) return
+      this.rows = []
+      this.phase = "loading"
+      this.load()
+    },
+
+    reload() {
+      this.load()
+      this.tally()
+    },
+
+    async tally() {
+      try {
+        const { total, items } = await api.get("/reviews", { state: "open", limit: 1 })
+        this.open = total
+        this.oldest = items[0]?.created_at ?? null
+        this.known = true
+      } catch {
+        this.known = false
+      }
+    },
+
+    /** @param {Change} change */
+    apply(change) {
+      apply.call(this, change)
+      if (change.row && change.op !== "batch") this.sort(change.row)
+    },
+
+    /** @param {Change} change */
+    follow(change) {
+      if (this.phase === "ready") this.apply(change)
+      if (counting) return
+      counting = true
+      later(() => {
+        counting = false
+        this.tally()
+      }, COUNT_AGAIN_MS)
+    },
+
+    /** A case that was settled or opened again is in the other list now. @param {Review} review @param {{own?: boolean}} [how] */
+    sort({ id, state }, { own = false } = {}) {
+      const here = state === filters.state
+      if (here) delete this.leaving[id]
+      else if (this.held && !own && this.rows.some((row) => row.id === id)) this.leaving[id] = true
+      else this.remove([id])
+      if (!here) this.waiting = this.waiting.filter((row) => row.id !== id)
+    },
+
+    /** What the operator did here shows at once. @param {Review} review */
+    settle(review) {
+      this.put(review, { own: true })
+      this.sort(review, { own: true })
+      this.tally()
+    },
+
+    /** The one before or after, or the first one; `null` at the end. @param {number | null} id @param {number} by */
+    beside(id, by) {
+      const rows = this.rows.filter((row) => !this.leaving[row.id])
+      const at = rows.findIndex((row) => row.id === id)
+      if (this.next !== null && at + by >= rows.length - AHEAD) this.more()
+      return (at < 0 ? rows[0] : rows[at + by])?.id ?? null
+    },
+
+    /** Put a case behind all the others; the one that comes up instead. @param {number} id */
+    postpone(id) {
+      postponed = [...postponed.filter((each) => each !== id), id]
+      const row = this.rows.find((each) => each.id === id)
+      const next = this.beside(id, 1) ?? this.beside(null, 0)
+      if (row && this.next === null) {
+        this.rows = this.rows.filter((each) => each.id !== id)
+        this.place(row)
+      }
+      return next
+    },
+
+    get waits() {
+      return this.known ? this.open : 0
+    },
+
+    get pill() {
+      return t("reviews.fresh", { n: this.waiting.length })
+    },
+
+    /** @param {number} id */
+    address(id) {
+      return router.keeping(`/reviews/${id}`)
+    },
+  })
+}

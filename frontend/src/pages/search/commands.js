@@ -1,0 +1,52 @@
+import { box } from "./page.js"
+import { t } from "../../shared/texts/index.js"
+
+const TRIES = 40
+const FRAME_MS = 50
+
+/** What keys do on the page of the search. @param {Record<string, any>} stores */
+export function searchCommands({ router, search, memory }) {
+  const here = () => router.page === "search"
+  return [
+    {
+      keys: "w",
+      label: t("search.doWhy"),
+      when: () => here() && Boolean(hit()),
+      run: () => search.explain(hit()?.dataset.key),
+    },
+    {
+      keys: "e",
+      label: t("search.doEdit"),
+      when: () => here() && (Boolean(hit()?.dataset.id) || memory.open),
+      run: edit,
+    },
+    { keys: "Escape", label: t("search.doBox"), when: () => here() && router.id === null, run: toBox },
+    { label: t("search.doEvents"), when: here, run: () => search.toggle("event") },
+    { label: t("search.doClear"), when: () => here() && search.filtered, run: () => search.clear() },
+  ]
+
+  function edit() {
+    const id = hit()?.dataset.id
+    if (id) router.go(router.keeping(`/search/${id}`))
+    focusText()
+  }
+
+  /** The text to edit, once its panel is there; whoever took the focus meanwhile keeps it. */
+  function focusText(tries = TRIES) {
+    setTimeout(() => {
+      const text = /** @type {HTMLElement | null} */ (document.querySelector(".panel textarea"))
+      if (text?.offsetParent) text.focus()
+      else if (tries) focusText(tries - 1)
+    }, FRAME_MS)
+  }
+}
+
+/** The hit that has the focus. @returns {HTMLElement | null} */
+function hit() {
+  return document.activeElement?.closest("li.hit") ?? null
+}
+
+function toBox() {
+  box()?.focus()
+  box()?.select()
+}

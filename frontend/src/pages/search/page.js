@@ -1,0 +1,237 @@
+import { serviceName } from "../../shared/format/format.js"
+import { LAYERS, keyOf, marked, rowOf } from "./hits.js"
+import { SINCE } from "./store.js"
+import { t } from "../../shared/texts/index.js"
+import { onControl } from "../../shared/directives/rows.js"
+
+const METHODS = /** @type {Record<string, import("../../shared/texts/index.js").TextKey>} */ ({
+  topic_key: "search.topic_key",
+  words: "search.words",
+  meaning: "search.meaning",
+  recent: "search.recent",
+})
+
+/** What a click on the page of the search means, and how a hit is told. @param {(name: string) => any} store */
+export function searchPage(store) {
+  const [search, memory, router, live] = ["search", "memory", "router", "live"].map(store)
+  return {
+    ...told({ search }),
+
+    /** One comes here to type, unless a memory is open already. */
+    init() {
+      if (router.id === null) queueMicrotask(() => box()?.focus())
+    },
+
+    layers: () => LAYERS.map((name) => ({ name, title: t(`search.${name}`), on: String(search.looksIn(name)) })),
+    services: () => choices(search.facets.services, search.query.service, serviceName, "service"),
+    categories: () => choices(search.facets.categories, search.query.category, String, "category"),
+    projects: () => choices(search.facets.projects, search.query.project, String, "project"),
+    times: () =>
+      ["", ...Object.keys(SINCE)].map((name) => ({
+        name,
+        label: t(name ? /** @type {any} */ (`search.last_${name}`) : "search.any_time"),
+      })),
+
+    /** @param {string} q */
+    again: (q) => `/search?${new URLSearchParams({ q })}`,
+
+    forget() {
+      search.forget()
+      box()?.focus()
+    },
+
+    /** What is to be known of the results in sight, in one sentence. */
+    note() {
+      if (search.phase !== "ready") return ""
+      if (live.offline) return t("search.offline")
+      if (search.problem) return `${search.problem} ${t("search.old")}`
+      return [leftOut(search), clashing(search)].filter(Boolean).join(" ")
+    },
+
+    nothing: () => t("search.nothing", { q: search.answered }),
+
+    /** @param {string} filter */
+    untypeLabel: (filter) => t("search.untype", { filter }),
+
+    /** From the box into what was found; Enter keeps what was looked for. @param {KeyboardEvent} press */
+    boxKey(press) {
+      if (press.isComposing || !["ArrowDown", "Enter"].includes(press.key)) return
+      press.preventDefault()
+      search.type(/** @type {HTMLInputElement} */ (press.target).value)
+      if (press.key === "Enter") search.remember()
+      firstHit(search)
+    },
+
+    /** @param {Hit} hit */
+    hitClass(hit) {
+      const row = rowOf(hit)
+      return {
+        "is-open": hit.layer === "memory" && row?.id === memory.id,
+        "is-off": hit.layer === "memory" && !row?.active,
+        "is-leaving": search.gone[keyOf(hit)],
+      }
+    },
+
+    /** Only a memory opens beside the list. @param {Hit} hit */
+    dataId: (hit) => (hit.layer === "memory" ? rowOf(hit).id : null),
+
+    /** @param {Hit} hit */
+    address(hit) {
+      const { id } = rowOf(hit)
+      if (hit.layer === "session") return `/sessions/${id}`
+      return hit.layer === "event" ? `/events?event=${id}` : router.keeping(`/search/${id}`)
+    },
+
+    opened: () => search.remember(),
+
+    /** A click anywhere on it opens it. @param {Hit} hit @param {MouseEvent} click */
+    openHit(hit, click) {
+      if (onControl(click)) return
+      search.remember()
+      router.go(this.address(hit))
+    },
+  }
+}
+
+/** What the page says of a hit. @param {{search: any}} with_ */
+function told({ search }) {
+  return {
+    key: keyOf,
+
+    /** @param {{layer: "memory" | "session" | "event"}} group */
+    title: ({ layer }) => t(`search.${layer}`),
+
+    /** @param {{layer: "memory" | "session" | "event"}} group */
+    noneOf: ({ layer }) => t(`search.none_${layer}`),
+
+    /** @param {Hit} hit */
+    facts: (hit) => FACTS[hit.layer](rowOf(hit)).map((fact, at) => ({ at, ...fact })),
+
+    /** @param {Hit} hit */
+    at: (hit) => rowOf(hit)?.updated_at ?? rowOf(hit)?.started_at ?? rowOf(hit)?.created_at ?? null,
+
+    /** @param {Hit} hit */
+    titleOf(hit) {
+      if (hit.layer === "session") return t("search.session_title", { id: String(rowOf(hit).id) })
+      return hit.layer === "memory" ? rowOf(hit).title : ""
+    },
+
+    /** @param {Hit} hit */
+    parts(hit) {
+      if (hit.text) return marked(hit.text, hit.spans)
+      return [{ kind: "same", text: hit.layer === "session" ? t("search.no_summary") : "" }]
+    },
+
+    /** @param {Hit} hit */
+    isGone: (hit) => Boolean(search.gone[keyOf(hit)]),
+
+    /** @param {Hit} hit */
+    isOpen: (hit) => search.open === keyOf(hit),
+
+    /** @param {Hit} hit */
+    whyLabel: (hit) => t("search.why_of", { name: t(`search.${hit.layer}_n`, { id: String(rowOf(hit).id) }) }),
+
+    /** @param {Hit} hit */
+    sum: ({ method, rank, score }) =>
+      t("search.sum", {
+        method: METHODS[method] ? t(METHODS[method]) : method,
+        place: rank,
+        all: search.found.items.length,
+        score: inNumber(score),
+      }),
+
+    /** What counted, and how much of the most that did. @param {Hit} hit */
+    reasons({ reasons }) {
+      const most = Math.max(...reasons.map(({ score }) => Math.abs(score)), 0)
+      return reasons.map(({ what, score }, at) => ({
+        at,
+        what,
+        score: inNumber(score),
+        share: most ? Math.abs(score) / most : 0,
+      }))
+    },
+  }
+}
+
+/** What stands above a hit: its facts, each with how it looks. */
+const FACTS = {
+  memory: (/** @type {Memory} */ row) => [
+    { text: serviceName(row.service), look: row.service ? "hit-name" : "hit-name is-general" },
+    { text: row.category, look: "" },
+    ...(row.project && row.project !== "ops"
+      ? [{ text: t("search.in_project", { project: row.project }), look: "" }]
+      : []),
+    { text: row.confidence.toFixed(2), look: "" },
+    ...(row.active ? [] : [{ text: t("memories.inactive"), look: "hit-off" }]),
+  ],
+  session: (/** @type {Session} */ row) => [
+    { text: row.trigger, look: "hit-name" },
+    ...(row.agent ? [{ text: t("search.by_agent", { agent: row.agent }), look: "" }] : []),
+    ...(row.project && row.project !== "ops"
+      ? [{ text: t("search.in_project", { project: row.project }), look: "" }]
+      : []),
+  ],
+  event: (/** @type {OpsEvent} */ row) => [
+    { text: serviceName(row.service), look: row.service ? "hit-name" : "hit-name is-general" },
+    { text: row.level, look: `hit-${row.level}` },
+  ],
+}
+
+/**
+ * What a filter offers, with what is chosen even where nothing has it any more.
+ * @param {any[]} counted @param {string} held @param {(name: any) => string} named @param {string} field
+ */
+function choices(counted, held, named, field) {
+  const all = counted.map((each) => ({
+    name: named(each[field]),
+    label: t("search.choice", { name: named(each[field]), n: each.count }),
+  }))
+  return !held || all.some(({ name }) => name === held) ? all : [...all, { name: held, label: held }]
+}
+
+/** A filter that is typed while another is chosen above counts as words: that is said. @param {any} search */
+function clashing({ query, typed }) {
+  const chosen = ["service", "project", "kind", "category"].filter((name) => query[name])
+  const clash = chosen.map((name) => typedAs(name, query.q)).find((each) => each && !typed.includes(each))
+  return clash ? t("search.clash", { filter: clash }) : ""
+}
+
+/** @param {string} name @param {string} q */
+function typedAs(name, q) {
+  const names = name === "category" ? "(?:category|type)" : name
+  return new RegExp(`(?<!\\S)${names}:[^\\s:/"]\\S*`, "i").exec(q)?.[0]
+}
+
+/** What was not searched, and what the page does about it. @param {any} search */
+function leftOut({ found: { partial, missing }, retrying }) {
+  if (!partial) return ""
+  const names = missing.map((/** @type {string} */ each) => t(/** @type {any} */ (`search.part_${each}`))).join(", ")
+  return t(retrying ? "search.retrying" : "search.left_out", { names })
+}
+
+/** @param {number} score */
+function inNumber(score) {
+  return score.toFixed(Math.abs(score) < 0.1 ? 3 : 2)
+}
+
+/** @returns {HTMLInputElement | null} */
+export function box() {
+  return document.querySelector("#search-q")
+}
+
+const FRAMES = 40
+const FRAME_MS = 50
+
+/** The focus goes to what was found first, once that is there and it still stands in the box. @param {any} search @param {number} [tries] */
+function firstHit(search, tries = FRAMES) {
+  setTimeout(
+    () => {
+      if (document.activeElement !== box()) return
+      const asked = box()?.value.trim()
+      const hit = /** @type {HTMLElement | null} */ (document.querySelector(".hit [data-row]"))
+      if (!search.busy && search.answered === asked && hit) hit.focus()
+      else if (tries && (search.busy || search.answered !== asked)) firstHit(search, tries - 1)
+    },
+    tries === FRAMES ? 0 : FRAME_MS,
+  )
+}

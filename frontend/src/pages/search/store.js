@@ -1,0 +1,317 @@
+import { LAYERS, byLayer, keyOf, rowOf } from "./hits.js"
+import { soon } from "../../shared/browser/throttle.js"
+import { t } from "../../shared/texts/index.js"
+
+const KEY = "lamplighter.searches"
+/** When a partial answer is completed by itself: after so many ms, one attempt each. */
+const RETRIES_MS = [1_000, 2_000, 4_000, 8_000]
+const RECENT = 8
+const FIRST = 20
+const MOST = 100
+const KINDS = ["episodic", "semantic", "project", "procedural"]
+const STATES = ["active", "inactive", "all"]
+const USUAL = ["memory", "session"]
+const HOUR_MS = 3_600_000
+/** @type {Record<string, number>} how many hours back */
+export const SINCE = { "1d": 24, "7d": 168, "30d": 720, "365d": 8_760 }
+
+/** What the address asks for. @param {URLSearchParams} params */
+export function searchQuery(params) {
+  const one = (/** @type {string} */ name, /** @type {readonly string[]} */ of) => {
+    const value = params.get(name) ?? ""
+    return of.includes(value) ? value : ""
+  }
+  const layers = (params.get("layers") ?? "").split(",")
+  const chosen = LAYERS.filter((layer) => layers.includes(layer))
+  return {
+    q: (params.get("q") ?? "").trim(),
+    service: params.get("service") ?? "",
+    category: params.get("category") ?? "",
+    project: params.get("project") ?? "",
+    kind: one("kind", KINDS),
+    tag: params.get("tag") ?? "",
+    since: one("since", Object.keys(SINCE)),
+    state: one("state", STATES),
+    layers: chosen.length ? chosen.join(",") : USUAL.join(","),
+  }
+}
+
+/** @typedef {ReturnType<typeof searchQuery>} SearchQuery */
+
+/** The same as the server takes it. @param {SearchQuery} query @param {number} now */
+export function asked({ since, ...query }, now) {
+  return { ...query, since: since && new Date(now - SINCE[since] * HOUR_MS).toISOString() }
+}
+
+const NOTHING = /** @type {Found} */ ({
+  items: [],
+  seq: 0,
+  terms: [],
+  partial: false,
+  missing: [],
+  layers: [],
+  filters: [],
+})
+
+/**
+ * What is found of all that is known. What was found before stays in sight until the answer is there.
+ * @param {{api: Api, feed: Feed, router: any, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, now?: () => number,
+ *   later?: (run: () => void, ms: number) => unknown}} with_
+ */
+export function search({ api, feed, router, storage, now = Date.now, later = setTimeout }) {
+  let turn = 0
+  let again = () => {}
+  return {
+    phase: "idle",
+    problem: "",
+    busy: false,
+    here: false,
+    query: searchQuery(new URLSearchParams()),
+    /** What the results in sight answer. */
+    answered: "",
+    found: NOTHING,
+    limit: FIRST,
+    /** Those that were found and are gone since. */
+    gone: /** @type {Record<string, boolean>} */ ({}),
+    /** How many attempts to complete a partial answer were made. */
+    tries: 0,
+    /** Whose score is laid open. */
+    open: "",
+    recent: kept(storage),
+    facets: {
+      services: /** @type {{service: string | null, count: number}[]} */ ([]),
+      categories: /** @type {{category: string, count: number}[]} */ ([]),
+      projects: /** @type {{project: string, count: number}[]} */ ([]),
+    },
+
+    /** @param {URLSearchParams} params */
+    visit(params) {
+      const query = searchQuery(params)
+      const same = this.phase === "ready" && JSON.stringify(query) === JSON.stringify(this.query)
+      if (!this.here) {
+        again = soon(() => this.here && this.refresh(), { later })
+        this.count()
+      }
+      this.here = true
+      this.query = query
+      if (same) return
+      this.limit = FIRST
+      return this.load()
+    },
+
+    leave() {
+      turn++
+      this.here = false
+      this.busy = false
+    },
+
+    async load() {
+      this.tries = 0
+      return this.fetch()
+    },
+
+    async fetch() {
+      const mine = ++turn
+      if (!this.query.q) return this.rest()
+      this.busy = true
+      if (this.phase !== "ready") this.phase = "loading"
+      try {
+        const found = await this.ask()
+        if (mine === turn) this.take(found)
+      } catch (problem) {
+        if (mine === turn) this.fail(/** @type {Error} */ (problem))
+      }
+      if (mine === turn) this.busy = false
+    },
+
+    /** @returns {Promise<Found>} */
+    ask() {
+      return api.get("/search", { ...asked(this.query, now()), limit: this.limit })
+    },
+
+    /** Nothing is asked for. */
+    rest() {
+      Object.assign(this, { phase: "idle", found: NOTHING, answered: "", busy: false, problem: "", gone: {}, open: "" })
+    },
+
+    /** @param {Found} found */
+    take(found) {
+      this.found = found
+      this.answered = this.query.q
+      this.gone = {}
+      this.phase = "ready"
+      this.complete()
+      this.problem = ""
+      for (const layer of LAYERS)
+        feed.replay(found.seq, layer, (/** @type {Change} */ change) => this.follow(layer, change))
+    },
+
+    /** Does the page ask again by itself for what was left out? */
+    get retrying() {
+      return this.found.partial && this.tries < RETRIES_MS.length
+    },
+
+    complete() {
+      if (!this.retrying) return
+      const mine = turn
+      later(() => {
+        if (mine !== turn || !this.here) return undefined
+        this.tries++
+        return this.fetch()
+      }, RETRIES_MS[this.tries])
+    },
+
+    /** @param {Error} problem */
+    fail(problem) {
+      this.problem = problem.message
+      if (this.phase !== "ready") this.phase = "failed"
+    },
+
+    async count() {
+      const facets = await api.get("/memories/facets").catch(() => null)
+      if (facets) this.facets = { projects: [], ...facets }
+    },
+
+    /** What is in sight and changed is read again, where it stands. @param {string} layer @param {Change} change */
+    follow(layer, { op, id, row }) {
+      const ids = op === "batch" ? (row?.ids ?? []) : [id]
+      const here = this.found.items.filter((hit) => hit.layer === layer && ids.includes(rowOf(hit)?.id))
+      if (!here.length) return
+      if ((op === "batch" ? row?.op : op) === "deleted") for (const hit of here) this.gone[keyOf(hit)] = true
+      else if (op === "batch" || here.some((hit) => rowOf(hit).version < row.version)) again()
+    },
+
+    /** Each row as it is now, none moved: who reads is not disturbed. */
+    async refresh() {
+      const mine = turn
+      const found = await this.ask().catch(() => null)
+      if (!found || mine !== turn || this.phase !== "ready") return
+      const held = new Map(found.items.map((hit) => [keyOf(hit), hit]))
+      const items = this.found.items.map((hit) => held.get(keyOf(hit)) ?? hit)
+      for (const hit of items) this.gone[keyOf(hit)] = !held.has(keyOf(hit))
+      this.found = { ...this.found, items }
+    },
+
+    /** @param {Record<string, any>} changes @param {{replace?: boolean}} [how] */
+    filter(changes, how) {
+      router.go(router.with(changes), how)
+    },
+
+    /** Typing looks at once, without a step in the history for each letter. @param {string} q */
+    type(q) {
+      if (q.trim() !== this.query.q) this.filter({ q: q.trim() }, { replace: true })
+    },
+
+    /** What of the words says where to look is taken out of them: the buttons say it now. @param {string} layer */
+    toggle(layer) {
+      const next = LAYERS.filter((each) => (each === layer) !== this.looksIn(each)).join(",")
+      if (!next) return
+      const places = this.typed.filter(isPlace)
+      const words = places.length ? { q: without(this.query.q, places) } : {}
+      this.filter({ layers: next === USUAL.join(",") ? "" : next, ...words })
+    },
+
+    /** Where is looked: as the words say, else as the buttons do. */
+    get layers() {
+      const held = this.query.layers.split(",")
+      return this.typed.some(isPlace) ? this.found.layers : held
+    },
+
+    /** @param {string} layer */
+    looksIn(layer) {
+      return this.layers.includes(layer)
+    },
+
+    /** The filters in the words that are looked for now. */
+    get typed() {
+      return (this.found.filters ?? []).filter((each) => this.query.q.includes(each))
+    },
+
+    /** Take a filter out of the words. @param {string} each */
+    untype(each) {
+      this.filter({ q: without(this.query.q, [each]) })
+    },
+
+    clear() {
+      const q = without(this.query.q, this.typed)
+      this.filter({ q, service: "", category: "", project: "", kind: "", tag: "", since: "", state: "", layers: "" })
+    },
+
+    more() {
+      this.limit = Math.min(MOST, this.limit + 40)
+      return this.load()
+    },
+
+    /** A search that led somewhere is worth keeping. */
+    remember() {
+      const { q } = this.query
+      if (!q || this.recent[0] === q) return
+      this.recent = [q, ...this.recent.filter((each) => each !== q)].slice(0, RECENT)
+      storage.setItem(KEY, JSON.stringify(this.recent))
+    },
+
+    forget() {
+      this.recent = []
+      storage.removeItem(KEY)
+    },
+
+    /** @param {string} key */
+    explain(key) {
+      this.open = this.open === key ? "" : key
+    },
+
+    get groups() {
+      return byLayer(this.found.items, this.layers)
+    },
+
+    get filtered() {
+      const { q: _, layers, ...rest } = this.query
+      return layers !== USUAL.join(",") || this.typed.length > 0 || Object.values(rest).some(Boolean)
+    },
+
+    get empty() {
+      return this.phase === "ready" && this.found.items.length === 0
+    },
+
+    /** Is all of it only near in meaning? For nonsense too something is nearest. */
+    get holdsNoWord() {
+      const { items } = this.found
+      return items.length > 0 && items.every(({ method }) => method === "meaning")
+    },
+
+    get mayMore() {
+      return this.found.items.length >= this.limit && this.limit < MOST
+    },
+
+    get summary() {
+      const n = this.found.items.length
+      if (this.phase !== "ready" || !n) return ""
+      if (this.holdsNoWord) return t("search.no_word", { n, q: this.answered })
+      const sum = t(n >= this.limit ? "search.best" : "search.found", { n, q: this.answered })
+      return this.found.missing.includes("vectors") ? t("search.by_words", { sum }) : sum
+    },
+  }
+}
+
+/** @param {string} filter */
+function isPlace(filter) {
+  return filter.toLowerCase().startsWith("in:")
+}
+
+/** @param {string} q @param {string[]} filters */
+function without(q, filters) {
+  return filters
+    .reduce((rest, each) => rest.replace(each, ""), q)
+    .replace(/\s+/g, " ")
+    .trim()
+}
+
+/** @param {Pick<Storage, "getItem">} storage @returns {string[]} */
+function kept(storage) {
+  try {
+    const held = JSON.parse(storage.getItem(KEY) ?? "[]")
+    return Array.isArray(held) ? held.filter((each) => typeof each === "string").slice(0, RECENT) : []
+  } catch {
+    return []
+  }
+}

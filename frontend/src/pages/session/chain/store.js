@@ -1,0 +1,89 @@
+import { soon } from "../../../shared/browser/throttle.js"
+import { t } from "../../../shared/texts/index.js"
+
+/** A person was asked; `closed` is such a request that was answered or that healthy rounds ended. */
+const OF_A_PERSON = ["person", "closed"]
+
+const STATES = new Map([
+  ["open", t("session.handoff_open")],
+  ["accepted", t("session.handoff_accepted")],
+  ["taken", ""],
+  ["dropped", t("session.handoff_dropped")],
+  ["person", t("session.handoff_person")],
+  ["closed", t("session.handoff_closed")],
+  ["dry", t("session.handoff_dry")],
+])
+
+/** What became of a handoff, and why. @param {Handoff} handoff */
+export function handoffState({ state, why }) {
+  return [STATES.get(state) ?? state, why].filter(Boolean).join(": ")
+}
+
+/** From whom to whom. @param {Handoff} handoff */
+export function handoffWay({ session_id: from, child_id: to, tier, service, state }) {
+  const next = OF_A_PERSON.includes(state) ? t("session.aPerson") : t("session.toTier", { tier })
+  return `#${from} → ${to === null ? next : `#${to}`}, ${service}`
+}
+
+/**
+ * The sessions that handed a finding on to each other, from the first to the last.
+ * @param {{api: Api, feed: Feed, later?: any, now?: () => number}} with_
+ */
+export function chain({ api, feed, later, now = Date.now }) {
+  /** @type {() => void} */
+  let again = () => {}
+  return {
+    id: /** @type {number | null} */ (null),
+    items: /** @type {Session[]} */ ([]),
+    handoffs: /** @type {Handoff[]} */ ([]),
+
+    /** @param {number} id @returns {Promise<void>} */
+    open(id) {
+      if (id !== this.id && !this.items.some((row) => row.id === id)) Object.assign(this, { items: [], handoffs: [] })
+      this.id = id
+      again = soon(() => this.id !== null && this.load(this.id), { later, now })
+      return this.load(id)
+    },
+
+    leave() {
+      this.id = null
+    },
+
+    /** @param {number} id */
+    async load(id) {
+      const found = await api.get(`/sessions/${id}/chain`).catch(() => null)
+      if (!found || this.id !== id) return
+      this.items = found.items
+      this.handoffs = found.handoffs
+      feed.replay(found.seq, "session", this.follow.bind(this))
+      feed.read(found.seq)
+    },
+
+    /** A session of this chain moved on, or a new one joined it. @param {Change} change */
+    follow({ row }) {
+      if (this.id === null || !row) return
+      const held = this.items.find((each) => each.id === row.id)
+      if (!held) {
+        if (this.has(row.parent_id)) again()
+        return
+      }
+      if (held.version >= row.version) return
+      this.items = this.items.map((each) => (each.id === row.id ? row : each))
+      if (held.status !== row.status) again()
+    },
+
+    /** What it hands on was recorded, or moved on. @param {Change} change */
+    followHandoff({ row }) {
+      if (row && this.has(row.session_id)) again()
+    },
+
+    /** @param {number | null} id */
+    has(id) {
+      return id !== null && this.items.some((row) => row.id === id)
+    },
+
+    get shown() {
+      return this.items.length > 1 || this.handoffs.length > 0
+    },
+  }
+}

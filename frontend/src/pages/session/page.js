@@ -1,0 +1,257 @@
+import { duration, serviceNames } from "../../shared/format/format.js"
+import { costWords, tokenWords } from "../../shared/format/spending.js"
+import { wish } from "../../shared/stores/approvals.js"
+import { sortWords } from "../../log/rail.js"
+import { changedLines, paired, turnsOf } from "./prompt-changes.js"
+import { t } from "../../shared/texts/index.js"
+import { attempt } from "../../shared/directives/attempt.js"
+import { remember } from "../../shared/parts/remember-link.js"
+import { clientWords } from "../sessions/page.js"
+
+const ENDED_BADLY = ["failed", "timed_out", "interrupted", "stopped"]
+
+/** @param {(name: string) => any} store */
+export function sessionPage(store) {
+  const [session, log, router, runNow, engines, clock] = [
+    ...["session", "log", "router", "runNow", "engines", "clock"],
+  ].map(store)
+  let asked = false
+  return {
+    ...output({ log, toasts: store("toasts") }),
+    reason: () => (session.row && !badly(session.row) ? session.row.reason : ""),
+    ofClient: () => session.ofClient,
+    /** Can it be stopped, run again, compared with what would be told? */
+    ours: () => Boolean(session.row) && !session.ofClient,
+    about: () => (session.ofClient ? clientWords(session.row) : serviceNames(session.row.services)),
+    noSummary: () => t(session.running ? "session.summaryLater" : "session.noSummary"),
+    moreSaved: () =>
+      session.savedCount > session.saved.length ? t("session.allSaved", { n: session.savedCount }) : "",
+    savedAddress: () => `/memories?${new URLSearchParams({ session: String(session.id), sort: "created" })}`,
+    ...retold({ session }),
+    bad: () => Boolean(session.row && badly(session.row)),
+    stopping: () => Boolean(session.row?.stopping),
+    stop() {
+      asked = true
+      return attempt(store, () => session.stop())
+    },
+
+    stopWords: () => t(session.row?.stopping ? "session.stopping" : "session.stop"),
+    again: () => runNow.again(session.row),
+
+    /** The button that was pressed goes; the focus stays in its place. @param {{key: string, marker: Marker}} entry */
+    async take({ marker }) {
+      const entry = document.activeElement?.closest("li")
+      await attempt(store, () => session.takeMarker(marker))
+      settle(() => entry?.querySelector("a"))
+    },
+
+    ingestRest: () => attempt(store, () => session.ingestRest()),
+    limitWords: () => t("session.limitReached", { n: session.markersLeft }),
+
+    /** The session ended: who stood on its stop button stands on its name. */
+    ended() {
+      if (session.running || !asked) return
+      asked = false
+      settle(() => document.querySelector("main h1"))
+    },
+
+    remember: (/** @type {OpsEvent} */ event) => remember(store, event),
+    compare: () => `/preview?${new URLSearchParams(compared(session.row, session.id))}`,
+
+    /** What happened, where it did not end as it should. */
+    aftermath() {
+      const { status, reason, output_pending } = session.row ?? {}
+      const lines =
+        log.whole && log.elsewhere === "" && !output_pending && status === "interrupted"
+          ? t("session.recovered", { n: log.size })
+          : ""
+      return [reason, lines].filter(Boolean).join(" ")
+    },
+
+    /** And what to do about it. */
+    next() {
+      const row = session.row
+      if (row?.output_pending) return t("session.nextPending", { host: row.host ?? "" })
+      return session.row && badly(session.row) ? t(/** @type {any} */ (`session.next_${session.row.status}`)) : ""
+    },
+
+    elsewhereWords: () => t("session.elsewhere", { host: log.elsewhere }),
+
+    budgetWords() {
+      const { tokens, budget } = session.told
+      return budget ? t("session.budget", { tokens, budget }) : ""
+    },
+
+    budgetShare: () => (session.told.budget ? session.told.tokens / session.told.budget : 0),
+    turnsWords() {
+      const n = session.row?.turns
+      if (!n) return ""
+      return engines.turns && session.running
+        ? t("session.turnsOf", { n, most: engines.turns })
+        : t("sessions.turns", { n })
+    },
+
+    costWords: () => (session.row ? costWords(session.row) : ""),
+    tokenWords: () => (session.row ? tokenWords(session.row) : ""),
+    resumedWords: () => (session.row?.resumed ? t("session.resumed", { n: session.row.resumed }) : ""),
+
+    /** What it asks a person for just now. */
+    asks: () => store("approvals").of(session.id),
+
+    /** @param {Approval} row */
+    asksWords: (row) => t("session.asks", { wish: wish(row) }),
+
+    /** @param {Approval} row */
+    asksLeft(row) {
+      const left = Date.parse(row.expires_at) - clock.second
+      return left > 0 ? t("session.left", { time: duration(Math.ceil(left / 1_000) * 1_000) }) : ""
+    },
+
+    leftWords() {
+      if (!session.running || !engines.seconds) return ""
+      const left = Date.parse(session.row.started_at) + engines.seconds * 1_000 - clock.second
+      if (left <= 0) return t("session.overdue")
+      return t("session.left", { time: duration(Math.ceil(left / 1_000) * 1_000) })
+    },
+
+    /** @param {string} sort */
+    sortIs: (sort) => String(session.only === sort),
+    onlyWords: () => (session.only ? sortWords(session.only) : t("session.everything")),
+    rawAddress: () => router.with({ part: session.part === "raw" ? "" : "raw" }),
+    rawIs: () => (session.part === "raw" ? "true" : null),
+    quietWords: () => t(session.running ? "session.quietRunning" : "session.quiet"),
+  }
+}
+
+/** What it was told anew, in words. @param {{session: any}} with_ */
+function retold({ session }) {
+  /** @type {{told: any, turns: any[]}} what was made of what was read last */
+  let made = { told: null, turns: [] }
+  return {
+    /** Newest first; what it said before stands beside each. */
+    turns() {
+      const { told } = session
+      if (made.told !== told) made = { told, turns: retoldOf(told) }
+      return made.turns
+    },
+
+    retoldWords: () => t("session.retold", { n: session.told.retold?.length ?? 0 }),
+    turnWords: (/** @type {{turn: number}} */ { turn }) => t("session.turn", { n: turn }),
+
+    /** @param {{gone: string[], come: string[], stayed: number, moved: boolean}} each */
+    changeWords({ gone, come, stayed, moved }) {
+      if (moved) return t("session.reordered")
+      if (!gone.length && !come.length) return t("session.unchanged")
+      return [
+        come.length ? t("session.came", { n: come.length }) : "",
+        gone.length ? t("session.went", { n: gone.length }) : "",
+        stayed ? t("session.stayed", { n: stayed }) : "",
+      ]
+        .filter(Boolean)
+        .join(", ")
+    },
+
+    /** @param {{memory_id: number, position: number | null, why: string}} memory */
+    placedWords: ({ memory_id: id, position, why }) =>
+      t(position === null ? "session.leftOut" : "session.placed", { id: String(id), why }),
+
+    /** A client begins with words of its own: it was told what it asked for, or nothing. */
+    isUntold: () =>
+      session.toldPhase === "failed" ||
+      (session.ofClient && session.toldPhase === "ready" && !session.told.retold?.length),
+
+    untold: () => t(session.ofClient ? "session.untoldClient" : "session.untold"),
+    untoldWhy: () => t(session.ofClient ? "session.untoldClientWhy" : "session.untoldWhy"),
+  }
+}
+
+/** @param {{injected: string, retold?: import("./prompt-changes.js").Retold[]}} told */
+function retoldOf({ injected, retold = [] }) {
+  const turns = turnsOf(injected, retold).map((each) => {
+    const lines = changedLines(each.before, each.injected)
+    return { ...each, ...lines, newest: each.turn === retold.length, lines: paired(lines) }
+  })
+  return turns.reverse()
+}
+
+/** What had the focus is gone once the page is drawn anew: something else takes it. @param {() => Element | null | undefined} next */
+function settle(next) {
+  const { activeElement: held } = document
+  requestAnimationFrame(() =>
+    setTimeout(() => /** @type {any} */ (held)?.offsetParent || /** @type {any} */ (next())?.focus()),
+  )
+}
+
+/** @param {Session} row */
+function badly({ status }) {
+  return ENDED_BADLY.includes(status)
+}
+
+/** @param {Session | null} row @param {number} id */
+function compared(row, id) {
+  return {
+    against: String(id),
+    ...(row?.tier ? { tier: String(row.tier) } : {}),
+    ...(row?.services ? { services: row.services.join(",") } : {}),
+  }
+}
+
+/** What a click means in the output. @param {{log: any, toasts: any}} with_ */
+function output({ log, toasts }) {
+  return {
+    logWords() {
+      const lines = t("session.folded", { n: log.size })
+      const read = log.whole || log.phase !== "ready" ? lines : t("session.readingBack", { n: log.size })
+      return log.problem && log.size ? `${read}. ${log.problem}` : read
+    },
+
+    followWords: () => t(log.following ? "session.follows" : "session.paused"),
+    newWords: () => t("session.newLines", { n: log.unread }),
+    toggleFollow: () => (log.following ? log.pause() : log.follow()),
+    toggleWrap: () => (log.wrap = !log.wrap),
+    wrapIs: () => String(log.wrap),
+
+    /** @param {Event} event */
+    search: (event) => log.search(/** @type {HTMLInputElement} */ (event.target).value),
+
+    /** @param {KeyboardEvent} event */
+    searchKey(event) {
+      if (event.key === "Enter") log.step(event.shiftKey ? -1 : 1)
+      else if (event.key === "Escape") leaveSearch(/** @type {HTMLInputElement} */ (event.target), log)
+      else return
+      event.preventDefault()
+      event.stopPropagation()
+    },
+
+    matchWords() {
+      if (!log.query) return ""
+      return log.matches ? t("session.match", { place: log.place, n: log.matches }) : t("session.noMatch")
+    },
+
+    /** @param {{line: string}} entry */
+    lineAddress: ({ line }) => (line ? `#${line}` : null),
+
+    /** @param {{line: string}} entry */
+    showLine: ({ line }) => log.choose(line),
+
+    /** Where the browser gives no clipboard (over http it does not), the line is selected instead. */
+    async copyLine() {
+      try {
+        await navigator.clipboard.writeText(log.text(log.chosen))
+        toasts.say(t("session.copied"))
+      } catch {
+        const line = document.querySelector(".line[data-chosen] .line-text")
+        if (line) getSelection()?.selectAllChildren(line)
+        toasts.say(t("session.selected"))
+      }
+    },
+  }
+}
+
+/** @param {HTMLInputElement} field @param {any} log */
+function leaveSearch(field, log) {
+  field.value = ""
+  log.search("")
+  const lines = /** @type {HTMLElement | null} */ (document.querySelector(".log"))
+  lines?.focus()
+}

@@ -1,0 +1,46 @@
+import { wordDiff } from "../../shared/format/diff.js"
+
+/** @typedef {{at: Time, query: string, injected: string, tokens: number, memories: {memory_id: number, version: number, position: number | null, why: string}[]}} Retold */
+
+/**
+ * What a session was told anew, turn by turn, each beside what it replaced: line by line, so that a long text that
+ * stayed is passed over. @param {string} first what it was told at its beginning @param {Retold[]} retold oldest first
+ */
+export function turnsOf(first, retold) {
+  return retold.map((each, at) => ({
+    ...each,
+    key: at,
+    turn: at + 1,
+    before: at ? retold[at - 1].injected : first,
+    included: each.memories.filter(({ position }) => position !== null).length,
+  }))
+}
+
+/** @typedef {{key: number, kind: "same" | "gone" | "new", text: string, parts: import("../../shared/format/diff.js").Part[]}} Line */
+
+/** The lines that came and went, with those that stayed folded to how many they are. @param {string} before @param {string} after */
+export function changedLines(before, after) {
+  const [old, now] = [before, after].map((text) => text.split("\n").filter((line) => line.trim()))
+  const [was, is] = [new Set(old), new Set(now)]
+  const gone = old.filter((line) => !is.has(line))
+  const come = now.filter((line) => !was.has(line))
+  return { gone, come, stayed: now.length - come.length, moved: !gone.length && !come.length && before !== after }
+}
+
+/** A line that went and the one that came in its place are one, word by word. @param {{gone: string[], come: string[]}} lines */
+export function paired({ gone, come }) {
+  const left = [...gone]
+  const lines = come.map((line) => {
+    const at = left.findIndex((each) => alike(each, line))
+    const [old] = at < 0 ? [] : left.splice(at, 1)
+    return old === undefined ? [{ kind: /** @type {const} */ ("new"), text: line }] : wordDiff(old, line)
+  })
+  const rest = left.map((text) => [{ kind: /** @type {const} */ ("gone"), text }])
+  return [...rest, ...lines].map((parts, key) => ({ key, parts }))
+}
+
+/** Do two lines begin with the same words, so that one is the other changed? @param {string} one @param {string} other */
+function alike(one, other) {
+  const head = (/** @type {string} */ line) => line.split(/\s+/).slice(0, 4).join(" ")
+  return head(one) === head(other)
+}

@@ -1,0 +1,326 @@
+import { markerKey } from "../../log/lines.js"
+import { railOf, tallyOf } from "../../log/rail.js"
+import { newestFirst } from "../events/store.js"
+
+const PARTS = ["raw", "told", "events"]
+const SAVED = 100
+
+const READ_AGAIN_MS = 1_000
+const FEW = 60
+const NO_PROMPT = { system: "", injected: "", prompt: "", tokens: 0, budget: 0, memories: [] }
+
+/**
+ * One session: what it is, prints, marks and was told; the same while it runs and after.
+ * @param {{api: Api, feed: Feed, log: any, chain: any, engines: any, timers?: any}} with_
+ */
+export function session({ api, feed, log, chain, engines, timers = globalThis }) {
+  return {
+    id: /** @type {number | null} */ (null),
+    row: /** @type {Session | null} */ (null),
+    markers: /** @type {Marker[]} */ ([]),
+    events: /** @type {OpsEvent[]} */ ([]),
+    /** What it said against what was believed. */
+    contradicted: /** @type {Review[]} */ ([]),
+    /** What it searched for among the memories. */
+    searches: /** @type {Search[]} */ ([]),
+    /** Which sort of entry the rail shows; all of them when none is chosen. */
+    only: "",
+    few: FEW,
+    hash: "",
+    /** What a client's session saved: the newest, and how many in all. */
+    saved: /** @type {Memory[]} */ ([]),
+    savedCount: 0,
+    savedKnown: false,
+    savedProblem: "",
+    told: /** @type {any} */ (NO_PROMPT),
+    toldPhase: "loading",
+    railed: false,
+    /** Did somebody see it run? Then nothing moves when it ends. */
+    followed: false,
+    phase: "closed",
+    problem: "",
+    /** The part that the address asks for. */
+    asked: "output",
+    timer: /** @type {any} */ (null),
+
+    get running() {
+      return this.row?.status === "running"
+    },
+
+    /** Is it one of a client, which prints nothing here and obeys nobody here? */
+    get ofClient() {
+      return this.row?.trigger === "client"
+    },
+
+    /** What is shown: of a client's session what it left, or what it was told. */
+    get part() {
+      return this.ofClient && this.asked !== "told" ? "saved" : this.asked
+    },
+
+    /** @param {number} id @param {string} part @param {string} [hash] */
+    visit(id, part, hash = "") {
+      const before = this.asked
+      this.asked = PARTS.includes(part) ? part : "output"
+      const anew = id !== this.id
+      if (!anew && this.asked === "told" && before !== "told" && this.row) this.loadPrompt(id)
+      if (anew) this.open(id)
+      else if ((before === "raw") !== (this.asked === "raw")) log.open(id, this.form)
+      if (anew || hash !== this.hash) this.point(hash)
+    },
+
+    /** Whether its output is shown as a person reads it, or as it stands in the file. */
+    get form() {
+      return this.asked === "raw" ? "raw" : "whole"
+    },
+
+    /** Go to the line that the address names: by its place, or by the marker or the memory it came to. @param {string} hash */
+    point(hash) {
+      this.hash = hash
+      const [, what, number] = /^#(marker|memory)-(\d+)$/.exec(hash) ?? []
+      if (!what) return log.choose(/^#\d+:\d+:\d+$/.test(hash) ? hash.slice(1) : "")
+      const marker = this.markers.find((each) => Number(number) === (what === "marker" ? each.id : each.memory_id))
+      if (marker) log.choose(markerKey(marker))
+    },
+
+    /** @param {number} id */
+    open(id) {
+      this.id = id
+      Object.assign(this, {
+        row: null,
+        markers: [],
+        events: [],
+        contradicted: [],
+        searches: [],
+        only: "",
+        few: FEW,
+        saved: [],
+        savedCount: 0,
+        savedKnown: false,
+        savedProblem: "",
+        told: NO_PROMPT,
+        toldPhase: "loading",
+        railed: false,
+        followed: false,
+        phase: "loading",
+        problem: "",
+      })
+      log.open(id, this.form)
+      engines.load()
+      this.load(id)
+      this.keepReading()
+    },
+
+    leave() {
+      this.id = null
+      chain.leave()
+      timers.clearTimeout(this.timer)
+    },
+
+    /** @param {number} id */
+    async load(id) {
+      try {
+        const [row] = await Promise.all([api.get(`/sessions/${id}`), chain.open(id)])
+        if (this.id !== id) return
+        this.take(row)
+        this.phase = "ready"
+      } catch (problem) {
+        if (this.id === id) this.fail(/** @type {any} */ (problem))
+        return
+      }
+      if (this.id !== id) return
+      if (this.ofClient) return Promise.all([this.loadSaved(id), this.loadPrompt(id)])
+      await Promise.all([
+        this.loadMarkers(id),
+        this.loadEvents(id),
+        this.loadPrompt(id),
+        this.loadReviews(id),
+        this.loadSearches(id),
+      ])
+      if (this.id === id) this.railed = true
+    },
+
+    reload() {
+      if (this.id !== null) this.load(this.id)
+    },
+
+    /** @param {{status: number, message: string}} problem */
+    fail(problem) {
+      this.phase = problem.status === 404 ? "missing" : "failed"
+      this.problem = problem.message
+    },
+
+    /** @param {Session} row */
+    take(row) {
+      if (!this.row || this.row.id !== row.id || this.row.version < row.version) this.row = row
+      this.followed ||= this.running && !this.ofClient
+    },
+
+    /** @param {number} id */
+    async loadMarkers(id) {
+      const page = await api.all(`/sessions/${id}/markers`).catch(() => null)
+      if (!page || this.id !== id) return
+      this.markers = page.items
+      feed.replay(page.seq, "marker", this.followMarker.bind(this))
+      feed.read(page.seq)
+      if (/^#m/.test(this.hash)) this.point(this.hash)
+    },
+
+    /** @param {number} id */
+    async loadReviews(id) {
+      const page = await api.all("/reviews", { session: id, state: "all" }).catch(() => null)
+      if (!page || this.id !== id) return
+      this.contradicted = page.items
+      feed.replay(page.seq, "review", this.followReview.bind(this))
+    },
+
+    /** No change tells of a search by itself: they are read again as the session goes on. @param {number} id */
+    async loadSearches(id) {
+      const page = await api.all(`/sessions/${id}/searches`).catch(() => null)
+      if (page && this.id === id) this.searches = page.items
+    },
+
+    /** @param {number} id */
+    async loadSaved(id) {
+      try {
+        const page = await api.get("/memories", { session: id, sort: "created", limit: SAVED })
+        if (this.id !== id) return
+        Object.assign(this, { saved: page.items, savedCount: page.total, savedKnown: true, savedProblem: "" })
+        feed.replay(page.seq, "memory", this.followMemory.bind(this))
+      } catch (problem) {
+        if (this.id === id) this.savedProblem = /** @type {Error} */ (problem).message
+      }
+    },
+
+    /** What it saves shows at once. @param {Change} change */
+    followMemory({ op, id, row }) {
+      if (!this.ofClient || !this.savedKnown) return
+      const held = this.saved.some((each) => each.id === id)
+      if (op === "deleted" && held) {
+        this.saved = this.saved.filter((each) => each.id !== id)
+        this.savedCount -= 1
+      } else if (op !== "batch" && row?.session_id === this.id) {
+        if (!held) this.savedCount += 1
+        this.saved = held ? kept(this.saved, row) : [row, ...this.saved]
+      }
+    },
+
+    /** @param {number} id */
+    async loadEvents(id) {
+      const page = await api.get("/events", { session: id, limit: 200 }).catch(() => null)
+      if (!page || this.id !== id) return
+      this.events = page.items
+      feed.replay(page.seq, "event", this.followEvent.bind(this))
+    },
+
+    /** @param {number} id */
+    async loadPrompt(id) {
+      const told = await api.get(`/sessions/${id}/prompt`).catch(() => null)
+      if (this.id !== id) return
+      this.told = told ?? NO_PROMPT
+      this.toldPhase = told ? "ready" : "failed"
+    },
+
+    /** The output is a file: a look at it each second while the session runs, and at once when something tells of it. */
+    keepReading() {
+      timers.clearTimeout(this.timer)
+      if (this.id === null) return
+      if (this.ofClient) return
+      if (this.running || this.phase === "loading" || !log.complete || !log.whole) this.readOn()
+      this.timer = timers.setTimeout(() => this.keepReading(), READ_AGAIN_MS)
+    },
+
+    readOn() {
+      if (this.ofClient) return
+      if (this.id !== null && this.phase === "ready") log.read(this.id)
+    },
+
+    /** @param {Change} change */
+    follow({ id, row }) {
+      if (id !== this.id || !row) return
+      const on = row.turns !== this.row?.turns || row.status !== this.row?.status
+      this.take(row)
+      this.readOn()
+      if (this.ofClient || !on || !this.railed) return
+      this.loadSearches(id)
+      this.loadPrompt(id)
+    },
+
+    /** @param {Change} change */
+    followMarker({ row }) {
+      if (!row || row.session_id !== this.id) return
+      this.markers = kept(this.markers, row)
+      this.readOn()
+    },
+
+    /** @param {Change} change */
+    followReview({ row }) {
+      if (row && row.session_id === this.id) this.contradicted = kept(this.contradicted, row)
+    },
+
+    /** @param {Change} change */
+    followEvent({ op, id, row }) {
+      if (op === "deleted") this.events = this.events.filter((event) => event.id !== id)
+      else if (row && row.session_id === this.id) this.events = kept(this.events, row).sort(newestFirst)
+    },
+
+    async stop() {
+      if (this.id !== null) this.take(await api.post(`/sessions/${this.id}/stop`))
+    },
+
+    /** How many markers its limit left in its file. */
+    get markersLeft() {
+      return this.row?.markers_left ?? 0
+    },
+
+    async ingestRest() {
+      if (this.id !== null) this.take(await api.post(`/sessions/${this.id}/markers`))
+    },
+
+    /** @param {Marker} marker */
+    async takeMarker(marker) {
+      this.markers = kept(this.markers, await api.put(`/markers/${marker.id}/taken`))
+    },
+
+    /** What goes in and what came out is shown whole: the parts of it come in any order. */
+    get entries() {
+      if (!this.railed) return []
+      return railOf({
+        markers: this.markers,
+        told: this.told.memories,
+        contradicted: this.contradicted,
+        searches: this.searches,
+      })
+    },
+
+    get tally() {
+      return tallyOf(this.entries)
+    },
+
+    get notes() {
+      const chosen = this.entries.filter(({ sort }) => !this.only || sort === this.only)
+      return chosen.slice(0, this.few)
+    },
+
+    get moreNotes() {
+      const { n } = this.tally.find(({ sort }) => sort === this.only) ?? { n: this.entries.length }
+      return n > this.few
+    },
+
+    /** @param {string} sort */
+    show(sort) {
+      this.only = this.only === sort ? "" : sort
+      this.few = FEW
+    },
+
+    showMore() {
+      this.few += FEW
+    },
+  }
+}
+
+/** The row in its place, the newer version only. @template {Row} T @param {T[]} rows @param {T} row @returns {T[]} */
+function kept(rows, row) {
+  const held = rows.find((each) => each.id === row.id)
+  if (held && held.version >= row.version) return rows
+  return held ? rows.map((each) => (each.id === row.id ? row : each)) : [...rows, row]
+}

@@ -1,0 +1,47 @@
+import { attempt } from "../../shared/directives/attempt.js"
+import { t } from "../../shared/texts/index.js"
+
+/**
+ * What can be done with the session that is open.
+ * @param {any} stores
+ */
+export function sessionsCommands({ router, session, log, runNow, sessions, toasts }) {
+  const open = () => router.page === "session" && Boolean(session?.row)
+  const here = () => open() && !session.ofClient
+  const listed = () => router.page === "sessions"
+  return [
+    { keys: "f", label: t("sessions.keyFollow"), when: () => here() && session.running, run: follow },
+    { keys: "w", label: t("sessions.keyWrap"), when: here, run: () => (log.wrap = !log.wrap) },
+    { label: t("sessions.keyAgain"), when: () => here() && !session.running, run: () => runNow.again(session.row) },
+    { label: t("sessions.keyStop"), when: () => here() && session.running, run: stop },
+    {
+      label: t("sessions.keyRaw"),
+      when: here,
+      run: () => router.go(router.with({ part: session.part === "raw" ? "" : "raw" })),
+    },
+    {
+      label: t("sessions.keyGroup"),
+      when: listed,
+      run: () => sessions.filter({ group: sessions.grouped ? "" : "chain" }),
+    },
+    { keys: "]", label: t("sessions.keyNewer"), when: open, run: () => router.go(`/sessions/${router.id + 1}`) },
+    {
+      keys: "[",
+      label: t("sessions.keyOlder"),
+      when: () => router.page === "session" && router.id > 1, // also from a number that no session has
+      run: () => router.go(`/sessions/${router.id - 1}`),
+    },
+  ]
+
+  function stop() {
+    return attempt(
+      () => toasts,
+      () => session.stop(),
+    )
+  }
+
+  function follow() {
+    if (log.following) log.pause()
+    else log.follow()
+  }
+}

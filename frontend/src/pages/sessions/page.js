@@ -1,0 +1,86 @@
+import { exact, serviceNames, statusWords, tierWords } from "../../shared/format/format.js"
+import { dollars, ofModel } from "../../shared/format/spending.js"
+import { t } from "../../shared/texts/index.js"
+import { attempt } from "../../shared/directives/attempt.js"
+import { onControl, revealIn } from "../../shared/directives/rows.js"
+
+const LONGEST = 160
+
+/** Is it a client's own, that nobody here started and nobody here can stop? @param {Session} row */
+export function ofClient({ trigger }) {
+  return trigger === "client"
+}
+
+/** Whose it is, and in which project. @param {Session} row */
+export function clientWords({ agent, project }) {
+  return agent ? t("sessions.ofAgent", { agent, project }) : t("sessions.ofProject", { project })
+}
+
+/** @param {string} text */
+function shortened(text) {
+  const letters = [...text]
+  return letters.length > LONGEST ? `${letters.slice(0, LONGEST).join("")}…` : text
+}
+
+/** @param {(name: string) => any} store */
+export function sessionsPage(store) {
+  const [sessions, requests, router] = ["sessions", "requests", "router"].map(store)
+  return {
+    reveal: () => revealIn(sessions),
+
+    /** @param {Session} row */
+    rowClass: (row) => ({ "is-fresh": sessions.fresh[row.id], "is-running": row.status === "running" }),
+
+    /** @param {Session} row @param {Event} click */
+    openRow(row, click) {
+      if (!onControl(click)) router.go(`/sessions/${row.id}`)
+    },
+
+    /** @param {RunRequest} request */
+    cancel: (request) => attempt(store, () => requests.cancel(request.id)),
+
+    sinceWords: () => t("sessions.since", { when: exact(sessions.filters.from) }),
+
+    group: () => sessions.filter({ group: sessions.grouped ? "" : "chain" }),
+
+    /** @param {Session} row @param {Session[]} chain */
+    tierOf(row, chain) {
+      if (ofClient(row)) return t("sessions.noTier")
+      return sessions.grouped && chain.length > 1
+        ? t("sessions.tiers", { from: chain[0].tier, to: chain[chain.length - 1].tier })
+        : tierWords(row.tier)
+    },
+
+    /** What it is about: services, or whose knowledge. @param {Session} row */
+    aboutOf: (row) => (ofClient(row) ? clientWords(row) : serviceNames(row.services)),
+
+    /** What a client's session left: its summary. @param {Session} row */
+    saidOf: (row) => (ofClient(row) ? shortened(row.summary) : ""),
+
+    /** @param {Session} each @param {Session} row */
+    isThis: (each, row) => (!sessions.grouped && each.id === row.id ? "true" : null),
+
+    /** @param {Session} each */
+    chipWords: (each) => t("sessions.chip", { tier: tierWords(each.tier), status: statusWords(each) }),
+
+    /** @param {Session} row @param {number} lost */
+    noDelta: ({ learned, reinforced }, lost) => learned + reinforced + lost === 0,
+
+    /** @param {Session} row @param {number} lost */
+    deltaWords: ({ learned, reinforced }, lost) => t("sessions.delta", { learned, reinforced, lost }),
+
+    /** @param {Session} row */
+    costOf(row) {
+      if (ofClient(row)) return ""
+      if (row.cost_usd === null) return ofModel(row) ? t("sessions.costUnknown") : ""
+      return row.cost_usd || ofModel(row) ? dollars(row.cost_usd) : ""
+    },
+
+    /** @param {Session} row */
+    engineOf: ({ engine, model, trigger }) =>
+      engine === trigger ? "" : model ? t("sessions.engine", { engine, model }) : engine,
+
+    /** @param {Session} row */
+    turnsOf: ({ turns }) => (turns ? t("sessions.turns", { n: turns }) : ""),
+  }
+}

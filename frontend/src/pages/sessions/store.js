@@ -1,0 +1,160 @@
+import { chains, summed } from "./chains.js"
+import { t } from "../../shared/texts/index.js"
+import { moment } from "../events/store.js"
+import { extend, liveList } from "../../shared/stores/list.js"
+
+const STATUSES = ["running", "completed", "failed", "timed_out", "escalated", "stopped", "interrupted"]
+const TRIGGERS = ["scheduled", "manual", "api", "alert", "escalation", "client"]
+
+/** What the address says about the list. @param {URLSearchParams} params */
+export function sessionFilters(params) {
+  const [status, tier, trigger] = ["status", "tier", "trigger"].map((name) => params.get(name) ?? "")
+  return {
+    status: STATUSES.includes(status) ? status : "",
+    tier: ["0", "1", "2", "3"].includes(tier) ? tier : "",
+    trigger: TRIGGERS.includes(trigger) ? trigger : "",
+    service: params.get("service") ?? "",
+    from: moment(params.get("from")),
+  }
+}
+
+/** @typedef {ReturnType<typeof sessionFilters>} SessionFilters */
+
+/** @param {Session} session @param {SessionFilters} filters */
+export function sessionMatches(session, { status, tier, trigger, service, from }) {
+  return (
+    (!status || session.status === status) &&
+    (!tier || String(session.tier) === tier) &&
+    (!trigger || session.trigger === trigger) &&
+    (!from || Date.parse(session.started_at) >= Date.parse(from)) &&
+    (!service || Boolean(session.services?.some((name) => name.toLowerCase() === service.toLowerCase())))
+  )
+}
+
+/** What runs stands on top; then the newest. @param {Session} a @param {Session} b */
+export function runningFirst(a, b) {
+  return Number(b.status === "running") - Number(a.status === "running") || b.id - a.id
+}
+
+/**
+ * The sessions, and the requests that wait for one.
+ * @param {{api: Api, feed: Feed, router: any, later?: (run: () => void, ms: number) => any}} with_
+ */
+export function sessions({ api, feed, router, later = setTimeout }) {
+  let filters = sessionFilters(new URLSearchParams())
+  const linked = chains()
+  const list = liveList({
+    api: { ...api, get: async (path, query) => kept(await api.get(path, query)) },
+    feed,
+    later,
+    path: "/sessions",
+    entity: "session",
+    query: () => ({ ...filters, limit: 50 }),
+    matches: (/** @type {Session} */ session) => sessionMatches(session, filters),
+    compare: runningFirst,
+  })
+  const { apply } = list
+  return extend(list, {
+    filters,
+    /** Whether each row is a chain of sessions, or one session. */
+    grouped: false,
+    /** How many memories each session contradicted. */
+    contradicted: /** @type {Record<number, number>} */ ({}),
+    stamp: 0,
+    running: /** @type {number[]} */ ([]),
+
+    /** @param {URLSearchParams} params */
+    visit(params) {
+      filters = sessionFilters(params)
+      this.grouped = params.get("group") === "chain"
+      const same = this.phase === "ready" && JSON.stringify(filters) === JSON.stringify(this.filters)
+      this.filters = filters
+      if (same) return
+      linked.clear()
+      this.load()
+    },
+
+    /** How many run now, for the sidebar of every page. */
+    async tally() {
+      const page = await api.get("/sessions", { status: "running", limit: 50 }).catch(() => null)
+      if (page) this.running = page.items.map((/** @type {Session} */ session) => session.id)
+    },
+
+    /** @param {Change} change */
+    apply(change) {
+      if (change.row && change.op !== "batch") linked.keep(change.row)
+      this.stamp += 1
+      apply.call(this, change)
+    },
+
+    /** @param {Change} change */
+    follow(change) {
+      if (this.phase === "ready") this.apply(change)
+      const rest = this.running.filter((id) => id !== change.id)
+      this.running = change.row?.status === "running" ? [...rest, change.id] : rest
+    },
+
+    /** A case that a session opened. @param {Change} change */
+    followReview({ op, row }) {
+      const id = row?.session_id
+      if (op === "created" && id && row.kind === "conflict") this.contradicted[id] = (this.contradicted[id] ?? 0) + 1
+    },
+
+    /** What stands in the table: sessions, each with its chain, or chains. */
+    get table() {
+      void this.stamp
+      /** @type {Standing[]} */
+      const chosen = this.shown.map((/** @type {Session} */ session) => ({
+        key: `${session.id}`,
+        session,
+        chain: linked.of(session),
+      }))
+      const standing = this.grouped ? once(chosen) : chosen
+      return standing.map(({ key, session, chain }) => ({
+        key,
+        session: this.grouped ? summed(chain) : session,
+        chain,
+        lost: (this.grouped ? chain : [session]).reduce((all, { id }) => all + (this.contradicted[id] ?? 0), 0),
+      }))
+    },
+
+    get filtered() {
+      return Object.values(this.filters).some(Boolean)
+    },
+
+    get pill() {
+      return t("sessions.fresh", { n: this.waiting.length })
+    },
+
+    /** @param {Record<string, any>} changes */
+    filter(changes) {
+      router.go(router.with(changes))
+    },
+
+    clear() {
+      router.go(router.with({ status: "", tier: "", trigger: "", service: "", from: "" }))
+    },
+  })
+
+  /** @param {any} page @returns {any} */
+  function kept(page) {
+    for (const row of [...(page.items ?? []), ...(page.linked ?? [])]) linked.keep(row)
+    if (page.contradicted) told(page.contradicted)
+    return page
+  }
+
+  /** @param {Record<number, number>} contradicted */
+  function told(contradicted) {
+    const store = /** @type {any} */ (list)
+    store.contradicted = { ...store.contradicted, ...contradicted }
+  }
+}
+
+/** @typedef {{key: string, session: Session, chain: Session[]}} Standing */
+
+/** Each chain where the first of its sessions stands. @param {Standing[]} all */
+function once(all) {
+  /** @type {Set<number>} */
+  const roots = new Set()
+  return all.filter(({ chain: [root] }) => !roots.has(root.id) && roots.add(root.id))
+}

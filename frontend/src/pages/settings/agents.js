@@ -1,0 +1,61 @@
+import { past } from "../../shared/format/format.js"
+import { t } from "../../shared/texts/index.js"
+
+const SWITCHES = /** @type {const} */ (["auto_save", "auto_search", "auto_summarize"])
+
+/**
+ * The agents that keep their knowledge here: those that the settings tell of, and those that came by themselves.
+ * @param {{api: Api, clock: {now: number}}} with_
+ */
+export function agents({ api, clock }) {
+  return {
+    phase: "loading",
+    problem: "",
+    items: /** @type {AgentState[]} */ ([]),
+
+    async load() {
+      try {
+        this.items = (await api.all("/agents")).items
+        this.phase = "ready"
+        this.problem = ""
+      } catch (problem) {
+        this.problem = /** @type {Error} */ (problem).message
+        this.phase = this.items.length ? this.phase : "failed"
+      }
+    },
+
+    get names() {
+      return this.items.map(({ name }) => name)
+    },
+
+    /** What it may do, what it is told, and what it may not do. @param {AgentState} agent */
+    switches(agent) {
+      const on = SWITCHES.map((name) => ({ key: name, on: agent[name], words: t(`settings.${name}`) }))
+      const rules = [
+        agent.save_rules ? t("settings.saveRules", { n: agent.save_rules }) : "",
+        agent.inject_rules ? t("settings.injectRules", { n: agent.inject_rules }) : "",
+      ].filter(Boolean)
+      return [
+        ...on,
+        { key: "limit", on: agent.context_limit > 0, words: t("settings.toldLimit", { n: agent.context_limit }) },
+        ...rules.map((words) => ({ key: words, on: true, words })),
+      ]
+    },
+
+    /** @param {{on: boolean, words: string}} one */
+    switchWords: ({ on, words }) => (on ? words : t("settings.not", { what: words })),
+
+    /** @param {AgentState} agent */
+    did({ sessions, running, saved, last_seen_at: seen }) {
+      if (!seen) return t("settings.neverSeen")
+      return [
+        t("settings.agentSessions", { n: sessions }),
+        running ? t("settings.agentRunning", { n: running }) : "",
+        t("settings.agentSaved", { n: saved }),
+        t("settings.agentSeen", { when: past(seen, clock.now) }),
+      ]
+        .filter(Boolean)
+        .join(" · ")
+    },
+  }
+}

@@ -1,0 +1,10 @@
+import { t } from "../../shared/texts/index.js"
+
+/** What can be done on the page of the settings. @param {Record<string, any>} stores */
+export function settingsCommands({ router, tokens }) {
+  const here = () => router.page === "settings"
+  return [
+    { label: t("settings.doToken"), when: here, run: () => tokens.show() },
+    { label: t("settings.doEnded"), when: () => here() && tokens.gone.length > 0, run: () => tokens.toggleEnded() },
+  ]
+}

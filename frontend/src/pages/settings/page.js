@@ -1,0 +1,83 @@
+import { t } from "../../shared/texts/index.js"
+import { NARROW, WIDE } from "./tokens.js"
+
+const TOLD = /** @type {const} */ ({
+  read: "settings.scopeRead",
+  write: "settings.scopeWrite",
+  admin: "settings.scopeAdmin",
+})
+const THEMES = ["system", "light", "dark"]
+
+/** @param {(name: string) => any} store */
+export function settingsPage(store) {
+  const [settings, tokens] = ["settings", "tokens"].map(store)
+  return {
+    /** All answers are there: one must not push the other down. */
+    known: () => settings.phase !== "loading" && tokens.phase !== "loading" && store("agents").phase !== "loading",
+
+    again: () => settings.load(),
+    themes: () => THEMES,
+    wide: () => WIDE,
+    narrow: () => NARROW,
+
+    /** @param {keyof typeof TOLD} scope */
+    told: (scope) => t(TOLD[scope]),
+
+    zone: () => t("settings.zone", { zone: Intl.DateTimeFormat().resolvedOptions().timeZone }),
+
+    /** The variable alone, as one would look for it. @param {Setting} setting */
+    source: (setting) => settings.source(setting),
+
+    /** The focus goes back to where it came from. @param {Setting} setting */
+    cancel({ name }) {
+      settings.close()
+      focusOn(`change-${name}`)
+    },
+
+    async makeToken() {
+      await tokens.create()
+      if (tokens.minted) focusOn("minted")
+    },
+
+    cancelToken() {
+      tokens.hide()
+      focusOn("new-token")
+    },
+
+    keepToken() {
+      tokens.forget()
+      focusOn("new-token")
+    },
+
+    /** @param {AccessToken} token */
+    async revoke(token) {
+      await tokens.revoke(token)
+      if (!tokens.living.some((/** @type {AccessToken} */ { id }) => id === token.id)) focusOn("new-token")
+    },
+
+    memoriesOf: (/** @type {AgentState} */ { project }) => `/memories?${new URLSearchParams({ project })}`,
+    projectWords: (/** @type {AgentState} */ { project }) => t("settings.agentProject", { project }),
+    remoteWords: (/** @type {AgentState} */ { memory_url: url }) => t("settings.agentRemote", { url }),
+    switchesLabel: (/** @type {AgentState} */ { name }) => t("settings.agentMay", { name }),
+
+    /** @param {AccessToken} token */
+    revokeLabel: (token) => t("settings.revokeLabel", { name: tokens.name(token) }),
+
+    /** What stands in an element, for the clipboard; where that is refused it is selected. @param {string} id */
+    async copy(id) {
+      const el = /** @type {HTMLElement} */ (document.getElementById(id))
+      try {
+        await navigator.clipboard.writeText(el.textContent ?? "")
+        store("toasts").say(t("settings.copied"))
+      } catch {
+        getSelection()?.selectAllChildren(el)
+        store("toasts").say(t("settings.notCopied"))
+      }
+    },
+  }
+}
+
+/** What was pressed is gone: the focus goes where one goes on. @param {string} id */
+function focusOn(id) {
+  setTimeout(() => document.getElementById(id)?.focus())
+}

@@ -1,0 +1,154 @@
+import { onDay, past } from "../../shared/format/format.js"
+import { t } from "../../shared/texts/index.js"
+
+export const WIDE = ["read", "write", "admin"]
+export const NARROW = [
+  ...["memories", "knowledge", "reviews", "events", "sessions", "cooldowns", "health"].flatMap((noun) => [
+    `${noun}:read`,
+    `${noun}:write`,
+  ]),
+  ...["services:read", "context:read", "changes:read", "settings:read", "tokens:read", "tokens:write"],
+]
+
+/** Does it let anybody in? @param {AccessToken} token @param {number} now */
+export function living({ revoked_at: revoked, expires_at: expires }, now) {
+  return !revoked && (!expires || Date.parse(expires) > now)
+}
+
+/** How long it lasts, or since when it does not. @param {AccessToken} token @param {number} now */
+export function lastsWords({ revoked_at: revoked, expires_at: expires }, now) {
+  if (revoked) return t("settings.revoked", { when: past(revoked, now) })
+  if (!expires) return t("settings.forever")
+  if (Date.parse(expires) <= now) return t("settings.expired", { when: past(expires, now) })
+  return t("settings.expires", { day: onDay(new Date(expires), now) })
+}
+
+function empty() {
+  return { name: "", scopes: ["read"], days: "", agent: "" }
+}
+
+/**
+ * The ways in for programs. A token's words are shown once, where it is made.
+ * @param {{api: Api, confirm: any, toasts: any, now?: () => number}} with_
+ */
+export function tokens({ api, confirm, toasts, now = Date.now }) {
+  return {
+    phase: "loading",
+    problem: "",
+    items: /** @type {AccessToken[]} */ ([]),
+    ended: false,
+    open: false,
+    draft: empty(),
+    errors: /** @type {Record<string, string>} */ ({}),
+    refusal: "",
+    saving: false,
+    /** What was just made: its words are known here alone. */
+    minted: /** @type {(AccessToken & {token: string}) | null} */ (null),
+
+    async load() {
+      try {
+        this.items = (await api.all("/tokens")).items
+        this.phase = "ready"
+        this.problem = ""
+      } catch (problem) {
+        this.problem = /** @type {Error} */ (problem).message
+        this.phase = this.items.length ? this.phase : "failed"
+      }
+    },
+
+    get living() {
+      return this.items.filter((token) => living(token, now()))
+    },
+
+    get gone() {
+      return this.items.filter((token) => !living(token, now()))
+    },
+
+    get shown() {
+      return this.ended ? [...this.living, ...this.gone] : this.living
+    },
+
+    get endedWords() {
+      return this.ended ? t("settings.endedHidden") : t("settings.endedShown", { n: this.gone.length })
+    },
+
+    toggleEnded() {
+      this.ended = !this.ended
+    },
+
+    /** @param {AccessToken} token */
+    isLiving: (token) => living(token, now()),
+
+    /** @param {AccessToken} token */
+    name: ({ id, name }) => name || t("settings.unnamed", { n: id }),
+
+    /** @param {AccessToken} token */
+    scopes: ({ scopes }) => scopes.join(", "),
+
+    /** @param {AccessToken} token */
+    lasts: (token) => lastsWords(token, now()),
+
+    /** @param {AccessToken} token */
+    used: ({ used_at: at }) => (at ? t("settings.used", { when: past(at, now()) }) : t("settings.neverUsed")),
+
+    show() {
+      Object.assign(this, { open: true, draft: empty(), errors: {}, refusal: "", minted: null })
+    },
+
+    hide() {
+      this.open = false
+    },
+
+    /** Nobody sees the words again. */
+    forget() {
+      this.minted = null
+    },
+
+    async create() {
+      const { name, scopes, days, agent } = this.draft
+      const lasts = String(days ?? "").trim()
+      this.saving = true
+      this.errors = {}
+      this.refusal = ""
+      try {
+        this.minted = await api.post("/tokens", {
+          name,
+          scopes: [...scopes],
+          ...(agent.trim() ? { agent: agent.trim() } : {}),
+          ...(lasts ? { days: Number(lasts) } : {}),
+        })
+        this.open = false
+        await this.load()
+      } catch (problem) {
+        this.refuse(/** @type {any} */ (problem))
+      } finally {
+        this.saving = false
+      }
+    },
+
+    /** @param {import("../../shared/api.js").Problem} problem */
+    refuse(problem) {
+      this.errors = Object.fromEntries((problem.errors ?? []).map(({ field, message }) => [field, message]))
+      this.refusal = Object.keys(this.errors).length ? "" : problem.message
+    },
+
+    /** @param {AccessToken} token */
+    async revoke(token) {
+      const name = this.name(token)
+      const yes = await confirm.ask({
+        title: t("settings.revokeTitle", { name }),
+        note: t("settings.revokeNote"),
+        verb: t("settings.revokeVerb"),
+      })
+      if (!yes) return
+      try {
+        await api.remove(`/tokens/${token.id}`)
+        toasts.say(t("settings.isRevoked", { name }))
+        if (this.minted?.id === token.id) this.minted = null
+        await this.load()
+      } catch (problem) {
+        toasts.say(t("settings.notRevoked", { why: /** @type {Error} */ (problem).message }), { bad: true })
+      }
+    },
+  }
+}

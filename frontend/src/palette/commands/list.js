@@ -1,0 +1,62 @@
+import { t } from "../../shared/texts/index.js"
+
+/** Moving through the rows of whatever list is in sight. @param {any} stores */
+export function listCommands({ router, review, reviews }) {
+  const move = (/** @type {number} */ by) => (review?.open ? turn({ router, review, reviews }, by) : step(by))
+  return [
+    { keys: "/", label: t("hands.filter"), when: () => Boolean(filterField()), run: focusField },
+    { keys: "j", label: t("hands.next_row"), when: hasRows, repeats: true, run: () => move(1) },
+    { keys: "k", label: t("hands.row_before"), when: hasRows, repeats: true, run: () => move(-1) },
+    { keys: "Enter", label: t("hands.open_row"), when: hasRows, run: () => {}, native: true },
+    { keys: "Escape", label: t("hands.close_panel"), when: () => inPanel(router), run: () => close(router) },
+  ]
+}
+
+/** The rows in sight. @returns {HTMLElement[]} */
+function rows() {
+  const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("main [data-row]")])
+  return all.filter((row) => row.offsetParent)
+}
+
+function hasRows() {
+  return rows().length > 0
+}
+
+/** Where the list in sight is narrowed. @returns {HTMLInputElement | null} */
+export function filterField() {
+  return document.querySelector("main [data-filter]")
+}
+
+function focusField() {
+  filterField()?.focus()
+  filterField()?.select?.()
+}
+
+/** @param {number} by */
+function step(by) {
+  const all = rows()
+  const focused = all.findIndex(
+    (row) => row === document.activeElement || row.closest("tr, li")?.matches(":focus-within"),
+  )
+  const here = focused < 0 ? all.findIndex((row) => row.closest(".is-open")) : focused
+  all[Math.min(all.length - 1, Math.max(0, here + by))]?.focus()
+}
+
+/** @param {any} router */
+function inPanel({ page, id }) {
+  return id !== null && ["memories", "search", "reviews"].includes(page)
+}
+
+/** Back to the list, with the focus on the row that was open. @param {any} router */
+function close(router) {
+  const path = `/${router.page}/${router.id}`
+  const row = `a[data-row]:is([href="${path}"], [href^="${path}?"])`
+  router.go(router.keeping(`/${router.page}`))
+  setTimeout(() => /** @type {HTMLElement | null} */ (document.querySelector(row))?.focus())
+}
+
+/** From one case to the next. @param {{router: any, review: any, reviews: any}} with_ @param {number} by */
+function turn({ router, review, reviews }, by) {
+  const id = reviews.beside(review.id, by)
+  if (id !== null) router.go(reviews.address(id))
+}

@@ -1,0 +1,85 @@
+import { applies, pressed } from "./registry.js"
+
+const KEY = "lamplighter.keys"
+const CHORD_MS = 1_000
+const BUTTONS = "button, summary, input[type=checkbox], input[type=radio]"
+
+/** @typedef {import("./registry.js").Listed} Listed */
+
+/**
+ * Single-key commands. The help overlay is made of the registry, so that it cannot lie; one switch turns them all off.
+ * @param {{commands: () => Listed[], storage: Pick<Storage, "getItem" | "setItem">, now?: () => number}} with_
+ */
+export function keys({ commands, storage, now = Date.now }) {
+  let prefix = ""
+  let at = 0
+  return {
+    on: storage.getItem(KEY) !== "off",
+    help: false,
+    /** What applies where one is, and what does elsewhere: as of when the help was opened. */
+    here: /** @type {ReturnType<typeof grouped>} */ ([]),
+    elsewhere: /** @type {ReturnType<typeof grouped>} */ ([]),
+
+    /** @param {boolean} on */
+    turn(on) {
+      this.on = on
+      storage.setItem(KEY, on ? "on" : "off")
+    },
+
+    show() {
+      const all = commands().filter((command) => command.keys)
+      this.here = grouped(all.filter(applies))
+      this.elsewhere = grouped(all.filter((command) => !applies(command)))
+      this.help = true
+    },
+
+    hide() {
+      this.help = false
+    },
+
+    /**
+     * Was this key a command of ours? What a browser does by itself is only listed; a key held down does again only
+     * what may be done over and over. @param {string} key @param {boolean} [held]
+     */
+    press(key, held = false) {
+      const chord = prefix && now() - at < CHORD_MS ? `${prefix}\u0000${key}` : key
+      const fitting = commands().filter((command) => command.keys && applies(command))
+      const command = fitting.find(({ keys }) => pressed(keys ?? "") === chord)
+      prefix = !command && fitting.some(({ keys }) => pressed(keys ?? "").startsWith(`${key}\u0000`)) ? key : ""
+      at = now()
+      if (!command || command.native) return false
+      if (!held || command.repeats) command.run()
+      return true
+    },
+  }
+}
+
+/** @param {Listed[]} commands */
+function grouped(commands) {
+  const titles = [...new Set(commands.map(({ title }) => title))]
+  return titles.map((title) => ({ title, commands: commands.filter((each) => each.title === title).map(shown) }))
+}
+
+/** @param {Listed} command */
+function shown({ id, keys = "", label }) {
+  return { id, label, parts: shownKeys(keys) }
+}
+
+/** The keys as they are drawn, each for itself. @param {string} keys */
+export function shownKeys(keys) {
+  return keys.split(/[ +]/).filter(Boolean)
+}
+
+/** Keys typed into a field, with a modifier or over an open dialog are not commands. @param {KeyboardEvent} event */
+export function isForUs(event) {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return false
+  const target = /** @type {Element} */ (event.target)
+  if (document.querySelector("dialog[open]")) return false
+  if (event.key === " " && target.closest?.(BUTTONS)) return false
+  return !target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]")
+}
+
+/** Ctrl-K and Cmd-K open the palette anywhere, in a field too. @param {KeyboardEvent} event */
+export function isForPalette({ key, ctrlKey, metaKey, altKey, shiftKey }) {
+  return (ctrlKey || metaKey) && !altKey && !shiftKey && key.toLowerCase() === "k"
+}

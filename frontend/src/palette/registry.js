@@ -1,0 +1,95 @@
+import { t } from "../shared/texts/index.js"
+
+/**
+ * What a person can do: by key, by its name in the palette, or both. `when` says whether it applies just now (always,
+ * where it is left out); what a browser does by itself (`native`) is only listed. Held down, a key does its command
+ * once, unless it `repeats`.
+ * @typedef {{keys?: string, label: string, when?: () => boolean, run: () => void, native?: boolean,
+ *   repeats?: boolean}} Command
+ * @typedef {Command & {id: string, group: string, title: string}} Listed
+ */
+
+/** In this order the help shows them; an area of its own that is not named here comes last. */
+const GROUPS = ["go", "list", "anywhere"]
+
+/**
+ * Every command of the app. A file in palette/commands, or a page's commands.js, exports `<area>Commands(stores)`.
+ * @param {Record<string, Record<string, unknown>>} modules by path @param {Record<string, any>} stores
+ * @returns {Listed[]}
+ */
+export function registry(modules, stores) {
+  return Object.entries(modules)
+    .flatMap(([path, module]) => listed(areaOf(path), module, stores))
+    .sort((a, b) => place(a) - place(b))
+}
+
+/** @param {string} area @param {Record<string, unknown>} module @param {Record<string, any>} stores @returns {Listed[]} */
+function listed(area, module, stores) {
+  return Object.entries(module)
+    .filter(([name]) => name.endsWith("Commands"))
+    .flatMap(([, make]) => /** @type {(stores: any) => Command[]} */ (make)(stores))
+    .map((command) => ({ ...command, id: `${area}: ${command.label}`, group: area, title: titleOf(area) }))
+}
+
+/** @param {string} path */
+function areaOf(path) {
+  return path.replace(/(\/commands)?\.js$/, "").replace(/^.*\//, "")
+}
+
+/** @param {string} area */
+function titleOf(area) {
+  const titles = {
+    go: t("hands.group_go"),
+    list: t("hands.group_list"),
+    anywhere: t("hands.group_anywhere"),
+    memories: t("common.memories_page"),
+    memory: t("common.memory_page"),
+    reviews: t("common.reviews_page"),
+    search: t("common.search_page"),
+    approvals: t("common.approvals_page"),
+    sessions: t("common.sessions_page"),
+    session: t("common.session_page"),
+    events: t("common.events_page"),
+    overview: t("common.overview_page"),
+    cooldowns: t("common.cooldowns_page"),
+    preview: t("common.preview_page"),
+    health: t("common.health_page"),
+    settings: t("common.settings_page"),
+  }
+  return titles[/** @type {keyof typeof titles} */ (area)] ?? area
+}
+
+/** @param {Listed} command */
+function place({ group }) {
+  const at = GROUPS.indexOf(group)
+  return at < 0 ? GROUPS.length : at
+}
+
+/** Does a command apply just now? @param {Command} command */
+export function applies({ when }) {
+  return !when || Boolean(when())
+}
+
+/** Keys as one compares them: Space and Shift+x as the browser names them. @param {string} keys */
+export function pressed(keys) {
+  return keys
+    .split(" ")
+    .map((key) => {
+      if (key === "Space") return " "
+      const letter = /^Shift\+(.)$/i.exec(key)
+      return letter ? letter[1].toUpperCase() : key
+    })
+    .join("\u0000")
+}
+
+/** Commands that one key would mean at once: there may be none. @param {Command[]} commands @returns {string[]} */
+export function clashes(commands) {
+  const seen = new Set()
+  const found = new Set()
+  for (const command of commands.filter((each) => each.keys && applies(each))) {
+    const keys = pressed(/** @type {string} */ (command.keys))
+    if (seen.has(keys)) found.add(/** @type {string} */ (command.keys))
+    seen.add(keys)
+  }
+  return [...found]
+}

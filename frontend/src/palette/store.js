@@ -1,0 +1,231 @@
+import { applies } from "./registry.js"
+import { shownKeys } from "./keys.js"
+import { best, fits } from "./fuzzy.js"
+import { t } from "../shared/texts/index.js"
+
+const KEY = "lamplighter.recent"
+const RECENT = 6
+const IN_SIGHT = 30
+const FEWEST_LETTERS = 2
+const STILL_MS = 150
+const RECENT_BONUS = 3
+const SURE = 1_000
+const SERVICE_PAGES = /** @type {const} */ (["memories", "events", "cooldowns"])
+const NUMBERED = /** @type {const} */ (["session", "memory", "review"])
+
+/** @typedef {{id: string, kind: string, label: string, parts: string[], run: () => void}} Entry */
+
+/**
+ * Everything there is to do or to open, found by typing: commands, pages, services, sessions, memories and reviews by
+ * their number, memories by what they say.
+ * @param {{api: Api, commands: () => import("./registry.js").Listed[], router: any, services: any, runNow: any, storage: Pick<Storage, "getItem" | "setItem">, later?: (run: () => void, ms: number) => any}} with_
+ */
+export function palette({ api, commands, router, services, runNow, storage, later = setTimeout }) {
+  let turn = 0
+  /** @type {Entry[]} */ let known = []
+  /** @type {Entry[]} */ let found = []
+  return {
+    open: false,
+    query: "",
+    entries: /** @type {Entry[]} */ ([]),
+    at: 0,
+    /** Are the memories still being asked for? */
+    busy: false,
+    problem: "",
+
+    show() {
+      known = [...commands().filter(choosable).map(ofCommand), ...services.names.flatMap(ofService)]
+      found = []
+      Object.assign(this, { query: "", at: 0, busy: false, problem: "", open: true })
+      this.list()
+    },
+
+    hide() {
+      turn += 1
+      this.open = false
+    },
+
+    /** @param {string} query */
+    type(query) {
+      this.query = query
+      this.at = 0
+      found = []
+      this.list()
+      this.ask(query.trim())
+    },
+
+    /** Ask for memories once the typing rests; only the newest answer counts. @param {string} q */
+    ask(q) {
+      const mine = ++turn
+      this.busy = q.length >= FEWEST_LETTERS
+      this.problem = ""
+      if (!this.busy) return
+      later(async () => {
+        if (mine !== turn) return
+        const page = await api.get("/memories", { q, limit: 6 }).catch((/** @type {Error} */ problem) => problem)
+        if (mine !== turn) return
+        this.busy = false
+        if (page instanceof Error) this.problem = page.message
+        else found = page.items.map(ofMemory)
+        this.list()
+      }, STILL_MS)
+    },
+
+    list() {
+      const recent = kept(storage)
+      const all = [...known, ...ofNumber(this.query), ...recent.filter(isAddress).map(ofAddress)]
+      const chosen = this.query.trim()
+        ? best(all, (entry) => scored(entry, this.query, recent))
+        : recentFirst(all, recent)
+      this.entries = [...unique([...chosen, ...found]).slice(0, IN_SIGHT), ...ofSearch(this.query.trim())]
+      this.at = Math.min(this.at, Math.max(0, this.entries.length - 1))
+    },
+
+    /** @param {number} by */
+    move(by) {
+      const n = this.entries.length
+      if (n) this.at = (this.at + by + n) % n
+    },
+
+    /**
+     * Close first: the focus goes back to where it was, and what follows takes it from there, before the next key is heard.
+     * @param {Entry} [chosen]
+     */
+    choose(chosen) {
+      const entry = chosen ?? this.entries[this.at]
+      if (!entry) return
+      remember(storage, entry.id)
+      this.hide()
+      queueMicrotask(() => entry.run())
+    },
+
+    get active() {
+      return this.entries.length ? `palette-${this.at}` : null
+    },
+
+    get words() {
+      const n = this.entries.length - ofSearch(this.query.trim()).length
+      if (this.busy && !n) return t("hands.palette_looking")
+      return n ? t("hands.palette_found", { n }) : t("hands.palette_none")
+    },
+  }
+
+  /** @param {string} address @param {string} label @param {string} kind @returns {Entry} */
+  function place(address, label, kind) {
+    return { id: address, kind, label, parts: [], run: () => router.go(address) }
+  }
+
+  /** All that the box itself does not find. @param {string} query @returns {Entry[]} */
+  function ofSearch(query) {
+    if (query.length < FEWEST_LETTERS) return []
+    const address = `/search?${new URLSearchParams({ q: query })}`
+    return [place(address, t("hands.search_for", { query }), t("common.search_page"))]
+  }
+
+  /** @param {string} service @returns {Entry[]} */
+  function ofService(service) {
+    const labels = serviceLabels(service)
+    const pages = SERVICE_PAGES.map((page) => place(serviceAddress(page, service), labels[page], service))
+    const run = { run: () => runNow.show({ services: [service] }), label: labels.run, kind: service }
+    return [...pages, { ...run, id: `run ${service}`, parts: [] }]
+  }
+
+  /** What a number names: "session 12", "mem 45", "12". @param {string} query @returns {Entry[]} */
+  function ofNumber(query) {
+    const [, word, digits] = /^\s*([a-z]*)\s*#?(\d{1,15})\s*$/i.exec(query) ?? []
+    if (!digits) return []
+    return NUMBERED.filter((name) => name.startsWith(word.toLowerCase())).map((name) => numbered(name, digits))
+  }
+
+  /** @param {typeof NUMBERED[number]} name @param {string} digits */
+  function numbered(name, digits) {
+    const labels = {
+      session: t("hands.session_n", { id: digits }),
+      memory: t("hands.memory_n", { id: digits }),
+      review: t("hands.review_n", { id: digits }),
+    }
+    return place(`/${PATHS[name]}/${digits}`, labels[name], t("hands.kind_open"))
+  }
+
+  /** @param {Memory} memory @returns {Entry} */
+  function ofMemory({ id, title, observation }) {
+    return place(`/memories/${id}`, title || observation, t("hands.memory_n", { id: String(id) }))
+  }
+
+  /** @param {string} address @returns {Entry} */
+  function ofAddress(address) {
+    const [, path, digits] = /^\/(\w+)\/(\d+)$/.exec(address) ?? []
+    const name = NUMBERED.find((each) => PATHS[each] === path)
+    if (name) return numbered(name, digits)
+    const url = new URL(address, "http://here")
+    const page = SERVICE_PAGES.find((each) => `/${each}` === url.pathname) ?? "memories"
+    const service = url.searchParams.get("service") ?? ""
+    return place(address, serviceLabels(service)[page], service)
+  }
+}
+
+const PATHS = { session: "sessions", memory: "memories", review: "reviews" }
+
+/** @param {string} page @param {string} service */
+function serviceAddress(page, service) {
+  return `/${page}?service=${encodeURIComponent(service)}`
+}
+
+/** @param {string} service */
+function serviceLabels(service) {
+  return {
+    memories: t("hands.memories_of", { service }),
+    events: t("hands.events_of", { service }),
+    cooldowns: t("hands.cooldowns_of", { service }),
+    run: t("hands.run_for", { service }),
+  }
+}
+
+/** The browser's own keys, and the way to the palette itself, are nothing to choose in it. @param {import("./registry.js").Listed} command */
+function choosable(command) {
+  return !command.native && applies(command)
+}
+
+/** @param {import("./registry.js").Listed} command @returns {Entry} */
+function ofCommand({ id, group, title, keys = "", label, run }) {
+  return { id, kind: group === "go" ? t("hands.kind_page") : title, label, parts: shownKeys(keys), run }
+}
+
+/** @param {Entry} entry @param {string} query @param {string[]} recent */
+function scored({ id, label }, query, recent) {
+  if (/\d\s*$/.test(query) && id.startsWith("/") && id.endsWith(query.trim().match(/\d+$/)?.[0] ?? "")) return SURE
+  const score = fits(query, label)
+  return score === null ? null : score + (recent.includes(id) ? RECENT_BONUS : 0)
+}
+
+/** @param {Entry[]} all @param {string[]} recent */
+function recentFirst(all, recent) {
+  const first = recent.flatMap((id) => all.find((entry) => entry.id === id) ?? [])
+  return [...first, ...all.filter((entry) => entry.parts.length), ...all.filter(({ id }) => !isAddress(id))]
+}
+
+/** @param {Entry[]} entries */
+function unique(entries) {
+  return [...new Map(entries.map((entry) => [entry.id, entry])).values()]
+}
+
+/** @param {string} id */
+function isAddress(id) {
+  return /^\/(sessions|memories|reviews)\/\d{1,15}$|^\/(memories|events|cooldowns)\?service=[^&]+$/.test(id)
+}
+
+/** @param {Pick<Storage, "getItem" | "setItem">} storage @param {string} id */
+function remember(storage, id) {
+  const rest = kept(storage).filter((each) => each !== id)
+  storage.setItem(KEY, JSON.stringify([id, ...rest].slice(0, RECENT)))
+}
+
+/** @param {Pick<Storage, "getItem">} storage @returns {string[]} */
+function kept(storage) {
+  try {
+    const held = JSON.parse(storage.getItem(KEY) ?? "[]")
+    return Array.isArray(held) ? held.filter((each) => typeof each === "string").slice(0, RECENT) : []
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,119 @@
+import { t } from "./texts/index.js"
+
+const BASE = "/api/v1"
+const ALL_AT_ONCE = 200
+const PATIENCE_MS = 15_000
+
+/** A refusal or a failure of the API, in words a person can act on. */
+export class Problem extends Error {
+  /** @param {{status?: number, title?: string, detail?: string, errors?: {field: string, message: string}[], current?: any}} body */
+  constructor({ status = 0, title = "", detail = "", errors = [], current = null }) {
+    super(detail || title || t("common.no_answer"))
+    this.status = status
+    this.errors = errors
+    this.current = current
+  }
+
+  /** What is wrong with one field, or nothing. @param {string} name */
+  about(name) {
+    return this.errors.find(({ field }) => field === name)?.message ?? ""
+  }
+}
+
+/**
+ * The one way to the server; `refused` is called when it does not know us (any more), `acted` when an answer names the act that it did.
+ * @param {{fetch?: typeof globalThis.fetch, base?: string, refused?: () => void, acted?: (act: number, path: string) => void}} [with_]
+ * @returns {Api}
+ */
+export function createApi({
+  fetch = globalThis.fetch.bind(globalThis),
+  base = BASE,
+  refused = () => {},
+  acted = () => {},
+} = {}) {
+  /** @type {Set<Promise<any>>} */
+  const changing = new Set()
+  return {
+    get: (path, params) => send("GET", path + query(params)),
+    all,
+    post: (path, body = {}) => change("POST", path, body),
+    put: (path, body = {}, version) => change("PUT", path, body, on(version)),
+    patch: (path, body, version) => change("PATCH", path, body, on(version)),
+    remove: (path) => change("DELETE", path),
+    settled: () => Promise.allSettled(changing),
+  }
+
+  /** A change: it is under way until it was answered. @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [headers] */
+  async function change(method, path, body, headers) {
+    const sent = send(method, path, body, headers)
+    changing.add(sent)
+    try {
+      return await sent
+    } finally {
+      changing.delete(sent)
+    }
+  }
+
+  /** A list to its end, as of where its first page was read. @param {string} path @param {Record<string, any>} [params] */
+  async function all(path, params) {
+    const first = await send("GET", path + query({ ...params, limit: ALL_AT_ONCE }))
+    let cursor = first.next
+    while (cursor) {
+      const page = await send("GET", path + query({ ...params, limit: ALL_AT_ONCE, cursor }))
+      first.items.push(...page.items)
+      cursor = page.next
+    }
+    return first
+  }
+
+  /** @param {string} method @param {string} path @param {unknown} [body] @param {Record<string, string>} [headers] */
+  async function send(method, path, body, headers = {}) {
+    const answer = await reach(base + path, {
+      method,
+      headers: { accept: "application/json", ...(method === "GET" ? {} : JSON_TYPE), ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
+    if (answer.status === 401) refused()
+    if (!answer.ok) throw await problem(answer)
+    const found = answer.status === 204 ? null : await answer.json()
+    const act = Number(answer.headers?.get("lamplighter-act"))
+    if (act) acted(act, path)
+    return found
+  }
+
+  /** @param {string} url @param {RequestInit} init */
+  async function reach(url, init) {
+    try {
+      return await fetch(url, init)
+    } catch (cause) {
+      const late = cause instanceof DOMException && cause.name === "TimeoutError"
+      throw new Problem({ detail: late ? t("common.too_late") : t("common.out_of_reach") })
+    }
+  }
+}
+
+/** Only if it is still the version we know. @param {string} [version] @returns {Record<string, string>} */
+function on(version) {
+  return version ? { "If-Match": `"${version}"` } : {}
+}
+
+const JSON_TYPE = { "content-type": "application/json" }
+
+/** An address' query: what is empty stays out, a list repeats its name. @param {Record<string, any>} [params] */
+export function query(params = {}) {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(params)) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (each !== null && each !== undefined && each !== "") search.append(name, String(each))
+    }
+  }
+  const text = search.toString()
+  return text && `?${text}`
+}
+
+/** @param {Response} answer */
+async function problem(answer) {
+  const body = await answer.json().catch(() => ({}))
+  return new Problem({ title: answer.statusText, ...body, status: answer.status })
+}

@@ -1,0 +1,32 @@
+import { piecesOf } from "../format/argv.js"
+
+/**
+ * A command, word by word: each in a frame of its own, so that none can be taken for two, nor two for one.
+ * @param {HTMLElement} el @param {{expression: string}} it @param {any} tools
+ */
+export function argv(el, { expression }, { evaluateLater, effect }) {
+  const evaluate = evaluateLater(expression)
+  effect(() =>
+    evaluate((/** @type {string[]} */ words) => el.replaceChildren(...words.map((word) => framed(word, el)))),
+  )
+}
+
+/** @param {string} word @param {HTMLElement} within */
+function framed(word, within) {
+  const el = document.createElement(within.matches("ul, ol") ? "li" : "span")
+  el.className = "word"
+  const code = document.createElement("code")
+  code.append(...piecesOf(word).map(drawn))
+  el.append(code)
+  return el
+}
+
+/** @param {import("../format/argv.js").Piece} piece */
+function drawn({ sign, text, name }) {
+  if (!sign) return text
+  const el = document.createElement("span")
+  el.className = "word-sign"
+  el.textContent = text
+  el.title = name
+  return el
+}

@@ -1,0 +1,179 @@
+import { plot as plotIn } from "../../charts/plot.js"
+import { filler } from "./fill.js"
+import { hold } from "./hold.js"
+import { reach } from "./load-more.js"
+import { stripView } from "./strip.js"
+
+const TYPED_MS = 400
+
+/**
+ * Behaviours that HTML asks for by name. They set styles and open dialogs from code: the content security policy
+ * leaves no room for style attributes.
+ * @param {any} Alpine
+ */
+export function directives(Alpine) {
+  Alpine.directive("confidence", confidence)
+  Alpine.directive("fill", fill)
+  Alpine.directive("dialog", dialog)
+  Alpine.directive(
+    "hold",
+    (/** @type {HTMLElement} */ el, /** @type {any} */ { expression }, /** @type {any} */ tools) =>
+      hold(el, tools.evaluate(expression), tools.cleanup),
+  )
+  Alpine.directive(
+    "reach",
+    (/** @type {HTMLButtonElement} */ el, /** @type {any} */ { expression }, /** @type {any} */ tools) =>
+      reach(el, tools.evaluate(expression), tools.cleanup),
+  )
+  Alpine.directive("log", log)
+  Alpine.directive("strip", strip)
+  Alpine.directive("typed", typed)
+  Alpine.directive("diff", diff)
+  Alpine.directive("plot", plot)
+  Alpine.directive("seen", seen)
+  Alpine.directive("part", part)
+  Alpine.directive("focus", (/** @type {HTMLElement} */ el) => queueMicrotask(() => el.focus()))
+
+  /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function confidence(el, { expression }, { evaluateLater, effect }) {
+    const evaluate = evaluateLater(expression)
+    effect(() => evaluate((/** @type {unknown} */ value) => el.style.setProperty("--v", `${100 * share(value)}%`)))
+  }
+
+  /** @param {HTMLDialogElement} el @param {{expression: string}} it @param {any} tools */
+  function dialog(el, { expression }, { evaluateLater, effect }) {
+    const evaluate = evaluateLater(expression)
+    effect(() => evaluate((/** @type {unknown} */ open) => toggle(el, Boolean(open))))
+    el.addEventListener("click", (event) => event.target === el && el.close())
+    // Escape is reported at once: the next key may come before the browser reports the close
+    el.addEventListener("cancel", (event) => {
+      event.preventDefault()
+      el.close()
+      el.dispatchEvent(new Event("close"))
+    })
+    // a report that arrives when the dialog is open again is of the close before
+    const closed = (/** @type {Event} */ event) => (el.open ? event.stopImmediatePropagation() : release(el))
+    el.addEventListener("close", closed, { capture: true })
+  }
+
+  /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function fill(el, { expression }, { evaluateLater, effect }) {
+    const put = filler(el)
+    const evaluate = evaluateLater(expression)
+    effect(() => evaluate(put))
+  }
+
+  /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function strip(el, { expression }, { evaluateLater, effect }) {
+    const view = stripView(el)
+    const evaluate = evaluateLater(expression)
+    effect(() => evaluate((/** @type {StripDay[]} */ days) => view.show(days.map((day) => ({ ...day })))))
+  }
+
+  /**
+   * What a field says follows the address, but for the one that somebody types in: its words are newer.
+   * @param {HTMLInputElement} el @param {{expression: string}} it @param {any} tools
+   */
+  function typed(el, { expression }, { evaluateLater, effect }) {
+    const evaluate = evaluateLater(expression)
+    let newer = false
+    const follow = () =>
+      evaluate((/** @type {string} */ value) => {
+        if (!newer || document.activeElement !== el) el.value = value ?? ""
+      })
+    effect(follow)
+    el.addEventListener("input", () => (newer = true))
+    // what was refused does not stay as if it held; what is still on its way is given its time
+    el.addEventListener("blur", () => setTimeout(() => ((newer = false), follow()), TYPED_MS))
+  }
+
+  /** The parts of a text, what is gone and what is new marked as such. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function diff(el, { expression }, { evaluateLater, effect }) {
+    const evaluate = evaluateLater(expression)
+    effect(() =>
+      evaluate((/** @type {import("../format/diff.js").Part[]} */ parts) =>
+        el.replaceChildren(...parts.flatMap(pieces)),
+      ),
+    )
+  }
+
+  /** What is chosen is brought into sight. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function seen(el, { expression }, { evaluateLater, effect }) {
+    const evaluate = evaluateLater(expression)
+    effect(() => evaluate((/** @type {boolean} */ chosen) => chosen && el.scrollIntoView({ block: "nearest" })))
+  }
+
+  /** A chart of what the expression says. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function plot(el, { expression }, { evaluateLater, effect, cleanup }) {
+    const view = plotIn(el)
+    const evaluate = evaluateLater(expression)
+    effect(() => evaluate((/** @type {import("../../charts/plot.js").Spec | null} */ spec) => spec && view.show(spec)))
+    cleanup(() => view.close())
+  }
+
+  /** What stands on several pages is written once, in a template of this id. @param {HTMLElement} el @param {{expression: string}} it */
+  function part(el, { expression }) {
+    const { content } = /** @type {HTMLTemplateElement} */ (document.getElementById(expression))
+    Alpine.mutateDom(() => {
+      el.append(content.cloneNode(true))
+      for (const child of el.children) Alpine.initTree(child)
+    })
+  }
+
+  /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+  function log(el, { expression }, { evaluateLater, effect, cleanup }) {
+    const lines = Alpine.store("log")
+    const evaluate = evaluateLater(expression)
+    let gone = false
+    /** @type {(() => void) | null} */
+    let close = null
+    // only who reads an output loads what draws it
+    import("../../log/view.js").then(({ logView }) => {
+      if (gone) return
+      const view = logView(el, lines)
+      close = view.close
+      effect(() => view.show())
+      effect(() => evaluate((/** @type {Marker[]} */ markers) => view.mark(markers.map((marker) => ({ ...marker })))))
+    }, lines.lost.bind(lines))
+    cleanup(() => {
+      gone = true
+      close?.()
+    })
+  }
+}
+
+const MARKS = { same: "span", gone: "del", new: "ins", hit: "mark" }
+
+/** A space at the edge of a change stays outside its mark. @param {import("../format/diff.js").Part} part */
+function pieces({ kind, text }) {
+  const words = text.trim()
+  if (kind === "same" || !words) return [marked(kind, text)]
+  const at = text.indexOf(words)
+  return [text.slice(0, at), marked(kind, words), text.slice(at + words.length)]
+}
+
+/** @param {import("../format/diff.js").Part["kind"]} kind @param {string} text */
+function marked(kind, text) {
+  const el = document.createElement(MARKS[kind])
+  el.textContent = text
+  return el
+}
+
+/** @param {unknown} value */
+function share(value) {
+  return Math.min(1, Math.max(0, Number(value) || 0))
+}
+
+/** @param {HTMLDialogElement} el @param {boolean} open */
+function toggle(el, open) {
+  if (open && !el.open) el.showModal()
+  if (open || !el.open) return
+  el.close()
+  release(el)
+}
+
+/** Where nothing had the focus before, a field of a closed dialog keeps it until the next frame. @param {HTMLDialogElement} el */
+function release(el) {
+  const { activeElement: left } = document
+  if (left instanceof HTMLElement && el.contains(left)) left.blur()
+}

@@ -1,0 +1,46 @@
+import { t } from "../texts/index.js"
+
+/** Spaces, and all that has no shape of its own or moves what stands beside it. */
+const UNSEEN = /[\p{Z}\p{C}]/gu
+const SIGNS = new Map([
+  [" ", "·"],
+  ["\n", "↵"],
+  ["\t", "⇥"],
+])
+const PLAIN = /^[\w@%+=:,./-]+$/
+
+/** @typedef {{sign: boolean, text: string, name: string}} Piece a part of a word; a sign stands for what one would not see */
+
+/**
+ * A word of a command so that nothing in it can hide: neither a space nor a character without a shape.
+ * @param {string} word @returns {Piece[]}
+ */
+export function piecesOf(word) {
+  if (word === "") return [{ sign: true, text: t("approvals.emptyWord"), name: t("approvals.emptyWord") }]
+  /** @type {Piece[]} */
+  const pieces = []
+  let at = 0
+  for (const { 0: character, index } of word.matchAll(UNSEEN)) {
+    if (index > at) pieces.push(plain(word.slice(at, index)))
+    pieces.push(sign(character))
+    at = index + character.length
+  }
+  if (at < word.length) pieces.push(plain(word.slice(at)))
+  return pieces
+}
+
+/** As one would type it into a shell. @param {string[]} argv */
+export function quoted(argv) {
+  return argv.map((word) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ")
+}
+
+/** @param {string} text @returns {Piece} */
+function plain(text) {
+  return { sign: false, text, name: "" }
+}
+
+/** @param {string} character @returns {Piece} */
+function sign(character) {
+  const code = `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`
+  return { sign: true, text: SIGNS.get(character) ?? code, name: character === " " ? t("approvals.space") : code }
+}

@@ -1,0 +1,216 @@
+import { t } from "../texts/index.js"
+
+const MINUTE = 60
+const HOUR = 3_600
+const DAY = 86_400
+const DAY_MS = DAY * 1_000
+
+export const THRESHOLD = 0.3
+const OPERATIONAL = ["timing", "dependency", "behavior", "remediation", "maintenance"]
+const GRACE_DAYS = 30
+const WEEKLY_DECAY = 0.1
+
+const exactly = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZoneName: "short",
+})
+const clockTime = new Intl.DateTimeFormat("en-GB", {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZoneName: "short",
+})
+const hourAndMinute = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" })
+const dayAndHour = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+})
+const dayOfYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
+const dayAndYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" })
+
+/** When something was typed: the time, and the day unless it was today. @param {number} at */
+export function momentOf(at) {
+  const today = new Date().toDateString() === new Date(at).toDateString()
+  return (today ? hourAndMinute : dayAndHour).format(at)
+}
+
+/** How long ago, as people scan it: now, 40 s, 2 min, 3 h, 9 d, then the day. @param {Time | null} time @param {number} now */
+export function ago(time, now) {
+  if (!time) return ""
+  const seconds = Math.max(0, Math.round((now - Date.parse(time)) / 1_000))
+  if (seconds < 10) return t("common.now")
+  if (seconds >= 60 * DAY) return onDay(new Date(time), now)
+  return span(seconds)
+}
+
+/** How long ago, in the middle of a sentence. @param {Time} time @param {number} now */
+export function past(time, now) {
+  const words = ago(time, now)
+  if (words === t("common.now")) return t("common.just_now")
+  return now - Date.parse(time) >= 60 * DAY_MS ? t("common.on_day", { day: words }) : t("common.ago", { age: words })
+}
+
+/** The largest unit alone. @param {number} seconds */
+export function span(seconds) {
+  if (seconds < MINUTE) return t("common.s", { n: seconds })
+  if (seconds < HOUR) return t("common.min", { n: Math.floor(seconds / MINUTE) })
+  if (seconds < DAY) return t("common.h", { n: Math.floor(seconds / HOUR) })
+  return t("common.d", { n: Math.floor(seconds / DAY) })
+}
+
+/** @param {Time | null} time */
+export function exact(time) {
+  return time ? exactly.format(new Date(time)) : ""
+}
+
+/** @param {Date | null} time */
+export function atClock(time) {
+  return time ? clockTime.format(time) : ""
+}
+
+/** @param {Date} time @param {number} now */
+export function onDay(time, now) {
+  return (time.getFullYear() === new Date(now).getFullYear() ? dayOfYear : dayAndYear).format(time)
+}
+
+/** How long something took: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min. @param {number | null} milliseconds */
+export function duration(milliseconds) {
+  if (milliseconds === null || milliseconds < 0) return ""
+  if (milliseconds < 9_950) return t("common.s", { n: (milliseconds / 1_000).toFixed(1) })
+  const seconds = Math.round(milliseconds / 1_000)
+  if (seconds < HOUR && seconds % MINUTE)
+    return seconds < MINUTE
+      ? t("common.s", { n: seconds })
+      : t("common.min_s", { n: Math.floor(seconds / MINUTE), rest: seconds % MINUTE })
+  const minutes = Math.floor((seconds % HOUR) / MINUTE)
+  if (seconds < HOUR || !minutes) return span(seconds)
+  return t("common.h_min", { n: Math.floor(seconds / HOUR), rest: minutes })
+}
+
+/**
+ * When a coming moment is: "in 48 min", "now"; `fine` counts down, "in 3 h 12 min", "in 4 s".
+ * @param {Time} time @param {number} now @param {{fine?: boolean}} [how]
+ */
+export function until(time, now, { fine = false } = {}) {
+  const seconds = Math.round((Date.parse(time) - now) / 1_000)
+  if (seconds < (fine ? 1 : 5)) return t("common.now")
+  return t("common.in_time", { time: fine && seconds >= MINUTE ? duration(seconds * 1_000) : span(seconds) })
+}
+
+/** @param {number} confidence */
+export function confidence(confidence) {
+  return confidence.toFixed(2)
+}
+
+/** The service as people call it; what holds for every one of them is "general". @param {string | null} service */
+export function serviceName(service) {
+  return service ?? "general"
+}
+
+/** @param {string[] | null} services */
+export function serviceNames(services) {
+  return services?.length ? services.join(", ") : t("common.all_services")
+}
+
+/** @param {string} category */
+export function isOperational(category) {
+  return OPERATIONAL.includes(category)
+}
+
+/** The moment fading takes an operational memory below the threshold, if nothing confirms it. @param {Memory} memory @param {number} now */
+export function fadesOut(memory, now) {
+  if (memory.pinned || !memory.active || !isOperational(memory.category)) return null
+  const start = Date.parse(memory.updated_at) + GRACE_DAYS * DAY_MS
+  const taken = Math.max(0, Math.floor((now - start) / (7 * DAY_MS)))
+  const left = Math.floor((memory.confidence - THRESHOLD) / WEEKLY_DECAY + 1e-9) + 1
+  return new Date(start + (taken + left) * 7 * DAY_MS)
+}
+
+/** What will become of a memory, in one sentence. @param {Memory} memory @param {number} now */
+export function outlook(memory, now) {
+  if (!memory.active) return inactiveWords(memory)
+  if (memory.pinned) return t("common.pinned")
+  const day = fadesOut(memory, now)
+  return day ? t("common.fades_on", { day: onDay(day, now) }) : t("common.knowledge_stays")
+}
+
+/** @param {Memory} memory */
+function inactiveWords({ inactive_reason: reason, confidence }) {
+  if (confidence < THRESHOLD) return t("common.inactive_low")
+  const words = { operator: t("common.set_so_by_a_person"), deleted: t("common.deleted_by_a_client") }
+  const why = words[/** @type {keyof typeof words} */ (reason)] ?? reason ?? ""
+  return why ? t("common.inactive_because", { why }) : t("common.inactive")
+}
+
+const REASONS = new Map([
+  ["low", t("common.state_low")],
+  ["operator", t("common.state_operator")],
+  ["superseded", t("common.state_superseded")],
+  ["archived", t("common.state_archived")],
+  ["expired", t("common.state_expired")],
+  ["deleted", t("common.state_deleted")],
+])
+
+/** @param {Memory} memory */
+export function stateWords(memory) {
+  return memory.active
+    ? t("common.state_active")
+    : (REASONS.get(memory.inactive_reason ?? "") ?? t("common.state_inactive"))
+}
+
+const STATUS = new Map([
+  ["running", t("common.status_running")],
+  ["completed", t("common.status_completed")],
+  ["failed", t("common.status_failed")],
+  ["timed_out", t("common.status_timed_out")],
+  ["escalated", t("common.status_escalated")],
+  ["stopped", t("common.status_stopped")],
+  ["interrupted", t("common.status_interrupted")],
+])
+
+/** What a session achieved; while it runs, or where nothing else is known, its status. @param {Session} session */
+export function statusWords(session) {
+  return session.stopping && session.status === "running"
+    ? t("common.status_stopping")
+    : session.outcome || (STATUS.get(session.status) ?? session.status)
+}
+
+/** The kind of what `statusWords` says: it chooses the icon and the color. @param {Session} session */
+export function statusKind({ outcome_state: state, status }) {
+  return state || status
+}
+
+const TIERS = [t("common.manual"), t("common.tier_1"), t("common.tier_2"), t("common.tier_3")]
+
+/** @param {number} tier */
+export function tierWords(tier) {
+  return TIERS[tier] ?? t("common.tier_n", { n: tier })
+}
+
+const CAUSES = new Map([
+  ["learned", t("common.cause_new")],
+  ["created", t("common.cause_new")],
+  ["reinforced", t("common.cause_reinforced")],
+  ["edited", t("common.cause_edited")],
+  ["review", t("common.cause_review")],
+  ["undone", t("common.cause_undone")],
+])
+
+/** What happened to a memory, in a word. @param {string} cause @param {number} [times] */
+export function causeWords(cause, times = 1) {
+  const word = CAUSES.get(cause) ?? cause.replaceAll("_", " ")
+  return times > 1 ? t("common.cause_times", { word, n: times }) : word
+}
+
+/** A confidence and what it was before. @param {number | null} before @param {number | null} after */
+export function movedWords(before, after) {
+  if (after === null) return ""
+  return before === null || before === after ? confidence(after) : `${confidence(before)} → ${confidence(after)}`
+}

@@ -1,0 +1,118 @@
+import { briefly, wordDiff } from "./diff.js"
+import { confidence, serviceName } from "./format.js"
+import { t } from "../texts/index.js"
+
+const CAUSES = new Map([
+  ["learned", t("memory.did_learned")],
+  ["created", t("memory.did_created")],
+  ["reinforced", t("memory.did_reinforced")],
+  ["contradicted", t("memory.did_contradicted")],
+  ["faded", t("memory.did_faded")],
+  ["revised", t("memory.did_revised")],
+  ["edited", t("memory.did_edited")],
+  ["deleted", t("memory.did_deleted")],
+  ["review", t("memory.did_review")],
+  ["undone", t("memory.did_undone")],
+])
+const INACTIVE = new Map([
+  ["superseded", t("memory.inactive_superseded")],
+  ["operator", t("memory.inactive_operator")],
+  ["low", t("memory.inactive_low")],
+  ["deleted", t("memory.inactive_deleted")],
+])
+
+/** One line of a memory's history; `unnamed`: the session stands beside it. @param {HistoryEntry} entry @param {{unnamed?: boolean}} [how] */
+export function historyWords({ cause, actor, session_id: session, reason, before, after }, { unnamed = false } = {}) {
+  const back = backWords(reason)
+  const undone = cause === "undone" && Boolean(back)
+  const what = capital(undone ? t("memory.took_back", { step: back }) : causeOf(cause))
+  const [, rest = ""] = /^undoes [^;]+; (.*)$/.exec(reason) ?? []
+  const why = undone ? rest : back ? t("memory.takes_back", { step: back }) : reason
+  const step = unnamed && actor === "session" ? what : t("memory.step", { what, by: byWords(actor, session) })
+  const moved = before && after && before.confidence !== after.confidence
+  const values = moved ? { step, was: confidence(before.confidence), is: confidence(after.confidence) } : null
+  const whole = values ? t("memory.step_moved", values) : step
+  return why ? t("memory.step_why", { step: whole, why }) : whole
+}
+
+/** @param {string} actor @param {number | null | undefined} session */
+function byWords(actor, session) {
+  if (session) return t("memory.by_session", { id: String(session) })
+  if (actor === "operator") return t("memory.by_hand")
+  return actor === "supervisor" ? t("memory.by_supervisor") : t("memory.by_actor", { actor })
+}
+
+/** @param {string} words */
+function capital(words) {
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** Which step an undo is of, as one reads it. @param {string} reason */
+function backWords(reason) {
+  const [, cause, n] = /^undoes (\w+) of version (\d+)(?:; |$)/.exec(reason) ?? []
+  return n ? t("memory.step_of", { n, cause: causeOf(cause) }) : ""
+}
+
+/** @param {string} cause */
+function causeOf(cause) {
+  return CAUSES.get(cause) ?? cause.replaceAll("_", " ")
+}
+
+const UNDOING = ["undone", "review"]
+
+/** The step that took a step back. @param {HistoryEntry} step @param {HistoryEntry[]} history */
+export function undoOf({ id, cause, version }, history) {
+  const reason = `undoes ${cause} of version ${version}`
+  return history.find((each) => each.id > id && UNDOING.includes(each.cause) && each.reason.split(";")[0] === reason)
+}
+
+/** Does a step still count? It was not undone, or its undo was. @param {HistoryEntry} step @param {HistoryEntry[]} history @returns {boolean} */
+export function inForce(step, history) {
+  const undo = undoOf(step, history)
+  return !undo || !inForce(undo, history)
+}
+
+/** What became of the text, word by word; nothing where it stayed. @param {HistoryEntry} entry */
+export function textChange({ before, after }) {
+  if (!before || !after || before.observation === after.observation) return []
+  return briefly(wordDiff(before.observation, after.observation))
+}
+
+/** What else a step changed, beyond the text and the confidence. @param {HistoryEntry} entry */
+export function otherChanges({ before, after }) {
+  if (!before || !after) return ""
+  return [
+    moved("title", before.title, after.title),
+    moved("category", before.category, after.category),
+    before.service === after.service
+      ? ""
+      : moved("service", serviceName(before.service ?? null), serviceName(after.service ?? null)),
+    moved("project", before.project, after.project),
+    moved("scope", before.scope, after.scope),
+    otherwise("topic_key", before.topic_key, after.topic_key),
+    otherwise("tags", before.tags?.join(", "), after.tags?.join(", ")),
+    moved("trust", before.trust, after.trust),
+    before.pinned === after.pinned ? "" : t(after.pinned ? "memory.is_pinned" : "memory.not_pinned"),
+    activity(before, after),
+  ]
+    .filter(Boolean)
+    .join(" · ")
+}
+
+/** What may be empty on either side, but was kept on both. @param {"topic_key" | "tags"} name @param {string | null | undefined} was @param {string | null | undefined} is */
+function otherwise(name, was, is) {
+  if (was === undefined || is === undefined || was === is) return ""
+  return t(`memory.moved_${name}`, { was: was || t("memory.nothing"), is: is || t("memory.nothing") })
+}
+
+/** @param {"title" | "category" | "service" | "project" | "scope" | "trust"} name @param {string | undefined} was @param {string | undefined} is */
+function moved(name, was, is) {
+  return was === is || !was || !is ? "" : t(`memory.moved_${name}`, { was, is })
+}
+
+/** @param {MemoryState} before @param {MemoryState} after */
+function activity(before, after) {
+  if (before.active === after.active) return ""
+  if (after.active) return t("memory.is_active")
+  return INACTIVE.get(after.inactive_reason ?? "") ?? t("memory.is_inactive")
+}

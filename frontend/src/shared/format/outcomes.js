@@ -1,0 +1,133 @@
+import { THRESHOLD, confidence } from "./format.js"
+import { inForce } from "./history.js"
+import { t } from "../texts/index.js"
+
+/** @typedef {"keep_old" | "keep_new" | "reword" | "both" | "merge" | "dismiss"} Resolution */
+/** @typedef {{resolution: Resolution, key: string, verb: string, then: string, form: boolean}} Way */
+
+export const KEYS = { keep_old: "d", keep_new: "a", reword: "e", both: "c", merge: "m", dismiss: "s" }
+const VERBS = {
+  keep_old: t("hands.review_keep_old"),
+  keep_new: t("hands.review_keep_new"),
+  reword: t("hands.review_reword"),
+  both: t("hands.review_both"),
+  merge: t("hands.review_merge"),
+  dismiss: t("hands.review_dismiss"),
+}
+const DECIDED = new Map([
+  ["keep_old", t("common.decided_keep_old")],
+  ["keep_new", t("common.decided_keep_new")],
+  ["both", t("common.decided_both")],
+  ["merge", t("common.decided_merge")],
+  ["dismiss", t("common.decided_dismiss")],
+  ["gone", t("common.decided_gone")],
+])
+
+/**
+ * What the old one lost when it was contradicted, and whether it has it back already, as far as its history still
+ * tells. @param {Review} review @param {HistoryEntry[]} history newest first
+ */
+export function lossOf({ session_id: session, created_at: at }, history) {
+  const entry = history.find(
+    (each) =>
+      each.cause === "contradicted" && each.session_id === session && each.at === at && each.before && each.after,
+  )
+  if (!entry?.before || !entry.after) return null
+  return { from: entry.before.confidence, to: entry.after.confidence, back: !inForce(entry, history) }
+}
+
+/** @typedef {ReturnType<typeof lossOf>} Loss */
+
+/** The confidence of the old one once it has back what this took. @param {Memory} old @param {Loss} loss */
+export function givenBack(old, loss) {
+  if (!loss || loss.back) return old.confidence
+  return Math.round(100 * Math.min(1, old.confidence + loss.from - loss.to)) / 100
+}
+
+/** The five ways to settle a case, each with what it will do. @param {Review} review @param {Loss} loss @returns {Way[]} */
+export function waysOf({ old, new: fresh }, loss) {
+  if (!old || !fresh) return []
+  const [older, newer] = [t("common.the_old_one"), t("common.the_new_one")]
+  const back = returns(older, old, givenBack(old, loss))
+  const top = Math.max(givenBack(old, loss), fresh.confidence)
+  return [
+    way("keep_new", `${stays(newer, fresh)} ${leaves(older)}`),
+    way("keep_old", `${back} ${leaves(newer)}`),
+    way("reword", `${t("common.new_says_what_you_write")} ${leaves(older)}`, true),
+    way("both", `${t("common.told_with_scope")} ${back}`, true),
+    way("merge", `${t("common.says_what_you_write", { at: confidence(top) })} ${leaves(newer)}`, true),
+    way("dismiss", `${stays(older, old)} ${stays(newer, fresh)}`),
+  ]
+}
+
+/** @param {Resolution} resolution @param {string} then @param {boolean} [form] @returns {Way} */
+function way(resolution, then, form = false) {
+  return { resolution, key: KEYS[resolution], verb: VERBS[resolution], then, form }
+}
+
+/** @param {string} who @param {Memory} memory */
+function stays(who, { confidence: is, active }) {
+  return t(active ? "common.stays_at" : "common.stays_inactive", { who, at: confidence(is) })
+}
+
+/** @param {string} who */
+function leaves(who) {
+  return t("common.becomes_inactive", { who })
+}
+
+/** @param {string} who @param {Memory} memory @param {number} value */
+function returns(who, memory, value) {
+  if (value === memory.confidence) return stays(who, memory)
+  const again = !memory.active && value >= THRESHOLD
+  const values = { who, from: confidence(memory.confidence), to: confidence(value) }
+  return t(again ? "common.goes_back_told" : "common.goes_back", values)
+}
+
+/** A text as it will read within a scope. @param {string} text @param {string} scope */
+export function scoped(text, scope) {
+  return scope.trim() ? `${text} (${scope.trim()})` : text
+}
+
+/** What was decided, in a sentence. @param {Review} review */
+export function decidedWords({ resolution }) {
+  return DECIDED.get(resolution ?? "") ?? ""
+}
+
+/** Who decided. @param {Review} review */
+export function deciderWords({ resolved_by: by }) {
+  if (!by || by === "deletion") return ""
+  return by === "operator" ? t("common.by_a_person") : t("common.by_whom", { by })
+}
+
+/** Why the two do not go together, as a sentence. @param {Review} review */
+export function whyWords({ reason }) {
+  return /^[a-z]/.test(reason) ? t("common.the_new_one_does", { reason }) : reason
+}
+
+/** What kind of case it is. @param {Review} review */
+export function kindWords({ kind }) {
+  return kind === "conflict" ? t("common.contradiction") : t("common.possible_contradiction")
+}
+
+const SAID = new Map([
+  ["learned", t("common.said_first")],
+  ["created", t("common.said_written")],
+  ["reinforced", t("common.said_again")],
+  ["contradicted", t("common.said_contradicted")],
+])
+
+/** How somebody came to say it. @param {Said} said */
+export function saidWords({ cause, session_id: session }) {
+  const what = SAID.get(cause) ?? cause.replaceAll("_", " ")
+  return session ? t("common.by_session", { what }) : t("common.by_hand", { what })
+}
+
+/** What it has cost the old one so far. @param {Review} review @param {Loss} loss */
+export function lossWords({ kind, old }, loss) {
+  if (!old) return ""
+  if (kind === "possible") return t("common.lost_nothing")
+  if (!loss) return t("common.lost_some")
+  const fell = loss.to < THRESHOLD && !old.active
+  const values = { by: confidence(loss.from - loss.to), from: confidence(loss.from), to: confidence(loss.to) }
+  return t(loss.back ? "common.lost_and_back" : fell ? "common.lost_and_fell" : "common.lost", values)
+}

@@ -1,0 +1,36 @@
+import { t } from "../texts/index.js"
+
+/** What a session of a model used: tokens, turns, dollars. */
+const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 })
+const WITHOUT_MODEL = ["probe", "exec"]
+
+/** Did a model run it? What it used is of interest then, and may be unknown. @param {Session} session */
+export function ofModel({ model, engine, input_tokens: given }) {
+  return !WITHOUT_MODEL.includes(engine) || model !== null || given !== null
+}
+
+/** As many digits as say something. @param {number} cost */
+export function dollars(cost) {
+  if (cost === 0) return "$0"
+  if (cost < 0.0001) return "< $0.0001"
+  const figures = cost.toFixed(cost < 0.01 ? 4 : cost < 1 ? 3 : 2)
+  return `$${figures.replace(/(\.\d\d)0+$/, "$1")}`
+}
+
+/** What it cost, of what it may; a cost that nobody knows is never a zero. @param {Session} session */
+export function costWords(session) {
+  const { cost_usd: cost, budget_usd: budget } = session
+  if (cost === null && !ofModel(session)) return ""
+  if (cost === 0 && !ofModel(session)) return ""
+  const spent = cost === null ? t("sessions.costUnknown") : dollars(cost)
+  return budget === null ? spent : t("sessions.costOf", { spent, budget: dollars(budget) })
+}
+
+/** What the model was given, and gave. @param {Session} session */
+export function tokenWords(session) {
+  const { input_tokens: given, output_tokens: gave, cache_read_tokens: read, cache_write_tokens: written } = session
+  if (given === null) return ""
+  const all = given + (read ?? 0) + (written ?? 0)
+  const values = { given: brief.format(all), gave: brief.format(gave ?? 0), read: brief.format(read ?? 0) }
+  return t(read ? "session.tokensCached" : "session.tokens", values)
+}

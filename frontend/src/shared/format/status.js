@@ -1,0 +1,188 @@
+import { onDay, span, until } from "./format.js"
+import { t } from "../texts/index.js"
+
+const REASON_CHARS = 140
+const VISIBLE_NAMES = 2
+
+const STATES = new Map([
+  ["ok", t("common.well")],
+  ["warning", t("common.warning")],
+  ["failing", t("common.failing")],
+])
+
+/** @param {string} state */
+export function stateOf(state) {
+  return STATES.get(state) ?? t("common.unknown")
+}
+
+/** How the services stand, as a colleague would say it. @param {Service[]} services */
+export function sentence(services) {
+  const in_ = (/** @type {string} */ state) => services.filter((service) => service.state === state)
+  const [well, failing, warning] = [in_("ok"), in_("failing"), in_("warning")]
+  const unseen = services.length - well.length - failing.length - warning.length
+  if (!services.length) return t("common.no_service")
+  if (unseen === services.length) return unseenWords(services)
+  if (well.length === services.length) return wellWords(services)
+  return [fails(failing), warns(warning, failing), rest(well.length, services.length, unseen)].filter(Boolean).join(" ")
+}
+
+/** @param {Service[]} services */
+function unseenWords([first, ...others]) {
+  return others.length ? t("common.none_seen") : t("common.one_unseen", { name: first.name })
+}
+
+/** @param {Service[]} services */
+function wellWords(services) {
+  if (services.length === 1) return t("common.one_well", { name: services[0].name })
+  return services.length === 2 ? t("common.both_well") : t("common.all_well", { n: services.length })
+}
+
+/** @param {Service[]} failing */
+function fails(failing) {
+  if (!failing.length) return ""
+  if (failing.length > 1) return t("common.many_fail", { names: named(failing) })
+  return said(t("common.one_fails", { name: failing[0].name }), reason(failing[0]))
+}
+
+/** @param {Service[]} warning @param {Service[]} failing */
+function warns(warning, failing) {
+  if (!warning.length) return ""
+  if (warning.length > 1) return t("common.many_warn", { names: named(warning) })
+  return said(t("common.one_warns", { name: warning[0].name }), failing.length ? "" : reason(warning[0]))
+}
+
+/** @param {number} well @param {number} total @param {number} unseen */
+function rest(well, total, unseen) {
+  if (total === 1) return ""
+  if (!well) return unseen ? t("common.none_well", { total, unseen }) : ""
+  return unseen ? t("common.some_well_unseen", { n: well, total, unseen }) : t("common.some_well", { n: well, total })
+}
+
+/** @param {Service[]} services */
+function named(services) {
+  const names = services.map(({ name }) => name)
+  const more = names.length - VISIBLE_NAMES
+  if (names.length === 1) return names[0]
+  if (more <= 0) return t("common.two_names", { first: names[0], second: names[1] })
+  return t("common.more_names", { names: names.slice(0, VISIBLE_NAMES).join(", "), n: more })
+}
+
+/** @param {string} start @param {string} why */
+function said(start, why) {
+  return `${start}${why && `: ${why}`}.`
+}
+
+/** Why a service is not well: what its first bad check says, short enough for a sentence. @param {Service} service */
+function reason({ checks, detail, state }) {
+  const bad = checks.find((check) => (state === "failing" ? check.ok === false : check.warned))
+  const words = (bad?.detail || detail).trim().replace(/\.$/, "")
+  return words.length > REASON_CHARS ? `${words.slice(0, REASON_CHARS).trimEnd()}…` : words
+}
+
+/** How long it has been so. @param {Service} service @param {number} now */
+export function sinceWords({ since }, now) {
+  if (!since) return ""
+  const seconds = Math.max(0, Math.round((now - Date.parse(since)) / 1_000))
+  return seconds < 10 ? t("common.just_now") : t("common.for_time", { time: span(seconds) })
+}
+
+/** What a service's checks come to, in one line. @param {Service} service */
+export function checksWords({ checks, actions }) {
+  const failed = checks.filter(({ ok }) => ok === false).length
+  const warned = checks.filter(({ ok, warned }) => ok && warned).length
+  const unseen = checks.filter(({ ok }) => ok === null).length
+  const all = t("common.checks", { n: checks.length })
+  const acts = actions.length ? `, ${t("common.actions", { n: actions.length })}` : ""
+  if (failed) return t("common.checks_fail", { n: failed, all }) + acts
+  if (warned) return t("common.checks_warn", { n: warned, all }) + acts
+  if (!checks.length) return t("common.no_checks") + acts
+  return (unseen === checks.length ? t("common.checks_unseen", { all }) : all) + acts
+}
+
+/** @param {Check} check */
+export function checkState({ ok, warned }) {
+  if (ok === null) return "unknown"
+  if (!ok) return "failing"
+  return warned ? "warning" : "ok"
+}
+
+/** What a check found: its status, how long it took, and what it says. @param {Check} check */
+export function checkWords({ ok, status, latency_ms: latency, detail }) {
+  if (ok === null) return t("common.unseen_yet")
+  const took =
+    latency === null ? "" : t("common.ms", { n: latency < 10 ? latency.toFixed(1) : String(Math.round(latency)) })
+  return [status === null ? "" : String(status), took, detail].filter(Boolean).join(" · ")
+}
+
+/** What there is to say of a service: what is wrong, else what its checks found. @param {Service} service */
+export function detailWords({ detail, checks }) {
+  return detail || checks.map((check) => `${check.name}: ${checkWords(check)}`).join("; ")
+}
+
+/** The day of a bar as people write it. @param {string} day */
+export function dayName(day) {
+  const [year, month, date] = day.split("-").map(Number)
+  return onDay(new Date(year, month - 1, date), new Date(year, month - 1, date).getTime())
+}
+
+/** @param {StripDay} day */
+export function dayState({ looks, failed, warned }) {
+  if (!looks) return "none"
+  if (failed) return "failing"
+  return warned ? "warning" : "ok"
+}
+
+/** One day of a strip in words. @param {StripDay} day */
+export function dayWords({ day, looks, failed, warned }) {
+  if (!looks) return t("common.day_unseen", { day: dayName(day) })
+  const bad = [failed && t("common.looks_failed", { n: failed }), warned && t("common.looks_warned", { n: warned })]
+  const found = bad.filter(Boolean).join(", ") || t("common.looks_well")
+  return t("common.day_looks", { day: dayName(day), n: looks, found })
+}
+
+/** A whole strip in words: what one should know without seeing it. @param {StripDay[]} strip */
+export function stripWords(strip) {
+  const seen = strip.filter(({ looks }) => looks > 0)
+  if (!seen.length) return t("common.days_unseen", { n: strip.length })
+  const failed = seen.filter((day) => day.failed)
+  const warned = seen.filter((day) => day.warned)
+  if (failed.length) return t("common.days_failed", { n: strip.length, ...badDays(failed) })
+  if (warned.length) return t("common.days_warned", { n: strip.length, ...badDays(warned) })
+  if (seen.length === strip.length) return t("common.days_well", { n: strip.length })
+  return t("common.days_well_some", { n: strip.length, seen: seen.length })
+}
+
+/** @param {StripDay[]} days */
+function badDays(days) {
+  return { bad: days.length, last: dayName(/** @type {StripDay} */ (days.at(-1)).day) }
+}
+
+/** @param {Pick<Cooldown, "action" | "used" | "limit">} cooldown */
+export function slotWords({ action, used, limit }) {
+  const all = t(action === "restart" ? "overview.restarts" : "overview.redeployments", { n: limit })
+  return t("overview.used", { used, all })
+}
+
+/** When a slot comes back on its own; null when none is used. @param {Cooldown} cooldown */
+export function nextSlot({ used, frees_at: frees, last_at: last, window_seconds: window }) {
+  if (frees) return Date.parse(frees)
+  return used && last ? Date.parse(last) + window * 1_000 : null
+}
+
+/** What is free now, and when more will be. @param {Cooldown} cooldown @param {number} now */
+export function freeWords(cooldown, now) {
+  const { used, limit } = cooldown
+  const at = nextSlot(cooldown)
+  const when = at === null ? "" : until(new Date(at).toISOString(), now, { fine: true })
+  if (!used) return t("overview.free")
+  if (used >= limit) return when === t("common.now") ? t("overview.nextFreeNow") : t("overview.nextFree", { when })
+  const n = limit - used
+  return when && when !== t("common.now") ? t("overview.freeAndMore", { n, when }) : t("overview.freeNow", { n })
+}
+
+/** How much of the window is left, from 1 down to 0. @param {Cooldown} cooldown @param {number} now */
+export function windowLeft(cooldown, now) {
+  const at = nextSlot(cooldown)
+  if (at === null) return 0
+  return Math.min(1, Math.max(0, (at - now) / (cooldown.window_seconds * 1_000)))
+}

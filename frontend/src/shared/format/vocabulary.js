@@ -1,0 +1,134 @@
+import * as format from "./format.js"
+import * as outcomes from "./outcomes.js"
+import * as past from "./history.js"
+import * as standing from "./status.js"
+import { t } from "../texts/index.js"
+
+const STATUS_ICONS = new Map([
+  ["running", "loader"],
+  ["completed", "circle-check"],
+  ["failed", "circle-x"],
+  ["timed_out", "timer-off"],
+  ["escalated", "circle-arrow-up"],
+  ["stopped", "circle-stop"],
+  ["interrupted", "unplug"],
+  ["healthy", "circle-check"],
+  ["failing", "circle-x"],
+  ["repaired", "wrench"],
+  ["refused", "ban"],
+  ["denied", "ban"],
+  ["planned", "list"],
+  ["needs_you", "hand"],
+  ["handled", "hand"],
+])
+const LEVEL_ICONS = new Map([
+  ["info", "info"],
+  ["warning", "triangle-alert"],
+  ["critical", "siren"],
+])
+const STATE_ICONS = new Map([
+  ["ok", "circle-check"],
+  ["warning", "triangle-alert"],
+  ["failing", "circle-x"],
+  ["away", "unplug"],
+])
+
+const brief = new Intl.NumberFormat("en", { notation: "compact" })
+
+/**
+ * What the pages call `$fmt`: rows into words, with the clock and the place they depend on.
+ * @param {{clock: {now: number, second: number}, live: Feed["state"], router: any, approvals?: any}} stores
+ */
+export function words({ clock, live, router, approvals }) {
+  const away = () => live.stale || !live.live || live.offline
+  return {
+    ago: (/** @type {Time} */ time) => format.ago(time, clock.now),
+    past: (/** @type {Time | null} */ time) => (time ? format.past(time, clock.now) : ""),
+    exact: format.exact,
+    confidence: format.confidence,
+    service: format.serviceName,
+    services: format.serviceNames,
+    state: format.stateWords,
+    /** @param {Session} session */
+    status: (session) =>
+      session.status === "running" && !session.stopping && approvals?.of(session.id).length
+        ? t("common.status_waiting")
+        : format.statusWords(session),
+    tier: format.tierWords,
+    history: past.historyWords,
+    textChange: past.textChange,
+    otherChanges: past.otherChanges,
+    outlook: (/** @type {Memory} */ memory) => format.outlook(memory, clock.now),
+    statusKind: format.statusKind,
+    statusIcon: (/** @type {Session} */ session) => `#icon-${STATUS_ICONS.get(format.statusKind(session)) ?? "info"}`,
+    levelIcon: (/** @type {string} */ level) => `#icon-${LEVEL_ICONS.get(level) ?? "info"}`,
+    standing: standing.stateOf,
+    standingFor: (/** @type {Service} */ service) => standing.sinceWords(service, clock.now),
+    standingIcon: (/** @type {string} */ state) => `#icon-${STATE_ICONS.get(state) ?? "circle-question-mark"}`,
+    checks: standing.checksWords,
+    check: standing.checkWords,
+    detail: standing.detailWords,
+    checkState: standing.checkState,
+    slots: standing.slotWords,
+    cause: format.causeWords,
+    moved: (/** @type {Learned} */ { before, after }) => format.movedWords(before, after),
+    case: outcomes.kindWords,
+    why: outcomes.whyWords,
+    claim: (/** @type {Memory | null} */ memory) => memory?.observation ?? "",
+    whole: (/** @type {Memory | null} */ memory) => [{ kind: "same", text: memory?.observation ?? "" }],
+    sure: (/** @type {Memory | null} */ memory) => (memory ? format.confidence(memory.confidence) : ""),
+    on: (/** @type {Memory | null} */ memory) => (memory?.active ? "on" : "off"),
+    stateOf: (/** @type {Memory | null} */ memory) => (memory ? format.stateWords(memory) : ""),
+    memoryAddress: (/** @type {Memory | null} */ memory) => (memory ? `/memories/${memory.id}` : null),
+    memoryName: (/** @type {Memory | null} */ memory) =>
+      memory ? t("common.memory_name", { id: String(memory.id) }) : "",
+    decided: outcomes.decidedWords,
+    decider: outcomes.deciderWords,
+    said: (/** @type {Said} */ said) => outcomes.saidWords(said),
+    brief: (/** @type {number} */ n) => brief.format(n),
+    command: (/** @type {{argv: string[]}} */ { argv }) => argv.join(" "),
+
+    /** @param {Session} session */
+    took({ duration_ms: took, ended_at: ended, started_at: started }) {
+      if (took !== null) return format.duration(took)
+      const end = ended ? Date.parse(ended) : Math.max(clock.second, Date.parse(started))
+      return format.duration(
+        ended ? end - Date.parse(started) : Math.floor((end - Date.parse(started)) / 1_000) * 1_000,
+      )
+    },
+
+    /** @param {RunRequest} request */
+    request({ tier, services, prompt, dry_run: dry }) {
+      const parts = [format.tierWords(tier), format.serviceNames(services), dry ? t("common.dry_run") : "", prompt]
+      return parts.filter(Boolean).join(" · ")
+    },
+
+    /** @param {string} page */
+    current(page) {
+      if (router.page === page) return "page"
+      const within = { session: "sessions", trash: "memories" }
+      return within[/** @type {keyof typeof within} */ (router.page)] === page ? "true" : null
+    },
+
+    /** Is this one of the pages that a phone keeps under "More"? */
+    inRest: () => ["cooldowns", "search", "approvals", "preview", "health", "settings"].includes(router.page),
+
+    feedState: () => (live.paused ? "paused" : away() ? "lost" : live.known ? "live" : "joining"),
+
+    feedWords() {
+      if (live.paused) return live.behind ? t("hands.paused_behind", { n: live.behind }) : t("hands.paused")
+      if (live.offline) return t("hands.offline_short")
+      if (away()) return t("hands.reconnecting")
+      return live.known ? t("hands.live") : t("hands.connecting")
+    },
+
+    /** How long nothing was heard, and what is shown meanwhile. */
+    staleWords() {
+      const seconds = Math.max(0, Math.round((clock.second - (live.at?.getTime() ?? clock.second)) / 1_000))
+      const values = { age: format.span(seconds), time: format.atClock(live.at) }
+      return live.offline ? t("hands.offline", values) : t("hands.stale", values)
+    },
+
+    address: () => router.page && location.pathname,
+  }
+}

@@ -1,0 +1,23 @@
+import { t } from "../texts/index.js"
+
+/**
+ * The way out.
+ * @param {{api: Api, reload: () => void, toasts: {say(text: string, how: {bad: boolean}): void}}} with_
+ */
+export function login({ api, reload, toasts }) {
+  return {
+    ending: false,
+
+    async end() {
+      this.ending = true
+      try {
+        await api.remove("/login")
+        reload()
+      } catch (problem) {
+        toasts.say(t("hands.still_in", { why: /** @type {Error} */ (problem).message }), { bad: true })
+      } finally {
+        this.ending = false
+      }
+    },
+  }
+}

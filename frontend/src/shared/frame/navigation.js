@@ -1,0 +1,201 @@
+import { LATE } from "../../pages/loading/store.js"
+import { FOLLOWED } from "../../pages/overview/store.js"
+import { t } from "../texts/index.js"
+
+const TITLES = new Map([
+  ["overview", t("common.overview_page")],
+  ["sessions", t("common.sessions_page")],
+  ["events", t("common.events_page")],
+  ["memories", t("common.memories_page")],
+  ["cooldowns", t("common.cooldowns_page")],
+  ["reviews", t("common.reviews_page")],
+  ["search", t("common.search_page")],
+  ["approvals", t("common.approvals_page")],
+  ["preview", t("common.preview_page")],
+  ["health", t("common.health_page")],
+  ["settings", t("common.settings_page")],
+  ["trash", t("common.trash_page")],
+  ["elsewhere", t("common.elsewhere_page")],
+])
+
+const START = "main h1"
+const PLACES = /** @type {Record<string, string>} */ ({ reviews: ".case", approvals: ".ask[data-chosen] h2 a" })
+
+/** The name of a page in the browser's tab. @param {{page: string, id: number | null}} place */
+export function titleOf({ page, id }) {
+  if (page === "session") return titled(t("hands.session_n", { id: String(id) }))
+  if ((page === "memories" || page === "search") && id !== null) return titled(t("hands.memory_n", { id: String(id) }))
+  if (page === "reviews" && id !== null) return titled(t("hands.review_n", { id: String(id) }))
+  return titled(TITLES.get(page) ?? "")
+}
+
+/** @param {string} page */
+function titled(page) {
+  return t("common.title", { page })
+}
+
+/**
+ * What an arrival sets in motion: lists are read, changes go to their stores, the title and the focus follow.
+ * @param {any} with_
+ */
+export function visits(with_) {
+  const {
+    Alpine,
+    feed,
+    router,
+    memories,
+    memory,
+    events,
+    sessions,
+    overview,
+    reviews,
+    late,
+    requests,
+    supervisor,
+    services,
+    approvals,
+    halt,
+    clock,
+    toasts,
+  } = with_
+
+  /** @type {Record<string, any> | null} the pages that come late, once one of them was opened */
+  let opened = null
+  let turn = 0
+  let arrivals = 0
+  feed.on("memory", (/** @type {Change} */ change) => followMemory(change))
+  feed.on("review", (/** @type {Change} */ change) => followReview(change))
+  feed.on("event", (/** @type {Change} */ change) => events.follow(change))
+  feed.on("session", (/** @type {Change} */ change) => sessions.follow(change))
+  feed.on("approval", (/** @type {Change} */ change) => approvals.follow(change))
+  feed.on("halt", () => halt.follow())
+  feed.on("request", (/** @type {Change} */ change) => requests.follow(change))
+  feed.on("supervisor", (/** @type {Change} */ change) => supervisor.follow(change))
+  for (const entity of FOLLOWED) feed.on(entity, () => overview.follow())
+  feed.onReset(anew)
+
+  router.onMove(arrive)
+  arrive(router, { page: "", id: null })
+  clock.start()
+  supervisor.watch()
+  services.load()
+  sessions.tally()
+  if (router.page !== "memories") memories.tally()
+  reviews.tally()
+  approvals.load()
+  halt.watch()
+  for (const name of ["pointerdown", "keydown"])
+    document.addEventListener(name, () => overview.touch(), { passive: true })
+  document.addEventListener("visibilitychange", () => document.hidden || overview.touch())
+  Alpine.effect(() => overview.tick(clock.second))
+  Alpine.effect(() => halt.tick(clock.second))
+  Alpine.effect(() => (document.title = badge(titleOf(router))))
+  Alpine.effect(() => announce("approvals", approvals.waits && approvals.words))
+  Alpine.effect(() => announce("halt", halt.on && t("hands.halted_said", { words: halt.words })))
+  Alpine.effect(() => announce("overview", overview.here && overview.sentence))
+  for (const [name, list] of Object.entries({ memories, reviews, sessions }))
+    Alpine.effect(() => announce(name, list.waiting.length && list.pill))
+  Alpine.effect(() => announce("events", events.list.waiting.length && events.list.pill))
+  let away = ""
+  Alpine.effect(() => (away = feedSaid(away)))
+
+  /** @param {{page: string, id: number | null, params: URLSearchParams}} now @param {{page: string, id: number | null}} before */
+  function arrive({ page, id, params }, before) {
+    document.title = badge(titleOf({ page, id }))
+    if (page !== "overview") overview.leave()
+    else if (!overview.here) overview.visit()
+    if (page === "memories") (memories.visit(params), memory.visit(id, memories.filters.as_of))
+    else memory.visit(page === "search" ? id : null)
+    if (page === "events") events.visit(params)
+    else events.leave()
+    if (opened && before.page !== page && LATE.includes(before.page)) opened[before.page].leave()
+    if (LATE.includes(page)) visitLate(page, before.page !== "")
+    if (page === "sessions") (sessions.visit(params), requests.load())
+    if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon(START)
+    else if (before.page && id !== null && id !== before.id) focusSoon(PLACES[page] ?? ".panel h2")
+  }
+
+  /** How many wait for a yes stands before the name: seen in a tab behind others too. @param {string} title */
+  function badge(title) {
+    return approvals.waits ? t("common.title_waits", { n: approvals.waits, title }) : title
+  }
+
+  /** A page whose code may still have to come; by then the operator may be elsewhere. @param {string} page @param {boolean} moved */
+  async function visitLate(page, moved) {
+    const mine = ++turn
+    const first = !opened
+    const stores = opened ?? (await late.open())
+    if (!stores) return
+    opened = stores
+    if (router.page !== page || mine !== turn) return
+    stores[page].visit(router.params, router.id, router.hash)
+    const held = document.activeElement
+    if (first && moved && (held === document.body || held?.matches(START))) focusSoon(START)
+  }
+
+  /** Everything in sight is read again: the feed could not say what was missed. */
+  function anew() {
+    memories.tally()
+    sessions.tally()
+    reviews.tally()
+    approvals.load()
+    halt.load()
+    supervisor.load()
+    requests.load()
+    const { page } = router
+    if (page === "overview") overview.load()
+    if (memories.phase !== "loading" || page === "memories") memories.load()
+    if (events.phase !== "loading" || page === "events") events.reload()
+    if (sessions.phase !== "loading" || page === "sessions") sessions.load()
+    if (reviews.phase !== "loading" || page === "reviews") reviews.load()
+    if (opened) opened[page]?.load()
+    else if (LATE.includes(page)) visitLate(page, false)
+    if (memory.open) memory.load(memory.id)
+  }
+
+  /** @param {Change} change */
+  function followMemory(change) {
+    memories.follow(change)
+    memory.follow(change)
+  }
+
+  /** @param {Change} change */
+  function followReview(change) {
+    reviews.follow(change)
+    sessions.followReview(change)
+  }
+
+  /** One polite sentence for what waits, not one for each row. @param {string} source @param {string | 0 | false} words */
+  function announce(source, words) {
+    if (words) toasts.whisper(words, source)
+  }
+
+  /** Once when the feed is lost and once when it is back, however often the banner counts. @param {string} before */
+  function feedSaid(before) {
+    const { stale, offline } = feed.state
+    const said = offline ? t("hands.offline_said") : stale ? t("hands.stale_said") : ""
+    if (said !== before) announce("feed", said || t("hands.live_again"))
+    if (said !== before && !said && late.comes) visitLate(router.page, false)
+    return said
+  }
+
+  /**
+   * A page begins where one left it, at the field that it is there for, or at its name; a key that moved the focus
+   * meanwhile wins. @param {string} selector
+   */
+  function focusSoon(selector) {
+    const { left } = router
+    const before = document.activeElement
+    const mine = ++arrivals
+    Alpine.nextTick(() => {
+      const now = document.activeElement
+      if (mine !== arrivals || (now !== before && now !== document.body)) return
+      const begins = selector === START
+      const link = begins && left?.link && document.querySelector(`main a[href="${CSS.escape(left.link)}"]`)
+      const field = begins && document.querySelector("main [data-start]")
+      const place = /** @type {HTMLElement | null} */ (link || field || document.querySelector(selector))
+      place?.focus({ preventScroll: true })
+      if (begins) scrollTo(0, left?.y ?? 0)
+    })
+  }
+}

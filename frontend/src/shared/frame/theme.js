@@ -1,0 +1,42 @@
+import { t } from "../texts/index.js"
+
+const KEY = "lamplighter.theme"
+const ORDER = ["system", "light", "dark"]
+/** Each one and what it is called. */
+export const THEMES = ORDER.map((choice) => ({ choice, label: labelOf(choice) }))
+
+/**
+ * Light, dark, or as the system has it.
+ * @param {{root: HTMLElement, storage: Pick<Storage, "getItem" | "setItem" | "removeItem">}} with_
+ */
+export function theme({ root, storage }) {
+  return {
+    choice: root.dataset.theme ?? "system",
+
+    cycle() {
+      this.choose(ORDER[(ORDER.indexOf(this.choice) + 1) % ORDER.length])
+    },
+
+    /** @param {string} choice */
+    choose(choice) {
+      this.choice = choice
+      if (choice === "system") {
+        delete root.dataset.theme
+        storage.removeItem(KEY)
+      } else {
+        root.dataset.theme = choice
+        storage.setItem(KEY, choice)
+      }
+    },
+
+    get label() {
+      return labelOf(this.choice)
+    },
+  }
+}
+
+/** @param {string} choice */
+function labelOf(choice) {
+  const names = { system: t("hands.theme_system"), light: t("hands.theme_light"), dark: t("hands.theme_dark") }
+  return t("hands.theme", { choice: names[/** @type {keyof typeof names} */ (choice)] ?? choice })
+}

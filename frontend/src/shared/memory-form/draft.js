@@ -1,0 +1,152 @@
+import { confidence, isOperational } from "../format/format.js"
+import { t } from "../texts/index.js"
+
+/** What a form begins with. A form of knowledge has fields more; what was typed there outlives another category. */
+export const BLANK = {
+  category: "behavior",
+  service: "",
+  observation: "",
+  confidence: 0.7,
+  title: "",
+  tags: "",
+  project: "ops",
+  scope: "project",
+  topic_key: "",
+}
+
+/** @typedef {typeof BLANK} MemoryDraft */
+
+/** A memory as a form shows it. @param {Partial<Memory>} memory @returns {MemoryDraft} */
+export function draftOf({ observation, category, service, confidence: sure, title, tags, project, scope, topic_key }) {
+  return {
+    observation: observation ?? "",
+    category: category ?? BLANK.category,
+    service: service ?? "",
+    confidence: sure ?? BLANK.confidence,
+    title: title ?? "",
+    tags: (tags ?? []).join(", "),
+    project: project ?? BLANK.project,
+    scope: scope ?? BLANK.scope,
+    topic_key: topic_key ?? "",
+  }
+}
+
+/** What a form says, as the API takes it. @param {MemoryDraft} draft @returns {Record<string, unknown>} */
+export function payload(draft) {
+  return isOperational(draft.category) ? plain(draft) : { ...plain(draft), ...ofKnowledge(draft) }
+}
+
+/**
+ * Only what differs travels, so that an edit of the text says nothing about the confidence. What turns operational
+ * leaves its topic key, its project and its wide scope behind. @param {MemoryDraft} draft @param {Memory} memory
+ */
+export function edits(draft, memory) {
+  const held = fieldsOf(memory)
+  const turned = isOperational(draft.category) && !isOperational(memory.category)
+  const left = turned ? { project: BLANK.project, scope: BLANK.scope, topic_key: null } : {}
+  return Object.fromEntries(
+    Object.entries({ ...left, ...payload(draft) }).filter(([name, value]) => !same(value, held[name])),
+  )
+}
+
+/** Each field of a memory that somebody can edit, as the API takes it. @param {Memory} memory @returns {Record<string, unknown>} */
+export function fieldsOf(memory) {
+  const draft = draftOf(memory)
+  return { ...plain(draft), ...ofKnowledge(draft), active: memory.active, pinned: memory.pinned }
+}
+
+/** @param {unknown} one @param {unknown} other */
+export function same(one, other) {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+/** What no server need be asked about: there are words, and a number that is one. @param {MemoryDraft} draft @returns {Record<string, string>} */
+export function wrongIn({ observation, confidence: typed }) {
+  const sure = parseFloat(String(typed))
+  return {
+    ...(observation.trim() ? {} : { observation: t("memory.empty") }),
+    ...(sure >= 0 && sure <= 1 ? {} : { confidence: t("memory.number") }),
+  }
+}
+
+/** No confidence was clamped. */
+export const UNCLAMPED = { to: NaN, note: "" }
+
+/**
+ * Clamp a typed confidence to 0 to 1. The form's note says so for as long as the clamped value stays.
+ * @param {{draft: MemoryDraft, clamped: typeof UNCLAMPED}} form
+ */
+export function clampConfidence(form) {
+  const typed = parseFloat(String(form.draft.confidence))
+  if (Number.isNaN(typed) || (typed >= 0 && typed <= 1)) return
+  const to = typed < 0 ? 0 : 1
+  form.draft.confidence = to
+  form.clamped = { to, note: t("memory.clamped", { typed: String(typed), to: confidence(to) }) }
+}
+
+/** @param {{draft: MemoryDraft, clamped: typeof UNCLAMPED}} form */
+export function clampNote({ draft, clamped }) {
+  return draft.confidence === clamped.to ? clamped.note : ""
+}
+
+/**
+ * What was typed of a row before and neither saved nor given up, on the version that it was begun on.
+ * @param {ReturnType<typeof import("./drafts.js").drafts>} drafts @param {Memory} row
+ */
+export function resumed(drafts, row) {
+  const kept = drafts.of(row.id)
+  // what was begun on a later version than the one that came first waits for that one
+  if (!kept || kept.version > row.version) return null
+  const base = kept.version === row.version ? row : { ...row, ...asTyped(kept.base), version: kept.version }
+  const typed = /** @type {any} */ (kept.draft)
+  const draft = readDraft(typeof typed?.confidence === "number" ? typed : { ...typed, confidence: base.confidence })
+  if (Object.keys(edits(draft, base)).length) return { base, draft, at: kept.at }
+  drafts.drop(row.id, kept.version)
+  return null
+}
+
+/** The fields of a row as they stood when a draft of it was begun. @param {unknown} kept @returns {any} */
+function asTyped(kept) {
+  const draft = readDraft(kept)
+  return { ...payload({ ...draft, category: "decision" }), category: draft.category }
+}
+
+/** What was kept of a draft, whatever was kept: each field is of its kind, or it is blank. @param {any} kept @returns {MemoryDraft} */
+export function readDraft(kept) {
+  const known = Object.entries(BLANK).filter(([name, blank]) => typeof kept?.[name] === typeof blank)
+  return { ...BLANK, ...Object.fromEntries(known.map(([name]) => [name, kept[name]])) }
+}
+
+/** @param {MemoryDraft} draft */
+function plain({ observation, category, service, confidence: sure }) {
+  const name = service.trim()
+  return {
+    observation: observation.trim(),
+    category,
+    service: name === "" || name.toLowerCase() === "general" ? null : name,
+    confidence: Number(sure),
+  }
+}
+
+/** @param {MemoryDraft} draft */
+function ofKnowledge({ title, tags, project, scope, topic_key: topic }) {
+  return {
+    title: title.trim(),
+    tags: tagsOf(tags),
+    project: project.trim().toLowerCase() || BLANK.project,
+    scope,
+    topic_key: topic.trim() || null,
+  }
+}
+
+/** @param {string} text */
+export function tagsOf(text) {
+  return [
+    ...new Set(
+      text
+        .split(",")
+        .map((tag) => tag.trim())
+        .filter(Boolean),
+    ),
+  ]
+}

@@ -1,0 +1,84 @@
+import { THRESHOLD, isOperational, momentOf } from "../format/format.js"
+import { clampNote } from "./draft.js"
+import { t } from "../texts/index.js"
+
+const STEP = 0.01
+const LEAP = 0.1
+const KEYS = new Map([
+  ["+", STEP],
+  ["=", STEP],
+  ["-", -STEP],
+  ["PageUp", LEAP],
+  ["PageDown", -LEAP],
+])
+/**
+ * The fields of a memory, in the form that adds one and in the one that edits one.
+ * @param {any} form the store of the form @param {string} name what tells its fields from those of the other form
+ */
+export function memoryFields(form, name) {
+  return {
+    get form() {
+      return form
+    },
+
+    get similar() {
+      return form.beside
+    },
+
+    idOf: (/** @type {string} */ field) => `${name}-${field}`,
+    errorId: (/** @type {string} */ field) => `${name}-${field}-error`,
+
+    /** @param {string} field */
+    wrong: (field) => (form.errors[field] ? "true" : null),
+
+    /** What says more of a field: what is wrong with it, or else a hint. @param {string} field @param {string} [hint] */
+    about: (field, hint) => (form.errors[field] ? `${name}-${field}-error` : hint ? `${name}-${hint}` : null),
+
+    knowledge: () => !isOperational(form.draft.category),
+
+    /** @param {number} by */
+    nudge(by) {
+      const value = Math.min(1, Math.max(0, Number(form.draft.confidence) + by))
+      form.draft.confidence = Math.round(100 * value) / 100
+      form.compare()
+    },
+
+    less() {
+      this.nudge(-STEP)
+    },
+
+    more() {
+      this.nudge(STEP)
+    },
+
+    /** Keys of the slider and of its number, beyond those of the browser. @param {KeyboardEvent} press */
+    pressed(press) {
+      const by = KEYS.get(press.key)
+      if (by === undefined || press.ctrlKey || press.metaKey || press.altKey) return
+      press.preventDefault()
+      this.nudge(by)
+    },
+
+    /** What this confidence means for whether sessions read it. */
+    hint() {
+      return [clampNote(form), this.effect()].filter(Boolean).join(" ")
+    },
+
+    effect() {
+      const { base, draft } = form
+      if (base) return changedWords(base, draft.confidence)
+      return draft.confidence < THRESHOLD ? t("memory.not_read") : ""
+    },
+
+    kept: () => (form.typedAt === null ? "" : t("memory.kept", { at: momentOf(form.typedAt) })),
+  }
+}
+
+/** @param {Memory} row @param {number} confidence */
+function changedWords({ active, inactive_reason: reason, confidence: before }, confidence) {
+  if (confidence < THRESHOLD) return active ? t("memory.turns_inactive") : ""
+  if (active || confidence === before) return ""
+  return ["low", "operator"].includes(reason ?? "low")
+    ? t("memory.brings_back")
+    : t("memory.stays_inactive", { why: reason ?? "" })
+}

@@ -1,0 +1,56 @@
+import { dollars } from "../format/spending.js"
+import { t } from "../texts/index.js"
+
+/** @typedef {{name: string, usual: boolean, tiers?: number[], problem: string | null}} Engine */
+
+/**
+ * Who can run a session, and what a session may take.
+ * @param {{api: Api}} with_
+ */
+export function engines({ api }) {
+  return {
+    items: /** @type {Engine[]} */ ([]),
+    maxTier: 3,
+    seconds: 0,
+    /** How many turns a session of a model may take. */
+    turns: 0,
+    models: /** @type {Record<string, string | null>} */ ({}),
+    caps: /** @type {Spending} */ ({ session: null, chain: null, day: null, day_spent: 0 }),
+
+    async load() {
+      const found = await api.get("/engines").catch(() => null)
+      if (!found) return
+      this.items = found.engines
+      this.maxTier = found.max_tier
+      this.seconds = found.session_seconds
+      this.turns = found.max_turns ?? 0
+      this.models = found.models ?? {}
+      this.caps = found.caps ?? this.caps
+    },
+
+    /** The one that runs a session of a tier unless another is asked for. @param {number | string} tier */
+    usual(tier) {
+      return this.items.find(({ usual, tiers }) => (tiers ? tiers.includes(Number(tier)) : usual))?.name ?? ""
+    },
+
+    /** Why some cannot run here. */
+    get problems() {
+      return this.items.filter(({ problem }) => problem).map(({ name, problem }) => `${name}: ${problem}`)
+    },
+
+    /** What a session of a tier would be run by, and what it may cost. @param {number | string} tier @param {string} name */
+    means(tier, name) {
+      const { session, day, day_spent: spent } = this.caps
+      const model = ["probe", "exec"].includes(name) ? "" : this.models[String(tier)]
+      if (["probe", "exec"].includes(name)) return t("sessions.noModel")
+      return [
+        model ? t("sessions.byModel", { model }) : t("sessions.byItsModel"),
+        this.turns ? t("sessions.mostTurns", { n: this.turns }) : "",
+        session === null ? "" : t("sessions.mostCost", { most: dollars(session) }),
+        day === null ? "" : t("sessions.dayLeft", { left: dollars(Math.max(0, day - spent)), day: dollars(day) }),
+      ]
+        .filter(Boolean)
+        .join(" ")
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import { t } from "../texts/index.js"
+
+/** @typedef {{act: number, undoes: {action: string, memory_id: number | null, review_id: number | null, service: string | null}, changed: number, left: number}} Undone */
+
+/**
+ * What was done in this tab, act by act: each is undone exactly as it was done, the last one first.
+ * @param {{api: Api, toasts: any}} with_
+ */
+export function journal({ api, toasts }) {
+  /** @type {number[]} */
+  const done = []
+  /** @type {((undone: Undone["undoes"]) => unknown)[]} who shows what an undo changed */
+  const listeners = []
+  /** @type {() => Promise<boolean>} */
+  let withdraw = async () => false
+  return {
+    /** An answer of the server named its act. @param {number} act @param {string} path */
+    note(act, path) {
+      if (!path.endsWith("/undo") || path.includes("/history/")) done.push(act)
+    },
+
+    /** @param {(undone: Undone["undoes"]) => unknown} listener */
+    onUndone(listener) {
+      listeners.push(listener)
+    },
+
+    /** @param {() => Promise<boolean>} run waits for edits under way, and withdraws one that was not sent yet */
+    beforeUndo(run) {
+      withdraw = run
+    },
+
+    /** The way back from what was just done. */
+    undoing() {
+      const act = done.at(-1)
+      return act === undefined ? undefined : () => this.undo(act)
+    },
+
+    /** @param {number} act @param {{partly?: boolean}} [how] */
+    async undo(act, { partly = false } = {}) {
+      /** @type {Undone} */
+      let undone
+      try {
+        undone = await api.post(`/acts/${act}/undo`, { partly })
+      } catch (problem) {
+        return this.refuse(act, /** @type {any} */ (problem), partly)
+      }
+      forget(act)
+      await Promise.all(listeners.map((listener) => listener(undone.undoes)))
+      toasts.say(undoneWords(undone))
+    },
+
+    /** What changed since stays unless that is asked for. @param {number} act @param {{status: number, message: string}} problem @param {boolean} partly */
+    refuse(act, problem, partly) {
+      const gone = [404, 409].includes(problem.status)
+      if (gone) forget(act)
+      const again = problem.status === 409 && !partly && problem.message.includes(" since")
+      const undo = again ? () => this.undo(act, { partly: true }) : undefined
+      toasts.say(t("hands.not_undone", { why: problem.message }), {
+        bad: true,
+        undo,
+        verb: again ? t("hands.undo_rest") : "",
+      })
+    },
+
+    /** The last thing that was done here and not undone yet. */
+    async undoLast() {
+      if (await withdraw()) return
+      await api.settled?.() // a row may be shown by the feed before its answer names the act
+      const act = done.at(-1)
+      if (act === undefined) return toasts.say(t("hands.nothing_to_undo"))
+      toasts.dropUndo()
+      await this.undo(act)
+    },
+  }
+
+  /** @param {number} act */
+  function forget(act) {
+    const at = done.lastIndexOf(act)
+    if (at >= 0) done.splice(at, 1)
+  }
+}
+
+const WORDS = /** @type {Record<string, import("../texts/index.js").TextKey>} */ ({
+  create: "hands.undid_create",
+  edit: "hands.undid_edit",
+  delete: "hands.undid_delete",
+  restore: "hands.undid_restore",
+  revert: "hands.undid_revert",
+})
+
+/** What an undo did, in a sentence. @param {Undone} undone */
+export function undoneWords({ undoes: { action, memory_id: memory, review_id: review, service }, changed, left }) {
+  if (review !== null) return t("hands.undid_review", { id: String(review) })
+  if (service !== null) return t("hands.undid_reset", { service })
+  if (memory !== null) return t(WORDS[action] ?? "hands.undid_edit", { id: String(memory) })
+  const words = t(action === "delete" ? "hands.undid_deletes" : "hands.undid_edits", { n: changed })
+  return left ? `${words} ${t("hands.undid_left", { n: left })}` : words
+}

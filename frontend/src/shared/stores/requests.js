@@ -1,0 +1,58 @@
+import { t } from "../texts/index.js"
+
+/**
+ * What was asked for and waits its turn.
+ * @param {{api: Api, feed: Feed}} with_
+ */
+export function requests({ api, feed }) {
+  return {
+    known: false,
+    queued: /** @type {RunRequest[]} */ ([]),
+
+    async load() {
+      const page = await api.get("/requests", { state: "queued" }).catch(() => null)
+      this.known = true
+      if (!page) return
+      this.queued = page.items
+      feed.replay(page.seq, "request", this.follow.bind(this))
+      feed.read(page.seq)
+    },
+
+    /** @param {Change} change */
+    follow({ op, id, row }) {
+      const held = this.queued.find((each) => each.id === id)
+      if (held && row && held.version >= row.version) return
+      const rest = this.queued.filter((each) => each.id !== id)
+      const waits = op !== "deleted" && row?.state === "queued"
+      this.queued = waits ? [...rest, row].sort((a, b) => a.id - b.id) : rest
+    },
+
+    get words() {
+      return t("sessions.queued", { n: this.queued.length })
+    },
+
+    get label() {
+      return t("sessions.waiting_requests", { n: this.queued.length })
+    },
+
+    /** @param {{tier: number, services: string[], prompt: string, dry_run: boolean, engine?: string}} wish */
+    async ask({ tier, services, prompt, dry_run, engine }) {
+      const body = {
+        tier: Number(tier),
+        dry_run,
+        ...(services.length ? { services } : {}),
+        ...(prompt.trim() ? { prompt: prompt.trim() } : {}),
+        ...(engine ? { engine } : {}),
+      }
+      const row = await api.post("/sessions", body)
+      this.follow({ seq: 0, entity: "request", op: "created", id: row.id, version: row.version, row })
+      return row
+    },
+
+    /** @param {number} id */
+    async cancel(id) {
+      await api.remove(`/requests/${id}`)
+      this.queued = this.queued.filter((each) => each.id !== id)
+    },
+  }
+}

@@ -1,0 +1,32 @@
+import { en } from "./en.js"
+
+/** @typedef {typeof en & typeof import("./late.js").late} Catalogue */
+/** @typedef {{ [A in keyof Catalogue]: `${A & string}.${keyof Catalogue[A] & string}` }[keyof Catalogue]} TextKey */
+
+/** @type {Record<string, any>} what is known by now */
+const known = { ...en }
+const plurals = new Intl.PluralRules("en")
+const number = new Intl.NumberFormat("en")
+
+/** Take in the sentences of more areas. @param {Record<string, any>} areas */
+export function learn(areas) {
+  Object.assign(known, areas)
+}
+
+/**
+ * A sentence of the catalogue: `{name}` stands for a value; one with forms ("one", "other") follows its `n`.
+ * @param {TextKey} key @param {Record<string, string | number>} [values]
+ */
+export function t(key, values = {}) {
+  const [area, name] = String(key).split(".")
+  const entry = known[area]?.[name]
+  const text = typeof entry === "string" ? entry : entry[plurals.select(Number(values.n))]
+  return text.replace(/\{(\w+)\}/g, (/** @type {string} */ hole, /** @type {string} */ name) =>
+    worded(values[name] ?? hole),
+  )
+}
+
+/** @param {string | number} value */
+function worded(value) {
+  return typeof value === "number" ? number.format(value) : value
+}

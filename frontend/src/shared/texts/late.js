@@ -1,0 +1,11 @@
+import { approvals } from "../../pages/approvals/texts.js"
+import { cooldowns } from "../../pages/cooldowns/texts.js"
+import { health } from "../../pages/health/texts.js"
+import { preview } from "../../pages/preview/texts.js"
+import { search } from "../../pages/search/texts.js"
+import { session } from "../../pages/session/texts.js"
+import { settings } from "../../pages/settings/texts.js"
+import { trash } from "../../pages/trash/texts.js"
+
+/** The sentences of the pages whose code comes when one of them is opened. */
+export const late = { approvals, cooldowns, health, preview, search, session, settings, trash }

@@ -1,0 +1,63 @@
+declare module "@alpinejs/csp" {
+  import Alpine from "alpinejs"
+  export default Alpine
+}
+
+interface Change {
+  seq: number
+  entity: string
+  id: number
+  op: "created" | "updated" | "deleted" | "batch"
+  version: number
+  row: any
+}
+
+interface Page<T> {
+  items: T[]
+  next: string | null
+  seq: number
+  total?: number
+}
+
+/** What a feed tells the page, whether it comes from the worker or from the page's own stream. */
+type FeedMessage =
+  | { kind: "joined"; seq: number | null; live: boolean }
+  | { kind: "hello"; seq: number; version: string }
+  | { kind: "live" }
+  | { kind: "lost"; at?: number }
+  | { kind: "refused" }
+  | { kind: "changes"; items: Change[] }
+  | { kind: "reset"; seq: number }
+
+interface Api {
+  /** Ends when every change that is under way was answered. */
+  settled?: () => Promise<unknown>
+  get(path: string, params?: Record<string, any>): Promise<any>
+  all(path: string, params?: Record<string, any>): Promise<any>
+  post(path: string, body?: unknown): Promise<any>
+  put(path: string, body?: unknown, version?: string): Promise<any>
+  patch(path: string, body: unknown, version?: string): Promise<any>
+  remove(path: string): Promise<any>
+}
+
+interface Feed {
+  begin(): void
+  on(entity: string, apply: (change: Change) => void): void
+  onReset(load: () => void): void
+  read(seq: number): void
+  replay(seq: number, entity: string, apply: (change: Change) => void): void
+  receive(message: FeedMessage): void
+  goOffline(): void
+  goOnline(): void
+  pause(): void
+  resume(): void
+  state: {
+    known: boolean
+    live: boolean
+    stale: boolean
+    offline: boolean
+    at: Date | null
+    paused: boolean
+    behind: number
+  }
+}

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+import { test } from "node:test"
+import { commandFiles } from "../command-files.js"
+import { registry } from "../../src/palette/registry.js"
+import { learn } from "../../src/shared/texts/index.js"
+import { late } from "../../src/shared/texts/late.js"
+
+/** Whatever a command is made of, it is there. */
+const anything = new Proxy(() => {}, {
+  get: (_, name) => (typeof name === "symbol" ? undefined : anything),
+  apply: () => anything,
+})
+
+async function commands() {
+  const modules = {}
+  learn(late)
+  for (const file of commandFiles()) modules[file] = await import(file)
+  return registry(modules, new Proxy({}, { get: () => anything }))
+}
+
+test("the keys in the docs are those of the registry, with what they do", async () => {
+  const page = readFileSync(new URL("../../../docs/reference/app.md", import.meta.url), "utf8")
+  const [, section] = page.split("\n## Keys\n")
+  const told = [...section.split("\n## ")[0].matchAll(/^\| `(.+?)` \| (.+) \|$/gm)].map(
+    ([, keys, label]) => `${keys}: ${label}`,
+  )
+
+  const held = (await commands()).filter(({ keys }) => keys).map(({ keys, label }) => `${keys}: ${label}`)
+
+  assert.deepEqual(told.sort(), [...new Set(held)].sort())
+})

@@ -1,0 +1,5 @@
+import { learn } from "../src/shared/texts/index.js"
+import { late } from "../src/shared/texts/late.js"
+
+// the sentences of pages that come late, as the app knows them by then
+learn(late)

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import "../late-texts.js"
+import { agents } from "../../src/pages/settings/agents.js"
+import { tokens } from "../../src/pages/settings/tokens.js"
+import { fakeApi, NOON } from "../fakes.js"
+
+const CODER = {
+  ...{ name: "coder", project: "shop", declared: true, context_limit: 0, auto_save: true, auto_search: false },
+  ...{ auto_summarize: true, save_rules: 2, inject_rules: 0, memory_url: "", last_seen_at: "2026-01-14T11:00:00Z" },
+  ...{ sessions: 3, running: 1, saved: 12 },
+}
+
+test("an agent tells what it may do, what it may not, and what it did", async () => {
+  const store = agents({ api: fakeApi({ "/agents": { items: [CODER] } }), clock: { now: NOON } })
+
+  await store.load()
+
+  assert.deepEqual(store.switches(store.items[0]).map(store.switchWords), [
+    "saves by itself",
+    "not: searches by itself",
+    "sessions summarized",
+    "not: told 0 memories a turn",
+    "2 rules that save",
+  ])
+  assert.equal(store.did(CODER), "3 sessions · 1 open · 12 memories saved · last seen 1 h ago")
+  assert.equal(store.did({ ...CODER, last_seen_at: null }), "Not seen yet.")
+  assert.deepEqual(store.names, ["coder"])
+})
+
+test("agents that cannot be read are no empty list", async () => {
+  const store = agents({ api: fakeApi({ "/agents": new Error("forbidden") }), clock: { now: NOON } })
+
+  await store.load()
+
+  assert.deepEqual([store.phase, store.problem], ["failed", "forbidden"])
+})
+
+test("a token may be an agent's own, and is nobody's where none is named", async () => {
+  const made = { id: 1, token: "lamp_x" }
+  const api = fakeApi({ "/tokens": { items: [] }, "POST /tokens": made })
+  const store = tokens({ api, confirm: {}, toasts: {}, now: () => NOON })
+  for (const agent of [" coder ", ""]) {
+    store.show()
+    store.draft.agent = agent
+    await store.create()
+  }
+
+  const sent = api.asked.filter(({ method }) => method === "POST").map(({ body }) => body.agent)
+
+  assert.deepEqual(sent, ["coder", undefined])
+})

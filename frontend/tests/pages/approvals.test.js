@@ -1,0 +1,209 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import "../late-texts.js"
+import { Problem } from "../../src/shared/api.js"
+import { piecesOf, quoted } from "../../src/shared/format/argv.js"
+import { approvals } from "../../src/shared/stores/approvals.js"
+import { deciding } from "../../src/pages/approvals/store.js"
+import { change, fakeApi, fakeFeed, NOON } from "../fakes.js"
+
+const RESTART = {
+  ...{ id: 12, version: 1, state: "open", service: "web", action: "restart", name: "restart" },
+  ...{ argv: ["docker", "restart", "web"], directory: null, edited: false, reason: "answers 502", memories: [7] },
+  ...{ session_id: 3, tier: 3, replaces: null, use_id: null, decided_by: null, decided_at: null, note: "" },
+  ...{ created_at: "2026-01-14T12:00:00.000000Z", expires_at: "2026-01-14T12:05:00.000000Z" },
+}
+const asked = (changes) => ({ ...RESTART, ...changes })
+const LATER = asked({ id: 13, service: "db", expires_at: "2026-01-14T12:09:00.000000Z" })
+
+async function opened(answers = {}, { open = [RESTART] } = {}) {
+  const byId = Object.fromEntries(
+    [RESTART, LATER].map((row) => [`GET /approvals/${row.id}`, { ...row, seconds_left: 300 }]),
+  )
+  const api = fakeApi({
+    "GET /approvals": (params) => ({ items: params.state === "open" ? [...open] : [], next: null, seq: 1 }),
+    "GET /sessions/3": { id: 3, engine: "probe", model: null },
+    ...byId,
+    ...answers,
+  })
+  const said = []
+  const toasts = { say: (text) => said.push(text), whisper: (text) => said.push(text) }
+  const waiting = approvals({ api, feed: fakeFeed() })
+  const clock = { second: NOON }
+  const live = { offline: false, stale: false }
+  let at = NOON
+  const now = () => at
+  const store = deciding({ api, feed: fakeFeed(), approvals: waiting, clock, live, toasts, now, later: () => {} })
+  store.visit(new URLSearchParams(), null)
+  await new Promise(setImmediate)
+  store.gather(waiting.open)
+  await new Promise(setImmediate)
+  const puts = () => api.asked.filter(({ method }) => method === "PUT")
+  return { store, waiting, api, said, live, clock, puts, pass: (ms) => (at += ms) }
+}
+
+test("a word hides nothing: neither a space nor what has no shape", () => {
+  const texts = piecesOf("a b\u202ec").map(({ sign, text }) => [sign, text])
+
+  assert.deepEqual(texts, [
+    [false, "a"],
+    [true, "·"],
+    [false, "b"],
+    [true, "U+202E"],
+    [false, "c"],
+  ])
+  assert.deepEqual(
+    piecesOf("").map(({ text }) => text),
+    ["empty word"],
+  )
+})
+
+test("a command is copied as one would type it", () => {
+  assert.equal(quoted(["docker", "exec", "it's", "", "a b"]), "docker exec 'it'\\''s' '' 'a b'")
+})
+
+test("what waits follows the feed, the one whose time is over first on top", async () => {
+  const { waiting } = await opened()
+
+  waiting.follow(change("created", LATER, 2, "approval"))
+  assert.deepEqual(
+    waiting.open.map(({ id }) => id),
+    [12, 13],
+  )
+  waiting.follow(change("updated", asked({ version: 2, state: "denied" }), 3, "approval"))
+  waiting.follow(change("updated", asked({ version: 1 }), 2, "approval"))
+
+  assert.deepEqual(
+    [waiting.waits, waiting.of(3).length, waiting.words],
+    [2, 2, "Waits for you: restart of db, asked by session 3"],
+  )
+})
+
+test("what was decided before stands nowhere until it is known what stands above it", async () => {
+  const { store, waiting } = await opened({}, { open: [] })
+  assert.equal(store.unknown, false)
+
+  store.phase = "loading"
+  assert.equal(store.unknown, true)
+  store.phase = "ready"
+  waiting.known = false
+  assert.equal(store.unknown, true)
+
+  const other = await opened()
+  other.store.phase = "loading"
+  assert.equal(other.store.unknown, false)
+})
+
+test("a card waits for the one above it, whichever answer comes first", async () => {
+  let answer = () => {}
+  const first = new Promise((resolve) => (answer = () => resolve({ ...RESTART, seconds_left: 300 })))
+  const { store } = await opened({ "GET /approvals/12": () => first }, { open: [RESTART, LATER] })
+  assert.deepEqual(store.cards, [])
+  assert.equal(store.unknown, true)
+
+  answer()
+  await new Promise(setImmediate)
+
+  assert.deepEqual(
+    store.cards.map(({ id }) => id),
+    [12, 13],
+  )
+})
+
+test("one press approves nothing, nor do two that come at once", async () => {
+  const approved = asked({ version: 2, state: "approved", decided_by: "anna" })
+  const { store, puts, pass } = await opened({ "PUT /approvals/12/decision": approved })
+
+  store.ask("approve")
+  store.ask("approve")
+  assert.deepEqual([puts().length, store.form], [0, "approve"])
+
+  pass(400)
+  await store.confirm()
+
+  assert.deepEqual(
+    puts().map(({ body, version }) => [body, version]),
+    [[{ decision: "approve" }, "12-1"]],
+  )
+  assert.equal(store.known[12].state, "approved")
+})
+
+test("a note goes with a no", async () => {
+  const { store, puts } = await opened({ "PUT /approvals/12/decision": asked({ version: 2, state: "denied" }) })
+
+  store.ask("deny")
+  store.draft.note = " not during the backup "
+  await store.submit()
+
+  assert.deepEqual(puts()[0].body, { decision: "deny", note: "not during the backup" })
+})
+
+test("an edit sends the words, and the new case comes up", async () => {
+  const fresh = asked({ id: 14, argv: ["docker", "stop", "web"], replaces: 12, edited: true })
+  const { store, puts } = await opened({
+    "PUT /approvals/12/decision": fresh,
+    "GET /approvals/14": { ...fresh, seconds_left: 100 },
+  })
+
+  store.ask("edit")
+  assert.equal(store.changed, false)
+  store.draft.words[1].text = "stop"
+  await store.submit()
+
+  assert.deepEqual([puts()[0].body, store.at], [{ decision: "edit", argv: ["docker", "stop", "web"] }, 14])
+})
+
+test("where somebody else was first, it says who and what", async () => {
+  let state = {}
+  const { store } = await opened({
+    "GET /approvals/12": () => ({ ...asked(state), seconds_left: 0 }),
+    "PUT /approvals/12/decision": new Problem({ status: 409, detail: "It was denied by bert." }),
+  })
+
+  state = { version: 2, state: "denied", decided_by: "bert" }
+  store.ask("deny")
+  await store.submit()
+
+  assert.deepEqual([store.overtaken[12], store.form, store.known[12].decided_by], [true, "", "bert"])
+})
+
+test("a card stays where it is when its time is over, and its form closes", async () => {
+  const { store } = await opened()
+
+  store.ask("deny")
+  store.follow(change("updated", asked({ version: 2, state: "expired" }), 5, "approval"))
+
+  assert.deepEqual([store.ids, store.form, store.overtaken[12], store.may()], [[12], "", true, false])
+})
+
+test("an answer that was under way does not take back what the feed told of a use", async () => {
+  const used = asked({ version: 3, state: "used", use_id: 5 })
+  const { store } = await opened({
+    "GET /approvals/12": { ...used, seconds_left: 0, use: { id: 5, version: 1, outcome: "reserved" } },
+  })
+
+  const looking = store.look(12)
+  store.followUse(change("updated", { id: 5, version: 2, outcome: "success" }))
+  await looking
+
+  assert.equal(store.details[12].use.outcome, "success")
+})
+
+test("without a connection nothing can be decided", async () => {
+  const { store, live } = await opened()
+
+  live.stale = true
+  store.ask("deny")
+
+  assert.deepEqual([store.may(), store.form], [false, ""])
+})
+
+test("its last minute is said once", async () => {
+  const { store, clock, said } = await opened()
+
+  clock.second = NOON + 250_000
+  store.tick()
+  store.tick()
+
+  assert.deepEqual(said, ["A minute is left to answer: restart of web"])
+})

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import "../late-texts.js"
+import { grouped, health, healthSentence, parts, signWords } from "../../src/pages/health/store.js"
+import { NOON, fakeApi } from "../fakes.js"
+
+const sign = (name, state = "ok", words = "") => ({ name, state, words, what_to_do: "", figure: null, at: "" })
+const settled = () => new Promise(setImmediate)
+
+async function opened(answers) {
+  const api = fakeApi(answers)
+  const said = []
+  const toasts = { say: (text) => said.push(text), whisper: (text) => said.push(text) }
+  const store = health({ api, toasts, clock: { now: NOON }, now: () => NOON })
+  store.visit()
+  await settled()
+  return { store, api, said }
+}
+
+test("checks stand with what they look at; an unknown one is not lost", () => {
+  const groups = grouped([sign("lunar_phase"), sign("services"), sign("supervisor")])
+
+  assert.deepEqual(
+    groups.map(({ group, signs }) => [group, signs.map(({ name }) => name)]),
+    [
+      ["running", ["supervisor"]],
+      ["setup", ["services", "lunar_phase"]],
+    ],
+  )
+})
+
+test("the sentence names what fails before what wants a look", () => {
+  assert.equal(healthSentence([sign("log"), sign("integrity", "unknown")]), "Lamplighter is well.")
+  assert.equal(
+    healthSentence([sign("log", "warning"), sign("supervisor", "failing"), sign("space", "failing")]),
+    "2 checks fail: Supervisor, Space. Log of writes wants a look.",
+  )
+})
+
+test("words do not repeat the name, and what is typed is told apart", () => {
+  assert.equal(signWords(sign("engine", "ok", "Engine exec")), "exec")
+  assert.deepEqual(
+    parts("Run `lamplighter up`.").map(({ words, typed }) => [words, typed]),
+    [
+      ["Run ", false],
+      ["lamplighter up", true],
+      [".", false],
+    ],
+  )
+})
+
+test("it is asked again when the supervisor comes or goes, and only then", async () => {
+  const { store, api } = await opened({ "/health": { state: "ok", checks: [sign("log")] } })
+
+  for (const away of [false, false, true, true]) store.follow(away, true)
+  await settled()
+  assert.equal(api.asked.length, 2)
+  store.leave()
+  store.follow(false, true)
+  assert.equal(api.asked.length, 2)
+})
+
+test("a closer look that fails keeps what was seen", async () => {
+  const { store, said } = await opened({
+    "/health": { state: "ok", checks: [sign("log")] },
+    "POST /health/looks": new Error("The server took too long to answer."),
+  })
+
+  await store.lookCloser()
+
+  assert.deepEqual([store.phase, store.closer, store.checks.length], ["ready", false, 1])
+  assert.equal(said[0], "The closer look failed. The server took too long to answer.")
+})
+
+test("who may not look is told so", async () => {
+  const refusal = Object.assign(new Error("This needs the scope health:read."), { status: 403 })
+  const { store } = await opened({ "/health": refusal })
+
+  assert.deepEqual([store.phase, store.forbidden], ["failed", true])
+})

@@ -1,0 +1,317 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { Problem } from "../../src/shared/api.js"
+import { lossOf, waysOf, whyWords } from "../../src/shared/format/outcomes.js"
+import { review as caseOf } from "../../src/pages/reviews/review.js"
+import { reviews as listOf } from "../../src/pages/reviews/store.js"
+import { toasts } from "../../src/shared/parts/toasts.js"
+import { change, fakeApi, fakeFeed, fakeTimers, memory, fakeJournal } from "../fakes.js"
+
+const OLD = memory({ id: 7, observation: "Takes 60s to start", confidence: 0.6 })
+const NEW = memory({ id: 9, observation: "Takes 10s to start", confidence: 0.7 })
+const FELL = {
+  id: 3,
+  version: 2,
+  at: "2026-01-14T11:30:00.000000Z",
+  cause: "contradicted",
+  session_id: 42,
+  before: { confidence: 0.8 },
+  after: { confidence: 0.6 },
+}
+
+function review(changes) {
+  return {
+    ...{ id: 5, version: 1, kind: "conflict", state: "open", reason: "", said: NEW.observation },
+    ...{ service: "jellyfin", category: "timing", session_id: 42, old: OLD, new: NEW },
+    ...{ resolution: null, resolved_by: null, resolved_at: null, created_at: FELL.at },
+    ...changes,
+  }
+}
+
+const settled = (changes) => review({ state: "resolved", resolution: "keep_new", version: 2, ...changes })
+
+async function opened(answers = {}, { rows = [review()] } = {}) {
+  const api = fakeApi({
+    "GET /reviews": ({ limit }) => ({ items: limit === 1 ? [] : [...rows], next: null, seq: 1, total: rows.length }),
+    "GET /reviews/5": () => review(),
+    "/memories/7/history": { items: [FELL], next: null, seq: 1 },
+    ...answers,
+  })
+  const went = []
+  const router = { page: "reviews", keeping: (path) => path, go: (to) => went.push(to) }
+  const said = toasts({ timers: fakeTimers() })
+  const list = listOf({ api, feed: fakeFeed(), router, later: () => {} })
+  list.visit(new URLSearchParams())
+  await new Promise(setImmediate)
+  const journal = fakeJournal()
+  const store = caseOf({ api, reviews: list, toasts: said, journal, router, later: () => {} })
+  await store.visit(5)
+  return { store, list, api, said, went, puts: () => api.asked.filter(({ method }) => method === "PUT") }
+}
+
+test("what each way will do is said before it is done", () => {
+  const loss = lossOf(review(), [FELL])
+
+  assert.deepEqual(
+    waysOf(review(), loss).map(({ resolution, then }) => [resolution, then]),
+    [
+      ["keep_new", "The new one stays at 0.70. The old one becomes inactive: no session reads it."],
+      ["keep_old", "The old one goes back from 0.60 to 0.80. The new one becomes inactive: no session reads it."],
+      ["reword", "The new one says what you write. The old one becomes inactive: no session reads it."],
+      ["both", "Each is told with the scope you name. The old one goes back from 0.60 to 0.80."],
+      ["merge", "The old one says what you write, at 0.80. The new one becomes inactive: no session reads it."],
+      ["dismiss", "The old one stays at 0.60. The new one stays at 0.70."],
+    ],
+  )
+})
+
+test("what was given back already is not given back again, unless that was undone", () => {
+  const undo = { id: 8, version: 3, cause: "review", reason: "undoes contradicted of version 2" }
+  const again = { id: 9, version: 4, cause: "undone", reason: "undoes review of version 3" }
+
+  assert.deepEqual(
+    [[FELL], [undo, FELL], [again, undo, FELL]].map((history) => lossOf(review(), history).back),
+    [false, true, false],
+  )
+  assert.match(waysOf(review(), lossOf(review(), [undo, FELL]))[1].then, /^The old one stays at 0\.60\./)
+})
+
+test("why the two do not go together is a sentence", () => {
+  assert.equal(
+    whyWords({ reason: "says 10s where the other says 60s" }),
+    "The new one says 10s where the other says 60s.",
+  )
+  assert.equal(whyWords({ reason: "" }), "")
+})
+
+test("an old one that turned inactive is told again once it has back what it lost", () => {
+  const low = review({ old: { ...OLD, confidence: 0.2, active: false } })
+  const loss = { from: 0.4, to: 0.2, back: false }
+
+  const [, keepOld, , , , dismiss] = waysOf(low, loss)
+
+  assert.match(keepOld.then, /^The old one goes back from 0\.20 to 0\.40 and is told again\./)
+  assert.match(dismiss.then, /^The old one stays at 0\.20, inactive\./)
+})
+
+test("a possible contradiction took nothing, so nothing goes back", () => {
+  assert.equal(lossOf(review({ session_id: 43 }), [FELL]), null)
+  assert.match(waysOf(review({ kind: "possible" }), null)[1].then, /^The old one stays at 0\.60\./)
+})
+
+test("the two claims are told apart word by word", async () => {
+  const { store } = await opened()
+
+  const [old, fresh] = store.sides
+
+  assert.deepEqual(
+    old.parts.filter(({ kind }) => kind === "gone").map(({ text }) => text),
+    ["60s"],
+  )
+  assert.deepEqual(
+    fresh.parts.filter(({ kind }) => kind === "new").map(({ text }) => text),
+    ["10s"],
+  )
+})
+
+test("a decision is made on the version it was seen in, and the next case comes up", async () => {
+  const rows = [review(), review({ id: 6 })]
+  const { store, puts, went, said, list } = await opened({ "PUT /reviews/5/resolution": settled() }, { rows })
+
+  await store.choose("keep_new")
+
+  assert.deepEqual(puts(), [
+    { method: "PUT", path: "/reviews/5/resolution", body: { resolution: "keep_new" }, version: "5-1" },
+  ])
+  assert.deepEqual(went, ["/reviews/6"])
+  assert.deepEqual(
+    list.rows.map(({ id }) => id),
+    [6],
+  )
+  assert.deepEqual([said.items[0].text, said.items[0].undoable], ["The new one was kept.", true])
+})
+
+test("the last case stays in sight with what was decided", async () => {
+  let row = review()
+  const { store, went } = await opened({
+    "GET /reviews/5": () => row,
+    "PUT /reviews/5/resolution": () => (row = settled()),
+  })
+
+  await store.choose("keep_new")
+  await new Promise(setImmediate)
+
+  assert.deepEqual([store.settled, store.waits, went], [true, false, []])
+})
+
+test("both asks for a scope first and shows how they will read", async () => {
+  const { store, puts } = await opened({ "PUT /reviews/5/resolution": settled({ resolution: "both" }) })
+
+  store.choose("both")
+  const blank = store.ready
+  await store.submit()
+  const before = puts().length
+  store.draft.new_scope = " warm start "
+  const preview = store.preview
+  await store.submit()
+
+  assert.deepEqual([blank, before], [false, 0])
+  assert.deepEqual(preview, ["Takes 60s to start", "Takes 10s to start (warm start)"])
+  assert.deepEqual(puts()[0].body, { resolution: "both", new_scope: " warm start " })
+})
+
+test("merging begins with the newer words", async () => {
+  const { store, puts } = await opened({ "PUT /reviews/5/resolution": settled({ resolution: "merge" }) })
+
+  store.choose("merge")
+  assert.equal(store.draft.observation, "Takes 10s to start")
+  store.draft.observation = "Takes 10s to 60s to start"
+  await store.submit()
+
+  assert.deepEqual(puts()[0].body, { resolution: "merge", observation: "Takes 10s to 60s to start" })
+})
+
+test("the new one is kept in words of one's own", async () => {
+  const { store, puts } = await opened({ "PUT /reviews/5/resolution": settled() })
+
+  store.choose("reword")
+  store.draft.observation = "Takes 12s to start"
+  await store.submit()
+
+  assert.deepEqual(puts()[0].body, { resolution: "keep_new", observation: "Takes 12s to start" })
+})
+
+test("what the next prompt would lose and gain is foreseen", async () => {
+  const diff = { against: "now", added: ["- 10s"], removed: ["- 60s"] }
+  const { store } = await opened({
+    "/context": ({ without }) => ({ diff: without === 7 ? diff : { added: [], removed: [] } }),
+  })
+
+  await store.foresee()
+
+  assert.deepEqual(
+    store.outlook.keep_new.map(({ part: [{ kind, text }] }) => [kind, text]),
+    [
+      ["gone", "- 60s"],
+      ["new", "- 10s"],
+    ],
+  )
+  assert.deepEqual([store.outlook.known, store.outlook.keep_old], [true, []])
+})
+
+test("a case that is put off stands behind the others", async () => {
+  const rows = [review(), review({ id: 6 }), review({ id: 8 })]
+  const { store, list, went } = await opened({}, { rows })
+
+  store.later()
+
+  assert.deepEqual(went, ["/reviews/6"])
+  assert.deepEqual(
+    list.rows.map(({ id }) => id),
+    [6, 8, 5],
+  )
+})
+
+for (const status of [409, 412]) {
+  test(`a case that somebody else settled (${status}) shows what was decided`, async () => {
+    let row = review()
+    const { store, list } = await opened({
+      "GET /reviews/5": () => row,
+      "PUT /reviews/5/resolution": () => {
+        row = settled({ resolution: "keep_old" })
+        return new Problem({ status, detail: "It was settled already." })
+      },
+    })
+
+    await store.choose("keep_new")
+
+    assert.deepEqual([store.overtaken, store.settled, store.row.resolution], [true, true, "keep_old"])
+    assert.deepEqual(list.rows, [])
+  })
+}
+
+test("a failure keeps the form and what was typed", async () => {
+  const { store } = await opened({ "PUT /reviews/5/resolution": new Problem({ detail: "The store is busy." }) })
+  store.choose("merge")
+  store.draft.observation = "Takes a while"
+
+  await store.submit()
+
+  assert.deepEqual([store.form, store.draft.observation], ["merge", "Takes a while"])
+  assert.equal(store.problem, "Nothing was changed. The store is busy.")
+})
+
+test("a decision is reverted, and the case waits again", async () => {
+  let row = review()
+  const { store, list } = await opened({
+    "GET /reviews/5": () => row,
+    "PUT /reviews/5/resolution": () => (row = settled()),
+    "DELETE /reviews/5/resolution": () => (row = review({ version: 3 })),
+  })
+  await store.choose("keep_new")
+
+  await store.reopen(5)
+
+  assert.equal(store.waits, true)
+  assert.deepEqual(
+    list.rows.map(({ id }) => id),
+    [5],
+  )
+})
+
+test("a case settled elsewhere leaves the list, but not from under a pointer", async () => {
+  const { list } = await opened({}, { rows: [review(), review({ id: 6 })] })
+  const ids = () => list.rows.map(({ id }) => id)
+
+  list.follow(change("updated", settled(), 2, "review"))
+  const free = ids()
+  list.hold()
+  list.follow(change("updated", settled({ id: 6 }), 3, "review"))
+  const held = [ids(), list.leaving[6]]
+  list.release()
+
+  assert.deepEqual([free, held, ids()], [[6], [[6], true], []])
+})
+
+test("a case that was opened again while it was leaving stays", async () => {
+  const { list } = await opened()
+  list.hold()
+
+  list.follow(change("updated", settled(), 2, "review"))
+  list.follow(change("updated", review({ version: 3 }), 3, "review"))
+  list.release()
+
+  assert.deepEqual(
+    list.rows.map(({ id, state }) => [id, state]),
+    [[5, "open"]],
+  )
+})
+
+test("who comes near the end of what is read goes on to the next cases", async () => {
+  const rows = [5, 6, 7].map((id) => review({ id }))
+  const { list } = await opened({
+    "GET /reviews": ({ limit, cursor }) => {
+      if (limit === 1) return { items: [], next: null, seq: 1, total: 4 }
+      return cursor ? { items: [review({ id: 8 })], next: null, seq: 1 } : { items: [...rows], next: "c", seq: 1 }
+    },
+  })
+
+  assert.equal(list.beside(5, 1), 6)
+  await new Promise(setImmediate)
+
+  assert.equal(list.beside(7, 1), 8)
+})
+
+test("of the sessions that were told a claim the newest are named, and how many more there are", async () => {
+  const told = Array.from({ length: 20 }, (_, n) => 200 - n)
+  const row = review({ exposed: { old: told, new: [7] }, exposed_counts: { old: 117, new: 1 } })
+  const { store } = await opened({ "GET /reviews/5": row })
+
+  assert.deepEqual(
+    store.sides.map(({ told: named, others }) => [named, others]),
+    [
+      [[200, 199, 198, 197, 196], 112],
+      [[7], 0],
+    ],
+  )
+})

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { best, fits } from "../../src/palette/fuzzy.js"
+import { palette } from "../../src/palette/store.js"
+import { fakeApi, fakeStorage, fakeTimers, memory } from "../fakes.js"
+
+const COMMANDS = [
+  { id: "go: Go to health", group: "go", title: "Go to", keys: "g h", label: "Go to health" },
+  { id: "anywhere: Log out", group: "anywhere", title: "Anywhere", label: "Log out" },
+  { id: "reviews: Merge", group: "reviews", title: "Reviews", keys: "m", label: "Merge them", when: () => false },
+  { id: "list: Open", group: "list", title: "List", keys: "Enter", label: "Open the row", native: true },
+]
+
+function open({ answers = { "/memories": { items: [] } }, storage = fakeStorage(), names = ["jellyfin"] } = {}) {
+  const done = []
+  const timers = fakeTimers()
+  const api = fakeApi(answers)
+  const store = palette({
+    api,
+    commands: () => COMMANDS.map((each) => ({ ...each, run: () => done.push(each.label) })),
+    router: { go: (address) => done.push(address) },
+    services: { names },
+    runNow: { show: (draft) => done.push(draft) },
+    storage,
+    later: timers.setTimeout,
+  })
+  store.show()
+  return { store, done, timers, api, labels: () => named(store) }
+}
+
+/** But for the way to the search, which stands last. */
+function named({ entries }) {
+  return entries.map(({ label }) => label).filter((label) => !label.startsWith("Search all"))
+}
+
+test("letters fit at the start of words first, anywhere only where nothing else does", () => {
+  const texts = ["Go to health", "Show these keys", "Go to the events"]
+  const found = (typed) => best(texts, (text) => fits(typed, text))
+
+  assert.deepEqual(found("he"), ["Go to health"])
+  assert.deepEqual(found("gte"), ["Go to the events"])
+  assert.deepEqual(found("evnts"), ["Go to the events"])
+  assert.deepEqual(found("HEÁLTH"), ["Go to health"])
+  assert.deepEqual(found("xyz"), [])
+})
+
+test("nothing typed shows what applies, and nothing that would do nothing", () => {
+  const { labels } = open()
+
+  assert.ok(labels().includes("Go to health") && labels().includes("Log out"))
+  assert.ok(!labels().includes("Merge them") && !labels().includes("Open the row"))
+})
+
+test("what was chosen last stands first the next time", async () => {
+  const storage = fakeStorage()
+  const first = open({ storage })
+  first.store.type("log")
+  first.store.choose()
+  await first.timers.ring()
+
+  assert.deepEqual(first.done, ["Log out"])
+  assert.equal(first.store.open, false)
+  assert.equal(open({ storage }).labels()[0], "Log out")
+})
+
+test("a number opens what has it", async () => {
+  const { store, done, timers, labels } = open()
+
+  store.type("memory 45")
+  assert.deepEqual(labels(), ["Memory 45"])
+  store.type("#123")
+  assert.deepEqual(labels(), ["Session 123", "Memory 123", "Review 123"])
+  store.choose()
+  await timers.ring()
+
+  assert.deepEqual(done, ["/sessions/123"])
+})
+
+test("a service leads to its rows, and to a session for it", async () => {
+  const { store, done, timers, labels } = open({ names: ["jelly & co"] })
+
+  store.type("jelly")
+  assert.equal(labels().length, 4)
+  store.type("run jelly")
+  store.type("memories of jelly")
+  store.choose()
+  await timers.ring()
+
+  assert.deepEqual(done, ["/memories?service=jelly%20%26%20co"])
+})
+
+test("memories are found by what they say, and the newest answer wins", async () => {
+  const pending = []
+  const wait = () => new Promise((resolve) => pending.push(resolve))
+  const { store, timers, labels, api } = open({ answers: { "/memories": wait } })
+
+  store.type("60")
+  const first = timers.ring()
+  store.type("60s")
+  const second = timers.ring()
+  pending[1]({ items: [memory({ id: 7 })] })
+  await second
+  pending[0]({ items: [memory({ id: 8, observation: "an older answer" })] })
+  await first
+
+  assert.deepEqual(
+    api.asked.map(({ body }) => body.q),
+    ["60", "60s"],
+  )
+  assert.deepEqual(labels(), ["Takes 60s to start after restart"])
+  assert.equal(store.words, "1 found")
+})
+
+test("what is typed can be searched for in all that is known", async () => {
+  const { store, done, timers } = open()
+
+  store.type("no such & thing")
+  const words = store.words
+  await timers.ring()
+  store.choose(store.entries.at(-1))
+  await timers.ring()
+
+  assert.match(words, /Looking/)
+  assert.equal(store.words, "Nothing has this name")
+  assert.deepEqual(done, ["/search?q=no+such+%26+thing"])
+})
+
+test("one letter asks nobody", async () => {
+  const { store, timers, api } = open()
+
+  store.type("l")
+  await timers.ring()
+
+  assert.deepEqual(api.asked, [])
+})
+
+test("the arrows go round", () => {
+  const { store } = open()
+  const last = store.entries.length - 1
+
+  store.move(-1)
+  assert.equal(store.at, last)
+  store.move(1)
+  assert.equal(store.active, "palette-0")
+})
+
+for (const held of [
+  "no json",
+  '{"a":1}',
+  '["/memories/__proto__", 7, "javascript:alert(1)", "//evil.example/memories/1"]',
+]) {
+  test(`what a browser kept is not trusted: ${held}`, () => {
+    assert.ok(open({ storage: fakeStorage({ "lamplighter.recent": held }) }).labels().length > 0)
+  })
+}

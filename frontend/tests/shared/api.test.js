@@ -1,0 +1,126 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { Problem, createApi, query } from "../../src/shared/api.js"
+
+function server(status, body) {
+  const sent = []
+  const fetch = async (url, init) => {
+    sent.push({ url, ...init })
+    return new Response(status === 204 ? null : JSON.stringify(body), { status })
+  }
+  return { sent, api: createApi({ fetch }) }
+}
+
+test("a patch says which version it was made on", async () => {
+  const { sent, api } = server(200, { id: 7 })
+
+  await api.patch("/memories/7", { confidence: 0.5 }, "7-3")
+
+  assert.equal(sent[0].headers["If-Match"], '"7-3"')
+  assert.equal(sent[0].body, '{"confidence":0.5}')
+})
+
+test("every write says that it is JSON, a read does not", async () => {
+  const { sent, api } = server(200, {})
+
+  await api.post("/sessions", { tier: 1 })
+  await api.get("/sessions")
+
+  assert.deepEqual(
+    sent.map(({ headers }) => headers["content-type"]),
+    ["application/json", undefined],
+  )
+})
+
+test("a refusal names each wrong field and carries the current row", async () => {
+  const body = {
+    title: "Stale",
+    detail: "It changed.",
+    errors: [{ field: "observation", message: "is empty" }],
+    current: { id: 7 },
+  }
+  const { api } = server(412, body)
+
+  const problem = await api.patch("/memories/7", {}).catch((each) => each)
+
+  assert.ok(problem instanceof Problem)
+  assert.equal(problem.status, 412)
+  assert.equal(problem.message, "It changed.")
+  assert.equal(problem.about("observation"), "is empty")
+  assert.deepEqual(problem.current, { id: 7 })
+})
+
+test("an answer that is no JSON is still a problem with words", async () => {
+  const api = createApi({
+    fetch: async () => new Response("<h1>Bad gateway</h1>", { status: 502, statusText: "Bad Gateway" }),
+  })
+
+  const problem = await api.get("/memories").catch((each) => each)
+
+  assert.equal(problem.status, 502)
+  assert.equal(problem.message, "Bad Gateway")
+})
+
+test("a server that cannot be reached is said in plain words", async () => {
+  const api = createApi({ fetch: async () => Promise.reject(new TypeError("Failed to fetch")) })
+
+  await assert.rejects(api.get("/memories"), { status: 0, message: "The server cannot be reached." })
+})
+
+test("nothing comes back from a deletion", async () => {
+  const { api } = server(204)
+
+  assert.equal(await api.remove("/memories/7"), null)
+})
+
+test("what is empty stays out of a query and a list repeats its name", () => {
+  assert.equal(
+    query({ q: "", service: null, level: ["warning", "critical"], limit: 50 }),
+    "?level=warning&level=critical&limit=50",
+  )
+  assert.equal(query({}), "")
+  assert.equal(query({ q: "a&b=c" }), "?q=a%26b%3Dc")
+})
+
+test("who is not known is told so, whatever was asked", async () => {
+  let refused = 0
+  const fetch = async () => new Response("{}", { status: 401 })
+  const api = createApi({ fetch, refused: () => refused++ })
+
+  const problem = await api.get("/sessions").catch((each) => each)
+  await api.post("/sessions").catch((each) => each)
+
+  assert.equal(problem.status, 401)
+  assert.equal(refused, 2)
+})
+
+test("what is not allowed does not send anybody away", async () => {
+  let refused = 0
+  const fetch = async () => new Response("{}", { status: 403 })
+
+  await createApi({ fetch, refused: () => refused++ })
+    .get("/sessions")
+    .catch((each) => each)
+
+  assert.equal(refused, 0)
+})
+
+test("a list is read to its end, as of its first page", async () => {
+  const pages = {
+    "": { items: [1], next: "a", seq: 7 },
+    a: { items: [2], next: "b", seq: 8 },
+    b: { items: [3], next: null },
+  }
+  const asked = []
+  const fetch = async (url) => {
+    const { searchParams } = new URL(url, "http://x")
+    asked.push([searchParams.get("tier"), searchParams.get("limit")])
+    return new Response(JSON.stringify(pages[searchParams.get("cursor") ?? ""]))
+  }
+
+  const all = await createApi({ fetch }).all("/sessions", { tier: 2 })
+
+  assert.deepEqual(all.items, [1, 2, 3])
+  assert.equal(all.seq, 7)
+  assert.deepEqual(asked, Array(3).fill(["2", "200"]))
+})

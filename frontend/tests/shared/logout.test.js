@@ -1,0 +1,68 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { createFeed } from "../../src/feed/index.js"
+import { leaving } from "../../src/shared/browser/reload.js"
+import { login } from "../../src/shared/frame/logout.js"
+import { NOON, fakeApi, fakeStorage, fakeTimers } from "../fakes.js"
+
+function page(storage = fakeStorage(), now = () => NOON) {
+  const loads = []
+  return { loads, leave: leaving({ reload: () => loads.push(1), storage, now }) }
+}
+
+test("a page that is not known loads anew once, however often it is told", () => {
+  const { loads, leave } = page()
+
+  leave()
+  leave()
+
+  assert.equal(loads.length, 1)
+})
+
+test("a page that was loaded anew a moment ago stays", () => {
+  const storage = fakeStorage()
+  page(storage).leave()
+  const soon = page(storage, () => NOON + 9_999)
+  const later = page(storage, () => NOON + 10_000)
+
+  soon.leave()
+  later.leave()
+
+  assert.equal(soon.loads.length, 0)
+  assert.equal(later.loads.length, 1)
+})
+
+test("a feed that is refused says so", () => {
+  let refused = 0
+  const feed = createFeed({ changes: async () => ({}), refused: () => refused++, timers: fakeTimers() })
+
+  feed.receive({ kind: "refused" })
+
+  assert.equal(refused, 1)
+})
+
+test("logging out ends the login and loads the page anew", async () => {
+  const api = fakeApi({ "DELETE /login": null })
+  const loads = []
+
+  await login({ api, reload: () => loads.push(1), toasts: null }).end()
+
+  assert.deepEqual(
+    api.asked.map(({ method, path }) => `${method} ${path}`),
+    ["DELETE /login"],
+  )
+  assert.equal(loads.length, 1)
+})
+
+test("a login that could not be ended is told of", async () => {
+  const api = fakeApi({ "DELETE /login": new Error("The server cannot be reached.") })
+  const loads = []
+  const said = []
+  const store = login({ api, reload: () => loads.push(1), toasts: { say: (text) => said.push(text) } })
+
+  await store.end()
+
+  assert.deepEqual(said, ["You are still logged in. The server cannot be reached."])
+  assert.equal(loads.length, 0)
+  assert.equal(store.ending, false)
+})

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { Problem } from "../../src/shared/api.js"
+import { addMemory } from "../../src/shared/memory-form/add-memory.js"
+import { memory as panel } from "../../src/pages/memory/store.js"
+import { similar } from "../../src/shared/memory-form/similar.js"
+import { fakeApi, fakeStorage, fakeTimers, memory } from "../fakes.js"
+
+const DRAFT = { category: "timing", service: "jellyfin", observation: "Takes a minute to start", confidence: 0.7 }
+const SAME = { memory: memory(), label: "reinforce", sure: true, reason: "1 minute is 60s" }
+const OTHER = { memory: memory({ id: 8 }), label: "contradict", sure: true, reason: "10 minutes" }
+
+function setUp(answer = { items: [SAME] }) {
+  const api = fakeApi({ "POST /memories/similar": answer })
+  const timers = fakeTimers()
+  return { api, timers, store: similar({ api, later: timers.setTimeout }) }
+}
+
+test("what is typed is asked about once, when it has rested", async () => {
+  const { store, api, timers } = setUp()
+
+  store.follow({ ...DRAFT, observation: "Takes" })
+  store.follow(DRAFT)
+  assert.deepEqual(timers.delays, [300, 300])
+  await timers.ring()
+
+  const { category, service, observation } = DRAFT
+  assert.deepEqual(
+    api.asked.map(({ body }) => body),
+    [{ category, service, observation }],
+  )
+  assert.deepEqual(store.items, [SAME])
+})
+
+test("it says how each stands, in words and in one sentence", () => {
+  const { store } = setUp()
+  store.items = [SAME, OTHER]
+  assert.equal(store.words({ ...SAME, label: "new", sure: false }), "Memory 7 may say otherwise")
+  assert.equal(store.sentence, "Memory 7 says the same. Memory 8 says otherwise.")
+})
+
+test("what does not matter is not asked about again", async () => {
+  const { store, api, timers } = setUp()
+  store.follow(DRAFT)
+  await timers.ring()
+
+  store.follow({ ...DRAFT, confidence: 0.2 })
+
+  assert.deepEqual(timers.delays, [])
+  assert.equal(api.asked.length, 1)
+})
+
+test("an answer to what is no longer typed is dropped", async () => {
+  let answer
+  const { store, timers } = setUp(() => new Promise((resolve) => (answer = resolve)))
+  store.follow(DRAFT)
+  const asked = timers.ring()
+  await Promise.resolve()
+
+  store.follow({ ...DRAFT, observation: "Listens on port 8096" })
+  answer({ items: [SAME] })
+  await asked
+
+  assert.deepEqual(store.items, [])
+})
+
+test("nothing typed asks nothing and shows nothing", async () => {
+  const { store, api, timers } = setUp()
+  store.follow(DRAFT)
+  store.follow({ ...DRAFT, observation: "  " })
+  await timers.ring()
+  assert.deepEqual([api.asked, store.items], [[], []])
+})
+
+test("a hint that cannot be had is no error", async () => {
+  const { store, timers } = setUp(new Problem({ status: 503 }))
+  store.items = [SAME]
+  store.follow(DRAFT)
+  await timers.ring()
+  assert.deepEqual(store.items, [])
+})
+
+test("a new memory is compared while it is typed, and not when the form is closed", async () => {
+  const { store: beside, api, timers } = setUp()
+  const form = addMemory({ api, memories: {}, toasts: {}, storage: fakeStorage(), beside })
+
+  form.show(DRAFT)
+  await timers.ring()
+  assert.deepEqual(form.beside.items, [SAME])
+  form.hide()
+
+  assert.deepEqual(form.beside.items, [])
+  assert.equal(form.draft.observation, DRAFT.observation)
+})
+
+test("an edited memory is compared with the others, once it says something else", async () => {
+  const { store: beside, api, timers } = setUp({ items: [OTHER] })
+  const store = panel({ api, memories: { rows: [] }, beside })
+  store.id = 7
+  store.take(memory())
+
+  store.draft.confidence = 0.2
+  store.compare()
+  await timers.ring()
+  assert.deepEqual(api.asked, [])
+
+  store.draft.observation = "Takes a minute to start"
+  store.compare()
+  await timers.ring()
+  assert.equal(api.asked[0].body.without, 7)
+  assert.deepEqual(store.beside.items, [OTHER])
+
+  store.reset()
+  assert.deepEqual(store.beside.items, [])
+})

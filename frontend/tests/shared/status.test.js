@@ -1,0 +1,150 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import {
+  checksWords,
+  checkWords,
+  detailWords,
+  dayWords,
+  freeWords,
+  sentence,
+  sinceWords,
+  slotWords,
+  stripWords,
+  windowLeft,
+} from "../../src/shared/format/status.js"
+import { NOON } from "../fakes.js"
+
+const HEALTH = { name: "health", kind: "http", ok: true, warned: false, status: 200, latency_ms: 3.14, detail: "" }
+const REFUSED = { ...HEALTH, ok: false, status: null, latency_ms: null, detail: "connection refused." }
+const HOUR = 3_600_000
+
+const ahead = (ms) => new Date(NOON + ms).toISOString()
+
+function service(name, state = "ok", changes = {}) {
+  return { name, state, detail: "", since: null, checks: [], actions: [], ...changes }
+}
+
+const courier = service("courier", "failing", { checks: [HEALTH, REFUSED] })
+const caddy = service("caddy", "warning", { detail: "health: answered in 912 ms" })
+const [jellyfin, postgres, adguard] = ["jellyfin", "postgres", "adguard"].map((name) => service(name))
+const unseen = service("wireguard", "unknown")
+
+for (const [services, words] of [
+  [[], "No service is declared yet."],
+  [[jellyfin], "jellyfin is well."],
+  [[jellyfin, postgres], "Both services are well."],
+  [[jellyfin, postgres, adguard], "All 3 services are well."],
+  [[unseen], "wireguard has not been looked at yet."],
+  [[unseen, service("x", "unknown")], "No service has been looked at yet."],
+  [[courier], "courier fails: connection refused."],
+  [[courier, jellyfin, postgres], "courier fails: connection refused. 2 of 3 are well."],
+  [[courier, jellyfin], "courier fails: connection refused. 1 of 2 is well."],
+  [[caddy, jellyfin, postgres], "caddy has a warning: health: answered in 912 ms. 2 of 3 are well."],
+  [[courier, caddy, jellyfin], "courier fails: connection refused. caddy has a warning. 1 of 3 is well."],
+  [[courier, { ...courier, name: "dns" }], "courier and dns fail."],
+  [[courier, service("b", "failing"), service("c", "failing"), service("d", "failing")], "courier, b and 2 more fail."],
+  [[courier, unseen], "courier fails: connection refused. None of 2 is well, 1 not looked at yet."],
+]) {
+  test(`${services.map(({ name }) => name).join(", ") || "nothing"} reads "${words}"`, () => {
+    assert.equal(sentence(services), words)
+  })
+}
+
+test("a reason too long for a sentence is cut", () => {
+  const words = sentence([service("courier", "failing", { detail: "so ".repeat(200) })])
+
+  assert.ok(words.length < 180 && words.endsWith("…."), words)
+})
+
+test("a state has lasted for so long", () => {
+  assert.equal(sinceWords({ since: ahead(-3 * HOUR) }, NOON), "for 3 h")
+  assert.equal(sinceWords({ since: null }, NOON), "")
+})
+
+test("checks are summed up in one line", () => {
+  const [slow, unknown] = [
+    { ...HEALTH, warned: true },
+    { ...HEALTH, ok: null },
+  ]
+
+  assert.equal(checksWords({ checks: [HEALTH, REFUSED], actions: [{}] }), "1 of 2 checks fails, 1 action")
+  assert.equal(checksWords({ checks: [HEALTH, slow], actions: [] }), "1 of 2 checks with a warning")
+  assert.equal(checksWords({ checks: [unknown], actions: [] }), "1 check, not looked at yet")
+  assert.equal(checksWords({ checks: [HEALTH], actions: [] }), "1 check")
+})
+
+test("a check tells its status, its time and what it found", () => {
+  assert.equal(checkWords(HEALTH), "200 · 3.1 ms")
+  assert.equal(checkWords({ ...HEALTH, ok: null }), "not looked at yet")
+})
+
+test("what nobody complains of is told by what its checks found", () => {
+  assert.equal(detailWords({ detail: "", checks: [HEALTH] }), "health: 200 · 3.1 ms")
+  assert.equal(detailWords({ detail: "health: slow", checks: [HEALTH] }), "health: slow")
+})
+
+/** Thirty days to 22 November, none of them looked at but these. */
+function strip(seen = {}) {
+  return Array.from({ length: 30 }, (_, at) => {
+    const day = new Date(Date.UTC(2026, 9, 24 + at)).toISOString().slice(0, 10)
+    return { day, looks: 0, failed: 0, warned: 0, ...seen[day] }
+  })
+}
+
+const well = { looks: 24 }
+const always = Object.fromEntries(strip().map(({ day }) => [day, well]))
+
+for (const [days, words] of [
+  [strip(), "30 days: not looked at"],
+  [strip(always), "30 days: no failure"],
+  [strip({ "2026-11-22": well }), "30 days: no failure, looked at on 1"],
+  [
+    strip({ ...always, "2026-11-02": { looks: 24, failed: 1 }, "2026-11-22": { looks: 9, failed: 9 } }),
+    "30 days: 2 with failures, last 22 Nov",
+  ],
+  [strip({ ...always, "2026-11-20": { looks: 24, warned: 3 } }), "30 days: 1 with warnings, last 20 Nov"],
+]) {
+  test(`a strip reads "${words}"`, () => assert.equal(stripWords(days), words))
+}
+
+test("a day of a strip tells its looks", () => {
+  assert.equal(
+    dayWords({ day: "2026-11-22", looks: 24, failed: 1, warned: 2 }),
+    "22 Nov: 24 looks, 1 failed, 2 with a warning",
+  )
+  assert.equal(dayWords({ day: "2026-11-22", looks: 1, failed: 0, warned: 0 }), "22 Nov: 1 look, all well")
+  assert.equal(dayWords({ day: "2026-11-22", looks: 0, failed: 0, warned: 0 }), "22 Nov: not looked at")
+})
+
+const RESTART = {
+  service: "courier",
+  action: "restart",
+  limit: 2,
+  window_seconds: 14_400,
+  frees_at: null,
+  last_at: null,
+}
+const UNUSED = { ...RESTART, used: 0, last_at: ahead(-9 * HOUR) }
+const HALF = { ...RESTART, used: 1, last_at: ahead(-HOUR) }
+const FULL = { ...RESTART, used: 2, last_at: ahead(-HOUR), frees_at: ahead(HOUR + 12 * 60_000) }
+
+test("slots are told as used ones of all", () => {
+  assert.equal(slotWords(HALF), "1 of 2 restarts used")
+  assert.equal(slotWords({ action: "redeployment", used: 0, limit: 1 }), "0 of 1 redeployment used")
+})
+
+test("what is free is told with the clock", () => {
+  assert.equal(freeWords(UNUSED, NOON), "Free.")
+  assert.equal(freeWords(HALF, NOON), "1 free now, one more in 3 h.")
+  assert.equal(freeWords(FULL, NOON), "The next one is free in 1 h 12 min.")
+  assert.equal(freeWords(FULL, NOON + HOUR + 11 * 60_000 + 55_000), "The next one is free in 5 s.")
+  assert.equal(freeWords(FULL, NOON + 2 * HOUR), "The next one is free now.")
+})
+
+test("the window runs down and never past its end", () => {
+  assert.deepEqual(
+    [UNUSED, HALF, FULL].map((cooldown) => windowLeft(cooldown, NOON)),
+    [0, 0.75, 0.3],
+  )
+  assert.equal(windowLeft(FULL, NOON + 9 * HOUR), 0)
+})

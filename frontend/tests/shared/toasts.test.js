@@ -1,0 +1,30 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { toasts } from "../../src/shared/parts/toasts.js"
+import { fakeTimers } from "../fakes.js"
+
+test("a burst is said in one sentence, and not before the last one was heard", async () => {
+  const timers = fakeTimers()
+  const store = toasts({ timers })
+
+  store.whisper("1 new memory", "memories")
+  const first = store.said
+  for (let n = 2; n <= 50; n++) store.whisper(`${n} new memories`, "memories")
+  store.whisper("1 new event", "events")
+  const meanwhile = store.said
+  const waits = timers.delays
+  await timers.ring()
+
+  assert.deepEqual([first, meanwhile, waits], ["1 new memory", "1 new memory", [3_000]])
+  assert.equal(store.said, "50 new memories. 1 new event")
+})
+
+test("after a silence it speaks at once", async () => {
+  const timers = fakeTimers()
+  const store = toasts({ timers })
+  store.whisper("one")
+  await timers.ring()
+  store.whisper("two")
+
+  assert.equal(store.said, "two")
+})

@@ -1,8 +1,0 @@
-import assert from "node:assert/strict"
-import { test } from "node:test"
-import { t } from "../src/texts.js"
-
-test("a sentence follows its number", () => {
-  assert.equal(t("common.memories", { n: 1 }), "1 memory")
-  assert.equal(t("common.memories", { n: 12_345 }), "12,345 memories")
-})
